@@ -1,0 +1,96 @@
+"""The catalogue of errors: every failure that a user can meet, one class each, under `TracepackError`.
+
+A message is one short text that says what went wrong, where, what was got, what was expected and what to do
+next. It is built by `_compose`, so that all of them read alike. Nothing here may import torch: the command line
+prints these errors without it.
+"""
+
+from __future__ import annotations
+
+
+def _compose(what: str, *, where: str = "", got: object = None, expected: object = None, fix: str = "") -> str:
+    """Joins the parts of a message in their fixed order, leaving out those that are empty."""
+    text = f"{where}: {what}" if where else what
+    if got is not None:
+        text += f"; got {got}"
+    if expected is not None:
+        text += f"; expected {expected}"
+    return f"{text}. {fix}" if fix else text
+
+
+class TracepackError(Exception):
+    """The base of every error that tracepack raises on purpose.
+
+    Args:
+        what: what went wrong, in a few words, without a full stop.
+        where: the op, the input, the file member, or the user's own line.
+        got: what was found.
+        expected: what would have been right.
+        fix: one sentence that says what to do next.
+    """
+
+    def __init__(
+        self, what: str, *, where: str = "", got: object = None, expected: object = None, fix: str = ""
+    ) -> None:
+        super().__init__(_compose(what, where=where, got=got, expected=expected, fix=fix))
+        self.what, self.where, self.got, self.expected, self.fix = what, where, got, expected, fix
+
+
+class DeviceError(TracepackError):
+    """A device that is not written in one of the accepted forms, or that this machine lacks."""
+
+
+class PlacementError(TracepackError):
+    """An op cannot run on the device that `load` was asked for."""
+
+
+class ScriptError(TracepackError):
+    """`script` was given something that cannot become an op."""
+
+
+class LoweringError(TracepackError):
+    """A module could not be lowered to a graph."""
+
+
+class RecordError(TracepackError):
+    """The processing function did something that a graph cannot hold."""
+
+
+class SignatureError(TracepackError):
+    """An input is missing, unknown, or has another dtype, rank, size or structure than was recorded."""
+
+
+class GuardError(TracepackError):
+    """A fact that the recording relied on does not hold for these inputs."""
+
+
+class NonContiguousOutputError(TracepackError):
+    """An op returned a tensor that is not contiguous."""
+
+
+class NodeError(TracepackError):
+    """A node of a running pipeline failed; the original exception is the cause."""
+
+
+class GraphError(TracepackError):
+    """A graph is not well formed."""
+
+
+class ArchiveError(TracepackError):
+    """An archive cannot be read or written: missing, truncated, altered, foreign, or newer than this reader."""
+
+
+class TrustError(TracepackError):
+    """An archive holds something that runs code, and `trust=True` was not given."""
+
+
+class UnknownOperatorError(TracepackError):
+    """A graph names an operator that is not allowed, or that this torch lacks."""
+
+
+class GoldenMismatchError(TracepackError):
+    """An archive's golden examples no longer give the outputs that were stored with them."""
+
+
+class MissingExtraError(TracepackError):
+    """A package of an extra is not installed."""

@@ -1,0 +1,1 @@
+"""The recorder, and the Pipeline that `trace` and `load` return."""

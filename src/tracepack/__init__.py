@@ -1,0 +1,1 @@
+"""Packs a Python inference function, with every model and kernel that it calls, into one file."""
