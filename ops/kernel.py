@@ -22,6 +22,7 @@ _KINDS = {
     "slang": "slang.kernel:SlangKernel",
     "comprehension": "comprehension.kernel:ComprehensionKernel",
     "tokenizer": "tokenizer:TokenizerKernel",
+    "torchscript": "torchscript:TorchScriptKernel",
 }
 _BY_OPERATOR: dict[str, Kernel] = {}
 
@@ -31,6 +32,9 @@ class Kernel(ABC):
 
     kind: ClassVar[str]
     """The key under which `build_kernel` finds the class."""
+
+    runs_code: ClassVar[bool] = False
+    """Whether building or calling it can run arbitrary code, so that an archive needs `trust=True`."""
 
     @property
     @abstractmethod
