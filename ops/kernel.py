@@ -65,11 +65,24 @@ def build_kernel(kind: str, description: Mapping[str, Any], assets: Mapping[str,
     Raises:
         GraphError: the kind is not known to this version.
     """
+    return _class_of(kind).build(description, assets)
+
+
+def _class_of(kind: str) -> type[Kernel]:
     if kind not in _KINDS:
         raise GraphError(f"unknown kind of kernel {kind!r}", expected=f"one of {sorted(_KINDS)}")
     module, name = _KINDS[kind].split(":")
-    cls: type[Kernel] = getattr(import_module(f".{module}", __package__), name)
-    return cls.build(description, assets)
+    found: type[Kernel] = getattr(import_module(f".{module}", __package__), name)
+    return found
+
+
+def runs_code(kind: str) -> bool:
+    """Whether kernels of a kind can run arbitrary code.
+
+    Raises:
+        GraphError: the kind is not known to this version.
+    """
+    return _class_of(kind).runs_code
 
 
 def register_operator(operator: str, kernel: Kernel) -> None:
