@@ -24,7 +24,7 @@ from .facts import Sizes, read_sizes
 from .graph import Body, Constant, Graph, KernelCall, Literal, Node, Operator, SourceLine, Value, verify
 from .kernel import kernel_of_operator
 from .operators import PYTHON, check_name
-from .types import ANY, BOOL, FLOAT, INT, DTYPES, TensorType, Type
+from .types import ANY, BOOL, DTYPES, FLOAT, INT, TensorType, Type
 
 _ARITHMETIC: dict[Any, str] = {
     **{getattr(operator, name): name for name in PYTHON if hasattr(operator, name) and not name.startswith("_")},
@@ -136,11 +136,15 @@ class _Reader:
             tensor = program.state_dict.get(str(spec.target), program.constants.get(str(spec.target)))
             if spec.kind not in kinds or not isinstance(tensor, torch.Tensor):
                 raise LoweringError(
-                    f"the model holds {spec.target!r}, which is not a tensor", where=f"op {self.op!r}", got=spec.kind.name
+                    f"the model holds {spec.target!r}, which is not a tensor",
+                    where=f"op {self.op!r}",
+                    got=spec.kind.name,
                 )
             _dtype(tensor.dtype)
             if tensor.layout is not torch.strided:
-                raise LoweringError(f"{spec.target!r} is not a dense tensor", where=f"op {self.op!r}", got=tensor.layout)
+                raise LoweringError(
+                    f"{spec.target!r} is not a dense tensor", where=f"op {self.op!r}", got=tensor.layout
+                )
             constant = shared.setdefault(id(tensor), Constant(tensor, str(spec.target).removeprefix("model.")))
             self.known[spec.arg.name] = constant
 
@@ -194,7 +198,8 @@ class _Reader:
             self.higher(node, target)
         else:
             raise LoweringError(
-                f"the model calls {getattr(target, '__name__', target)!r}, which is not an operator", where=self.where(node)
+                f"the model calls {getattr(target, '__name__', target)!r}, which is not an operator",
+                where=self.where(node),
             )
 
     def overload(self, node: torch.fx.Node, target: torch._ops.OpOverload) -> None:
@@ -219,12 +224,13 @@ class _Reader:
 
     def higher(self, node: torch.fx.Node, target: torch._ops.HigherOrderOperator) -> None:
         """Converts control flow on data, and takes apart the wrappers of `no_grad` blocks."""
-        name = target.name()
+        name = str(target.name())  # type: ignore[no-untyped-call]
         if name in ("cond", "while_loop"):
             self.add(node, Operator(name), varying=True)
         elif name == "wrap_with_set_grad_enabled":
-            module = self.known[node.args[1].name]  # type: ignore[union-attr]
-            self.inline(node, module, node.args[2:])
+            wrapped = node.args[1]
+            assert isinstance(wrapped, torch.fx.Node)
+            self.inline(node, self.known[wrapped.name], node.args[2:])
         else:
             raise LoweringError(f"the model uses torch's {name!r}, which cannot be packed", where=self.where(node))
 
@@ -322,5 +328,3 @@ def _source_line(node: torch.fx.Node) -> SourceLine | None:
         return None
     path, line, function, code = frames[-1]
     return SourceLine(PurePath(path).name, int(line), function, code.strip()[:200])
-
-

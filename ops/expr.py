@@ -50,9 +50,7 @@ def parse(text: str) -> ast.Expression:
     for node in ast.walk(tree):
         powers += isinstance(node, ast.Pow)
         if not _allowed(node) or powers > _MOST_POWERS:
-            raise GraphError(
-                "a guard expression uses what it may not", got=f"{type(node).__name__} in {text[:200]!r}"
-            )
+            raise GraphError("a guard expression uses what it may not", got=f"{type(node).__name__} in {text[:200]!r}")
     return tree
 
 

@@ -38,7 +38,10 @@ def names() -> Iterator[str]:
 
 
 def read_sizes(
-    shapes: Sequence[tuple[object, ...]], ranges: dict[str, tuple[int, int | None]], guards: Sequence[str], sources: Sequence[str]
+    shapes: Sequence[tuple[object, ...]],
+    ranges: dict[str, tuple[int, int | None]],
+    guards: Sequence[str],
+    sources: Sequence[str],
 ) -> Sizes:
     """Reads the result of torch.export.
 
@@ -72,7 +75,7 @@ def settle(
     conditions = [_rename(text, renamed) for text in rest]
     conditions += classes.bounds(ranges, renamed)
     kept = [c for c in dict.fromkeys(conditions) if not _trivial(c)]
-    return Sizes(shaped, Facts({name: spot for name, spot in symbols.items()}, tuple(kept)))
+    return Sizes(shaped, Facts(symbols, tuple(kept)))
 
 
 def _over_places(guard: str, place: dict[str, int]) -> str:
@@ -121,10 +124,9 @@ class _Classes:
 
     def absorb(self, text: str) -> bool:
         """Takes in a condition that fixes a size or makes two equal; says whether it was one."""
-        if match := _FIXED.match(text):
-            if match[1] in self.parent:
-                self.fixed[self.find(match[1])] = int(match[2])
-                return True
+        if (match := _FIXED.match(text)) and match[1] in self.parent:
+            self.fixed[self.find(match[1])] = int(match[2])
+            return True
         if (match := _EQUAL.match(text)) and match[1] in self.parent and match[2] in self.parent:
             self.join(match[1], match[2])
             return True

@@ -60,7 +60,9 @@ class _Tensor:
 _TENSOR = _Tensor()
 
 
-def flatten_call(args: tuple[Any, ...], kwargs: dict[str, Any], parameters: Sequence[str] = ()) -> tuple[Call, list[Any]]:
+def flatten_call(
+    args: tuple[Any, ...], kwargs: dict[str, Any], parameters: Sequence[str] = ()
+) -> tuple[Call, list[Any]]:
     """Takes a call apart into its structure and its tensors.
 
     Args:
@@ -173,7 +175,7 @@ def _examples(tensors: Sequence[torch.Tensor]) -> list[list[torch.Tensor]]:
 
 def export(flat: torch.nn.Module, tensors: Sequence[torch.Tensor], model: Any) -> Any:
     """torch.export with every size left to it, in the model's inference form, without its warnings."""
-    shapes = tuple({dim: Dim.AUTO for dim in range(t.dim())} for t in tensors)
+    shapes = tuple(dict.fromkeys(range(t.dim()), Dim.AUTO) for t in tensors)
     with torch.no_grad(), inference_form(model), inference_form(flat), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return torch.export.export(flat, tuple(tensors), dynamic_shapes={"flat": shapes}, strict=False)
@@ -217,7 +219,9 @@ class _Checker:
                 fix="Switch the randomness off, or take the random tensor as an input.",
             )
         if not same_leaves(wanted, got):
-            raise LoweringError("the lowered graph does not answer as the model does", where=where, got=difference(wanted, got))
+            raise LoweringError(
+                "the lowered graph does not answer as the model does", where=where, got=difference(wanted, got)
+            )
 
     def run(self, tensors: Leaves) -> list[Any]:
         """One run of the body on copies, without the rule of contiguity, which is checked at the first use."""

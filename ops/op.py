@@ -234,9 +234,7 @@ class ModelOp(InferenceOp):
         return None
 
     def _lower(self, call: Call, tensors: Sequence[Any]) -> Lowered:
-        return lower(
-            self.model, call, tensors, name=self.name, device=str(self.device), contiguous=self.contiguous
-        )
+        return lower(self.model, call, tensors, name=self.name, device=str(self.device), contiguous=self.contiguous)
 
 
 def _key(call: Call) -> Any:

@@ -71,7 +71,9 @@ _NN = frozenset(
     """linear gelu silu elu hardtanh leaky_relu softplus hardswish hardsigmoid mish avg_pool2d avg_pool3d
     adaptive_avg_pool2d scaled_dot_product_attention pad one_hot glu log_sigmoid""".split()
 )
-_METHODS = frozenset(["view", "contiguous", "mul_", "sub_", "div_", "copy_", "fill_", "masked_fill_", "type_as", "repeat"])
+_METHODS = frozenset(
+    ["view", "contiguous", "mul_", "sub_", "div_", "copy_", "fill_", "masked_fill_", "type_as", "repeat"]
+)
 
 
 @cache

@@ -7,7 +7,9 @@ from .errors import DeviceError
 from .graph import Graph, bodies
 
 
-def place_all(graph: Graph, requested: Device | None, present: tuple[Device, ...], gpu_ops: str = "gpu") -> dict[int, Device]:
+def place_all(
+    graph: Graph, requested: Device | None, present: tuple[Device, ...], gpu_ops: str = "gpu"
+) -> dict[int, Device]:
     """The device of every op body that a graph calls, by the body's id.
 
     Raises:

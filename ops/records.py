@@ -65,6 +65,6 @@ def _torch_type(name: str) -> Callable[..., Any]:
 @cache
 def _namedtuple(name: str, fields: tuple[str, ...]) -> Callable[..., Any]:
     try:
-        return namedtuple(name, fields)  # type: ignore[no-any-return, misc] # noqa: PYI024
+        return namedtuple(name, fields)
     except (ValueError, TypeError) as error:
         raise GraphError(f"not a named tuple: {error}", got=repr((name, fields))) from error

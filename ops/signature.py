@@ -57,7 +57,10 @@ def _check_tensor(where: str, kind: TensorType, value: Any) -> None:
         )
     if value.dim() != len(kind.shape):
         raise SignatureError(
-            "wrong rank", where=where, got=f"shape {tuple(value.shape)}", expected=f"{len(kind.shape)} dimensions, {kind}"
+            "wrong rank",
+            where=where,
+            got=f"shape {tuple(value.shape)}",
+            expected=f"{len(kind.shape)} dimensions, {kind}",
         )
 
 
@@ -79,7 +82,10 @@ def _check_sizes(
         size = value.size(dim)
         if isinstance(wanted, int) and size != wanted:
             raise SignatureError(
-                f"dimension {dim} has a wrong size", where=where, got=f"{size} in shape {tuple(value.shape)}", expected=wanted
+                f"dimension {dim} has a wrong size",
+                where=where,
+                got=f"{size} in shape {tuple(value.shape)}",
+                expected=wanted,
             )
         if isinstance(wanted, str) and wanted in sizes and size != sizes[wanted]:
             index, other = facts.symbols[wanted]

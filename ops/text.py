@@ -89,7 +89,5 @@ class _Printer:
             case slice():
                 start, stop = ("" if i is None else self.tree(i) for i in (tree.start, tree.stop))
                 return f"{start}:{stop}" + ("" if tree.step is None else f":{self.tree(tree.step)}")
-            case type(Ellipsis):
-                return "..."
             case _:
-                return repr(tree)
+                return "..." if tree is Ellipsis else repr(tree)

@@ -29,7 +29,7 @@ def load_file(path: str) -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return torch.jit.load(path, map_location="cpu")
+            return torch.jit.load(path, map_location="cpu")  # type: ignore[no-untyped-call]
     except (RuntimeError, ValueError, OSError) as error:
         reason = str(error).strip().split("\n")[0]
         raise ScriptError(
@@ -37,7 +37,9 @@ def load_file(path: str) -> Any:
         ) from error
 
 
-def lower_scripted(model: Any, call: Call, tensors: Sequence[Any], *, name: str, device: str, contiguous: bool) -> Lowered:
+def lower_scripted(
+    model: Any, call: Call, tensors: Sequence[Any], *, name: str, device: str, contiguous: bool
+) -> Lowered:
     """Lowers a ScriptModule or ScriptFunction for one call structure.
 
     Raises:
@@ -45,7 +47,9 @@ def lower_scripted(model: Any, call: Call, tensors: Sequence[Any], *, name: str,
     """
     args, kwargs = call.rebuild(_separate(tensors))
     if kwargs:
-        raise LoweringError("a ScriptModule is called with keywords that have no position", where=f"op {name!r}", got=sorted(kwargs))
+        raise LoweringError(
+            "a ScriptModule is called with keywords that have no position", where=f"op {name!r}", got=sorted(kwargs)
+        )
     out_spec = pytree.tree_structure(_reference(model, args))
     error: Exception | None = None
     for example in _examples(_separate(tensors)):
@@ -95,7 +99,7 @@ def _to_bytes(model: Any) -> bytes:
 def _from_bytes(data: bytes, device: str = "cpu") -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return torch.jit.load(io.BytesIO(data), map_location=device)
+        return torch.jit.load(io.BytesIO(data), map_location=device)  # type: ignore[no-untyped-call]
 
 
 class TorchScriptKernel(Kernel):
@@ -157,7 +161,11 @@ def _methods(module: Any) -> list[Any]:
 
 def _rewrite(block: Any, device: str) -> None:
     for node in block.nodes():
-        if node.kind() == "prim::Constant" and node.hasAttribute("value") and node.output().type().kind() == "DeviceObjType":
+        if (
+            node.kind() == "prim::Constant"
+            and node.hasAttribute("value")
+            and node.output().type().kind() == "DeviceObjType"
+        ):
             node.s_("value", device)
         for inner in node.blocks():
             _rewrite(inner, device)

@@ -23,14 +23,14 @@ class Effects(TorchDispatchMode):
     """
 
     def __init__(self, line: SourceLine | None) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.line = line
         self.varying = False
         self._state: Any = None
 
     def __enter__(self) -> Any:
         self._state = torch.get_rng_state()
-        return super().__enter__()
+        return super().__enter__()  # type: ignore[no-untyped-call]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Called by torch for every operator."""

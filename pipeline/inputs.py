@@ -94,7 +94,9 @@ class Parameters:
             raise SignatureError("run takes a dict of inputs", got=type(feed).__name__, expected=self._listing())
         names = {parameter.name for parameter in self.items}
         for missing in sorted(names - feed.keys()):
-            raise SignatureError("missing input", where=f"input {missing!r}", got=sorted(map(str, feed)), expected=self._listing())
+            raise SignatureError(
+                "missing input", where=f"input {missing!r}", got=sorted(map(str, feed)), expected=self._listing()
+            )
         for unknown in sorted(map(str, feed.keys() - names)):
             raise SignatureError("unknown input", where=f"input {unknown!r}", expected=self._listing())
 
@@ -113,19 +115,25 @@ class Parameters:
                 self._mapping(tree, value, where, flat)
             case _:
                 if type(value) is not type(tree) or value != tree:
-                    raise SignatureError("a fixed value differs", where=f"input {where!r}", got=repr(value), expected=repr(tree))
+                    raise SignatureError(
+                        "a fixed value differs", where=f"input {where!r}", got=repr(value), expected=repr(tree)
+                    )
 
-    def _sequence(self, tree: Sequence[Any], value: Any, where: str, flat: list[Any], kind: type) -> None:
+    def _sequence(self, tree: Sequence[Any], value: Any, where: str, flat: list[Any], kind: type[Any]) -> None:
         if not isinstance(value, kind) or len(value) != len(tree):
             got = f"{type(value).__name__} of {len(value)}" if isinstance(value, tuple | list) else type(value).__name__
-            raise SignatureError("another structure", where=f"input {where!r}", got=got, expected=f"{kind.__name__} of {len(tree)}")
+            raise SignatureError(
+                "another structure", where=f"input {where!r}", got=got, expected=f"{kind.__name__} of {len(tree)}"
+            )
         for index, (part, item) in enumerate(zip(tree, value, strict=True)):
             self._fill(part, item, f"{where}[{index}]", flat)
 
     def _mapping(self, tree: dict[Any, Any], value: Any, where: str, flat: list[Any]) -> None:
         if not isinstance(value, Mapping) or value.keys() != tree.keys():
             got = f"keys {list(value)}" if isinstance(value, Mapping) else type(value).__name__
-            raise SignatureError("another structure", where=f"input {where!r}", got=got, expected=f"a dict with keys {list(tree)}")
+            raise SignatureError(
+                "another structure", where=f"input {where!r}", got=got, expected=f"a dict with keys {list(tree)}"
+            )
         for key, part in tree.items():
             self._fill(part, value[key], f"{where}[{key!r}]", flat)
 
@@ -150,7 +158,9 @@ def _strings(value: Any, where: str) -> list[str]:
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
-        raise SignatureError("not a list of strings", where=f"input {where!r}", got=type(value).__name__, expected="list of str")
+        raise SignatureError(
+            "not a list of strings", where=f"input {where!r}", got=type(value).__name__, expected="list of str"
+        )
     return list(value)
 
 
@@ -159,15 +169,20 @@ def as_tensor(value: Any) -> torch.Tensor | None:
     if isinstance(value, torch.Tensor):
         if type(value) in (torch.Tensor, torch.nn.Parameter):
             return value
-        if hasattr(type(value), "__torch_dispatch__") and type(value).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:
-            raise SignatureError("a tensor subclass with behaviour of its own", got=type(value).__name__, expected="torch.Tensor")
+        if (
+            hasattr(type(value), "__torch_dispatch__")
+            and type(value).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__
+        ):
+            raise SignatureError(
+                "a tensor subclass with behaviour of its own", got=type(value).__name__, expected="torch.Tensor"
+            )
         return value.as_subclass(torch.Tensor)
     if isinstance(value, np.ndarray):
         return _from_numpy(value)
     if isinstance(value, np.generic):
         return torch.tensor(value.item(), dtype=_from_numpy(np.zeros(1, value.dtype)).dtype)
     if hasattr(value, "__dlpack__"):
-        found: torch.Tensor = torch.from_dlpack(value)
+        found: torch.Tensor = torch.utils.dlpack.from_dlpack(value)
         return found
     return None
 
@@ -213,7 +228,9 @@ def describe(
         if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
             return slot(value, where)
         if is_record(value):
-            return to_record(value, tuple(tree(v, f"{where}.{k}") for k, v in zip(type(value)._fields, value, strict=True)))
+            return to_record(
+                value, tuple(tree(v, f"{where}.{k}") for k, v in zip(type(value)._fields, value, strict=True))
+            )
         if isinstance(value, tuple | list):
             items = [tree(item, f"{where}[{index}]") for index, item in enumerate(value)]
             return tuple(items) if isinstance(value, tuple) else items
@@ -253,5 +270,3 @@ def rebuild(tree: Any, leaves: Sequence[Any]) -> Any:
         case dict():
             return {key: rebuild(item, leaves) for key, item in tree.items()}
     return tree
-
-

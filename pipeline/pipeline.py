@@ -198,7 +198,8 @@ def _output_text(tree: Any) -> str:
         case Value():
             return str(tree.type)
         case Record():
-            return f"{tree.name}({', '.join(f'{k}={_output_text(v)}' for k, v in zip(tree.fields, tree.items, strict=True))})"
+            pairs = zip(tree.fields, tree.items, strict=True)
+            return f"{tree.name}({', '.join(f'{k}={_output_text(v)}' for k, v in pairs)})"
         case tuple():
             return f"({', '.join(map(_output_text, tree))}{',' if len(tree) == 1 else ''})"
         case list():

@@ -178,10 +178,11 @@ class Recorder(TorchFunctionMode):
 
     def plain(self, tree: Any) -> Any:
         """Arguments of an op with traced scalars replaced by plain ones, each guarded."""
-        return self._walk(tree, lambda leaf: self.pin(leaf, "a model takes it as a fixed number") if is_traced(leaf) else leaf)
+        reason = "a model takes it as a fixed number"
+        return self._walk(tree, lambda leaf: self.pin(leaf, reason) if is_traced(leaf) else leaf)
 
     def _metadata(self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What dtype and device of the inputs decide; rank and dtype of a result can hang on sizes, so they are guarded."""
+        """Rank, dtype and device of a tensor; the first two can hang on sizes, so they are guarded."""
         found = func(*args, **kwargs)
         tensor = args[0] if args else None
         value = self._values.get(id(tensor))
@@ -334,7 +335,12 @@ class Recorder(TorchFunctionMode):
                 )
 
 
-_PYTHON_DTYPES = {int: "int64", float: str(torch.get_default_dtype()).removeprefix("torch."), bool: "bool", complex: "complex64"}
+_PYTHON_DTYPES = {
+    int: "int64",
+    float: str(torch.get_default_dtype()).removeprefix("torch."),
+    bool: "bool",
+    complex: "complex64",
+}
 
 
 def _same_container(result: Any, items: list[Any]) -> Any:
@@ -365,5 +371,3 @@ def tensor_type(tensor: torch.Tensor) -> Type:
 def _title(func: Any) -> str:
     name = recorded_names().get(func) or torch.overrides.resolve_name(func) or getattr(func, "__qualname__", str(func))
     return str(name)
-
-

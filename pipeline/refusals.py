@@ -29,22 +29,27 @@ _NUMBER = Refusal(
     "a tensor's value cannot leave the graph as a plain number",
     "Use .item(), whose result stays in the graph, or keep it as a tensor.",
 )
-_ARRAY = Refusal("a tensor cannot leave the graph as an array or a list", "Use torch functions instead of numpy's or Python's.")
+_ARRAY = Refusal(
+    "a tensor cannot leave the graph as an array or a list", "Use torch functions instead of numpy's or Python's."
+)
 _MEMORY = Refusal("a tensor's memory cannot be reached in a recording", "Use an operator that makes a new tensor.")
 _GRAD = Refusal("gradients cannot be recorded", "Pack the inference function; train before packing.")
-_DEVICE = Refusal("a move to a fixed device cannot be recorded: the device is chosen at load", "Script the op for that device instead.")
+_DEVICE = Refusal(
+    "a move to a fixed device cannot be recorded: the device is chosen at load",
+    "Script the op for that device instead.",
+)
 
 _REFUSED: dict[str, Refusal] = {
     **dict.fromkeys(("__bool__", "is_nonzero", "__contains__"), _BRANCH),
     **dict.fromkeys(("__int__", "__float__", "__index__", "__complex__"), _NUMBER),
     **dict.fromkeys(("numpy", "tolist", "__array__", "__array_wrap__", "__dlpack__", "__reversed__"), _ARRAY),
     **dict.fromkeys(
-        ("data_ptr", "const_data_ptr", "storage", "untyped_storage", "set_", "resize_", "resize_as_", "resize", "resize_as",
-         "as_strided", "as_strided_", "share_memory_", "pin_memory", "apply_", "map_", "map2_", "module_load", "is_shared",
-         "record_stream", "_typed_storage", "type_"),
+        ("data_ptr", "const_data_ptr", "storage", "untyped_storage", "set_", "resize_", "resize_as_", "resize",
+         "resize_as", "as_strided", "as_strided_", "share_memory_", "pin_memory", "apply_", "map_", "map2_", "module_load",
+         "is_shared", "record_stream", "_typed_storage", "type_"),
         _MEMORY,
     ),
-    **dict.fromkeys(("backward", "register_hook", "requires_grad_", "retain_grad", "register_post_accumulate_grad_hook"), _GRAD),
+    **dict.fromkeys(("backward", "register_hook", "requires_grad_", "retain_grad"), _GRAD),
     **dict.fromkeys(("cuda", "xpu", "ipu", "mtia"), _DEVICE),
 }  # fmt: skip
 
@@ -74,8 +79,8 @@ def _methods(*names: str) -> list[Any]:
 
 # What the inputs' types decide alone -> nothing to guard.
 _FIXED = [
-    *_getters("device", "layout", "requires_grad", "is_leaf", "is_cuda", "is_cpu", "is_meta", "is_sparse", "is_quantized",
-              "is_nested", "is_mps", "is_xpu", "is_mkldnn", "is_xla", "grad_fn", "grad", "is_sparse_csr", "_version"),
+    *_getters("device", "layout", "requires_grad", "is_leaf", "is_cuda", "is_cpu", "is_meta", "is_sparse",
+              "is_quantized", "is_nested", "is_mps", "is_xpu", "is_mkldnn", "is_xla", "grad_fn", "grad", "is_sparse_csr", "_version"),
     *_methods("is_conj", "is_neg", "is_inference", "is_pinned", "get_device"),
 ]  # fmt: skip
 METADATA: dict[Any, str | None] = {

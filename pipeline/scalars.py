@@ -138,7 +138,7 @@ class TracedInt(_Number, torch.SymInt):
         self._bind(tracer, value, concrete, varies)
         self.node = None
 
-    @property
+    @property  # type: ignore[misc]
     def __class__(self) -> type:
         return int
 
@@ -160,7 +160,7 @@ class TracedFloat(_Number, torch.SymFloat):
         self._bind(tracer, value, concrete, varies)
         self.node = None
 
-    @property
+    @property  # type: ignore[misc]
     def __class__(self) -> type:
         return float
 
@@ -178,7 +178,7 @@ class TracedBool(_Number, torch.SymBool):
         self._bind(tracer, value, concrete, varies)
         self.node = None
 
-    @property
+    @property  # type: ignore[misc]
     def __class__(self) -> type:
         return bool
 
@@ -191,7 +191,7 @@ class TracedStr(Traced):
     def __init__(self, tracer: Tracer, value: Value, concrete: str, varies: bool) -> None:
         self._bind(tracer, value, concrete, varies)
 
-    @property
+    @property  # type: ignore[misc]
     def __class__(self) -> type:
         return str
 
@@ -233,7 +233,7 @@ class TracedStrings(Traced):
     def __init__(self, tracer: Tracer, value: Value, concrete: list[str], varies: bool) -> None:
         self._bind(tracer, value, concrete, varies)
 
-    @property
+    @property  # type: ignore[misc]
     def __class__(self) -> type:
         return list
 

@@ -29,7 +29,9 @@ def pipeline_facts(items: tuple[Parameter, ...], names: Sequence[str], graph: Gr
 
 
 def _free(index: int, value: Value) -> tuple[object, ...]:
-    return tuple(f"x{index}_{dim}" for dim in range(len(value.type.shape))) if isinstance(value.type, TensorType) else ()
+    return (
+        tuple(f"x{index}_{dim}" for dim in range(len(value.type.shape))) if isinstance(value.type, TensorType) else ()
+    )
 
 
 def _from_bodies(graph: Graph, place: dict[int, int]) -> Iterator[str]:
@@ -57,7 +59,8 @@ def _written_before(graph: Graph) -> set[int]:
     return {
         id(leaf)
         for node in graph.nodes
-        if isinstance(node.target, Operator) and re.search(r"(squeeze_|unsqueeze_|transpose_|t_|swapaxes_|swapdims_)$", node.target.name)
+        if isinstance(node.target, Operator)
+        and re.search(r"(squeeze_|unsqueeze_|transpose_|t_|swapaxes_|swapdims_)$", node.target.name)
         for leaf in uses(node)
     }
 
@@ -125,5 +128,3 @@ def _letter(before: Any, after: Any, letters: dict[tuple[Any, Any], str]) -> str
         if before == factor * n:
             return name if factor == 1 else f"{factor}*{name}"
     return "?"
-
-

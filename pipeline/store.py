@@ -9,12 +9,12 @@ from typing import Any
 import torch
 
 from .. import __version__
-from ..ops.devices import accelerator, present
 from ..ops.device import parse_device, place, require_present
+from ..ops.devices import accelerator, present
 from ..ops.errors import ArchiveError, GoldenMismatchError
 from ..ops.graph import Constant, Record
 from ..ops.records import is_record, to_record
-from ..serialization.archive import Archive, Member, write
+from ..serialization.archive import Archive, write
 from ..serialization.codec import Decoder, decode_tree, encode_tree, encode_type, expect, malformed
 from ..serialization.contents import Contents, decode, encode, input_types, trusted_build
 from ..serialization.schema import EXAMPLES, WEIGHTS
@@ -99,7 +99,8 @@ def _read(archive: Archive, trust: bool, wanted: Any, gpu_ops: str) -> Pipeline:
     rows = archive.manifest["constants"]
     tensors = tensors_of(rows, weights, "constants")
     constants = [
-        Constant(tensor, str(row.get("name")), bool(row.get("mutable"))) for row, tensor in zip(rows, tensors, strict=True)
+        Constant(tensor, str(row.get("name")), bool(row.get("mutable")))
+        for row, tensor in zip(rows, tensors, strict=True)
     ]
     contents = decode(archive, constants, trusted_build(trust, archive.label))
     parameters = _decode_parameters(archive.manifest, len(contents.graph.inputs))

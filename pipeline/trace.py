@@ -113,7 +113,11 @@ class _Recording:
 
 
 def _record(
-    process: Callable[..., Any], items: tuple[Parameter, ...], leaves: Sequence[Any], keywords: Sequence[str], settled: bool = False
+    process: Callable[..., Any],
+    items: tuple[Parameter, ...],
+    leaves: Sequence[Any],
+    keywords: Sequence[str],
+    settled: bool = False,
 ) -> _Recording:
     """One recording, on copies of the leaves."""
     recorder = Recorder(settled=settled)
@@ -158,7 +162,11 @@ def _refuse_swallowed(recorder: Recorder) -> None:
 
 
 def _second(
-    process: Callable[..., Any], items: tuple[Parameter, ...], leaves: Sequence[Any], keywords: Sequence[str], first: _Recording
+    process: Callable[..., Any],
+    items: tuple[Parameter, ...],
+    leaves: Sequence[Any],
+    keywords: Sequence[str],
+    first: _Recording,
 ) -> Graph | None:
     """Records again on varied examples and compares; returns the other graph, to see which sizes moved.
 
@@ -177,6 +185,6 @@ def _second(
             raise RecordError(
                 f"a second recording on other data differs: {found.what}",
                 where=str(found.line or ""),
-                fix="The function depends on something that is not an input: a counter, a cache, random numbers or the time.",
+                fix="It depends on something that is not an input: a counter, a cache, random numbers or the time.",
             )
     return None

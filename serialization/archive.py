@@ -163,7 +163,11 @@ class Archive:
         for entry in entries:
             if entry.filename in found:
                 raise self.error("a member is there twice", member=entry.filename)
-            if entry.compress_type != zipfile.ZIP_STORED or entry.flag_bits & 1 or entry.file_size != entry.compress_size:
+            if (
+                entry.compress_type != zipfile.ZIP_STORED
+                or entry.flag_bits & 1
+                or entry.file_size != entry.compress_size
+            ):
                 raise self.error("a member is compressed or encrypted", member=entry.filename)
             found[entry.filename] = (self._data_offset(entry), entry.file_size)
         return found
@@ -176,7 +180,7 @@ class Archive:
         start = entry.header_offset + 30 + name + extra
         if start + entry.file_size > len(self.buffer):
             raise self.error("a member reaches beyond the end of the file", member=entry.filename)
-        return start
+        return int(start)
 
     def _read_manifest(self) -> dict[str, Any]:
         if MANIFEST not in self._members:
@@ -220,12 +224,15 @@ class Archive:
             raise self.error("a member is missing", member=name)
         start, size = self._members[name]
         if listed.get("size") != size:
-            raise self.error("a member has another size than the manifest says", member=name, got=size, expected=listed.get("size"))
+            raise self.error(
+                "a member has another size than the manifest says", member=name, got=size, expected=listed.get("size")
+            )
         return memoryview(self.buffer)[start : start + size]
 
     def offset(self, name: str) -> int:
         """Where a member's data starts in the file."""
-        return self._members[name][0]
+        start, _ = self._members[name]
+        return int(start)
 
     def read(self, name: str) -> bytes:
         """The bytes of a member, its hash checked."""
@@ -255,7 +262,9 @@ class Archive:
         for name in self.manifest["members"]:
             self.view(name)
 
-    def error(self, what: str, *, member: str = "", got: Any = None, expected: Any = None, fix: str = "") -> ArchiveError:
+    def error(
+        self, what: str, *, member: str = "", got: Any = None, expected: Any = None, fix: str = ""
+    ) -> ArchiveError:
         """An error that names the file, and the member in it."""
         where = f"{self.label}, member {member!r}" if member else self.label
         return ArchiveError(what, where=where, got=got, expected=expected, fix=fix)
@@ -263,12 +272,19 @@ class Archive:
     def _damaged(self, error: Exception) -> ArchiveError:
         start = bytes(self.buffer[:4])
         if start == b"PK\x03\x04":
-            return self.error("the file is truncated or damaged", got=str(error).split("\n")[0], fix="Copy or save it again.")
-        return self.error("not a tracepack archive", got=f"a file that starts with {start!r}", fix="Pass a file that Pipeline.save wrote.")
+            return self.error(
+                "the file is truncated or damaged", got=str(error).split("\n")[0], fix="Copy or save it again."
+            )
+        return self.error(
+            "not a tracepack archive",
+            got=f"a file that starts with {start!r}",
+            fix="Pass a file that Pipeline.save wrote.",
+        )
 
     def weights_size(self) -> int:
         """Bytes of weights."""
-        return self._members.get(WEIGHTS, (0, 0))[1]
+        _, size = self._members.get(WEIGHTS, (0, 0))
+        return size
 
 
 def _open(source: Any) -> tuple[str, Any, Any]:
@@ -279,7 +295,9 @@ def _open(source: Any) -> tuple[str, Any, Any]:
     try:
         path = os.fspath(source)
     except TypeError:
-        raise ArchiveError("not an archive", got=type(source).__name__, expected="a path, bytes or a binary file object") from None
+        raise ArchiveError(
+            "not an archive", got=type(source).__name__, expected="a path, bytes or a binary file object"
+        ) from None
     return _map(path)
 
 
@@ -335,5 +353,3 @@ class _Reader(io.RawIOBase):
         data = bytes(self._view[self._at : end])
         self._at = max(self._at, end)
         return data
-
-

@@ -180,7 +180,12 @@ class Decoder:
     """
 
     def __init__(
-        self, constants: Sequence[Constant], kernels: Sequence[Kernel], bodies: Sequence[Body], path: str, depth: int = 0
+        self,
+        constants: Sequence[Constant],
+        kernels: Sequence[Kernel],
+        bodies: Sequence[Body],
+        path: str,
+        depth: int = 0,
     ) -> None:
         self.constants, self.kernels, self.bodies = constants, kernels, bodies
         self.path, self.depth = path, depth

@@ -80,7 +80,7 @@ def _body_row(body: Body, member_name: str) -> dict[str, Any]:
 
 
 def _kernel_row(index: int, kernel: Kernel, members: list[Member]) -> dict[str, Any]:
-    assets = {}
+    assets: dict[str, str] = {}
     for name, data in sorted(kernel.assets().items()):
         assets[name] = f"kernels/{index}/{len(assets)}"
         members.append(member(assets[name], data))
@@ -127,16 +127,21 @@ class _Later(list[Any]):
 
     def __init__(self, found: list[Body | None], index: int) -> None:
         super().__init__(found)
-        self.index = index
+        self.caller = index
 
     def __getitem__(self, number: Any) -> Any:
-        if number <= self.index:
-            raise ArchiveError("an op calls itself", where=f"$.bodies[{self.index}]")
+        if number <= self.caller:
+            raise ArchiveError("an op calls itself", where=f"$.bodies[{self.caller}]")
         return super().__getitem__(number)
 
 
 def _body(
-    archive: Archive, row: Any, path: str, constants: Sequence[Constant], kernels: Sequence[Kernel], bodies: Sequence[Any]
+    archive: Archive,
+    row: Any,
+    path: str,
+    constants: Sequence[Constant],
+    kernels: Sequence[Kernel],
+    bodies: Sequence[Any],
 ) -> Body:
     match row:
         case {
@@ -180,7 +185,11 @@ def trusted_build(trust: bool, label: str) -> Build:
 
 def constants_of(manifest: dict[str, Any]) -> list[Constant]:
     """The constants without their tensors, as the command line shows them."""
-    return [Constant(None, str(row.get("name")), bool(row.get("mutable"))) for row in manifest["constants"] if isinstance(row, dict)]
+    return [
+        Constant(None, str(row.get("name")), bool(row.get("mutable")))
+        for row in manifest["constants"]
+        if isinstance(row, dict)
+    ]
 
 
 def input_types(manifest: dict[str, Any]) -> list[Any]:

@@ -101,7 +101,8 @@ def _dense(tensor: torch.Tensor) -> tuple[torch.Tensor, list[int] | None]:
     """The tensor in the order of its memory, and its strides where they are not those of a contiguous tensor."""
     if tensor.is_contiguous():
         return tensor.contiguous(), None
-    order = sorted(range(tensor.dim()), key=lambda d: (-tensor.stride(d), -tensor.size(d)))
+    sizes, steps = tuple(tensor.shape), tensor.stride()
+    order = sorted(range(tensor.dim()), key=lambda d: (-steps[d], -sizes[d]))
     ordered = tensor.permute(order)
     if not ordered.is_contiguous():  # overlapping or with gaps: its memory is not worth keeping
         return tensor.contiguous(), None
@@ -111,7 +112,8 @@ def _dense(tensor: torch.Tensor) -> tuple[torch.Tensor, list[int] | None]:
 def _bytes(tensor: torch.Tensor) -> memoryview:
     if tensor.numel() == 0:
         return memoryview(b"")
-    return memoryview(tensor.reshape(-1).view(torch.uint8).numpy()).cast("B")
+    array: Any = tensor.reshape(-1).view(torch.uint8).numpy()
+    return memoryview(array).cast("B")
 
 
 def _content(tensor: torch.Tensor) -> bytes:
@@ -153,12 +155,16 @@ class MappedTensors:
         kind = getattr(torch, dtype, None)
         begin, end = self._entries[name]
         if not isinstance(kind, torch.dtype) or not all(type(s) is int and s >= 0 for s in shape):
-            raise self.archive.error(f"{where} has an impossible dtype or shape", member=self.member, got=f"{dtype} {shape}"[:80])
+            raise self.archive.error(
+                f"{where} has an impossible dtype or shape", member=self.member, got=f"{dtype} {shape}"[:80]
+            )
         count = 1
         for size in shape:
             count *= size
         if count * kind.itemsize != end - begin:
-            raise self.archive.error(f"{where} does not fit its bytes", member=self.member, got=end - begin, expected=count * kind.itemsize)
+            raise self.archive.error(
+                f"{where} does not fit its bytes", member=self.member, got=end - begin, expected=count * kind.itemsize
+            )
         if count == 0:
             return torch.empty(shape, dtype=kind)
         flat = torch.frombuffer(self.archive.buffer, dtype=kind, count=count, offset=self._start + begin)
@@ -197,7 +203,11 @@ def _header(archive: Archive, member: str, view: memoryview) -> tuple[dict[str, 
         raise archive.error("the header is longer than the member", member=member)
     try:
         entries = json.loads(bytes(view[8 : 8 + length]))
-        spans = {name: (int(e["data_offsets"][0]), int(e["data_offsets"][1])) for name, e in entries.items() if name != "__metadata__"}
+        spans = {
+            name: (int(e["data_offsets"][0]), int(e["data_offsets"][1]))
+            for name, e in entries.items()
+            if name != "__metadata__"
+        }
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as error:
         raise archive.error("the header cannot be read", member=member, got=type(error).__name__) from error
     room = len(view) - 8 - length
