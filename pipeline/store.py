@@ -10,6 +10,7 @@ import torch
 
 from .. import __version__
 from ..ops.device import parse_device, place, require_present
+from ..ops.placement import check_gpu_ops
 from ..ops.devices import accelerator, present
 from ..ops.errors import ArchiveError, GoldenMismatchError
 from ..ops.graph import Constant, Record
@@ -74,6 +75,7 @@ def load(path: Any, device: Any = None, *, trust: bool = False, verify: str = "c
     """
     if verify not in VERIFY:
         raise ArchiveError("not a way to verify", got=repr(verify), expected=f"one of {list(VERIFY)}")
+    check_gpu_ops(gpu_ops)
     wanted = None if device is None else require_present(parse_device(device, accelerator()), present())
     archive = Archive(path)
     archive.check_listing()
