@@ -73,22 +73,22 @@ def _attributes(model: Any) -> list[tuple[Any, str, tuple[Any, Any]]]:
 
 
 def _same(module: Any, key: str, saved: tuple[Any, Any]) -> bool:
-    """Whether an attribute still says what it said; torch.export puts equal copies of containers in their place."""
     value, content = saved
     now = module.__dict__.get(key)
-    if isinstance(value, torch.Tensor) or isinstance(now, torch.Tensor):
-        return now is value
-    if content is not None:
-        return type(now) is type(value) and _equal(now, content)
-    plain = isinstance(value, int | float | str | bool | tuple | type(None))
-    return now is value or not plain or (type(now) is type(value) and _equal(now, value))
+    return equal_content(now, value) and (content is None or equal_content(now, content))
 
 
-def _equal(a: Any, b: Any) -> bool:
-    try:
-        return bool(a == b)
-    except Exception:  # containers of tensors have no truth value
-        return len(a) == len(b)
+def equal_content(a: Any, b: Any) -> bool:
+    """Whether two things are one, or plain values and containers with equal content."""
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, list | tuple):
+        return len(a) == len(b) and all(map(equal_content, a, b))
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(equal_content(a[key], b[key]) for key in a)
+    return isinstance(a, int | float | complex | str | bytes | set | frozenset) and bool(a == b)
 
 
 def call_untouched(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
