@@ -17,11 +17,12 @@ from torch.overrides import TorchFunctionMode
 from ..ops.errors import RecordError
 from ..ops.graph import Constant, Guard, KernelCall, Literal, Node, Operator, Value, leaves
 from ..ops.kernel import kernel_of_operator
-from ..ops.operators import PYTHON, recorded_names
+from ..ops.operators import PYTHON, allowed, recorded_names
 from ..ops.recording import Application, recording
 from ..ops.records import is_record, to_record
 from ..ops.types import ANY, DTYPES, SCALARS, STRINGS, TensorType, Type
 from .effects import Effects
+from .generators import Generators
 from .lines import user_line
 from .refusals import IGNORED, METADATA, SIZES, refusal
 from .scalars import Traced, is_traced, traced
@@ -37,6 +38,8 @@ class Recorder(TorchFunctionMode):
         nodes: what was recorded, in order.
         captured: tensors that the function used without being given them, by id.
         failed: the last error of torch that the function caught, with its line.
+        generators: what it drew random numbers from.
+        sources: generators that stand in for torch's global one, the innermost last; see `drawing`.
     """
 
     def __init__(self, settled: bool = False) -> None:
@@ -49,6 +52,9 @@ class Recorder(TorchFunctionMode):
         self._varying: set[int] = set()
         self._versions: dict[int, tuple[torch.Tensor, int, Any]] = {}
         self.failed: tuple[BaseException, Any] | None = None
+        self.generators = Generators(self.nodes.append)
+        self.sources: list[torch.Generator] = []
+        self._function: Any = None
 
     # -- inputs and outputs ------------------------------------------------------------------------------------
 
@@ -67,6 +73,7 @@ class Recorder(TorchFunctionMode):
         Raises:
             RecordError: it holds something that an archive cannot.
         """
+        self._function = None
         return self._tree(result, self._output_leaf)
 
     def _output_leaf(self, leaf: Any) -> Any:
@@ -107,12 +114,13 @@ class Recorder(TorchFunctionMode):
 
     def _unknown(self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """An operator of torch.library that a kernel stands behind, or something that may not be recorded."""
-        if isinstance(func, torch._ops.OpOverload | torch._ops.OpOverloadPacket):
-            operator = str(func).removesuffix(".default").replace(".", "::", 1)
-            kernel = kernel_of_operator(operator)
+        if isinstance(func, torch._ops.OpOverloadPacket):
+            func = _overload(func, self.concrete(args), self.concrete(kwargs))
+        if isinstance(func, torch._ops.OpOverload):
+            kernel = kernel_of_operator(str(func).removesuffix(".default").replace(".", "::", 1))
             if kernel is not None:
                 return self.apply(KernelCall(kernel), func, args, kwargs)
-            if isinstance(func, torch._ops.OpOverload) and func.namespace == "aten":
+            if str(func) in allowed():
                 return self.apply(Operator(str(func)), func, args, kwargs)
         raise RecordError(
             f"{_title(func)} cannot be recorded", where=str(user_line() or ""), fix="Use another torch function for it."
@@ -121,8 +129,10 @@ class Recorder(TorchFunctionMode):
     def apply(self, target: Any, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Runs a function on real values and records it as one node."""
         line = user_line()
+        self._function = func
         node_args, node_kwargs = self.arguments(args), self.arguments(kwargs)
-        varies = any(id(leaf) in self._varying for leaf in leaves((node_args, node_kwargs)) if isinstance(leaf, Value))
+        inputs = [leaf for leaf in leaves((node_args, node_kwargs)) if isinstance(leaf, Value)]
+        varies = any(id(leaf) in self._varying for leaf in inputs)
         effects = Effects(line)
         try:
             with effects:
@@ -130,11 +140,22 @@ class Recorder(TorchFunctionMode):
         except Exception as error:
             self.failed = (error, line)
             raise
-        effects.refuse_random(_title(func))
+        self.generators.drew(inputs)
         node = Node(target, node_args, node_kwargs, None, line, effects.varying)
+        if effects.drew():
+            node = self._drawn(node, effects)
         self.nodes.append(node)
         node.output, wrapped = self._result(result, varies or effects.varying, args, kwargs)
         return wrapped
+
+    def _drawn(self, node: Node, effects: Effects) -> Node:
+        """The node of a function that drew from torch's global generator, where `drawing` allows that."""
+        if not self.sources or not isinstance(node.target, Operator):
+            effects.refuse_random(_title(self._function))
+        source = self.generators.value(self.sources[-1], effects.before)
+        self.generators.drew([source], torch.get_rng_state())
+        arguments = (source, node.target.name, node.args, node.kwargs)
+        return Node(Operator("py.draw"), arguments, {}, None, node.line, node.varying)
 
     def call(self, application: Application) -> Any:
         """Records the call of an op and returns its result."""
@@ -218,6 +239,8 @@ class Recorder(TorchFunctionMode):
             return Literal("dtype", _PYTHON_DTYPES[leaf])
         if leaf is None or leaf is Ellipsis or type(leaf) in (bool, int, float, complex, str, bytes):
             return leaf
+        if isinstance(leaf, torch.Generator):
+            return self.generators.value(leaf)
         return self._numpy_leaf(leaf)
 
     def _numpy_leaf(self, leaf: Any) -> Any:
@@ -226,7 +249,7 @@ class Recorder(TorchFunctionMode):
         if kind.__module__ == "numpy" and hasattr(leaf, "item") and getattr(leaf, "ndim", 1) == 0:
             return leaf.item()
         raise RecordError(
-            "an argument that cannot be recorded",
+            f"{_title(self._function)} has an argument that cannot be recorded",
             where=str(user_line() or ""),
             got=f"{kind.__module__}.{kind.__qualname__}",
             expected="tensors, numbers, strings and containers of them",
@@ -368,6 +391,18 @@ def tensor_type(tensor: torch.Tensor) -> Type:
     return TensorType(name, tuple(int(size) for size in torch.Tensor.size(tensor)))
 
 
+def _overload(packet: Any, args: Any, kwargs: Any) -> Any:
+    """The overload that a call of a packet such as `torch.ops.aten.add` goes to."""
+    with torch._C.DisableTorchFunction():
+        try:
+            name = torch._C._jit_resolve_packet(packet._qualified_op_name, *args, **kwargs)
+        except Exception:  # torch itself refuses the call, and says so when it is made
+            return packet
+    return getattr(packet, name or "default")
+
+
 def _title(func: Any) -> str:
+    if func is None:
+        return "the result"
     name = recorded_names().get(func) or torch.overrides.resolve_name(func) or getattr(func, "__qualname__", str(func))
     return str(name)

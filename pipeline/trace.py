@@ -18,6 +18,7 @@ from ..ops.errors import RecordError
 from ..ops.graph import Graph, verify
 from ..ops.recording import current, recording
 from .compare import difference
+from .generators import settle
 from .inputs import Parameter, describe, rebuild
 from .pipeline import Pipeline
 from .prune import prune
@@ -60,7 +61,10 @@ def trace(process: Callable[..., Any], *examples: Any, **named: Any) -> Pipeline
     given, fixed = _arguments(process, examples, named)
     items, names, leaves = describe(given)
     first = _record(process, items, leaves, fixed)
-    second = _second(process, items, leaves, fixed, first)
+    try:
+        second = _second(process, items, leaves, fixed, first)
+    finally:
+        first.recorder.generators.restore()
     parameters, facts = pipeline_facts(items, names, first.graph)
     name_sizes(first.graph, second)
     return Pipeline(_name(process), first.graph, parameters, facts)
@@ -173,11 +177,14 @@ def _second(
     Raises:
         RecordError: the two differ, and no guard says why.
     """
+    generators = first.recorder.generators
     for other in varied(leaves):
+        generators.restore(ends=True)
         try:
             second = _record(process, items, other, keywords, settled=True)
         except Exception:  # a size or data that the function does not take
             continue
+        settle(generators, second.recorder.generators)
         found = difference(first.graph, second.graph)
         if found is None:
             return second.graph
