@@ -49,6 +49,8 @@ PYTHON: dict[str, Callable[..., Any]] = {
     "max": max,
     "sum": lambda *xs: sum(xs),
     "is_nonzero": bool,
+    "real": operator.attrgetter("real"),
+    "imag": operator.attrgetter("imag"),
     "cat_strings": lambda *xs: [s for x in xs for s in x],
     "generator": lambda state, kept: _generators().generator(state, kept),
     "draw": lambda source, name, args, kwargs: _generators().draw(source, name, args, kwargs),

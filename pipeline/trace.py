@@ -20,6 +20,7 @@ from ..ops.recording import current, recording
 from .compare import difference
 from .generators import settle
 from .inputs import Parameter, describe, rebuild
+from .lines import raising_line
 from .pipeline import Pipeline
 from .prune import prune
 from .recorder import Recorder
@@ -128,13 +129,34 @@ def _record(
     pairs = [recorder.input(leaf) for leaf in clones(leaves)]
     args, kwargs = _call(items, [handed for _, handed in pairs], keywords)
     with torch.no_grad(), recording(recorder), recorder:
-        result = process(*args, **kwargs)
-        output = recorder.output(result)
+        try:
+            output = recorder.output(_called(process, args, kwargs))
+        except Exception:
+            if recorder.refused is not None:  # what came after it is its doing
+                raise recorder.refused from None
+            raise
+    if recorder.refused is not None:
+        raise recorder.refused
     recorder.refuse_changes()
     _refuse_swallowed(recorder)
     graph = prune(Graph(tuple(value for value, _ in pairs), tuple(recorder.nodes), output))
     verify(graph)
     return _Recording(graph, recorder)
+
+
+def _called(process: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """The function's result; a library that looks closer at a traced number than torch does gives a plain message."""
+    try:
+        return process(*args, **kwargs)
+    except TypeError as error:
+        if "Traced" not in str(error):
+            raise
+        raise RecordError(
+            "a number that is decided at run time went where only a plain one is taken",
+            where=str(raising_line(error.__traceback__) or ""),
+            got=str(error).splitlines()[0],
+            fix="Keep it in arithmetic and torch functions, or use a tensor in its place.",
+        ) from error
 
 
 def _call(

@@ -97,8 +97,10 @@ def _tensor_difference(wanted: torch.Tensor, got: Any, values: bool) -> str:
 
 
 def _bits(tensor: torch.Tensor) -> torch.Tensor:
-    return tensor if tensor.dtype in (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64) else (
-        tensor.reshape(-1).view(torch.uint8)
+    return (
+        tensor
+        if tensor.dtype in (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
+        else (tensor.reshape(-1).view(torch.uint8))
     )
 
 
@@ -137,10 +139,16 @@ class Check:
         process: a function of positional leaves.
         example: what it is traced with.
         values: False where results are uninitialised memory, so that only their kinds can be compared.
+        eager: what to compare with, where it is not `process` itself.
+        catches: whether the function catches errors: where Python would, the pipeline may stop with one.
     """
 
-    def __init__(self, process: Callable[..., Any], example: Sequence[Any], *, values: bool = True) -> None:
-        self.process, self.example, self.values = process, list(example), values
+    def __init__(
+        self, process: Callable[..., Any], example: Sequence[Any], *, values: bool = True, catches: bool = False,
+        eager: Callable[..., Any] | None = None,
+    ) -> None:  # fmt: skip
+        self.process, self.eager, self.example = process, eager or process, list(example)
+        self.values, self.catches = values, catches
 
     def run(self, others: Sequence[Sequence[Any]] = (), *, resized: Sequence[Sequence[Any]] = ()) -> Finding:
         """Checks on the example, on others with the same sizes, and on others where guards may refuse.
@@ -151,8 +159,8 @@ class Check:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                wanted = Eager.of(self.process, self.example)
-                again = Eager.of(self.process, self.example)
+                wanted = Eager.of(self.eager, self.example)
+                again = Eager.of(self.eager, self.example)
             except Exception as error:
                 raise Unusable(one_line(error)) from error
             if difference(wanted.result, again.result):
@@ -175,7 +183,7 @@ class Check:
                 return found
         for other in others:
             try:
-                fresh = Eager.of(self.process, other)
+                fresh = Eager.of(self.eager, other)
             except Exception:
                 continue
             found = self._compare(loaded, other, fresh, "loaded, other data", guarded=True)
@@ -191,8 +199,8 @@ class Check:
                 got = pipeline(*given)
             except (tracepack.GuardError, tracepack.SignatureError) as error:
                 return GOOD if guarded else Finding(ERROR, f"{title}: refuses its own example: {one_line(error)}")
-            except tracepack.TracepackError as error:
-                return Finding(ERROR, f"{title}: {one_line(error)}")
+            except tracepack.NodeError as error:
+                return GOOD if guarded and self.catches else Finding(ERROR, f"{title}: {one_line(error)}")
             except Exception as error:
                 return Finding(ERROR, f"{title}: {one_line(error)}")
             found = difference(wanted.result, got, self.values)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import torch
 from torch.utils import _pytree as pytree
+
+import tracepack
 
 DTYPES = (
     torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.complex64, torch.complex128,
@@ -41,6 +44,7 @@ class Sample:
     label: str
 
 
+@cache
 def entries() -> list[Entry]:
     """Every entry of the database, and what only the database of Python references knows."""
     from torch.testing._internal.common_methods_invocations import op_db, python_ref_db
@@ -118,3 +122,13 @@ def other_data(leaves: list[torch.Tensor]) -> list[torch.Tensor]:
 
 def _moved(scalar: torch.Tensor) -> torch.Tensor:
     return scalar.detach().clone() if scalar.dtype is torch.bool or not scalar.is_floating_point() else scalar * 0.75
+
+
+def drawn(process: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of random numbers, which come from a generator that each run seeds alike."""
+
+    def seeded(*tensors: torch.Tensor) -> Any:
+        with tracepack.drawing(torch.Generator().manual_seed(7)):
+            return process(*tensors)
+
+    return seeded
