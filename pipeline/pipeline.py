@@ -12,7 +12,8 @@ import torch
 from ..ops.device import CPU, Device
 from ..ops.devices import present
 from ..ops.errors import TracepackError
-from ..ops.graph import Body, Facts, Graph, Record, Value, bodies
+from ..ops.generators import seeded_state
+from ..ops.graph import Body, Constant, Facts, Graph, Operator, Record, Value, bodies, walk
 from ..ops.placement import place_all
 from ..ops.plan import Plan, explain
 from ..ops.signature import tensor_check
@@ -106,6 +107,14 @@ class Pipeline:
             except Exception as error:
                 self.fail(error, function)
 
+    def seed(self, number: int) -> None:
+        """Seeds the generators that the pipeline keeps from run to run: the first with `number`, the next one more.
+
+        They belong to this pipeline alone; a loaded one starts where they stood when the function was traced.
+        """
+        for offset, constant in enumerate(_generators(self.graph)):
+            self.plan.constant(constant).copy_(seeded_state(number + offset))
+
     @staticmethod
     def fail(error: Exception, function: Callable[..., Any]) -> None:
         """Raises the error that a user should see for one inside a generated function."""
@@ -178,6 +187,12 @@ class Pipeline:
         from .store import save
 
         save(self, path, examples)
+
+
+def _generators(graph: Graph) -> list[Constant]:
+    """The states of the generators that a graph keeps."""
+    made = [node for node in walk(graph) if isinstance(node.target, Operator) and node.target.name == "py.generator"]
+    return [node.args[0] for node in made if node.args[1]]
 
 
 def _home(value: Any, device: Device) -> Any:

@@ -114,21 +114,16 @@ def _of_recorded(reader: Reader) -> Reader:
 
 
 def _shape(recorder: Any, tensor: Any) -> Any:
-    return torch.Size([_size(recorder, tensor, dim) for dim in range(_rank(tensor))])
+    return torch.Size([_size(recorder, tensor, dim) for dim in range(recorder.rank(tensor))])
 
 
 def _size(recorder: Any, tensor: Any, dim: Any = None) -> Any:
     return _shape(recorder, tensor) if dim is None else recorder.scalar("size", tensor, dim)
 
 
-def _rank(tensor: Any) -> int:
-    with torch._C.DisableTorchFunction():
-        return int(tensor.dim())
-
-
 def _stride(recorder: Any, tensor: Any, dim: Any = None) -> Any:
     if dim is None:
-        return tuple(recorder.scalar("stride", tensor, d) for d in range(_rank(tensor)))
+        return tuple(recorder.scalar("stride", tensor, d) for d in range(recorder.rank(tensor)))
     return recorder.scalar("stride", tensor, dim)
 
 

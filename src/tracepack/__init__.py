@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .ops.op import InferenceOp as InferenceOp
     from .ops.script import script as script
     from .ops.tokenizer import tokenizer as tokenizer
+    from .pipeline.drawing import drawing as drawing
     from .pipeline.pipeline import Pipeline as Pipeline
     from .pipeline.store import load as load
     from .pipeline.trace import trace as trace
@@ -33,6 +34,7 @@ _ERRORS = (
 _HOMES = {
     "InferenceOp": "ops.op",
     "Pipeline": "pipeline.pipeline",
+    "drawing": "pipeline.drawing",
     "load": "pipeline.store",
     "script": "ops.script",
     "tokenizer": "ops.tokenizer",
