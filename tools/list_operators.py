@@ -18,12 +18,14 @@ TARGET = Path(__file__).parent.parent / "ops" / "operators.txt"
 DENIED = re.compile(
     r"""(^|\.)(
       set_ | set | from_file | as_strided.* | resize.* | _resize.* | record_stream | data_ptr | storage.*
-      | untyped_storage | apply_ | map_ | map2_ | module_load | backward | register_.* | retain_grad | requires_grad_? | grad | grad_fn
+      | untyped_storage | apply_ | map_ | map2_ | module_load | backward | register_.* | retain_grad | requires_grad_?
+      | grad | grad_fn
       | _grad.* | share_memory_ | pin_memory | is_shared | numpy | tolist | item | _version | _backward_hooks | _base
       | to_sparse.* | _to_sparse.* | __array.* | __dlpack.* | __cuda_array_interface__ | __repr__ | __format__
       | __reduce.* | __setstate__ | __deepcopy__ | __dir__ | __hash__ | __len__ | __iter__ | __bool__ | __float__
       | __int__ | __index__ | __complex__ | __contains__ | __reversed__ | is_nonzero | equal | allclose
-      | split_with_sizes_copy | new | new_tensor | reinforce | __set__ | __delete__ | _make_subclass | _make_wrapper_subclass | _rebuild.*
+      | split_with_sizes_copy | new | new_tensor | reinforce | __set__ | __delete__
+      | _make_subclass | _make_wrapper_subclass | _rebuild.*
       | detach_ | _is_view | _cdata | name | names | volatile | output_nr | imag\.__set__ | from_buffer | frombuffer
       | _nested.* | nested.* | sparse_(coo|csr|csc|bsr|bsc|compressed)_tensor.* | _sparse.* | mkldnn.* | to_mkldnn
       | dense_dim | sparse_dim | indices | values | crow_indices | col_indices | ccol_indices | row_indices | coalesce
