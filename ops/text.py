@@ -28,6 +28,29 @@ def graph_text(graph: Graph, *, bodies: bool = False, lines: bool = False) -> st
     return "\n".join(_Printer(bodies, lines).graph(graph, ""))
 
 
+def types_text(tree: Any) -> str:
+    """An output tree with the type of every value in its place, as signatures show it.
+
+    Example:
+        >>> from tracepack.ops.types import TensorType
+        >>> types_text((Value(TensorType("float32", ("N", 4))), None))
+        '(f32[N,4], None)'
+    """
+    match tree:
+        case Value():
+            return str(tree.type)
+        case Record():
+            pairs = zip(tree.fields, tree.items, strict=True)
+            return f"{tree.name}({', '.join(f'{k}={types_text(v)}' for k, v in pairs)})"
+        case tuple():
+            return f"({', '.join(map(types_text, tree))}{',' if len(tree) == 1 else ''})"
+        case list():
+            return f"[{', '.join(map(types_text, tree))}]"
+        case dict():
+            return "{" + ", ".join(f"{k!r}: {types_text(v)}" for k, v in tree.items()) + "}"
+    return repr(tree)
+
+
 class _Printer:
     def __init__(self, bodies: bool, lines: bool) -> None:
         self.bodies, self.lines = bodies, lines
