@@ -51,6 +51,16 @@ def types_text(tree: Any) -> str:
     return repr(tree)
 
 
+def plain_text(tree: Any) -> str:
+    """An argument as text, ``%`` in place of a value.
+
+    Example:
+        >>> plain_text((1, Literal("dtype", "float32"), slice(None, 2)))
+        '(1, float32, :2)'
+    """
+    return _Printer(False, False).tree(tree)
+
+
 class _Printer:
     def __init__(self, bodies: bool, lines: bool) -> None:
         self.bodies, self.lines = bodies, lines
@@ -92,7 +102,7 @@ class _Printer:
     def tree(self, tree: Any) -> str:
         match tree:
             case Value():
-                return f"%{self.numbers[id(tree)]}"
+                return f"%{self.numbers.get(id(tree), '')}"
             case Constant():
                 return f"${tree.name}"
             case Literal():
