@@ -126,6 +126,7 @@ class Emitter:
             case Operator(name):
                 self.operator(node, name, device)
             case KernelCall(kernel):
+                device = self.device_of(node, CPU)
                 arguments = self.arguments(node, device, wrap="_contiguous")
                 self.line(f"{self.ref(kernel)}({arguments})", node, device)
             case Guard():
@@ -289,6 +290,8 @@ class Emitter:
         """Writes a call and unpacks its result into the variables of the node's values."""
         varies = node.varying or any(name in self.varying for name in self._reads)
         writes: list[str] = []
+        if _has_dict(node.output):
+            call = f"{self.ref(_values_of(node.output))}({call})"
         target = self.pattern(node.output, device, writes, varies)
         text = f"{target} = {call}" if target else call
         self.lines.append(Line(text, node, list(self._reads), writes))
@@ -375,6 +378,23 @@ class Emitter:
                 text[-1] += f"; del {', '.join(dead)}"
         text.append(f" return {result}")
         return "\n".join(text), nodes
+
+
+def _has_dict(output: Any) -> bool:
+    if isinstance(output, tuple | list):
+        return any(map(_has_dict, output))
+    return isinstance(output, dict)
+
+
+def _values_of(output: Any) -> Callable[[Any], Any]:
+    """Makes the function that turns the dicts of a result into tuples in the order of the node's output."""
+    if isinstance(output, dict):
+        parts = [(key, _values_of(item)) for key, item in output.items()]
+        return lambda result: tuple(values(result[key]) for key, values in parts)
+    if isinstance(output, tuple | list):
+        inner = [_values_of(item) for item in output]
+        return lambda result: tuple(values(item) for values, item in zip(inner, result, strict=True))
+    return lambda result: result
 
 
 def _is_tensor(leaf: Any) -> bool:

@@ -131,9 +131,10 @@ class Recorder(TorchFunctionMode):
             self.failed = (error, line)
             raise
         effects.refuse_random(_title(func))
-        node = Node(target, node_args, node_kwargs, None, line, effects.varying)
+        varying = effects.varying or (isinstance(target, KernelCall) and target.kernel.varying)
+        node = Node(target, node_args, node_kwargs, None, line, varying)
         self.nodes.append(node)
-        node.output, wrapped = self._result(result, varies or effects.varying, args, kwargs)
+        node.output, wrapped = self._result(result, varies or varying, args, kwargs)
         return wrapped
 
     def call(self, application: Application) -> Any:

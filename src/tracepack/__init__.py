@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .ops.errors import TracepackError as TracepackError
     from .ops.op import InferenceOp as InferenceOp
     from .ops.script import script as script
+    from .ops.tokenizer import tokenizer as tokenizer
     from .pipeline.pipeline import Pipeline as Pipeline
     from .pipeline.store import load as load
     from .pipeline.trace import trace as trace
@@ -34,6 +35,7 @@ _HOMES = {
     "Pipeline": "pipeline.pipeline",
     "load": "pipeline.store",
     "script": "ops.script",
+    "tokenizer": "ops.tokenizer",
     "trace": "pipeline.trace",
     **dict.fromkeys(_ERRORS, "ops.errors"),
 }
