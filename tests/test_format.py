@@ -60,18 +60,19 @@ class Reader:
         return msgpack.unpackb(self.zip.read(member))
 
 
+OPERATORS = {
+    "aten.linear.default": lambda x, w, b: x @ w.T + b,
+    "aten.tanh.default": np.tanh,
+    "aten.add.Tensor": np.add,
+    "torch.Tensor.mul": np.multiply,
+    "torch.Tensor.add": np.add,
+    "torch.Tensor.__mul__": np.multiply,
+    "torch.Tensor.__add__": np.add,
+}
+
+
 class Runner:
     """Runs graphs of the few operators that the tests use."""
-
-    OPERATORS = {
-        "aten.linear.default": lambda x, w, b: x @ w.T + b,
-        "aten.tanh.default": np.tanh,
-        "aten.add.Tensor": np.add,
-        "torch.Tensor.mul": np.multiply,
-        "torch.Tensor.add": np.add,
-        "torch.Tensor.__mul__": np.multiply,
-        "torch.Tensor.__add__": np.add,
-    }
 
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
@@ -86,7 +87,7 @@ class Runner:
     def apply(self, target: list[Any], args: list[Any]) -> Any:
         match target:
             case ["operator", name]:
-                return self.OPERATORS[name](*args)
+                return OPERATORS[name](*args)
             case ["body", number]:
                 return self.run(self.reader.graph(self.reader.manifest["bodies"][number]["graph"]), args)
         raise AssertionError(target)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import os
+import re
 import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,8 +16,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..ops.errors import ArchiveError, SignatureError
+from ..ops.errors import ArchiveError, GuardError, NodeError, SignatureError
 from ..ops.expr import compile_expression
+from ..ops.graph import bodies
 from ..ops.types import BOOL, FLOAT, INT, STR, STRINGS, TensorType, Type
 from ..pipeline.golden import replay
 from ..pipeline.inputs import rebuild
@@ -185,17 +188,23 @@ def _replay(archive: Archive, pipeline: Pipeline, data: dict[str, Any], blocks: 
         blocks.append(Text("no golden examples: save them with save(path, examples=[...])"))
         return
     report = replay(pipeline, examples)
+    names = {o.name: _plain_output(o.name) for o in report.outputs}
     outputs = [
-        {"name": o.name, "largest_difference": o.largest, "bit_equal": o.equal, "passed": o.passed}
+        {"name": names[o.name], "largest_difference": o.largest, "bit_equal": o.equal, "passed": o.passed}
         for o in report.outputs
     ]
     data |= {"examples": report.examples, "outputs": outputs, "passed": report.passed}
     rows = [
-        [o.name, f"{o.largest:.3g}", "bit-equal" if o.equal else "within tolerance" if o.passed else "DIFFERS"]
+        [names[o.name], f"{o.largest:.3g}", "bit-equal" if o.equal else "within tolerance" if o.passed else "DIFFERS"]
         for o in report.outputs
     ]
     count = f"{report.examples} golden example{'s' if report.examples != 1 else ''}"
     blocks.append(Table(count, ["output", "largest difference>", "verdict"], rows))
+
+
+def _plain_output(name: str) -> str:
+    """A golden output's name as `run` gives it: ``out['probs']`` is ``probs``."""
+    return re.sub(r"^out\['(.*?)'\]", r"\1", name)
 
 
 # -- bench -----------------------------------------------------------------------------------------------------
@@ -295,33 +304,56 @@ def _feeds(path: str, pipeline: Pipeline, sizes: Mapping[str, int]) -> tuple[lis
     return [random_feed(pipeline, sizes)], "random"
 
 
-_TRIED = (8, 4, 6, 12, 16, 2, 3, 32, 1, 5, 7, 64, 9, 10, 24, 100)
+_TRIED = (8, 4, 2, 3, 6, 12, 16, 1, 5, 7, 32, 64)
+_MOST_TRIES = 400
 
 
 def random_feed(pipeline: Pipeline, sizes: Mapping[str, int]) -> dict[str, Any]:
-    """Inputs that fit the signature of a pipeline: floats in [0, 1), and integers 0 and 1, which index anything.
+    """Inputs that fit a pipeline: floats in [0, 1), and integers 0 and 1, which index anything.
+
+    Sizes that are not given are found by trying, since only the run itself knows all that they must fulfil.
 
     Raises:
-        UsageError: a size is unknown, or no size tried fits the guards.
+        UsageError: a size is unknown, or no size tried fits.
     """
-    parameters, facts = pipeline.parameters, pipeline.facts
+    facts = pipeline.facts
     unknown = set(sizes) - set(facts.symbols)
     if unknown:
         known = f"one of {', '.join(facts.symbols) or 'none: all sizes are fixed'}"
         raise UsageError(f"no size is named {min(unknown)!r}", expected=known)
     generator = torch.Generator().manual_seed(0)
     reason = ""
-    for size in _TRIED:
-        chosen = {name: sizes.get(name, size) for name in facts.symbols}
-        flat = [_random(kind, chosen, generator) for kind in parameters.types]
-        feed = {item.name: rebuild(item.tree, flat) for item in parameters.items}
+    for chosen in itertools.islice(_guesses(pipeline, sizes), _MOST_TRIES):
+        flat = [_random(kind, chosen, generator) for kind in pipeline.parameters.types]
+        feed = {item.name: rebuild(item.tree, flat) for item in pipeline.parameters.items}
         try:
             pipeline.run(feed)
-        except SignatureError as error:
-            reason = str(error)
+        except (SignatureError, GuardError, NodeError) as error:
+            reason = reason or str(error)
             continue
         return feed
     raise UsageError("no random inputs fit the signature", got=reason, fix="Give sizes with --size, as N=8.")
+
+
+def _guesses(pipeline: Pipeline, sizes: Mapping[str, int]) -> Iterator[dict[str, int]]:
+    """Sizes to try: all free ones equal, then every combination of likely ones, those that ops take first."""
+    names = list(pipeline.facts.symbols)
+    free = [name for name in names if name not in sizes]
+
+    def complete(chosen: Sequence[int]) -> dict[str, int]:
+        return {name: {**dict(zip(free, chosen, strict=True)), **sizes}[name] for name in names}
+
+    yield from (complete([size] * len(free)) for size in (*sizes.values(), *_TRIED))
+    taken = [
+        size
+        for body in bodies(pipeline.graph)
+        for value in body.graph.inputs
+        if isinstance(value.type, TensorType)
+        for size in value.type.shape
+        if isinstance(size, int)
+    ]
+    likely = list(dict.fromkeys([*sizes.values(), *taken, *_TRIED]))[:7]
+    yield from map(complete, itertools.product(likely, repeat=len(free)))
 
 
 def _random(kind: Type, sizes: Mapping[str, int], generator: torch.Generator) -> Any:
