@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import tracepack
 
 GOLDEN = Path(__file__).parent / "public_api.txt"
@@ -62,10 +64,8 @@ def test_importing_the_package_imports_no_torch() -> None:
 
 
 def test_an_unknown_name() -> None:
-    try:
+    with pytest.raises(AttributeError, match="^module 'tracepack' has no attribute 'nothing'$"):
         tracepack.nothing  # noqa: B018
-    except AttributeError as error:
-        assert str(error) == "module 'tracepack' has no attribute 'nothing'"
 
 
 if __name__ == "__main__":
