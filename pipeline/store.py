@@ -168,17 +168,15 @@ def _encode_examples(pipeline: Pipeline, examples: Sequence[Mapping[str, Any]]) 
     return rows, table
 
 
-def verify_golden(pipeline: Pipeline, archive: Archive) -> Report:
-    """Replays the golden examples of an archive and compares.
+def golden_examples(archive: Archive) -> list[tuple[dict[str, Any], Any]]:
+    """The feed dicts and outputs that an archive stores as golden examples, their bytes checked.
 
     Raises:
-        GoldenMismatchError: it has none.
+        ArchiveError: they are altered or malformed.
     """
     manifest = archive.manifest
     if not manifest["examples"]:
-        raise GoldenMismatchError(
-            "the archive has no golden examples", where=archive.label, fix="Save it with save(path, examples=[...])."
-        )
+        return []
     archive.check(EXAMPLES)
     tensors = list(tensors_of(manifest["example_tensors"], MappedTensors(archive, EXAMPLES), "example_tensors"))
     decoder = Decoder([Constant(tensor, "") for tensor in tensors], [], [], "$.examples")
@@ -191,6 +189,20 @@ def verify_golden(pipeline: Pipeline, archive: Archive) -> Report:
                 pairs.append((feed, _live(decoder.tree(output, f"{path}.output"))))
             case _:
                 raise malformed(path, row, "inputs and an output")
+    return pairs
+
+
+def verify_golden(pipeline: Pipeline, archive: Archive) -> Report:
+    """Replays the golden examples of an archive and compares.
+
+    Raises:
+        GoldenMismatchError: it has none.
+    """
+    pairs = golden_examples(archive)
+    if not pairs:
+        raise GoldenMismatchError(
+            "the archive has no golden examples", where=archive.label, fix="Save it with save(path, examples=[...])."
+        )
     return replay(pipeline, pairs)
 
 
