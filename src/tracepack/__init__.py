@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from .ops.errors import TracepackError as TracepackError
     from .ops.op import InferenceOp as InferenceOp
     from .ops.script import script as script
+    from .pipeline.control import cond as cond
+    from .pipeline.control import while_loop as while_loop
     from .pipeline.pipeline import Pipeline as Pipeline
     from .pipeline.store import load as load
     from .pipeline.trace import trace as trace
@@ -32,9 +34,11 @@ _ERRORS = (
 _HOMES = {
     "InferenceOp": "ops.op",
     "Pipeline": "pipeline.pipeline",
+    "cond": "pipeline.control",
     "load": "pipeline.store",
     "script": "ops.script",
     "trace": "pipeline.trace",
+    "while_loop": "pipeline.control",
     **dict.fromkeys(_ERRORS, "ops.errors"),
 }
 __all__ = sorted([*_HOMES, "__version__"])  # noqa: PLE0605
