@@ -111,8 +111,8 @@ def _sizes(program: ExportedProgram, users: Sequence[torch.fx.Node], sources: Se
     shapes = [_shape(node.meta["val"]) for node in users]
     ranges = {}
     for symbol, bound in program.range_constraints.items():
-        upper = int(bound.upper) if str(bound.upper) not in ("int_oo", "oo") else None
-        ranges[str(symbol)] = (max(0, int(bound.lower)), upper)
+        lower, upper = (None if "oo" in str(end) else int(end) for end in (bound.lower, bound.upper))
+        ranges[str(symbol)] = (max(0, lower or 0), upper)
     return read_sizes(shapes, ranges, list(getattr(program, "_guards_code", None) or []), sources)
 
 

@@ -139,9 +139,9 @@ def lower(model: Any, call: Call, tensors: Leaves, *, name: str, device: str, co
     flat = _Flat(model, call)
     with guarded_state(model, name):
         program = _export_flat(flat, _separate(tensors), model, name)
-    sources = [f"L['flat'][{index}]" for index in range(len(tensors))]
-    body = convert(program, name, device, call.names, sources, contiguous)
-    body, out_spec = prove(body, tensors, lambda *flat: _reference(model, call, flat))
+        sources = [f"L['flat'][{index}]" for index in range(len(tensors))]
+        body = convert(program, name, device, call.names, sources, contiguous)
+        body, out_spec = prove(body, tensors, lambda *flat: _reference(model, call, flat))
     return Lowered(body, out_spec)
 
 
@@ -245,15 +245,27 @@ class _Checker:
         return list(Plan(graph).run(_separate(tensors), checked=False))
 
     def least(self, symbol: str, tensors: Leaves) -> list[str]:
-        """The guard for the least size of a symbol, found by trying 1 and then 0."""
+        """The guard for the least size of a symbol, found by trying 1 and then 0.
+
+        Where the model refuses a size alone, it is tried in all inputs at once: a batch of one has one of each.
+        """
         for size in (1, 0):
-            if not self.agrees(symbol, size, tensors):
-                return [f"{symbol} >= {size + 1}"]
+            if not self.agrees([symbol], size, tensors):
+                return [f"{symbol} >= {size + 1}{self.together(symbol, size, tensors)}"]
         return []
 
-    def agrees(self, symbol: str, size: int, tensors: Leaves) -> bool:
-        """Whether model and body agree where a symbol has another size."""
-        small = [_resized(t, v.type, symbol, size) for t, v in zip(tensors, self.body.graph.inputs, strict=True)]
+    def together(self, symbol: str, most: int, tensors: Leaves) -> str:
+        """What to add to a guard for sizes that are right if all inputs have them."""
+        places = self.body.facts.symbols
+        peers = [other for other, (_, dim) in places.items() if dim == places[symbol][1]]
+        if len(peers) < 2:
+            return ""
+        good = [size for size in range(most, -1, -1) if self.agrees(peers, size, tensors)]
+        return "".join(f" or ({' and '.join(f'{peer} == {size}' for peer in peers)})" for size in good)
+
+    def agrees(self, symbols: Sequence[str], size: int, tensors: Leaves) -> bool:
+        """Whether model and body agree where some symbols have another size."""
+        small = [_resized(t, v.type, symbols, size) for t, v in zip(tensors, self.body.graph.inputs, strict=True)]
         state = torch.get_rng_state()
         try:
             return same_leaves(pytree.tree_leaves(self.reference(*_separate(small))), self.run(small))
@@ -263,10 +275,10 @@ class _Checker:
             torch.set_rng_state(state)
 
 
-def _resized(tensor: torch.Tensor, kind: Any, symbol: str, size: int) -> torch.Tensor:
+def _resized(tensor: torch.Tensor, kind: Any, symbols: Sequence[str], size: int) -> torch.Tensor:
     assert isinstance(kind, TensorType)
     for dim, name in enumerate(kind.shape):
-        if name == symbol and tensor.size(dim) >= size:
+        if name in symbols and tensor.size(dim) >= size:
             tensor = tensor.narrow(dim, 0, size)
     return tensor.contiguous()
 

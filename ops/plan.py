@@ -79,6 +79,10 @@ class Plan:
             self._constants[key] = tensor.to(str(device)) if str(tensor.device) != str(device) else tensor
         return self._constants[key]
 
+    def constant(self, constant: Constant) -> Any:
+        """The tensor that this plan works on for a constant used by torch code."""
+        return self._constant(constant, self.home)
+
     def run(self, inputs: Sequence[Any], *, checked: bool = True) -> Any:
         """Runs the graph on flat inputs, without gradients.
 

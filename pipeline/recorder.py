@@ -8,20 +8,22 @@ line; nothing is silently frozen.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
 
-from ..ops.errors import RecordError
+from ..ops.errors import RecordError, TracepackError
 from ..ops.graph import Constant, Guard, KernelCall, Literal, Node, Operator, Value, leaves
 from ..ops.kernel import kernel_of_operator
-from ..ops.operators import PYTHON, recorded_names
+from ..ops.operators import PYTHON, allowed, recorded_names
 from ..ops.recording import Application, recording
 from ..ops.records import is_record, to_record
 from ..ops.types import ANY, DTYPES, SCALARS, STRINGS, TensorType, Type
 from .effects import Effects
+from .generators import Generators
 from .lines import user_line
 from .refusals import IGNORED, METADATA, SIZES, refusal
 from .scalars import Traced, is_traced, traced
@@ -37,6 +39,9 @@ class Recorder(TorchFunctionMode):
         nodes: what was recorded, in order.
         captured: tensors that the function used without being given them, by id.
         failed: the last error of torch that the function caught, with its line.
+        refused: the first refusal.
+        generators: what it drew random numbers from.
+        sources: generators that stand in for torch's global one, the innermost last; see `drawing`.
     """
 
     def __init__(self, settled: bool = False) -> None:
@@ -47,8 +52,14 @@ class Recorder(TorchFunctionMode):
         self._values: dict[int, Value] = {}
         self._alive: list[Any] = []  # ids in _values stay taken
         self._varying: set[int] = set()
+        self._loose: set[int] = set()  # values whose rank may hang on sizes
         self._versions: dict[int, tuple[torch.Tensor, int, Any]] = {}
         self.failed: tuple[BaseException, Any] | None = None
+        self.generators = Generators(self.nodes.append)
+        self.sources: list[torch.Generator] = []
+        self.refused: TracepackError | None = None
+        self._function: Any = None
+        self._twins: set[int] = set()  # tensors that an operator gave back, as it may not with other strides
 
     # -- inputs and outputs ------------------------------------------------------------------------------------
 
@@ -67,6 +78,7 @@ class Recorder(TorchFunctionMode):
         Raises:
             RecordError: it holds something that an archive cannot.
         """
+        self._function = None
         return self._tree(result, self._output_leaf)
 
     def _output_leaf(self, leaf: Any) -> Any:
@@ -87,7 +99,10 @@ class Recorder(TorchFunctionMode):
         self, func: Callable[..., Any], types: Iterable[type], args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
         """Called by torch for every torch function while this mode is on."""
-        kwargs = kwargs or {}
+        with self.refusing():
+            return self._dispatch(func, args, kwargs or {})
+
+    def _dispatch(self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if func in IGNORED:
             return func(*args, **kwargs)
         if func in METADATA:
@@ -107,12 +122,13 @@ class Recorder(TorchFunctionMode):
 
     def _unknown(self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """An operator of torch.library that a kernel stands behind, or something that may not be recorded."""
-        if isinstance(func, torch._ops.OpOverload | torch._ops.OpOverloadPacket):
-            operator = str(func).removesuffix(".default").replace(".", "::", 1)
-            kernel = kernel_of_operator(operator)
+        if isinstance(func, torch._ops.OpOverloadPacket):
+            func = _overload(func, self.concrete(args), self.concrete(kwargs))
+        if isinstance(func, torch._ops.OpOverload):
+            kernel = kernel_of_operator(str(func).removesuffix(".default").replace(".", "::", 1))
             if kernel is not None:
                 return self.apply(KernelCall(kernel), func, args, kwargs)
-            if isinstance(func, torch._ops.OpOverload) and func.namespace == "aten":
+            if str(func) in allowed():
                 return self.apply(Operator(str(func)), func, args, kwargs)
         raise RecordError(
             f"{_title(func)} cannot be recorded", where=str(user_line() or ""), fix="Use another torch function for it."
@@ -121,20 +137,66 @@ class Recorder(TorchFunctionMode):
     def apply(self, target: Any, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Runs a function on real values and records it as one node."""
         line = user_line()
+        self._function = func
         node_args, node_kwargs = self.arguments(args), self.arguments(kwargs)
-        varies = any(id(leaf) in self._varying for leaf in leaves((node_args, node_kwargs)) if isinstance(leaf, Value))
+        inputs = [leaf for leaf in leaves((node_args, node_kwargs)) if isinstance(leaf, Value)]
+        varies = any(id(leaf) in self._varying for leaf in inputs)
+        loose = _gives_any_rank(target) or any(id(leaf) in self._loose for leaf in inputs)
         effects = Effects(line)
+        before = {id(t): t._version for t in _tensors((args, kwargs))}
         try:
             with effects:
                 result = func(*self.concrete(args), **self.concrete(kwargs))
         except Exception as error:
             self.failed = (error, line)
             raise
-        effects.refuse_random(_title(func))
-        node = Node(target, node_args, node_kwargs, None, line, effects.varying)
+        result = self._separate(result, before)
+        self.generators.drew(inputs)
+        varying = effects.varying or (isinstance(target, KernelCall) and target.kernel.varying)
+        node = Node(target, node_args, node_kwargs, None, line, varying)
+        if effects.drew():
+            node = self._drawn(node, effects)
         self.nodes.append(node)
-        node.output, wrapped = self._result(result, varies or effects.varying, args, kwargs)
+        node.output, wrapped = self._result(result, varies or varying, args, kwargs)
+        if loose:
+            self._loose |= {id(leaf) for leaf in leaves(node.output) if leaf is not None}
         return wrapped
+
+    def _separate(self, result: Any, before: dict[int, int]) -> Any:
+        """The result with another tensor object where an operator gave back an argument, as `contiguous` may.
+
+        With other strides it would not, so the recording must tell the two apart. Only an operator that writes gives
+        its argument back always.
+        """
+        if isinstance(result, torch.Tensor):
+            same = id(result) in before
+            if not same or result._version != before[id(result)] or _title(self._function).endswith("_"):
+                self._refuse_reshaped_twin(result, same)
+                return result
+            twin = result.detach()
+            self._twins |= {id(result), id(twin)}
+            self._alive += (result, twin)
+            return twin
+        if type(result) in (tuple, list):
+            return type(result)(self._separate(item, before) for item in result)
+        return result
+
+    def _refuse_reshaped_twin(self, tensor: torch.Tensor, written: bool) -> None:
+        if written and id(tensor) in self._twins and _title(self._function).endswith(RESHAPING):
+            raise RecordError(
+                f"{_title(self._function)} changes the shape of a tensor that may be another one too",
+                where=str(user_line() or ""),
+                fix="Use the form that returns a new view, without the underscore.",
+            )
+
+    def _drawn(self, node: Node, effects: Effects) -> Node:
+        """The node of a function that drew from torch's global generator, where `drawing` allows that."""
+        if not self.sources or not isinstance(node.target, Operator):
+            effects.refuse_random(_title(self._function))
+        source = self.generators.value(self.sources[-1], effects.before)
+        self.generators.drew([source], torch.get_rng_state())
+        arguments = (source, node.target.name, node.args, node.kwargs)
+        return Node(Operator("py.draw"), arguments, {}, None, node.line, node.varying)
 
     def call(self, application: Application) -> Any:
         """Records the call of an op and returns its result."""
@@ -143,8 +205,18 @@ class Recorder(TorchFunctionMode):
             with recording(None):
                 return application.run(args, kwargs)
 
-        result = self.apply(application.target, run, application.args, application.kwargs)
+        with self.refusing():
+            result = self.apply(application.target, run, application.args, application.kwargs)
         return application.rebuild(result)
+
+    @contextmanager
+    def refusing(self) -> Iterator[None]:
+        """Keeps the first refusal: the function may catch it and go on, but there is no recording any more."""
+        try:
+            yield
+        except TracepackError as error:
+            self.refused = self.refused or error
+            raise
 
     # -- scalars -----------------------------------------------------------------------------------------------
 
@@ -162,16 +234,23 @@ class Recorder(TorchFunctionMode):
             self._varying.add(id(value))
         return traced(self, value, concrete, varies)
 
+    def torch(self, func: Callable[..., Any], *args: Any) -> Any:
+        """Records a torch function that torch's own parser would not take a traced scalar for."""
+        with torch._C.DisableTorchFunction():
+            return self._record(func, args, {})
+
     def pin(self, scalar: Any, reason: str) -> Any:
         """Guards that a traced scalar keeps its present value, and returns that."""
         line = user_line()
         if scalar.varies:
-            raise RecordError(
-                f"a value that data decides cannot leave the graph: {reason}",
-                where=str(line or ""),
-                got=repr(scalar.concrete),
-                fix="Use torch.where or tracepack.cond(pred, true_fn, false_fn, *args) for a choice that data makes.",
-            )
+            with self.refusing():
+                raise RecordError(
+                    f"a value that data decides cannot leave the graph: {reason}",
+                    where=str(line or ""),
+                    got=repr(scalar.concrete),
+                    fix="Use torch.where or tracepack.cond(pred, true_fn, false_fn, *args) for a choice that data "
+                    "makes.",
+                )
         guard = Guard(scalar.concrete, f"the recording holds for one value only, because {reason}")
         self.nodes.append(Node(guard, (scalar.value,), {}, None, line))
         return scalar.concrete
@@ -198,6 +277,15 @@ class Recorder(TorchFunctionMode):
         self.nodes.append(Node(Guard(expected, reason), (read,), {}, None, user_line()))
         return found
 
+    def rank(self, tensor: torch.Tensor) -> int:
+        """The rank of a tensor of the recording, guarded where sizes may decide it."""
+        value = self._values[id(tensor)]
+        if id(value) in self._loose:
+            self._loose.discard(id(value))
+            self._metadata(torch.Tensor.dim, (tensor,), {})
+        with torch._C.DisableTorchFunction():
+            return int(tensor.dim())
+
     # -- arguments ---------------------------------------------------------------------------------------------
 
     def arguments(self, tree: Any) -> Any:
@@ -218,6 +306,8 @@ class Recorder(TorchFunctionMode):
             return Literal("dtype", _PYTHON_DTYPES[leaf])
         if leaf is None or leaf is Ellipsis or type(leaf) in (bool, int, float, complex, str, bytes):
             return leaf
+        if isinstance(leaf, torch.Generator):
+            return self.generators.value(leaf)
         return self._numpy_leaf(leaf)
 
     def _numpy_leaf(self, leaf: Any) -> Any:
@@ -226,7 +316,7 @@ class Recorder(TorchFunctionMode):
         if kind.__module__ == "numpy" and hasattr(leaf, "item") and getattr(leaf, "ndim", 1) == 0:
             return leaf.item()
         raise RecordError(
-            "an argument that cannot be recorded",
+            f"{_title(self._function)} has an argument that cannot be recorded",
             where=str(user_line() or ""),
             got=f"{kind.__module__}.{kind.__qualname__}",
             expected="tensors, numbers, strings and containers of them",
@@ -339,6 +429,15 @@ class Recorder(TorchFunctionMode):
                 )
 
 
+def _gives_any_rank(target: Any) -> bool:
+    """Whether the rank of a result may hang on more than the ranks of the arguments."""
+    if isinstance(target, Operator):
+        return any(word in target.name for word in ("squeeze", "cov", "corrcoef", "lstsq"))
+    return isinstance(target, KernelCall)
+
+
+RESHAPING = ("squeeze_", "unsqueeze_", "transpose_", ".t_", "swapaxes_", "swapdims_")
+
 _PYTHON_DTYPES = {
     int: "int64",
     float: str(torch.get_default_dtype()).removeprefix("torch."),
@@ -372,6 +471,27 @@ def tensor_type(tensor: torch.Tensor) -> Type:
     return TensorType(name, tuple(int(size) for size in torch.Tensor.size(tensor)))
 
 
+def _tensors(tree: Any) -> Iterator[torch.Tensor]:
+    """The tensors of a tree; a traced list of strings, which pretends to be a list, is not looked into."""
+    if isinstance(tree, torch.Tensor):
+        yield tree
+    elif not is_traced(tree) and isinstance(tree, tuple | list | dict):
+        for item in tree.values() if isinstance(tree, dict) else tree:
+            yield from _tensors(item)
+
+
+def _overload(packet: Any, args: Any, kwargs: Any) -> Any:
+    """The overload that a call of a packet such as `torch.ops.aten.add` goes to."""
+    with torch._C.DisableTorchFunction():
+        try:
+            name = torch._C._jit_resolve_packet(packet._qualified_op_name, *args, **kwargs)
+        except Exception:  # torch itself refuses the call, and says so when it is made
+            return packet
+    return getattr(packet, name or "default")
+
+
 def _title(func: Any) -> str:
+    if func is None:
+        return "the result"
     name = recorded_names().get(func) or torch.overrides.resolve_name(func) or getattr(func, "__qualname__", str(func))
     return str(name)
