@@ -53,6 +53,8 @@ _HINTS = (
     "aten.sym_constrain_range.default", "aten.sym_constrain_range_for_size.default",
     "aten._assert_tensor_metadata.default", "aten._assert_async.msg", "aten._assert_async.default",
 )  # fmt: skip
+# Without gradients these give their argument back.
+_NOTHING = ("aten.detach_.default", "aten.lift_fresh.default", "aten.alias.default")
 
 
 def convert(
@@ -206,6 +208,9 @@ class _Reader:
         """Converts an operator of torch, or one that a kernel is registered under."""
         name = str(target)
         if name in _HINTS:
+            return
+        if name in _NOTHING:
+            self.known[node.name] = self.argument(node.args[0])
             return
         if name in _READS:
             self.add(node, Operator(f"py.{_READS[name]}"), varying=_READS[name] in ("item", "is_nonzero"))

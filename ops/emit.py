@@ -81,6 +81,7 @@ class Emitter:
         self._count = 0
         self._reads: list[str] = []
         self._keep: list[Any] = []  # ids in _refs stay taken
+        self._transposed: dict[Any, Any] = {}
 
     # -- names -----------------------------------------------------------------------------------------------
 
@@ -126,6 +127,7 @@ class Emitter:
             case Operator(name):
                 self.operator(node, name, device)
             case KernelCall(kernel):
+                device = self.device_of(node, CPU)
                 arguments = self.arguments(node, device, wrap="_contiguous")
                 self.line(f"{self.ref(kernel)}({arguments})", node, device)
             case Guard():
@@ -137,11 +139,23 @@ class Emitter:
         """Writes the call of an operator, on the device of its first tensor."""
         device = self.device_of(node, device)
         inline = template(name)
-        if inline is not None:
+        if name == "aten.linear.default" and _is_affine(node):
+            text = self.affine(node, device)
+        elif inline is not None:
             text = inline.format(*(self.tree(arg, device) for arg in node.args))
         else:
             text = f"{self.ref(resolve(name), 'f')}({self.arguments(node, device)})"
         self.line(text, node, device)
+
+    def affine(self, node: Node, device: Device) -> str:
+        """A linear layer on a matrix as the `addmm` that torch makes of it, the weight transposed once and for all."""
+        x, weight, bias = node.args
+        key = ("transposed", id(weight), device)
+        if key not in self._transposed:
+            self._transposed[key] = self.bindings.constant(weight, device).t()
+        transposed = self.ref(self._transposed[key], "w")
+        addmm = self.ref(resolve("aten.addmm.default"), "f")
+        return f"{addmm}({self.tree(bias, device)}, {self.tree(x, device)}, {transposed})"
 
     def device_of(self, node: Node, device: Device) -> Device:
         """Where a node of torch code runs: with its first tensor that is not a mere scalar, else at home."""
@@ -289,6 +303,8 @@ class Emitter:
         """Writes a call and unpacks its result into the variables of the node's values."""
         varies = node.varying or any(name in self.varying for name in self._reads)
         writes: list[str] = []
+        if _has_dict(node.output):
+            call = f"{self.ref(_values_of(node.output))}({call})"
         target = self.pattern(node.output, device, writes, varies)
         text = f"{target} = {call}" if target else call
         self.lines.append(Line(text, node, list(self._reads), writes))
@@ -375,6 +391,31 @@ class Emitter:
                 text[-1] += f"; del {', '.join(dead)}"
         text.append(f" return {result}")
         return "\n".join(text), nodes
+
+
+def _is_affine(node: Node) -> bool:
+    """Whether a linear layer has a bias and fixed weights, and takes a matrix."""
+    match node.args:
+        case (Value(TensorType(_, (_, _))), Constant(mutable=False), Constant(mutable=False)):
+            return not node.kwargs
+    return False
+
+
+def _has_dict(output: Any) -> bool:
+    if isinstance(output, tuple | list):
+        return any(map(_has_dict, output))
+    return isinstance(output, dict)
+
+
+def _values_of(output: Any) -> Callable[[Any], Any]:
+    """Makes the function that turns the dicts of a result into tuples in the order of the node's output."""
+    if isinstance(output, dict):
+        parts = [(key, _values_of(item)) for key, item in output.items()]
+        return lambda result: tuple(values(result[key]) for key, values in parts)
+    if isinstance(output, tuple | list):
+        inner = [_values_of(item) for item in output]
+        return lambda result: tuple(values(item) for values, item in zip(inner, result, strict=True))
+    return lambda result: result
 
 
 def _is_tensor(leaf: Any) -> bool:

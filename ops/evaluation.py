@@ -75,14 +75,20 @@ def _attributes(model: Any) -> list[tuple[Any, str, tuple[Any, Any]]]:
 def _same(module: Any, key: str, saved: tuple[Any, Any]) -> bool:
     value, content = saved
     now = module.__dict__.get(key)
-    if now is not value:
-        plain = isinstance(value, int | float | str | bool | tuple | type(None))
-        return plain and type(now) is type(value) and now == value
-    if isinstance(value, list):
-        return len(value) == len(content) and all(a is b for a, b in zip(value, content, strict=True))
-    if type(value) is dict:
-        return value.keys() == content.keys() and all(value[k] is content[k] for k in value)
-    return True
+    return equal_content(now, value) and (content is None or equal_content(now, content))
+
+
+def equal_content(a: Any, b: Any) -> bool:
+    """Whether two things are one, or plain values and containers with equal content."""
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, list | tuple):
+        return len(a) == len(b) and all(map(equal_content, a, b))
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(equal_content(a[key], b[key]) for key in a)
+    return isinstance(a, int | float | complex | str | bytes | set | frozenset) and bool(a == b)
 
 
 def call_untouched(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -36,6 +36,9 @@ class Kernel(ABC):
     runs_code: ClassVar[bool] = False
     """Whether building or calling it can run arbitrary code, so that an archive needs `trust=True`."""
 
+    varying: ClassVar[bool] = False
+    """Whether the shapes of its results depend on more than the shapes of its arguments."""
+
     @property
     @abstractmethod
     def name(self) -> str:

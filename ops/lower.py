@@ -16,6 +16,7 @@ import torch
 from torch.export import Dim
 from torch.utils import _pytree as pytree
 
+from .containers import pack, state, unpack
 from .convert import convert
 from .errors import LoweringError, TracepackError
 from .evaluation import call_untouched, guarded_state, inference_form
@@ -42,12 +43,13 @@ class Call:
     kinds: tuple[tuple[torch.dtype, int], ...]
     names: tuple[str, ...]
 
-    def rebuild(self, tensors: Leaves) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The arguments, with tensors in their places."""
+    def rebuild(self, tensors: Leaves) -> tuple[tuple[Any, ...], dict[str, Any], list[Any]]:
+        """The arguments, with tensors in their places, and the objects among them that hold tensors."""
         supply = iter(tensors)
         leaves = [next(supply) if fixed is _TENSOR else fixed for fixed in self.fixed]
-        args, kwargs = pytree.tree_unflatten(leaves, self.spec)
-        return tuple(args), kwargs
+        objects: list[Any] = []
+        args, kwargs = unpack(pytree.tree_unflatten(leaves, self.spec), objects)
+        return tuple(args), kwargs, objects
 
 
 class _Tensor:
@@ -70,7 +72,7 @@ def flatten_call(
         kwargs: keyword arguments.
         parameters: names of the positional parameters, for messages.
     """
-    pairs, spec = pytree.tree_flatten_with_path((args, kwargs))
+    pairs, spec = pytree.tree_flatten_with_path(pack((args, kwargs), []))
     fixed, tensors, names = [], [], []
     for path, leaf in pairs:
         if isinstance(leaf, torch.Tensor):
@@ -110,8 +112,14 @@ class _Flat(torch.nn.Module):
         self.call = call
 
     def forward(self, *flat: Any) -> Any:
-        args, kwargs = self.call.rebuild(flat)
-        return tuple(pytree.tree_leaves(self.model(*args, **kwargs)))
+        args, kwargs, objects = self.call.rebuild(flat)
+        return tuple(pytree.tree_leaves(returned(self.model(*args, **kwargs), objects)))
+
+
+def returned(result: Any, objects: Sequence[Any]) -> Any:
+    """All that a call gives back: what it made of the objects among its arguments, and its result."""
+    met = list(objects)
+    return state(list(objects), met), pack(result, met)
 
 
 def lower(model: Any, call: Call, tensors: Leaves, *, name: str, device: str, contiguous: bool) -> Lowered:
@@ -133,14 +141,13 @@ def lower(model: Any, call: Call, tensors: Leaves, *, name: str, device: str, co
         program = _export_flat(flat, _separate(tensors), model, name)
     sources = [f"L['flat'][{index}]" for index in range(len(tensors))]
     body = convert(program, name, device, call.names, sources, contiguous)
-    out_spec = pytree.tree_structure(_reference(model, call, _separate(tensors)))
-    body = prove(body, tensors, lambda *flat: pytree.tree_leaves(_reference(model, call, flat)))
+    body, out_spec = prove(body, tensors, lambda *flat: _reference(model, call, flat))
     return Lowered(body, out_spec)
 
 
 def _reference(model: Any, call: Call, tensors: Leaves) -> Any:
-    args, kwargs = call.rebuild(tensors)
-    return call_untouched(model, args, kwargs)
+    args, kwargs, objects = call.rebuild(tensors)
+    return returned(call_untouched(model, args, kwargs), objects)
 
 
 def _separate(tensors: Leaves) -> list[torch.Tensor]:
@@ -186,29 +193,37 @@ def _reason(error: BaseException) -> str:
     return f"{type(error).__name__}: {lines[0][:300] if lines else ''}"
 
 
-def prove(body: Body, tensors: Leaves, reference: Callable[..., list[Any]]) -> Body:
+def prove(body: Body, tensors: Leaves, reference: Callable[..., Any]) -> tuple[Body, Any]:
     """Holds a body against the model on the examples, and settles what happens at sizes 0 and 1.
+
+    Args:
+        body: what was lowered.
+        tensors: the example.
+        reference: the model, as a function from flat tensors to all that it returns.
+
+    Returns:
+        The body with its guards, and torch's description of the containers of the result.
 
     Raises:
         LoweringError: it answers differently, or draws random numbers.
     """
     checker = _Checker(body, reference)
-    checker.require_equal(tensors)
+    spec = checker.require_equal(tensors)
     guards = list(body.facts.guards)
     for symbol in body.facts.symbols:
         guards = [g for g in guards if g not in (f"{symbol} >= 2", f"{symbol} >= 1")]
         guards += checker.least(symbol, tensors)
-    return replace(body, facts=Facts(body.facts.symbols, tuple(dict.fromkeys(guards))))
+    return replace(body, facts=Facts(body.facts.symbols, tuple(dict.fromkeys(guards)))), spec
 
 
 class _Checker:
-    def __init__(self, body: Body, reference: Callable[..., list[Any]]) -> None:
+    def __init__(self, body: Body, reference: Callable[..., Any]) -> None:
         self.body, self.reference = body, reference
 
-    def require_equal(self, tensors: Leaves) -> None:
-        """Runs both on the example."""
+    def require_equal(self, tensors: Leaves) -> Any:
+        """Runs both on the example; returns the structure of the result."""
         where = f"op {self.body.name!r}"
-        wanted = self.reference(*_separate(tensors))
+        wanted, spec = pytree.tree_flatten(self.reference(*_separate(tensors)))
         state = torch.get_rng_state()
         got = self.run(tensors)
         if not torch.equal(state, torch.get_rng_state()):
@@ -222,6 +237,7 @@ class _Checker:
             raise LoweringError(
                 "the lowered graph does not answer as the model does", where=where, got=difference(wanted, got)
             )
+        return spec
 
     def run(self, tensors: Leaves) -> list[Any]:
         """One run of the body on copies, without the rule of contiguity, which is checked at the first use."""
@@ -229,28 +245,40 @@ class _Checker:
         return list(Plan(graph).run(_separate(tensors), checked=False))
 
     def least(self, symbol: str, tensors: Leaves) -> list[str]:
-        """The guard for the least size of a symbol, found by trying 1 and then 0."""
+        """The guard for the least size of a symbol, found by trying 1 and then 0.
+
+        Where the model refuses a size alone, it is tried in all inputs at once: a batch of one has one of each.
+        """
         for size in (1, 0):
-            if not self.agrees(symbol, size, tensors):
-                return [f"{symbol} >= {size + 1}"]
+            if not self.agrees([symbol], size, tensors):
+                return [f"{symbol} >= {size + 1}{self.together(symbol, size, tensors)}"]
         return []
 
-    def agrees(self, symbol: str, size: int, tensors: Leaves) -> bool:
-        """Whether model and body agree where a symbol has another size."""
-        small = [_resized(t, v.type, symbol, size) for t, v in zip(tensors, self.body.graph.inputs, strict=True)]
+    def together(self, symbol: str, most: int, tensors: Leaves) -> str:
+        """What to add to a guard for sizes that are right if all inputs have them."""
+        places = self.body.facts.symbols
+        peers = [other for other, (_, dim) in places.items() if dim == places[symbol][1]]
+        if len(peers) < 2:
+            return ""
+        good = [size for size in range(most, -1, -1) if self.agrees(peers, size, tensors)]
+        return "".join(f" or ({' and '.join(f'{peer} == {size}' for peer in peers)})" for size in good)
+
+    def agrees(self, symbols: Sequence[str], size: int, tensors: Leaves) -> bool:
+        """Whether model and body agree where some symbols have another size."""
+        small = [_resized(t, v.type, symbols, size) for t, v in zip(tensors, self.body.graph.inputs, strict=True)]
         state = torch.get_rng_state()
         try:
-            return same_leaves(self.reference(*_separate(small)), self.run(small))
+            return same_leaves(pytree.tree_leaves(self.reference(*_separate(small))), self.run(small))
         except Exception:  # the model itself refuses this size
             return False
         finally:
             torch.set_rng_state(state)
 
 
-def _resized(tensor: torch.Tensor, kind: Any, symbol: str, size: int) -> torch.Tensor:
+def _resized(tensor: torch.Tensor, kind: Any, symbols: Sequence[str], size: int) -> torch.Tensor:
     assert isinstance(kind, TensorType)
     for dim, name in enumerate(kind.shape):
-        if name == symbol and tensor.size(dim) >= size:
+        if name in symbols and tensor.size(dim) >= size:
             tensor = tensor.narrow(dim, 0, size)
     return tensor.contiguous()
 

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
+from .containers import finish, objects_in
 from .device import CPU, Device
 from .errors import LoweringError, SignatureError
 from .evaluation import inference_form
@@ -63,12 +64,13 @@ class _BodyApplication:
     kwargs: dict[str, Any]
     plan: Plan
     out_spec: Any
+    objects: list[Any]  # among the caller's arguments; the call may change them
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return self.plan.run(args)
 
     def rebuild(self, result: Any) -> Any:
-        return pytree.tree_unflatten(list(result), self.out_spec)
+        return finish(pytree.tree_unflatten(list(result), self.out_spec), self.objects)
 
 
 @dataclass
@@ -141,7 +143,8 @@ class ModelOp(InferenceOp):
         found = self._find(call, tensors)
         if found is not None:
             lowered, plan = found
-            return pytree.tree_unflatten(list(plan.run(tensors)), lowered.out_spec)
+            result = pytree.tree_unflatten(list(plan.run(tensors)), lowered.out_spec)
+            return finish(result, objects_in((args, kwargs)))
         return self._run_model(args, kwargs)
 
     def _run_model(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -194,7 +197,8 @@ class ModelOp(InferenceOp):
                 raise
             self._kernel = KernelOp(self.fallback(error), self.name, self.device)
             return self._kernel.application(args, kwargs)
-        return _BodyApplication(BodyCall(lowered.body), tuple(tensors), {}, plan, lowered.out_spec)
+        objects = objects_in((args, kwargs))
+        return _BodyApplication(BodyCall(lowered.body), tuple(tensors), {}, plan, lowered.out_spec, objects)
 
     def _canonical(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The same call with arguments by position where it can, so that both spellings share a body."""

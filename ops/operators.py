@@ -68,7 +68,7 @@ _TEMPLATES = {
 # ATen names whose Python binding takes the same arguments and reaches the same kernel: calling it costs 0.8-1.8 us
 # less than the overload. Methods are bindings that exist on the tensor only.
 _BINDINGS = frozenset(
-    """abs acos add add_ addcmul addmm amax amin any all arange argmax argmin asin atan atan2 avg_pool1d baddbmm
+    """abs acos add addcmul addmm amax amin any all arange argmax argmin asin atan atan2 avg_pool1d baddbmm
     batch_norm bitwise_and bitwise_not bitwise_or bmm cat ceil clamp clamp_max clamp_min clone conv1d conv2d conv3d
     conv_transpose1d conv_transpose2d conv_transpose3d cos cosh cumsum detach div dropout embedding eq erf exp expm1
     eye flip floor floor_divide fmod gather ge group_norm gt index_select instance_norm isfinite isinf isnan layer_norm
@@ -83,7 +83,7 @@ _NN = frozenset(
     adaptive_avg_pool2d scaled_dot_product_attention pad one_hot glu log_sigmoid""".split()
 )
 _METHODS = frozenset(
-    ["view", "contiguous", "mul_", "sub_", "div_", "copy_", "fill_", "masked_fill_", "type_as", "repeat"]
+    ["view", "contiguous", "add_", "mul_", "sub_", "div_", "copy_", "fill_", "masked_fill_", "type_as", "repeat"]
 )
 
 

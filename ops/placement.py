@@ -7,6 +7,16 @@ from .errors import DeviceError
 from .graph import Graph, bodies
 
 
+def check_gpu_ops(choice: str) -> None:
+    """Checks the choice of what happens to ops of accelerators.
+
+    Raises:
+        DeviceError: it is neither ``"gpu"`` nor ``"cpu"``.
+    """
+    if choice not in ("gpu", "cpu"):
+        raise DeviceError("not a choice for gpu_ops", got=repr(choice), expected="'gpu' or 'cpu'")
+
+
 def place_all(
     graph: Graph, requested: Device | None, present: tuple[Device, ...], gpu_ops: str = "gpu"
 ) -> dict[int, Device]:
@@ -16,8 +26,7 @@ def place_all(
         PlacementError: an op cannot run where it was asked to.
         DeviceError: `gpu_ops` is neither ``"gpu"`` nor ``"cpu"``.
     """
-    if gpu_ops not in ("gpu", "cpu"):
-        raise DeviceError("not a choice for gpu_ops", got=repr(gpu_ops), expected="'gpu' or 'cpu'")
+    check_gpu_ops(gpu_ops)
     return {
         id(body): place(parse_device(body.device), requested, present, gpu_ops=gpu_ops, op=body.name)
         if parse_device(body.device) != CPU

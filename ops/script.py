@@ -13,10 +13,11 @@ from .errors import ScriptError
 from .kernel import Kernel
 from .lower import flatten_call
 from .op import InferenceOp, KernelOp, ModelOp, default_name, model_device
+from .tokenizer import is_tokenizer, tokenizer
 
 _KINDS = (
     "an nn.Module, a ScriptModule, a ScriptFunction, the path of a TorchScript file, an ExportedProgram, "
-    "a Slang function, a tensor comprehension, or a callable on tensors"
+    "a Slang function, a tensor comprehension, a tokenizer, or a callable on tensors"
 )
 
 
@@ -30,7 +31,8 @@ def script(
 
     Args:
         model: an nn.Module, ScriptModule, ScriptFunction, the path of a TorchScript file, an ExportedProgram, a
-            Slang function, a tensor comprehension, a callable on tensors, or an InferenceOp, which is returned as is.
+            Slang function, a tensor comprehension, a tokenizer, a callable on tensors, or an InferenceOp, which is
+            returned as is.
         device: None (where the model's first parameter or buffer lives, else the CPU), an int (-1 the CPU, n >= 0
             accelerator n), ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ``"gpu:1"`` or a torch.device.
         example: arguments to lower the op with at once: a tensor, a tuple of positional arguments, or a dict of
@@ -86,6 +88,8 @@ def _make(model: Any, device: Any, name: str | None, contiguous: bool) -> Infere
         return ModelOp(model, name or default_name(model), _device(model, device), contiguous=contiguous)
     if isinstance(model, torch.export.ExportedProgram):
         return _exported(model, device, name, contiguous)
+    if is_tokenizer(model):
+        return tokenizer(model)
     kernel = _kernel(model)
     if kernel is not None:
         return KernelOp(kernel, name or kernel.name, resolve_device(device))

@@ -17,7 +17,7 @@ from torch.utils import _pytree as pytree
 from .convert import convert
 from .errors import LoweringError, ScriptError, TracepackError
 from .kernel import Kernel
-from .lower import Call, Lowered, _examples, _separate, prove
+from .lower import Call, Lowered, _examples, _separate, prove, returned
 
 
 def load_file(path: str) -> Any:
@@ -45,12 +45,11 @@ def lower_scripted(
     Raises:
         LoweringError: torch's converter cannot take it, or the result differs from the module.
     """
-    args, kwargs = call.rebuild(_separate(tensors))
+    _, kwargs, _ = call.rebuild(_separate(tensors))
     if kwargs:
         raise LoweringError(
             "a ScriptModule is called with keywords that have no position", where=f"op {name!r}", got=sorted(kwargs)
         )
-    out_spec = pytree.tree_structure(_reference(model, args))
     error: Exception | None = None
     for example in _examples(_separate(tensors)):
         try:
@@ -59,8 +58,7 @@ def lower_scripted(
             if len(users) != len(tensors):
                 raise LoweringError("only tensors can be inputs of a converted ScriptModule", where=f"op {name!r}")
             body = convert(program, name, device, call.names, [f"L['{user}']" for user in users], contiguous)
-            body = prove(body, tensors, lambda *flat: pytree.tree_leaves(_reference(model, call.rebuild(flat)[0])))
-            return Lowered(body, out_spec)
+            return Lowered(*prove(body, tensors, lambda *flat: _reference(model, call, flat)))
         except Exception as caught:  # the converter raises errors of many kinds
             error = error or caught
     if isinstance(error, TracepackError):
@@ -77,9 +75,10 @@ def _converted(model: Any, args: tuple[Any, ...]) -> Any:
         return TS2EPConverter(_in_evaluation(model), args).convert()
 
 
-def _reference(model: Any, args: tuple[Any, ...]) -> Any:
+def _reference(model: Any, call: Call, tensors: Sequence[Any]) -> Any:
+    args, _, objects = call.rebuild(tensors)
     with torch.no_grad():
-        return _in_evaluation(model)(*args)
+        return returned(_in_evaluation(model)(*args), objects)
 
 
 def _in_evaluation(model: Any) -> Any:

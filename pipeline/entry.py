@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 
 from ..ops.types import TensorType
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from .pipeline import Pipeline
 
 _SOURCE = """\
-def make(T, seen, slowly, fast, enabled, enable, fail, keys, dtypes):
+def make(T, seen, slowly, fast, enabled, enable, fail, keys, dtypes, convert):
     {bind}
     def entry(feed):
         if type(feed) is dict and len(feed) == {count}:
@@ -26,6 +27,7 @@ def make(T, seen, slowly, fast, enabled, enable, fail, keys, dtypes):
                 {fetch}
             except KeyError:
                 return slowly(feed, seen)
+            {convert}
             if {tests}:
                 if enabled():
                     enable(False)
@@ -62,6 +64,7 @@ def make_entry(pipeline: Pipeline) -> Callable[[Mapping[str, Any]], Any]:
         fetch="; ".join(f"x{i} = feed[k{i}]" for i in range(len(kinds))),
         tests=_tests(names),
         names=", ".join(names),
+        convert="\n            ".join(f"if type({x}) is not T: {x} = convert({x})" for x in names),
     )
     namespace: dict[str, Any] = {}
     exec(compile(source, "<tracepack entry>", "exec"), namespace)
@@ -72,9 +75,19 @@ def make_entry(pipeline: Pipeline) -> Callable[[Mapping[str, Any]], Any]:
 
     entry: Callable[[Mapping[str, Any]], Any] = namespace["make"](
         torch.Tensor, seen, slowly, pipeline.plan.fast, torch.is_grad_enabled, torch._C._set_grad_enabled,
-        pipeline.fail, keys, dtypes,
+        pipeline.fail, keys, dtypes, _convert,
     )  # fmt: skip
     return entry
+
+
+def _convert(value: Any) -> Any:
+    """A tensor over a plain numpy array; anything else is left to the slow way."""
+    if type(value) is np.ndarray and value.flags.writeable:
+        try:
+            return torch.from_numpy(value)
+        except (TypeError, ValueError):  # a dtype or strides that torch does not know
+            pass
+    return value
 
 
 def _tests(names: list[str]) -> str:

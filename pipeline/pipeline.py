@@ -13,10 +13,11 @@ from ..ops.device import CPU, Device
 from ..ops.devices import present
 from ..ops.errors import TracepackError
 from ..ops.generators import seeded_state
-from ..ops.graph import Body, Constant, Facts, Graph, Operator, Record, Value, bodies, walk
+from ..ops.graph import Body, Constant, Facts, Graph, Operator, bodies, walk
 from ..ops.placement import place_all
 from ..ops.plan import Plan, explain
 from ..ops.signature import tensor_check
+from ..ops.text import types_text
 from .entry import make_entry
 from .inputs import Parameters
 
@@ -151,7 +152,7 @@ class Pipeline:
     def signature(self) -> str:
         """Inputs and outputs with dtypes and sizes: an integer is fixed, a letter is free, equal letters are equal."""
         inputs = ", ".join(f"{n}: {t}" for n, t in zip(self.parameters.names, self.parameters.types, strict=True))
-        text = f"({inputs}) -> {_output_text(self.graph.output)}"
+        text = f"({inputs}) -> {types_text(self.graph.output)}"
         return text + (f" where {' and '.join(self.facts.guards)}" if self.facts.guards else "")
 
     @property
@@ -206,19 +207,3 @@ def _signature_key(flat: Sequence[Any]) -> Any:
     if not all(isinstance(value, torch.Tensor) for value in flat):
         return None
     return tuple((value.shape, value.stride()) for value in flat)
-
-
-def _output_text(tree: Any) -> str:
-    match tree:
-        case Value():
-            return str(tree.type)
-        case Record():
-            pairs = zip(tree.fields, tree.items, strict=True)
-            return f"{tree.name}({', '.join(f'{k}={_output_text(v)}' for k, v in pairs)})"
-        case tuple():
-            return f"({', '.join(map(_output_text, tree))}{',' if len(tree) == 1 else ''})"
-        case list():
-            return f"[{', '.join(map(_output_text, tree))}]"
-        case dict():
-            return "{" + ", ".join(f"{k!r}: {_output_text(v)}" for k, v in tree.items()) + "}"
-    return repr(tree)

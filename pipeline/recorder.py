@@ -152,11 +152,12 @@ class Recorder(TorchFunctionMode):
             raise
         result = self._separate(result, before)
         self.generators.drew(inputs)
-        node = Node(target, node_args, node_kwargs, None, line, effects.varying)
+        varying = effects.varying or (isinstance(target, KernelCall) and target.kernel.varying)
+        node = Node(target, node_args, node_kwargs, None, line, varying)
         if effects.drew():
             node = self._drawn(node, effects)
         self.nodes.append(node)
-        node.output, wrapped = self._result(result, varies or effects.varying, args, kwargs)
+        node.output, wrapped = self._result(result, varies or varying, args, kwargs)
         if loose:
             self._loose |= {id(leaf) for leaf in leaves(node.output) if leaf is not None}
         return wrapped

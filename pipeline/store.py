@@ -10,6 +10,7 @@ import torch
 
 from .. import __version__
 from ..ops.device import parse_device, place, require_present
+from ..ops.placement import check_gpu_ops
 from ..ops.devices import accelerator, present
 from ..ops.errors import ArchiveError, GoldenMismatchError
 from ..ops.graph import Constant, Record
@@ -74,6 +75,7 @@ def load(path: Any, device: Any = None, *, trust: bool = False, verify: str = "c
     """
     if verify not in VERIFY:
         raise ArchiveError("not a way to verify", got=repr(verify), expected=f"one of {list(VERIFY)}")
+    check_gpu_ops(gpu_ops)
     wanted = None if device is None else require_present(parse_device(device, accelerator()), present())
     archive = Archive(path)
     archive.check_listing()
@@ -166,17 +168,15 @@ def _encode_examples(pipeline: Pipeline, examples: Sequence[Mapping[str, Any]]) 
     return rows, table
 
 
-def verify_golden(pipeline: Pipeline, archive: Archive) -> Report:
-    """Replays the golden examples of an archive and compares.
+def golden_examples(archive: Archive) -> list[tuple[dict[str, Any], Any]]:
+    """The feed dicts and outputs that an archive stores as golden examples, their bytes checked.
 
     Raises:
-        GoldenMismatchError: it has none.
+        ArchiveError: they are altered or malformed.
     """
     manifest = archive.manifest
     if not manifest["examples"]:
-        raise GoldenMismatchError(
-            "the archive has no golden examples", where=archive.label, fix="Save it with save(path, examples=[...])."
-        )
+        return []
     archive.check(EXAMPLES)
     tensors = list(tensors_of(manifest["example_tensors"], MappedTensors(archive, EXAMPLES), "example_tensors"))
     decoder = Decoder([Constant(tensor, "") for tensor in tensors], [], [], "$.examples")
@@ -189,6 +189,20 @@ def verify_golden(pipeline: Pipeline, archive: Archive) -> Report:
                 pairs.append((feed, _live(decoder.tree(output, f"{path}.output"))))
             case _:
                 raise malformed(path, row, "inputs and an output")
+    return pairs
+
+
+def verify_golden(pipeline: Pipeline, archive: Archive) -> Report:
+    """Replays the golden examples of an archive and compares.
+
+    Raises:
+        GoldenMismatchError: it has none.
+    """
+    pairs = golden_examples(archive)
+    if not pairs:
+        raise GoldenMismatchError(
+            "the archive has no golden examples", where=archive.label, fix="Save it with save(path, examples=[...])."
+        )
     return replay(pipeline, pairs)
 
 

@@ -18,7 +18,8 @@ TARGET = Path(__file__).parent.parent / "ops" / "operators.txt"
 DENIED = re.compile(
     r"""(^|\.)(
       set_ | set | from_file | as_strided.* | resize.* | _resize.* | record_stream | data_ptr | storage.*
-      | untyped_storage | apply_ | map_ | map2_ | module_load | backward | register_.* | retain_grad | requires_grad_? | grad | grad_fn
+      | untyped_storage | apply_ | map_ | map2_ | module_load | backward | register_.* | retain_grad | requires_grad_?
+      | grad | grad_fn
       | _grad.* | share_memory_ | pin_memory | is_shared | numpy | tolist | item | _version | _backward_hooks | _base
       | to_sparse.* | _to_sparse.* | __array.* | __dlpack.* | __cuda_array_interface__ | __repr__ | __format__
       | __reduce.* | __setstate__ | __deepcopy__ | __dir__ | __hash__ | __len__ | __iter__ | __bool__ | __float__

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .ops.errors import TracepackError as TracepackError
     from .ops.op import InferenceOp as InferenceOp
     from .ops.script import script as script
+    from .ops.tokenizer import tokenizer as tokenizer
     from .pipeline.drawing import drawing as drawing
     from .pipeline.pipeline import Pipeline as Pipeline
     from .pipeline.store import load as load
@@ -36,6 +37,7 @@ _HOMES = {
     "drawing": "pipeline.drawing",
     "load": "pipeline.store",
     "script": "ops.script",
+    "tokenizer": "ops.tokenizer",
     "trace": "pipeline.trace",
     **dict.fromkeys(_ERRORS, "ops.errors"),
 }
