@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
-from ..ops.graph import BodyCall, Graph, Guard, KernelCall, Node, Value, leaves, target_name, uses
+from ..ops.graph import BodyCall, Graph, Guard, KernelCall, Node, Record, Value, leaves, target_name, uses
 from ..ops.text import plain_text
 from .layout import Box, Layout, lay_out
 from .report import clean
@@ -147,8 +147,9 @@ def named_outputs(tree: Any, name: str = "") -> list[tuple[str, Value]]:
         case tuple() | list():
             pairs = enumerate(tree)
             return [found for index, v in pairs for found in named_outputs(v, f"{name or 'out'}[{index}]")]
-    items = getattr(tree, "items", None)
-    return named_outputs(tuple(items), name) if isinstance(items, tuple) else []
+        case Record():
+            return named_outputs(tree.items, name)
+    return []
 
 
 def _unique(values: Iterable[Value]) -> list[Value]:
