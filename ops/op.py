@@ -20,7 +20,7 @@ from .graph import BodyCall, KernelCall, Target
 from .kernel import Kernel
 from .lower import Call, Lowered, flatten_call, lower
 from .plan import Plan
-from .recording import current
+from .recording import current, without_modes
 from .signature import input_check, require_contiguous
 
 _unnamed = itertools.count()
@@ -42,7 +42,7 @@ class InferenceOp(ABC):
         recorder = current()
         if recorder is None:
             return self.run(args, kwargs)
-        with torch._C.DisableTorchFunction():  # what looks at the arguments here is not the user's doing
+        with without_modes():  # what looks at the arguments here is not the user's doing
             return recorder.call(self.application(args, kwargs))
 
     @abstractmethod
