@@ -16,7 +16,7 @@ from .containers import finish, objects_in
 from .device import CPU, Device
 from .errors import LoweringError, SignatureError
 from .evaluation import inference_form
-from .graph import BodyCall, KernelCall, Target
+from .graph import BodyCall, KernelCall, Target, calling
 from .kernel import Kernel
 from .lower import Call, Lowered, flatten_call, lower
 from .plan import Plan
@@ -223,7 +223,7 @@ class ModelOp(InferenceOp):
                 raise SignatureError("no body fits these inputs", where=f"op {self.name!r}")
             with recording(None):
                 lowered = self.lowerer(call, tensors)
-            found = (lowered, Plan(lowered.body.graph))
+            found = (lowered, Plan(calling(lowered.body)))
             self._lowered.setdefault(_key(call), []).append(found)
             input_check(lowered.body)(*tensors)
         return found
