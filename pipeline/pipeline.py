@@ -12,10 +12,11 @@ import torch
 from ..ops.device import CPU, Device
 from ..ops.devices import present
 from ..ops.errors import TracepackError
+from ..ops.explain import explain
 from ..ops.generators import seeded_state
 from ..ops.graph import Body, Constant, Facts, Graph, Operator, bodies, walk
 from ..ops.placement import place_all
-from ..ops.plan import Plan, explain
+from ..ops.plan import Plan
 from ..ops.signature import tensor_check
 from ..ops.text import types_text
 from .entry import make_entry

@@ -11,15 +11,23 @@ from typing import Any
 import torch
 
 from ..ops.errors import RecordError
-from ..ops.graph import leaves
 from .lines import user_line
+from .scalars import is_traced
 
 _RESHAPING = ("squeeze_", "unsqueeze_", "transpose_", ".t_", "swapaxes_", "swapdims_")
 
 
 def versions(tree: Any) -> dict[int, int]:
-    """How often each tensor in a tree was written, by id."""
-    return {id(leaf): leaf._version for leaf in leaves(tree) if isinstance(leaf, torch.Tensor)}
+    """How often each tensor in a tree was written, by id.
+
+    A traced list of strings, which pretends to be a list, is not looked into: that would read its length.
+    """
+    if isinstance(tree, torch.Tensor):
+        return {id(tree): tree._version}
+    if is_traced(tree) or not isinstance(tree, tuple | list | dict):
+        return {}
+    items = tree.values() if isinstance(tree, dict) else tree
+    return {key: count for item in items for key, count in versions(item).items()}
 
 
 class Twins:
