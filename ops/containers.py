@@ -132,7 +132,7 @@ def _made(node: Any, met: list[Any]) -> Any:
         return met[node.place]
     if not isinstance(node, Held):
         return node
-    thing = node.context.kind.__new__(node.context.kind)
+    thing = node.context.kind.__new__(node.context.kind)  # type: ignore[call-overload]
     met.append(thing)
     _restore(thing, node, met)
     return thing

@@ -234,7 +234,7 @@ class Recorder(TorchFunctionMode):
             self._varying.add(id(value))
         return traced(self, value, concrete, varies)
 
-    def torch(self, func: Callable[..., Any], *args: Any) -> Any:
+    def torch_call(self, func: Callable[..., Any], *args: Any) -> Any:
         """Records a torch function that torch's own parser would not take a traced scalar for."""
         with torch._C.DisableTorchFunction():
             return self._record(func, args, {})
