@@ -73,7 +73,7 @@ def _arguments(node: Node, text: str, frame: FrameType) -> str:
 
 def _read(text: str, frame: FrameType) -> Iterator[Any]:
     """The tensors and numbers behind the variables and weights that a generated line reads, in its order."""
-    call = text.split("; del ")[0].split(" = ", 1)[-1]
+    call = text.split("; del ", maxsplit=1)[0].split(" = ", 1)[-1]
     for name in re.findall(r"\b(?:v\d+|w_\d+)\b", call):
         scope = frame.f_locals if name in frame.f_locals else frame.f_globals
         if name in scope:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from types import FrameType, TracebackType
 from typing import Any
 
 import torch
@@ -17,11 +16,10 @@ import torch
 from .device import CPU, Device
 from .emit import Bindings, Emitter
 from .errors import TracepackError
-from .explain import explain as explain
-from .graph import Body, Constant, Graph, Guard, Node, Value, target_name, uses
+from .explain import explain
+from .graph import Body, Constant, Graph, Guard, Node
 from .records import record_factory
 from .signature import fail_guard, input_check, output_check
-from .types import TensorType
 
 
 class Plan:

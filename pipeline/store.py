@@ -10,10 +10,10 @@ import torch
 
 from .. import __version__
 from ..ops.device import parse_device, place, require_present
-from ..ops.placement import check_gpu_ops
 from ..ops.devices import accelerator, present
 from ..ops.errors import ArchiveError, GoldenMismatchError
 from ..ops.graph import Constant, Record
+from ..ops.placement import check_gpu_ops
 from ..ops.records import is_record, to_record
 from ..serialization.archive import Archive, write
 from ..serialization.codec import Decoder, decode_tree, encode_tree, encode_type, expect, malformed

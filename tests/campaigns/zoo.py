@@ -246,7 +246,10 @@ def _simple(kind: str, rows: list[Any], inputs: Callable[[int, int], Inputs]) ->
 
 
 def _whisper(batch: int, length: int) -> Inputs:
-    return {"input_features": torch.randn(batch, 8, 60), "decoder_input_ids": torch.randint(5, VOCABULARY, (batch, length))}
+    return {
+        "input_features": torch.randn(batch, 8, 60),
+        "decoder_input_ids": torch.randint(5, VOCABULARY, (batch, length)),
+    }
 
 
 def _clip_config(name: str) -> Callable[[], Any]:
