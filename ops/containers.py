@@ -15,7 +15,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 # Bases of the classes that are taken apart, by module.
-_FAMILIES = {"transformers.cache_utils": ("Cache", "CacheLayerMixin")}
+_FAMILIES = {"transformers.cache_utils": ("Cache", "CacheLayerMixin", "LinearAttentionCacheLayerMixin")}
 _STATIC = (bool, str, bytes, type(None), torch.dtype, torch.device, type)
 
 

@@ -297,7 +297,7 @@ class Emitter:
 
     def subgraph(self, graph: Graph, device: Device) -> str:
         """A branch or a loop's body as a function of its own in the table."""
-        inner = Emitter(self.bindings, checked=self.checked, table=self.table)
+        inner = Emitter(self.bindings, checked=True, table=self.table)  # the other branch may never have been checked
         inner._refs = self._refs
         function = inner.function(graph, device, device)
         self.table[name := f"g_{len(self.table)}"] = function

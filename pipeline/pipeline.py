@@ -38,6 +38,7 @@ class Pipeline:
         facts: what is known about the sizes of its inputs.
         device: where ops of accelerators run; None leaves them where they were scripted.
         gpu_ops: ``"cpu"`` moves ops of accelerators to the CPU.
+        source: the mapped file, kept so that other loads of it share its weights.
     """
 
     def __init__(
@@ -49,7 +50,9 @@ class Pipeline:
         *,
         device: Device | None = None,
         gpu_ops: str = "gpu",
+        source: Any = None,
     ) -> None:
+        self.source = source
         self.name, self.graph, self.parameters, self.facts = name, graph, parameters, facts
         self._places = place_all(graph, device, present(), gpu_ops)
         self._entry: Callable[[Mapping[str, Any]], Any] | None = None

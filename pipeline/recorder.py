@@ -306,6 +306,10 @@ class Recorder(TorchFunctionMode):
         """Whether a tensor is a value of the recording, rather than a captured one."""
         return id(tensor) in self._values
 
+    def varies(self, tensor: Any) -> bool:
+        """Whether data decides the sizes of a tensor, or whether it exists at all."""
+        return is_traced(tensor) or id(self._values.get(id(tensor))) in self._varying
+
     def _know(self, tensor: torch.Tensor, value: Value) -> None:
         self._values[id(tensor)] = value
         self._alive.append(tensor)

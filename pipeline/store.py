@@ -106,7 +106,8 @@ def _read(archive: Archive, trust: bool, wanted: Any, gpu_ops: str) -> Pipeline:
     ]
     contents = decode(archive, constants, trusted_build(trust, archive.label))
     parameters = _decode_parameters(archive.manifest, len(contents.graph.inputs))
-    return Pipeline(contents.name, contents.graph, parameters, contents.facts, device=wanted, gpu_ops=gpu_ops)
+    graph, facts = contents.graph, contents.facts
+    return Pipeline(contents.name, graph, parameters, facts, device=wanted, gpu_ops=gpu_ops, source=weights)
 
 
 # -- the calling convention ------------------------------------------------------------------------------------

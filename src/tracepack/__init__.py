@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from .ops.errors import TracepackError as TracepackError
     from .ops.op import InferenceOp as InferenceOp
     from .ops.script import script as script
+    from .pipeline.control import cond as cond
+    from .pipeline.control import while_loop as while_loop
     from .ops.tokenizer import tokenizer as tokenizer
     from .pipeline.drawing import drawing as drawing
     from .pipeline.pipeline import Pipeline as Pipeline
@@ -34,11 +36,13 @@ _ERRORS = (
 _HOMES = {
     "InferenceOp": "ops.op",
     "Pipeline": "pipeline.pipeline",
+    "cond": "pipeline.control",
     "drawing": "pipeline.drawing",
     "load": "pipeline.store",
     "script": "ops.script",
     "tokenizer": "ops.tokenizer",
     "trace": "pipeline.trace",
+    "while_loop": "pipeline.control",
     **dict.fromkeys(_ERRORS, "ops.errors"),
 }
 __all__ = sorted([*_HOMES, "__version__"])  # noqa: PLE0605
