@@ -86,6 +86,7 @@ _FIXED = [
     *_getters("device", "layout", "requires_grad", "is_leaf", "is_cuda", "is_cpu", "is_meta", "is_sparse",
               "is_quantized", "is_nested", "is_mps", "is_xpu", "is_mkldnn", "is_xla", "grad_fn", "grad",
               "is_sparse_csr", "_version"),
+    *_methods("result_type", "can_cast", "promote_types"),
     *_methods("is_conj", "is_neg", "is_inference", "is_pinned", "get_device"),
 ]  # fmt: skip
 METADATA: dict[Any, str | None] = {

@@ -21,7 +21,9 @@ def test_a_branch_on_a_traced_value_never_takes_the_wrong_side(reloaded):
     x = torch.zeros(2)
     mod = reloaded(tracepack.trace(process, 1, x))
     assert torch.equal(mod(1, x), process(1, x))
-    with pytest.raises(tracepack.GuardError, match=r"in process: return x \+ 1 if a == 1 else x - 1: .* got False; expected True"):
+    with pytest.raises(
+        tracepack.GuardError, match=r"in process: return x \+ 1 if a == 1 else x - 1: .* got False; expected True"
+    ):
         mod(2, x)
 
 
@@ -64,7 +66,9 @@ def test_a_gpu_op_on_the_cpu_is_refused_when_it_is_loaded(tmp_path):
     mod = tracepack.trace(lambda x: op(x, x), x)
     as_if_for_gpu(mod)
     mod.save(tmp_path / "cell.tpk")
-    with pytest.raises(tracepack.PlacementError, match="op 'MyCell': it was scripted for cuda:1 and cannot run on the CPU"):
+    with pytest.raises(
+        tracepack.PlacementError, match="op 'MyCell': it was scripted for cuda:1 and cannot run on the CPU"
+    ):
         tracepack.load(tmp_path / "cell.tpk", device=-1)
 
 
@@ -103,7 +107,9 @@ def test_eager_traced_and_loaded_return_the_same_types(name, reloaded):
         assert type(result) is type(value)
 
 
-@pytest.mark.parametrize("dtype", [torch.bool, torch.bfloat16, torch.complex64, torch.float16, torch.uint8, torch.int64])
+@pytest.mark.parametrize(
+    "dtype", [torch.bool, torch.bfloat16, torch.complex64, torch.float16, torch.uint8, torch.int64]
+)
 def test_every_dtype_passes(dtype, reloaded):
     x = torch.tensor([[0, 1], [1, 1]]).to(dtype)
     mod = reloaded(tracepack.trace(lambda x: (x, x.t().contiguous()), x))

@@ -85,7 +85,9 @@ def test_a_string_that_python_reads_is_fixed(made):
 def test_what_is_no_tokenizer_is_refused(made, tmp_path):
     (tmp_path / "bad.json").write_text("{")
     for source in (tmp_path / "bad.json", tmp_path / "none.json", 3):
-        with pytest.raises(tracepack.ScriptError, match="cannot read a tokenizer; got .* expected a tokenizers.Tokenizer"):
+        with pytest.raises(
+            tracepack.ScriptError, match="cannot read a tokenizer; got .* expected a tokenizers.Tokenizer"
+        ):
             tracepack.tokenizer(source)
     with pytest.raises(tracepack.ScriptError, match=r"the tokenizer has no such padding token; got '<pad>'"):
         tracepack.tokenizer(made, pad_token="<pad>")
@@ -93,5 +95,7 @@ def test_what_is_no_tokenizer_is_refused(made, tmp_path):
 
 def test_without_the_package_the_extra_is_named(made, monkeypatch):
     monkeypatch.setitem(sys.modules, "tokenizers", None)
-    with pytest.raises(tracepack.MissingExtraError, match=r"text ops need the package 'tokenizers'. Install it with: pip"):
+    with pytest.raises(
+        tracepack.MissingExtraError, match=r"text ops need the package 'tokenizers'. Install it with: pip"
+    ):
         tracepack.tokenizer("tokenizer.json")
