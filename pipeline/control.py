@@ -116,7 +116,7 @@ class Branch(Recorder):
     def __init__(self, parent: Recorder) -> None:
         super().__init__(settled=parent.settled)
         self.parent = parent
-        self.captured, self._versions = parent.captured, parent._versions
+        self.captured, self._versions, self.states = parent.captured, parent._versions, parent.states
         self.lifted: dict[int, tuple[Any, Value]] = {}
         self.outer_versions: list[tuple[torch.Tensor, int]] = []
 

@@ -24,6 +24,7 @@ from ..ops.records import is_record, to_record
 from ..ops.types import ANY, DTYPES, SCALARS, STRINGS, TensorType, Type
 from .effects import Effects
 from .generators import Generators
+from .states import States
 from .lines import user_line
 from .refusals import IGNORED, METADATA, SIZES, refusal
 from .scalars import Traced, is_traced, traced
@@ -58,6 +59,7 @@ class Recorder(TorchFunctionMode):
         self.generators = Generators(self.nodes.append)
         self.sources: list[torch.Generator] = []
         self.refused: TracepackError | None = None
+        self.states = States()
         self._function: Any = None
         self._twins: set[int] = set()  # tensors that an operator gave back, as it may not with other strides
 
@@ -204,6 +206,8 @@ class Recorder(TorchFunctionMode):
         def run(*args: Any, **kwargs: Any) -> Any:
             with recording(None):
                 return application.run(args, kwargs)
+
+        self.states.enter(application.state)
 
         with self.refusing():
             result = self.apply(application.target, run, application.args, application.kwargs)
