@@ -143,3 +143,27 @@ def set_back(buffers: list[tuple[Any, str, torch.Tensor, torch.Tensor, int]]) ->
         for module, name, buffer, values, _ in buffers:
             buffer.copy_(values)
             module._buffers[name] = buffer
+
+
+@contextmanager
+def buffers_in_place(model: Any) -> Iterator[None]:
+    """Turns the replacing of a buffer into a write: torch.export loses `self.h = ...` below the outermost module.
+
+    Raises:
+        LoweringError: a buffer was replaced by a tensor of another dtype or shape.
+    """
+    modules = list(model.modules()) if isinstance(model, torch.nn.Module) else []
+    before = [(module, name, buffer) for module in modules for name, buffer in module._buffers.items()]
+    yield
+    for module, name, buffer in before:
+        now = module._buffers.get(name)
+        if now is buffer or not isinstance(buffer, torch.Tensor) or not isinstance(now, torch.Tensor):
+            continue
+        if now.dtype != buffer.dtype or now.shape != buffer.shape:
+            raise LoweringError(
+                f"the model replaces its buffer {name!r} by another kind of tensor",
+                got=f"{now.dtype} {tuple(now.shape)}",
+                expected=f"{buffer.dtype} {tuple(buffer.shape)}",
+            )
+        buffer.copy_(now)
+        module._buffers[name] = buffer

@@ -7,8 +7,10 @@ equal to the model's or excluded by a guard.
 
 from __future__ import annotations
 
+import logging
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -19,7 +21,7 @@ from torch.utils import _pytree as pytree
 from .containers import pack, state, unpack
 from .convert import convert
 from .errors import LoweringError, TracepackError
-from .evaluation import Live, guarded_state, inference_form
+from .evaluation import Live, buffers_in_place, guarded_state, inference_form
 from .graph import Body, Constant, Facts
 from .plan import Plan
 from .types import TensorType
@@ -113,7 +115,8 @@ class _Flat(torch.nn.Module):
 
     def forward(self, *flat: Any) -> Any:
         args, kwargs, objects = self.call.rebuild(flat)
-        return tuple(pytree.tree_leaves(returned(self.model(*args, **kwargs), objects)))
+        with buffers_in_place(self.model):
+            return tuple(pytree.tree_leaves(returned(self.model(*args, **kwargs), objects)))
 
 
 def returned(result: Any, objects: Sequence[Any]) -> Any:
@@ -204,9 +207,21 @@ def _examples(tensors: Sequence[torch.Tensor]) -> list[list[torch.Tensor]]:
 def export(flat: torch.nn.Module, tensors: Sequence[torch.Tensor], model: Any) -> Any:
     """torch.export with every size left to it, in the model's inference form, without its warnings."""
     shapes = tuple(dict.fromkeys(range(t.dim()), Dim.AUTO) for t in tensors)
-    with torch.no_grad(), inference_form(model), inference_form(flat), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with torch.no_grad(), inference_form(model), inference_form(flat), quiet():
         return torch.export.export(flat, tuple(tensors), dynamic_shapes={"flat": shapes}, strict=False)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Without torch.export's warnings and log: what it says matters is in the error that it raises."""
+    disabled = logging.root.manager.disable
+    logging.disable(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(disabled)
 
 
 def _reason(error: BaseException) -> str:
