@@ -211,22 +211,29 @@ class ModelOp(InferenceOp):
 
     def application(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The call as one node; lowers the model if no body fits it yet."""
+        if self._is_opaque(args, kwargs):
+            assert self._kernel is not None
+            return self._kernel.application(args, kwargs)
         recorder = current()
         if recorder is not None:
             args, kwargs = recorder.plain(args), recorder.plain(kwargs)
-        if self._kernel is not None:
-            return self._kernel.application(args, kwargs)
         args, kwargs = self._canonical(args, kwargs)
         call, tensors = flatten_call(args, kwargs, self.parameters)
-        try:
-            lowered, plan = self.lowered(call, tensors)
-        except LoweringError as error:
-            if self.fallback is None:
-                raise
-            self._kernel = KernelOp(self.fallback(error), self.name, self.device)
-            return self._kernel.application(args, kwargs)
+        lowered, plan = self.lowered(call, tensors)
         objects = objects_in((args, kwargs))
         return _BodyApplication(BodyCall(lowered.body), tuple(tensors), {}, plan, lowered.out_spec, self.state, objects)
+
+    def _is_opaque(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether the model is a kernel, which takes numbers and strings as they are decided at run time."""
+        if self._kernel is None and self.fallback is not None:
+            recorder = current()
+            plain = (args, kwargs) if recorder is None else recorder.concrete((args, kwargs))
+            try:
+                call, tensors = flatten_call(*self._canonical(*plain), self.parameters)
+                self.lowered(call, tensors)
+            except LoweringError as error:
+                self._kernel = KernelOp(self.fallback(error), self.name, self.device)
+        return self._kernel is not None
 
     def _canonical(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The same call with arguments by position where it can, so that both spellings share a body."""

@@ -44,6 +44,10 @@ class Recording(Protocol):
         """Records one call and returns its result."""
         ...
 
+    def concrete(self, tree: Any) -> Any:
+        """Arguments with traced scalars replaced by plain ones, to look at: nothing may be made to depend on them."""
+        ...
+
     def plain(self, tree: Any) -> Any:
         """Arguments with traced scalars replaced by plain ones, guarded."""
         ...

@@ -201,7 +201,7 @@ def _methods(module: Any) -> list[Any]:
     inner = module._c if hasattr(module, "_c") else None
     if inner is None:
         return [module]
-    return [getattr(part, name) for part in module.modules() for name in part._c._method_names()]
+    return [part._c._get_method(name) for part in module.modules() for name in part._c._method_names()]
 
 
 def _rewrite(block: Any, device: str) -> None:
