@@ -154,19 +154,20 @@ def lower(
         program = _export_flat(flat, _separate(tensors), model, name)
         sources = [f"L['flat'][{index}]" for index in range(len(tensors))]
         body = convert(program, name, device, call.names, sources, contiguous, shared)
-        body, out_spec = prove(body, tensors, lambda: _Reference(call, Live(model)))
+        body, out_spec = prove(body, tensors, lambda: _Reference(call, Live(model), name))
     return Lowered(body, out_spec)
 
 
 class _Reference:
     """The model as a function from flat tensors to all that it returns; it keeps its state from call to call."""
 
-    def __init__(self, call: Call, live: Live) -> None:
-        self.call, self.live = call, live
+    def __init__(self, call: Call, live: Live, name: str) -> None:
+        self.call, self.live, self.name = call, live, name
 
     def __call__(self, *tensors: Any) -> Any:
         args, kwargs, objects = self.call.rebuild(tensors)
-        return returned(self.live(args, kwargs), objects)
+        with guarded_state(self.live.model, self.name):  # some remember the sizes that they met
+            return returned(self.live(args, kwargs), objects)
 
     @property
     def changed(self) -> bool:
