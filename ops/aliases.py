@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
+
 # Operators that write their running statistics without a word in their schemas, where a switch says so.
 _STATISTICS = ("running_mean", "running_var")
 _UNSAID = dict.fromkeys(

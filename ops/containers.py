@@ -140,7 +140,8 @@ def _made(node: Any, met: list[Any]) -> Any:
         return met[node.place]
     if not isinstance(node, Held):
         return node
-    thing = node.context.kind.__new__(node.context.kind)
+    kind: Any = node.context.kind
+    thing = kind.__new__(kind)
     met.append(thing)
     _restore(thing, node, met)
     return thing

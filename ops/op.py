@@ -170,7 +170,9 @@ class ModelOp(InferenceOp):
         if not before:
             return self.model(*args, **kwargs)
         result = self.model(*args, **kwargs)
-        if any(holder._buffers.get(name) is not old or old._version != version for holder, name, old, _, version in before):
+        if any(
+            holder._buffers.get(name) is not old or old._version != version for holder, name, old, _, version in before
+        ):
             import copy
 
             self._copy = copy.deepcopy(self.model)

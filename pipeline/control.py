@@ -88,7 +88,8 @@ def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], *carrie
     """
     recorder = current()
     if torch.compiler.is_exporting():
-        result = torch.while_loop(cond_fn, lambda *state: _tuple(body_fn(*state)), carried)
+        loop: Any = torch.while_loop
+        result = loop(cond_fn, lambda *state: _tuple(body_fn(*state)), carried)
     elif isinstance(recorder, Recorder):
         result = _Control(recorder, "while_loop").repeat(cond_fn, body_fn, carried)
     else:

@@ -162,9 +162,7 @@ class Pipeline:
         Runs of one pipeline with state happen one after the other, also when several threads call it; a session for
         each stream of data keeps the streams apart.
         """
-        return Pipeline(
-            self.name, self.graph, self.parameters, self.facts, device=self._device, gpu_ops=self._gpu_ops
-        )
+        return Pipeline(self.name, self.graph, self.parameters, self.facts, device=self._device, gpu_ops=self._gpu_ops)
 
     def _bound(self) -> State:
         """The state, with everything in it: generated functions bind what they use when they are made."""

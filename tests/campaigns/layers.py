@@ -129,6 +129,8 @@ _SHAPED: dict[str, tuple[Callable[[], nn.Module], Callable[[int, int], Inputs]]]
 def layer_cases() -> list[Case]:
     """Every layer."""
     sizes: Sizes = ((2, 7), (3, 10))
-    pointwise = [_case(name, lambda name=name: _First(getattr(nn, name)()), _x("b", 1, "n"), sizes) for name in _POINTWISE]
+    pointwise = [
+        _case(name, lambda name=name: _First(getattr(nn, name)()), _x("b", 1, "n"), sizes) for name in _POINTWISE
+    ]
     shaped = [_case(name, lambda build=build: _First(build()), make, sizes) for name, (build, make) in _SHAPED.items()]
     return [*pointwise, *shaped]
