@@ -16,7 +16,7 @@ from .containers import finish, objects_in
 from .device import CPU, Device
 from .errors import LoweringError, SignatureError
 from .evaluation import buffers_of, inference_form, set_back
-from .graph import BodyCall, Constant, KernelCall, Target
+from .graph import BodyCall, Constant, KernelCall, Target, calling
 from .kernel import Kernel
 from .lower import Call, Lowered, flatten_call, lower
 from .plan import Plan
@@ -260,7 +260,7 @@ class ModelOp(InferenceOp):
                 raise SignatureError("no body fits these inputs", where=f"op {self.name!r}")
             with recording(None):
                 lowered = self.lowerer(call, tensors)
-            found = (lowered, Plan(lowered.body.graph, state=self.state))
+            found = (lowered, Plan(calling(lowered.body), state=self.state))
             self._lowered.setdefault(_key(call), []).append(found)
             input_check(lowered.body)(*tensors)
         return found

@@ -23,8 +23,9 @@ from ..ops.types import SCALARS, STRINGS, Type
 from .compare import difference
 from .lines import user_line
 from .prune import prune
-from .recorder import Recorder, tensor_type
+from .recorder import Recorder
 from .scalars import is_traced, traced
+from .trees import concrete, tensor_type
 from .variation import clones
 
 
@@ -219,8 +220,8 @@ class _Control:
         graphs = [branch.graph(outer) for branch in (first, second)]
         operands = (*filter(_is_decided_by_data, leaves), *outer.values())
         with torch._C.DisableTorchFunction():
-            taken = graphs[0] if self.truth(self.recorder.concrete(pred)) else graphs[1]
-            result = Plan(taken).run(self.recorder.concrete(operands))
+            taken = graphs[0] if self.truth(concrete(pred)) else graphs[1]
+            result = Plan(taken).run(concrete(operands))
         arguments = self.recorder.arguments
         return self.add((arguments(pred), *graphs, arguments(operands)), result, first.spec)
 
@@ -235,9 +236,9 @@ class _Control:
         self.check_loop(test, body, leaves, spec)
         outer = {key: thing for part in (test, body) for key, (thing, _) in part.lifted.items()}
         graphs = [part.graph(outer) for part in (test, body)]
-        state, constant = self.recorder.concrete(tuple(leaves)), tuple(outer.values())
+        state, constant = concrete(tuple(leaves)), tuple(outer.values())
         plans = [Plan(graph) for graph in graphs]
-        extra = self.recorder.concrete(constant)
+        extra = concrete(constant)
         with torch._C.DisableTorchFunction():
             following = plans[1].run([*clones(state), *extra])
         again = self.record(step, following, spec, carried=True)
@@ -254,7 +255,7 @@ class _Control:
         if len(test.output) != 1:
             raise self.error("the condition must return one truth value", got=str(test))
         with torch._C.DisableTorchFunction():
-            given = _Recorded([], [], (), [_kind(leaf) for leaf in self.recorder.concrete(leaves)], spec, {})
+            given = _Recorded([], [], (), [_kind(leaf) for leaf in concrete(leaves)], spec, {})
         if body.spec != spec or body.kinds != given.kinds:
             raise self.error("the body returns other things than it takes", got=str(body), expected=str(given))
 
@@ -262,7 +263,7 @@ class _Control:
         """Records one function on copies of the operands."""
         branch = Branch(self.recorder)
         with torch._C.DisableTorchFunction():
-            copies = clones(self.recorder.concrete(list(leaves)))
+            copies = clones(concrete(list(leaves)))
             pairs = [self.operand(branch, *both, carried) for both in zip(leaves, copies, strict=True)]
         try:
             with _pop_mode_temporarily(), recording(branch), branch:
@@ -275,7 +276,7 @@ class _Control:
             raise self.error(f"a branch fails on the example: {type(error).__name__}: {error}") from error
         branch.refuse_outer_writes(self.line)
         with torch._C.DisableTorchFunction():
-            kinds = [_kind(branch.concrete(leaf)) for leaf in results]
+            kinds = [_kind(concrete(leaf)) for leaf in results]
         inputs = [value for value, _ in pairs if value is not None]
         return _Recorded(inputs, branch.nodes, output, kinds, found, branch.lifted)
 

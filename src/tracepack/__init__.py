@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from .ops.errors import TracepackError as TracepackError
     from .ops.op import InferenceOp as InferenceOp
     from .ops.script import script as script
+    from .ops.tokenizer import tokenizer as tokenizer
     from .pipeline.control import cond as cond
     from .pipeline.control import while_loop as while_loop
-    from .ops.tokenizer import tokenizer as tokenizer
     from .pipeline.drawing import drawing as drawing
     from .pipeline.pipeline import Pipeline as Pipeline
     from .pipeline.store import load as load
