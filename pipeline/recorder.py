@@ -24,6 +24,7 @@ from ..ops.records import is_record
 from ..ops.types import ANY, SCALARS, STRINGS
 from .effects import Effects
 from .generators import Generators
+from .states import States
 from .lines import user_line
 from .refusals import IGNORED, METADATA, SIZES, TEXTS, refusal
 from .scalars import Traced, is_traced, traced
@@ -62,6 +63,7 @@ class Recorder(TorchFunctionMode):
         self.sources: list[torch.Generator] = []
         self.refused: TracepackError | None = None
         self.printing = False
+        self.states = States()
         self._function: Any = None
         self._twins = Twins()
 
@@ -182,6 +184,8 @@ class Recorder(TorchFunctionMode):
             with recording(None):
                 return application.run(args, kwargs)
 
+        self.states.enter(application.state)
+
         with self.refusing():
             result = self.apply(application.target, run, application.args, application.kwargs)
         return application.rebuild(result)
@@ -242,6 +246,10 @@ class Recorder(TorchFunctionMode):
             yield
         finally:
             self.printing = before
+
+    def concrete(self, tree: Any) -> Any:
+        """Arguments with traced scalars replaced by plain ones, unguarded."""
+        return concrete(tree)
 
     def plain(self, tree: Any) -> Any:
         """Arguments of an op with traced scalars replaced by plain ones, each guarded."""

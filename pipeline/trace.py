@@ -137,7 +137,7 @@ def _record(
     recorder = Recorder(settled=settled)
     pairs = [recorder.input(leaf) for leaf in clones(leaves)]
     args, kwargs = _call(items, [handed for _, handed in pairs], keywords)
-    with torch.no_grad(), recording(recorder), printable(recorder), recorder:
+    with recorder.states, torch.no_grad(), recording(recorder), printable(recorder), recorder:
         try:
             output = recorder.output(process(*args, **kwargs))
         except Exception:
