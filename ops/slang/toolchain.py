@@ -125,7 +125,7 @@ def _system_compiler(path: str) -> Toolchain:
     if "clang" in real.name:
         return Toolchain("clang", (path,), identity, (*_COMMON, "-march=native"))
     libraries = ("-lmvec", "-lm") if _has_libmvec() else ("-lm",)
-    vector = ("-D_OPENMP=201307", "-fopenmp-simd") if _has_libmvec() else ()
+    vector = ("-D__FAST_MATH__=1", "-fdisable-tree-sincos") if _has_libmvec() else ()
     return Toolchain("gcc", (path,), identity, (*_COMMON, *_GCC, *vector), libraries)
 
 

@@ -1,0 +1,281 @@
+"""A specialization as an operation on tensors: one torch.library operator, and a shorter way past it.
+
+The operator (`tracepack::slang_<function>_<hash>`) has a fake kernel, a gradient and a batching rule, so that
+torch.export, torch.compile and `torch.vmap` see one well-behaved node. Its dispatch costs 40 us and more, so a plain
+eager call on plain tensors goes to the kernel directly, or through one `torch.autograd.Function`; both ways end
+in the same launcher. The operator is registered when it is first needed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.autograd.function import once_differentiable
+
+from ..kernel import register_operator
+from . import cache as disk
+from .errors import NotDifferentiableError
+from .launch import Launcher
+from .program import Program
+from .shapes import batches_of, output_shapes
+from .specialization import Slot, Specialization
+from .targets import launcher_for
+
+if TYPE_CHECKING:
+    from ..kernel import Kernel
+
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
+
+
+def is_plain_eager() -> bool:
+    """Whether nothing watches the calls: no mode, no tracing, no functorch transform."""
+    return (
+        torch._C._len_torch_dispatch_stack() == 0
+        and not torch._C._is_torch_function_mode_enabled()
+        and torch._C._functorch.peek_interpreter_stack() is None
+        and torch._C._get_tracing_state() is None
+    )
+
+
+class Operation:
+    """One specialization of one program, callable with a number or a tensor for each slot.
+
+    Args:
+        program: holds the source.
+        spec: the function with its argument kinds.
+        target: `""` where the tensors say, else `"vulkan"`.
+        kernel: makes what `kernel_of_operator` shall give for the operator.
+    """
+
+    def __init__(
+        self, program: Program, spec: Specialization, target: str, kernel: Callable[[Operation], Kernel]
+    ) -> None:
+        self.program, self.spec, self.target = program, spec, target
+        self.needs_nothing = not spec.differentiable_slots
+        readable = re.sub(r"\W", "_", spec.function.name)
+        self.name = f"slang_{readable}_{disk.key(program.source.key, spec.plain(), target)[:12]}"
+        self._kernel = kernel
+        self._overload: Any = None
+        self._launchers: dict[str, Launcher] = {}
+        self._tensor_slots = tuple(index for index, slot in enumerate(spec.slots) if not slot.is_value)
+
+    @property
+    def operator(self) -> str:
+        """The name of the torch.library operator."""
+        return f"tracepack::{self.name}"
+
+    def __call__(self, *arguments: Any) -> tuple[torch.Tensor, ...]:
+        """Runs the function on a number or a tensor for each slot; gives one tensor for each output."""
+        if not is_plain_eager():
+            return self._through_operator(arguments)
+        wants = False
+        for index in self._tensor_slots:
+            tensor = arguments[index]
+            if type(tensor) not in _PLAIN:
+                return self._through_operator(arguments)
+            wants = wants or tensor.requires_grad
+        if wants and torch.is_grad_enabled():
+            return tuple(_Apply.apply(self, *arguments))
+        return tuple(self.run(arguments))
+
+    def run(self, arguments: Sequence[Any]) -> list[torch.Tensor]:
+        """The forward kernel, with no gradient."""
+        return self._launcher(arguments).forward(arguments)
+
+    def run_backward(
+        self, arguments: Sequence[Any], gradients: Sequence[torch.Tensor | None], needs: tuple[int, ...]
+    ) -> list[torch.Tensor]:
+        """The backward kernel: the gradient of each slot in `needs`."""
+        return self._launcher(arguments).backward(arguments, gradients, needs)
+
+    def _launcher(self, arguments: Sequence[Any]) -> Launcher:
+        device = arguments[self._tensor_slots[0]].device.type if self._tensor_slots else "cpu"
+        found = self._launchers.get(device)
+        if found is None:
+            found = self._launchers[device] = launcher_for(self.target or device, self.program, self.spec)
+        return found
+
+    def _through_operator(self, arguments: Sequence[Any]) -> tuple[torch.Tensor, ...]:
+        result = self.overload()(*arguments)
+        return result if isinstance(result, tuple) else (result,)
+
+    def overload(self) -> Any:
+        """The torch.library operator, registered now if it was not yet."""
+        if self._overload is None:
+            self._overload = _register(self)
+            register_operator(self.operator, self._kernel(self))
+        return self._overload
+
+    def check_differentiable(self) -> None:
+        """Refuses to differentiate a function that Slang cannot differentiate.
+
+        Raises:
+            NotDifferentiableError: the function has no `[Differentiable]`.
+        """
+        if not self.spec.function.differentiable:
+            raise NotDifferentiableError(
+                f"a gradient was asked of {self.spec.function.name!r}, which is not differentiable",
+                where=str(self.spec.function),
+                fix="Write [Differentiable] before the function in the Slang source.",
+            )
+
+
+class _Apply(torch.autograd.Function):
+    """The eager way with gradients."""
+
+    @staticmethod
+    def forward(ctx: Any, operation: Operation, *arguments: Any) -> tuple[torch.Tensor, ...]:
+        outputs = operation.run(arguments)
+        _remember(ctx, operation, arguments, outputs)
+        return tuple(outputs)
+
+    @staticmethod
+    @once_differentiable  # type: ignore[untyped-decorator]
+    def backward(ctx: Any, *gradients: torch.Tensor | None) -> tuple[torch.Tensor | None, ...]:
+        operation: Operation = ctx.operation
+        operation.check_differentiable()
+        arguments, needs = _recall(ctx, ctx.needs_input_grad[1:])
+        found = operation.run_backward(arguments, _selected(operation, gradients), needs)
+        return (None, *_spread(operation, needs, found))
+
+
+def _remember(ctx: Any, operation: Operation, arguments: Sequence[Any], outputs: Sequence[torch.Tensor]) -> None:
+    ctx.operation = operation
+    ctx.set_materialize_grads(False)
+    ctx.numbers = [None if isinstance(each, torch.Tensor) else each for each in arguments]
+    ctx.save_for_backward(*(each for each in arguments if isinstance(each, torch.Tensor)))
+    # A float output of a function without [Differentiable] keeps its place in the graph: backward then says why.
+    differentiable = operation.spec.function.differentiable
+    fixed = [
+        out
+        for out, of in zip(outputs, operation.spec.outputs, strict=True)
+        if not of.differentiable and (differentiable or not out.is_floating_point())
+    ]
+    ctx.mark_non_differentiable(*fixed)
+
+
+def _recall(ctx: Any, wanted: Sequence[bool]) -> tuple[list[Any], tuple[int, ...]]:
+    """The arguments of the forward call, and the slots that want a gradient."""
+    spec: Specialization = ctx.operation.spec
+    tensors = iter(ctx.saved_tensors)
+    arguments = [
+        number if slot.is_value else next(tensors) for slot, number in zip(spec.slots, ctx.numbers, strict=True)
+    ]
+    return arguments, tuple(index for index in spec.differentiable_slots if wanted[index])
+
+
+def _selected(operation: Operation, gradients: Sequence[Any]) -> list[Any]:
+    return [gradients[index] for index in operation.spec.differentiable_outputs]
+
+
+def _spread(operation: Operation, needs: tuple[int, ...], found: Sequence[Any]) -> tuple[Any, ...]:
+    by_slot = dict(zip(needs, found, strict=True))
+    return tuple(by_slot.get(index) for index in range(len(operation.spec.slots)))
+
+
+# Registration with torch.library.
+
+
+def _schema_type(slot: Slot) -> str:
+    if not slot.is_value:
+        return "Tensor"
+    if slot.type.scalar == "bool":
+        return "bool"
+    return "float" if slot.type.scalar in ("half", "float", "double") else "SymInt"
+
+
+def _register(operation: Operation) -> Any:
+    """Defines the forward and the backward operator; gives the forward one."""
+    spec = operation.spec
+    slots = ", ".join(f"{_schema_type(slot)} s{index}" for index, slot in enumerate(spec.slots))
+    results = ", ".join(["Tensor"] * len(spec.outputs))
+    returns = results if len(spec.outputs) == 1 else f"({results})"
+    backward = _register_backward(operation, slots)
+
+    def run(*arguments: Any) -> Any:
+        return _unwrap(operation.run(arguments))
+
+    def fake(*arguments: Any) -> Any:
+        return _unwrap(_fake_outputs(spec, arguments))
+
+    def setup(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        _remember(ctx, operation, inputs, (output,) if isinstance(output, torch.Tensor) else output)
+
+    def differentiate(ctx: Any, *gradients: Any) -> Any:
+        operation.check_differentiable()
+        arguments, needs = _recall(ctx, ctx.needs_input_grad)
+        whole = _zeros_for_missing(operation, arguments, _selected(operation, gradients))
+        return _spread(operation, needs, backward(*arguments, whole, list(needs)))
+
+    definition = torch.library.custom_op(
+        operation.operator, run, mutates_args=(), schema=f"({slots}) -> {returns}"
+    )
+    definition.register_fake(fake)
+    definition.register_autograd(differentiate, setup_context=setup)
+    if spec.is_pointwise:
+        definition.register_vmap(_batching_rule(operation))
+    return getattr(torch.ops.tracepack, operation.name)
+
+
+def _register_backward(operation: Operation, slots: str) -> Any:
+    def run(*arguments: Any) -> list[torch.Tensor]:
+        *inputs, gradients, needs = arguments
+        return operation.run_backward(inputs, gradients, tuple(needs))
+
+    def fake(*arguments: Any) -> list[torch.Tensor]:
+        *inputs, _, needs = arguments
+        return [torch.empty_like(inputs[index], memory_format=torch.contiguous_format) for index in needs]
+
+    name = f"{operation.operator}_backward"
+    schema = f"({slots}{', ' if slots else ''}Tensor[] gradients, int[] needs) -> Tensor[]"
+    definition = torch.library.custom_op(name, run, mutates_args=(), schema=schema)
+    definition.register_fake(fake)
+    return getattr(torch.ops.tracepack, f"{operation.name}_backward")
+
+
+def _unwrap(outputs: Sequence[torch.Tensor]) -> Any:
+    return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+
+def _device_of(spec: Specialization, arguments: Sequence[Any]) -> torch.device:
+    return next((a.device for a, s in zip(arguments, spec.slots, strict=True) if not s.is_value), torch.device("cpu"))
+
+
+def _fake_outputs(spec: Specialization, arguments: Sequence[Any]) -> list[torch.Tensor]:
+    batch, _ = batches_of(spec, arguments)
+    device = _device_of(spec, arguments)
+    return [
+        torch.empty(shape, dtype=output.type.dtype, device=device)
+        for shape, output in zip(output_shapes(spec, batch, arguments), spec.outputs, strict=True)
+    ]
+
+
+def _zeros_for_missing(operation: Operation, arguments: Sequence[Any], gradients: list[Any]) -> list[torch.Tensor]:
+    if all(gradient is not None for gradient in gradients):
+        return gradients
+    fakes = _fake_outputs(operation.spec, arguments)
+    return [
+        torch.zeros_like(fakes[index]) if gradient is None else gradient
+        for index, gradient in zip(operation.spec.differentiable_outputs, gradients, strict=True)
+    ]
+
+
+def _batching_rule(operation: Operation) -> Callable[..., Any]:
+    """`torch.vmap` of a pointwise function: one more size in front of all the others."""
+    spec = operation.spec
+
+    def rule(info: Any, in_dims: tuple[int | None, ...], *arguments: Any) -> Any:
+        tensors = {i: argument for i, argument in enumerate(arguments) if isinstance(argument, torch.Tensor)}
+        moved = {i: t.movedim(in_dims[i], 0) if in_dims[i] is not None else t[None] for i, t in tensors.items()}
+        rank = max(t.dim() - len(spec.slots[i].type.shape) for i, t in moved.items())
+        aligned = list(arguments)
+        for i, tensor in moved.items():
+            missing = rank - (tensor.dim() - len(spec.slots[i].type.shape))
+            aligned[i] = tensor[(slice(None),) + (None,) * missing]
+        outputs = operation.overload()(*aligned)
+        return outputs, (0 if isinstance(outputs, torch.Tensor) else (0,) * len(outputs))
+
+    return rule
