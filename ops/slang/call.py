@@ -13,7 +13,7 @@ from .errors import SlangArgumentError
 from .grid import grid_shape
 from .operation import Operation
 from .specialization import Output
-from .types import SlangType
+from .types import FLOATS, SlangType
 
 
 class Call:
@@ -47,7 +47,7 @@ class Call:
         order: list[int | str] = []
         for slot in self.operation.spec.slots:
             name = names[slot.parameter]
-            if slot.path or not (isinstance(bound[name], torch.Tensor) or type(bound[name]) is float):
+            if slot.path or not _is_slot_already(bound[name], slot.type.scalar):
                 return None
             order.append(slot.parameter if slot.parameter < positional else name)
         return tuple(order)
@@ -135,6 +135,15 @@ class Call:
         value = _at(bound[self._function.parameters[slot.parameter].name], slot.path)
         wanted = isinstance(value, torch.Tensor) and (value.requires_grad or value.grad is not None)
         return value if wanted else None
+
+
+def _is_slot_already(value: Any, scalar: str) -> bool:
+    """Whether a value can be handed on as it is; the form of a call holds its type, so this stays true."""
+    if isinstance(value, torch.Tensor):
+        return True
+    if scalar in FLOATS:
+        return type(value) in (float, int)
+    return type(value) is (bool if scalar == "bool" else int)
 
 
 def is_tensor_like_of(bound: Mapping[str, Any], name: str) -> bool:

@@ -79,24 +79,36 @@ class SlangFunction:
             SlangDtypeError: a tensor has another dtype than the parameter.
             SlangShapeError: sizes do not fit or do not broadcast.
         """
-        result = kwargs.pop(_RESULT, self._result) if _RESULT in kwargs or self._result is not None else None
+        # The short way: a form of call that was met before, and nothing else to see to.
+        call = self._calls.get(self._form(args, kwargs))
+        if call is not None:
+            return call(args, kwargs)
+        result = kwargs.pop(_RESULT, self._result)
         if _from_slangpy(args, kwargs, result):
             return self._slangpy("__call__", args, kwargs, result)
         if self._maps:
             args, kwargs = (), self._mapped(args, kwargs)
-        call = self._resolve(args, kwargs)
-        outputs = call(args, kwargs)
+        outputs = self._resolve(args, kwargs)(args, kwargs)
         return outputs if result is None else _as_wanted(outputs, result)
+
+    @staticmethod
+    def _form(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """What decides how a call is done: dtypes of tensors and types of the rest."""
+        kind_of, tensor = args_.kind_of, torch.Tensor
+        form = [each.dtype if type(each) is tensor else kind_of(each) for each in args]
+        for name, each in kwargs.items():
+            form.append(name)
+            form.append(each.dtype if type(each) is tensor else kind_of(each))
+        return tuple(form)
 
     def _resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
         """The call of this form, from memory if it was met before."""
-        kind_of = args_.kind_of
-        key = tuple([kind_of(each) for each in args])
-        if kwargs:
-            key += tuple([(name, kind_of(each)) for name, each in kwargs.items()])
-        found = self._calls.get(key)
+        if self._maps or self._result is not None:
+            return self._make_call(args, kwargs)
+        form = self._form(args, kwargs)
+        found = self._calls.get(form)
         if found is None:
-            found = self._calls[key] = self._make_call(args, kwargs)
+            found = self._calls[form] = self._make_call(args, kwargs)
         return found
 
     def _make_call(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Call:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from typing import Any, Protocol
 
@@ -20,6 +20,7 @@ from .shapes import batches_of, output_shapes
 from .specialization import Specialization
 
 Words = list[float]
+_new = torch.empty_strided  # 0.4 us less than torch.empty
 _KEPT = 4096
 """Combinations of sizes that are remembered before the table starts anew."""
 
@@ -40,8 +41,9 @@ class Plan:
         total: their product.
         modes: for each slot `v`, `c` or `f`, see `codegen.Variant`.
         targets: for each slot the size to expand to, or None to pass it as it is.
-        outputs: size and dtype of each output.
-        sizes: of the views, one after another; kept alive for their address.
+        outputs: size, strides and dtype of each output, and the slot whose content it starts from, or -1.
+        sizes: of the views, one after another.
+        dims: the address of `sizes`.
         entry: the forward kernel.
     """
 
@@ -49,9 +51,11 @@ class Plan:
     total: int
     modes: str
     targets: tuple[tuple[int, ...] | None, ...]
-    outputs: tuple[tuple[tuple[int, ...], torch.dtype], ...]
+    outputs: tuple[tuple[tuple[int, ...], tuple[int, ...], torch.dtype, int], ...]
     sizes: torch.Tensor
+    dims: int
     entry: Entry
+    backwards: dict[tuple[int, ...], Entry] = field(default_factory=dict)
 
 
 class Launcher:
@@ -96,9 +100,13 @@ class Launcher:
                 own = batches[index]
                 sizes += arguments[index].shape[len(own) : len(own) + slot.type.rank]
         shapes = output_shapes(spec, batch, arguments)
-        outputs = tuple((shape, output.type.dtype) for shape, output in zip(shapes, spec.outputs, strict=True))
-        dims = torch.tensor(sizes, dtype=torch.int64)
-        return Plan(batch, total, modes, tuple(targets), outputs, dims, self._entry(Variant(modes)))
+        outputs = tuple(
+            (shape, _strides(shape), out.type.dtype, out.slot)
+            for shape, out in zip(shapes, spec.outputs, strict=True)
+        )
+        held = torch.tensor(sizes, dtype=torch.int64)
+        entry = self._entry(Variant(modes))
+        return Plan(batch, total, modes, tuple(targets), outputs, held, held.data_ptr(), entry)
 
     @staticmethod
     def _expanded(batch: tuple[int, ...], tensor: torch.Tensor, own: tuple[int, ...]) -> tuple[int, ...]:
@@ -110,17 +118,15 @@ class Launcher:
     def _words(self, plan: Plan, arguments: Sequence[Any], keep: list[torch.Tensor]) -> Words:
         """The number or address for each slot; copies that were needed are added to `keep`."""
         words: Words = []
-        for index, target in enumerate(plan.targets):
-            argument = arguments[index]
-            if plan.modes[index] == "v":
+        for argument, mode, target in zip(arguments, plan.modes, plan.targets, strict=True):
+            if mode == "v":
                 words.append(argument)
-                continue
-            if target is not None:
-                argument = argument.expand(target)
-            if not argument.is_contiguous():
-                argument = argument.contiguous()
-                keep.append(argument)
-            words.append(argument.data_ptr())
+            elif target is None and argument.is_contiguous():
+                words.append(argument.data_ptr())
+            else:
+                copy = (argument if target is None else argument.expand(target)).contiguous()
+                keep.append(copy)
+                words.append(copy.data_ptr())
         return words
 
     def forward(self, arguments: Sequence[Any]) -> list[torch.Tensor]:
@@ -138,14 +144,14 @@ class Launcher:
         """
         plan = self.plan(arguments)
         outputs = [
-            torch.empty(shape, dtype=dtype) if spec.slot < 0 else self._old_content(arguments[spec.slot], shape)
-            for (shape, dtype), spec in zip(plan.outputs, self._spec.outputs, strict=True)
+            _new(shape, strides, dtype=dtype) if slot < 0 else self._old_content(arguments[slot], shape)
+            for shape, strides, dtype, slot in plan.outputs
         ]
         if plan.total:
             keep: list[torch.Tensor] = []
             words = self._words(plan, arguments, keep)
             words += [output.data_ptr() for output in outputs]
-            plan.entry(plan.total, plan.sizes.data_ptr(), words)
+            plan.entry(plan.total, plan.dims, words)
         return outputs
 
     @staticmethod
@@ -177,9 +183,11 @@ class Launcher:
             arguments_words = self._words(plan, arguments, keep)
             words = arguments_words + [view.data_ptr() for view in views] + words
             words += [results[index].data_ptr() for index in wanted]
-            entry = self._entry(Variant(plan.modes, needs))
-            entry(plan.total, plan.sizes.data_ptr(), words)
-        return [results[index].sum_to_size(arguments[index].shape) for index in needs]
+            entry = plan.backwards.get(needs)
+            if entry is None:
+                entry = plan.backwards[needs] = self._entry(Variant(plan.modes, needs))
+            entry(plan.total, plan.dims, words)
+        return [_summed(results[index], arguments[index].shape) for index in needs]
 
     def _written_views(self) -> list[Any]:
         return [output for output in self._spec.outputs if output.type.kind == "view"]
@@ -188,7 +196,7 @@ class Launcher:
         """The outputs' gradients, contiguous, with zeros where nothing came back."""
         whole = []
         for index, gradient in zip(self._spec.differentiable_outputs, gradients, strict=True):
-            shape, dtype = plan.outputs[index]
+            shape, _, dtype, _ = plan.outputs[index]
             whole.append(torch.zeros(shape, dtype=dtype) if gradient is None else gradient.contiguous())
         return whole
 
@@ -200,3 +208,17 @@ class Launcher:
         shape = (*plan.batch, *slot.type.shape)
         make = torch.empty if plan.total else torch.zeros
         return make(shape, dtype=slot.type.dtype)
+
+
+def _summed(gradient: torch.Tensor, shape: torch.Size) -> torch.Tensor:
+    """A gradient brought back to the size of its argument, over the sizes that were broadcast."""
+    return gradient if gradient.shape == shape else gradient.sum_to_size(shape)
+
+
+def _strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Of a contiguous tensor."""
+    strides, step = [], 1
+    for size in reversed(shape):
+        strides.append(step)
+        step *= max(size, 1)
+    return tuple(reversed(strides))

@@ -37,7 +37,6 @@ class SlangModule:
 
     def __init__(self, program: Program, target: str = "", slangpy_device: Any = None) -> None:
         self.program, self._target, self._device = program, target, slangpy_device
-        self._functions: dict[str, SlangFunction] = {}
         self._operations: dict[Specialization, Operation] = {}
         self._slangpy_modules: dict[int, Any] = {}
 
@@ -55,10 +54,13 @@ class SlangModule:
                 f"no function {name!r} in the Slang module {self.program.source.name!r}",
                 expected=f"one of {dir(self)}",
             )
-        return self._functions.setdefault(name, SlangFunction(self, name))
+        # Kept as an attribute, so that the next look-up does not come here (1 us).
+        function: SlangFunction = self.__dict__.setdefault(name, SlangFunction(self, name))
+        return function
 
     def __getitem__(self, name: str) -> SlangFunction:
-        return self.__getattr__(name)
+        function: SlangFunction = getattr(self, name)
+        return function
 
     def __deepcopy__(self, memo: dict[int, Any]) -> SlangModule:
         return self

@@ -22,6 +22,7 @@ from .launch import Launcher
 from .program import Program
 from .shapes import batches_of, output_shapes
 from .specialization import Slot, Specialization
+from .types import FLOATS
 from .targets import launcher_for
 
 if TYPE_CHECKING:
@@ -30,14 +31,15 @@ if TYPE_CHECKING:
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 
+_dispatch_modes = torch._C._len_torch_dispatch_stack
+_function_mode = torch._C._is_torch_function_mode_enabled
+_functorch_level = torch._C._functorch.peek_interpreter_stack
+_jit_tracing = torch._C._get_tracing_state
+
+
 def is_plain_eager() -> bool:
     """Whether nothing watches the calls: no mode, no tracing, no functorch transform."""
-    return (
-        torch._C._len_torch_dispatch_stack() == 0
-        and not torch._C._is_torch_function_mode_enabled()
-        and torch._C._functorch.peek_interpreter_stack() is None
-        and torch._C._get_tracing_state() is None
-    )
+    return not (_dispatch_modes() or _function_mode() or _functorch_level() or _jit_tracing())
 
 
 class Operation:
@@ -54,32 +56,39 @@ class Operation:
         self, program: Program, spec: Specialization, target: str, kernel: Callable[[Operation], Kernel]
     ) -> None:
         self.program, self.spec, self.target = program, spec, target
-        self.needs_nothing = not spec.differentiable_slots
         readable = re.sub(r"\W", "_", spec.function.name)
         self.name = f"slang_{readable}_{disk.key(program.source.key, spec.plain(), target)[:12]}"
         self._kernel = kernel
         self._overload: Any = None
         self._launchers: dict[str, Launcher] = {}
-        self._tensor_slots = tuple(index for index, slot in enumerate(spec.slots) if not slot.is_value)
+        self._cpu: Launcher | None = None
+        self.tensor_slots = tuple(index for index, slot in enumerate(spec.slots) if not slot.is_value)
+        # A float output of a function without [Differentiable] keeps its place in the graph: backward says why.
+        self.fixed_outputs = tuple(
+            index
+            for index, output in enumerate(spec.outputs)
+            if not output.differentiable and (spec.function.differentiable or output.type.scalar not in FLOATS)
+        )
 
     @property
     def operator(self) -> str:
         """The name of the torch.library operator."""
         return f"tracepack::{self.name}"
 
-    def __call__(self, *arguments: Any) -> tuple[torch.Tensor, ...]:
+    def __call__(self, *arguments: Any) -> Sequence[torch.Tensor]:
         """Runs the function on a number or a tensor for each slot; gives one tensor for each output."""
         if not is_plain_eager():
             return self._through_operator(arguments)
         wants = False
-        for index in self._tensor_slots:
+        for index in self.tensor_slots:
             tensor = arguments[index]
             if type(tensor) not in _PLAIN:
                 return self._through_operator(arguments)
-            wants = wants or tensor.requires_grad
+            if tensor.requires_grad:
+                wants = True
         if wants and torch.is_grad_enabled():
-            return tuple(_Apply.apply(self, *arguments))
-        return tuple(self.run(arguments))
+            return _Apply.apply(self, *arguments)  # type: ignore[no-any-return]
+        return self.run(arguments)
 
     def run(self, arguments: Sequence[Any]) -> list[torch.Tensor]:
         """The forward kernel, with no gradient."""
@@ -92,10 +101,17 @@ class Operation:
         return self._launcher(arguments).backward(arguments, gradients, needs)
 
     def _launcher(self, arguments: Sequence[Any]) -> Launcher:
-        device = arguments[self._tensor_slots[0]].device.type if self._tensor_slots else "cpu"
+        slots = self.tensor_slots
+        if not slots or arguments[slots[0]].is_cpu:
+            return self._cpu or self._find_launcher("cpu")
+        return self._find_launcher(arguments[slots[0]].device.type)
+
+    def _find_launcher(self, device: str) -> Launcher:
         found = self._launchers.get(device)
         if found is None:
             found = self._launchers[device] = launcher_for(self.target or device, self.program, self.spec)
+        if device == "cpu":
+            self._cpu = found
         return found
 
     def _through_operator(self, arguments: Sequence[Any]) -> tuple[torch.Tensor, ...]:
@@ -133,38 +149,38 @@ class _Apply(torch.autograd.Function):
         return tuple(outputs)
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
     def backward(ctx: Any, *gradients: torch.Tensor | None) -> tuple[torch.Tensor | None, ...]:
-        operation: Operation = ctx.operation
-        operation.check_differentiable()
-        arguments, needs = _recall(ctx, ctx.needs_input_grad[1:])
-        found = operation.run_backward(arguments, _selected(operation, gradients), needs)
-        return (None, *_spread(operation, needs, found))
+        # The wrapper costs 8 us and is wanted only for create_graph=True, where it refuses second derivatives.
+        return _differentiated_once(ctx, *gradients) if torch.is_grad_enabled() else _backward(ctx, *gradients)
+
+
+def _backward(ctx: Any, *gradients: torch.Tensor | None) -> tuple[torch.Tensor | None, ...]:
+    operation: Operation = ctx.operation
+    operation.check_differentiable()
+    arguments, needs = _recall(ctx, ctx.needs_input_grad[1:])
+    found = operation.run_backward(arguments, _selected(operation, gradients), needs)
+    return (None, *_spread(operation, needs, found))
+
+
+_differentiated_once: Callable[..., Any] = once_differentiable(_backward)
 
 
 def _remember(ctx: Any, operation: Operation, arguments: Sequence[Any], outputs: Sequence[torch.Tensor]) -> None:
     ctx.operation = operation
     ctx.set_materialize_grads(False)
-    ctx.numbers = [None if isinstance(each, torch.Tensor) else each for each in arguments]
-    ctx.save_for_backward(*(each for each in arguments if isinstance(each, torch.Tensor)))
-    # A float output of a function without [Differentiable] keeps its place in the graph: backward then says why.
-    differentiable = operation.spec.function.differentiable
-    fixed = [
-        out
-        for out, of in zip(outputs, operation.spec.outputs, strict=True)
-        if not of.differentiable and (differentiable or not out.is_floating_point())
-    ]
-    ctx.mark_non_differentiable(*fixed)
+    ctx.arguments = [None if isinstance(each, torch.Tensor) else each for each in arguments]
+    ctx.save_for_backward(*[arguments[index] for index in operation.tensor_slots])
+    if operation.fixed_outputs:
+        ctx.mark_non_differentiable(*[outputs[index] for index in operation.fixed_outputs])
 
 
 def _recall(ctx: Any, wanted: Sequence[bool]) -> tuple[list[Any], tuple[int, ...]]:
     """The arguments of the forward call, and the slots that want a gradient."""
-    spec: Specialization = ctx.operation.spec
-    tensors = iter(ctx.saved_tensors)
-    arguments = [
-        number if slot.is_value else next(tensors) for slot, number in zip(spec.slots, ctx.numbers, strict=True)
-    ]
-    return arguments, tuple(index for index in spec.differentiable_slots if wanted[index])
+    operation: Operation = ctx.operation
+    arguments = list(ctx.arguments)
+    for index, tensor in zip(operation.tensor_slots, ctx.saved_tensors, strict=True):
+        arguments[index] = tensor
+    return arguments, tuple([index for index in operation.spec.differentiable_slots if wanted[index]])
 
 
 def _selected(operation: Operation, gradients: Sequence[Any]) -> list[Any]:
