@@ -54,7 +54,10 @@ class Call:
 
     def __call__(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Runs, and gives the result and the `out` parameters that were not passed."""
-        outputs = self.operation(*self.flatten(args, kwargs))
+        flat = self.flatten(args, kwargs)
+        if self._written and torch.is_grad_enabled():
+            self._set_aside(flat)
+        outputs = self.operation(*flat)
         if self._single:
             return outputs[0]
         if self._written:
@@ -73,6 +76,12 @@ class Call:
             if kind != "absent":
                 flat += flatten_argument(self._function, parameter, kind, bound[parameter.name], device)
         return flat
+
+    def _set_aside(self, flat: list[Any]) -> None:
+        """Copies what is about to be overwritten: the backward kernel wants to see it as it was."""
+        for _, output in self._written:
+            if output.slot >= 0:
+                flat[output.slot] = flat[output.slot].clone()
 
     def _write(self, bound: Mapping[str, Any], outputs: Sequence[torch.Tensor]) -> None:
         for number, output in self._written:

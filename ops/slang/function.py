@@ -213,7 +213,7 @@ class SlangFunction:
     def _slangpy(self, method: str, args: Sequence[Any], kwargs: Mapping[str, Any], result: Any) -> Any:
         """Leaves the call to SlangPy's own functional API."""
         device = next(filter(None, map(_slangpy_device, (*args, *kwargs.values(), result))), None)
-        function: Any = getattr(self.module.slangpy_module(device), self.name)
+        function: Any = getattr(self.module.slangpy_module(device, backward=method == "bwds"), self.name)
         if self._maps:
             function = function.map(**self._maps)
         if isinstance(result, type):

@@ -38,7 +38,7 @@ class SlangModule:
     def __init__(self, program: Program, target: str = "", slangpy_device: Any = None) -> None:
         self.program, self._target, self._device = program, target, slangpy_device
         self._operations: dict[Specialization, Operation] = {}
-        self._slangpy_modules: dict[int, Any] = {}
+        self._slangpy_modules: dict[tuple[int, bool], Any] = {}
 
     def __repr__(self) -> str:
         return f"<SlangModule {self.program.source.name}: {', '.join(dir(self)) or 'no functions'}>"
@@ -73,24 +73,27 @@ class SlangModule:
             found = self._operations.setdefault(spec, made)
         return found
 
-    def slangpy_module(self, device: Any = None) -> Any:
+    def slangpy_module(self, device: Any = None, *, backward: bool = False) -> Any:
         """SlangPy's own module of this source.
 
         Args:
             device: one of SlangPy's; by default the one given to `load`, else a CPU device.
+            backward: for backward calls, see `Source.with_concrete_tensors`.
 
         Raises:
             MissingExtraError: slangpy is not installed.
         """
         spy = devices.import_slangpy()
         device = device or self._device or devices.shared_device(self._target or "cpu")
-        found = self._slangpy_modules.get(id(device))
+        found = self._slangpy_modules.get((id(device), backward))
         if found is None:
             source = self.program.source
+            source = source.with_concrete_tensors() if backward else source
             devices.allow_dispatches(device)
             name = f"{source.name}_{source.key}"
-            loaded = device.load_module_from_source(name, source.text)
-            found = self._slangpy_modules[id(device)] = spy.Module(loaded)
+            beside = source.includes[0] / f"{source.name}.slang" if source.includes else None
+            loaded = device.load_module_from_source(name, source.text, beside)
+            found = self._slangpy_modules[id(device), backward] = spy.Module(loaded)
         return found
 
 

@@ -93,17 +93,19 @@ class Program:
         key = disk.key(self.source.key, version(), *identity, spec.plain(), variant)
         library = disk.folder("kernels") / f"{key}.so"
         if not library.exists():
-            with self._request(generate(spec, variant), entry=variant.entry) as request:
+            source = self.source if variant.needs is None else self.source.with_concrete_tensors()
+            with self._request(generate(spec, variant), entry=variant.entry, source=source) as request:
                 code = request.code()
             toolchain.compile(finish_code(code, variant.entry), library)
         return NativeEntry(library, spec, variant)
 
     @contextmanager
-    def _request(self, addition: str, *, entry: str = "") -> Iterator[Request]:
+    def _request(self, addition: str, *, entry: str = "", source: Source | None = None) -> Iterator[Request]:
         """Compiles the module's text with an addition at its end."""
-        directory = disk.folder("sources", self.source.key)
-        self.source.write_imports(directory)
-        text = self.with_lines(addition)
+        source = source or self.source
+        directory = disk.folder("sources", source.key)
+        source.write_imports(directory)
+        text = with_lines(source, addition)
         unit = directory / f"tracepack-{disk.key(text)}.slang"
         disk.write(unit, text.encode())
         includes = [directory, *([_slangpy_module()] if self.source.uses_slangpy else [])]
@@ -115,11 +117,6 @@ class Program:
         finally:
             unit.unlink(missing_ok=True)
 
-    def with_lines(self, addition: str) -> str:
-        """The module's text and an addition, each under the name that errors shall show."""
-        origin = self.source.origin.replace("\\", "/").replace('"', "")
-        return f'#line 1 "{origin}"\n{self.source.text}\n#line 1 "{_GENERATED}"\n{addition}'
-
     def _in_users_words(self, error: SlangCompileError, directory: Path) -> SlangCompileError:
         """The error with the user's own directory in place of the cache's."""
         file = error.file
@@ -130,6 +127,12 @@ class Program:
         if file.endswith(_GENERATED):
             fix = "The kernel that tracepack wrote around the function is at fault: is a type not supported?"
         return SlangCompileError(error.what, file=file, line=error.line, log=error.log, fix=fix)
+
+
+def with_lines(source: Source, addition: str) -> str:
+    """The module's text and an addition, each under the name that errors shall show."""
+    origin = source.origin.replace("\\", "/").replace('"', "")
+    return f'#line 1 "{origin}"\n{source.text}\n#line 1 "{_GENERATED}"\n{addition}'
 
 
 _programs: dict[str, Program] = {}

@@ -20,6 +20,9 @@ _IMPORT = re.compile(
     r'^\s*(?:__exported\s+)?(?:import|__include|\#include)\s+(?:"(?P<quoted>[^"]+)"|(?P<bare>[\w.]+))', re.MULTILINE
 )
 
+# Not after a colon: there it is what a type conforms to.
+_INTERFACE = re.compile(r"(?<!:)(?<!: )\bI((?:RW|W)?DiffTensor<)")
+
 
 @dataclass(frozen=True)
 class Source:
@@ -52,6 +55,15 @@ class Source:
     def uses_slangpy(self) -> bool:
         """Whether any file imports SlangPy's own module."""
         return any(name == "slangpy" for text in (self.text, *self.imports.values()) for name in _imported(text))
+
+    def with_concrete_tensors(self) -> Source:
+        """The same module with `DiffTensor` for `IDiffTensor` parameters, and so on for the writable ones.
+
+        Slang 2026.12 never comes back, or crashes, when it differentiates a loop in a function whose parameters are
+        tensor interfaces; with the concrete types, which are what a backward call passes anyway, it works.
+        """
+        imports = {name: _INTERFACE.sub(r"\1", text) for name, text in self.imports.items()}
+        return Source(self.name, _INTERFACE.sub(r"\1", self.text), imports, self.origin, self.includes)
 
     def write_imports(self, directory: Path) -> None:
         """Writes the imported files under a directory of the cache."""
