@@ -101,7 +101,7 @@ class Launcher:
                 sizes += arguments[index].shape[len(own) : len(own) + slot.type.rank]
         shapes = output_shapes(spec, batch, arguments)
         outputs = tuple(
-            (shape, _strides(shape), out.type.dtype, out.slot)
+            (shape, _strides(shape), out.type.dtype, out.slot if out.type.kind == "view" else -1)
             for shape, out in zip(shapes, spec.outputs, strict=True)
         )
         held = torch.tensor(sizes, dtype=torch.int64)

@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch.autograd.function import once_differentiable
 
 from ..kernel import register_operator
 from . import cache as disk
@@ -39,7 +38,7 @@ _jit_tracing = torch._C._get_tracing_state
 
 def is_plain_eager() -> bool:
     """Whether nothing watches the calls: no mode, no tracing, no functorch transform."""
-    return not (_dispatch_modes() or _function_mode() or _functorch_level() or _jit_tracing())
+    return not (_dispatch_modes() or _function_mode() or _jit_tracing()) and _functorch_level() is None
 
 
 class Operation:
@@ -150,8 +149,11 @@ class _Apply(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor | None) -> tuple[torch.Tensor | None, ...]:
-        # The wrapper costs 8 us and is wanted only for create_graph=True, where it refuses second derivatives.
-        return _differentiated_once(ctx, *gradients) if torch.is_grad_enabled() else _backward(ctx, *gradients)
+        if not torch.is_grad_enabled():
+            return _backward(ctx, *gradients)
+        with torch.no_grad():
+            found = _backward(ctx, *gradients)
+        return _refusing_another(found)
 
 
 def _backward(ctx: Any, *gradients: torch.Tensor | None) -> tuple[torch.Tensor | None, ...]:
@@ -162,7 +164,16 @@ def _backward(ctx: Any, *gradients: torch.Tensor | None) -> tuple[torch.Tensor |
     return (None, *_spread(operation, needs, found))
 
 
-_differentiated_once: Callable[..., Any] = once_differentiable(_backward)
+def _refusing_another(found: tuple[torch.Tensor | None, ...]) -> tuple[torch.Tensor | None, ...]:
+    """Gradients of a `create_graph=True` pass: a second derivative through them is an error, not a silent zero.
+
+    torch's `once_differentiable` lets them pass as constants where the incoming gradient is one.
+    """
+    tensors = [each.detach().requires_grad_() for each in found if each is not None]
+    text = "Slang functions can be differentiated once, and a second derivative was asked for"
+    refused = torch._C._functions.DelayedError(text.encode(), len(tensors))(*tensors)
+    marked = iter((refused,) if isinstance(refused, torch.Tensor) else refused)
+    return tuple(None if each is None else next(marked) for each in found)
 
 
 def _remember(ctx: Any, operation: Operation, arguments: Sequence[Any], outputs: Sequence[torch.Tensor]) -> None:
