@@ -1,35 +1,54 @@
-"""Slang functions on torch tensors: loaded from source, differentiable, and packable like any other op."""
+"""Slang functions on torch tensors: loaded from source, differentiable, and packable like any other op.
 
-from .device import create_device
-from .errors import (
-    CompilerNotFoundError,
-    NotDifferentiableError,
-    SlangArgumentError,
-    SlangCompileError,
-    SlangDtypeError,
-    SlangError,
-    SlangShapeError,
-    UnknownFunctionError,
-)
-from .function import SlangFunction
-from .grid import grid
-from .kernel import SlangKernel
-from .module import SlangModule, TorchModule, load
+Names are imported when first used: the compiler's process shares this package, and needs neither torch nor slangpy.
+"""
 
-__all__ = [
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .device import create_device as create_device
+    from .errors import CompilerNotFoundError as CompilerNotFoundError
+    from .errors import NotDifferentiableError as NotDifferentiableError
+    from .errors import SlangArgumentError as SlangArgumentError
+    from .errors import SlangCompileError as SlangCompileError
+    from .errors import SlangDtypeError as SlangDtypeError
+    from .errors import SlangError as SlangError
+    from .errors import SlangShapeError as SlangShapeError
+    from .errors import UnknownFunctionError as UnknownFunctionError
+    from .function import SlangFunction as SlangFunction
+    from .positions import grid as grid
+    from .kernel import SlangKernel as SlangKernel
+    from .module import SlangModule as SlangModule
+    from .module import TorchModule as TorchModule
+    from .module import load as load
+
+_ERRORS = (
     "CompilerNotFoundError",
     "NotDifferentiableError",
     "SlangArgumentError",
     "SlangCompileError",
     "SlangDtypeError",
     "SlangError",
-    "SlangFunction",
-    "SlangKernel",
-    "SlangModule",
     "SlangShapeError",
-    "TorchModule",
     "UnknownFunctionError",
-    "create_device",
-    "grid",
-    "load",
-]
+)
+_HOMES = {
+    "SlangFunction": "function",
+    "SlangKernel": "kernel",
+    "SlangModule": "module",
+    "TorchModule": "module",
+    "create_device": "device",
+    "grid": "positions",
+    "load": "module",
+    **dict.fromkeys(_ERRORS, "errors"),
+}
+__all__ = sorted(_HOMES)  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_HOMES[name]}", __name__), name)

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 import torch
 
+from .dtypes import SCALARS
 from .errors import SlangArgumentError, SlangDtypeError
-from .grid import grid_shape, index_tensor
+from .positions import grid_shape, index_tensor
 from .specialization import ArgumentKind
-from .types import FLOATS, SCALARS, FunctionType, Parameter, SlangType
+from .types import FLOATS, FunctionType, Parameter, SlangType
 
 _WHOLE = (bool, int, np.integer, np.bool_)
 _NUMBERS = (bool, int, float, np.integer, np.floating, np.bool_, torch.SymInt, torch.SymFloat)

@@ -10,7 +10,7 @@ import torch
 
 from .arguments import bind, flatten_argument, is_tensor_like
 from .errors import SlangArgumentError
-from .grid import grid_shape
+from .positions import grid_shape
 from .operation import Operation
 from .specialization import Output
 from .types import FLOATS, SlangType

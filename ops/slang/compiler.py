@@ -2,14 +2,13 @@
 
 The CPU path needs the compiler and its reflection, not a graphics device: no driver, no shader model, and 20 ms
 instead of 700 ms for a device. Slang's C interface (`slang-deprecated.h` in the package's `include`) does both.
-It is not thread-safe, hence the lock; and its reflection ends the process when it is asked the size of a generic
-type, hence `Request` hands out concrete functions only, see `reflection.py`.
+It crashes on some sources, never comes back on others, and is in no fit state after an error: so this runs in
+`worker.py`'s process only, see `service.py` for the other end.
 """
 
 from __future__ import annotations
 
 import ctypes
-import threading
 from collections.abc import Iterable, Sequence
 from ctypes import POINTER, byref, c_bool, c_char_p, c_int, c_size_t, c_ssize_t, c_uint, c_void_p
 from functools import cache
@@ -20,14 +19,10 @@ from typing import Any
 from ..errors import MissingExtraError
 from .errors import SlangCompileError, compile_error
 
-LOCK = threading.RLock()
-"""Held while Slang compiles or is asked about types."""
-
 _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     # name: result, arguments
     "spCreateSession": (c_void_p, c_char_p),
     "spCreateCompileRequest": (c_void_p, c_void_p),
-    "spDestroyCompileRequest": (None, c_void_p),
     "spProcessCommandLineArguments": (c_int, c_void_p, POINTER(c_char_p), c_int),
     "spCompile": (c_int, c_void_p),
     "spGetDiagnosticOutput": (c_char_p, c_void_p),
@@ -124,7 +119,7 @@ def blob_bytes(blob: c_void_p) -> bytes:
 
 
 class Request:
-    """One compilation; a context manager, because types that it reflects live as long as it does.
+    """One compilation. It is never freed: the process that made it is short-lived.
 
     Args:
         arguments: as the command line tool `slangc` takes them.
@@ -134,27 +129,9 @@ class Request:
     """
 
     def __init__(self, arguments: Sequence[str]) -> None:
-        self._arguments = arguments
-        self.pointer = 0
-
-    def __enter__(self) -> Request:
-        LOCK.acquire()
-        try:
-            self._compile()
-        except BaseException:
-            self.__exit__()
-            raise
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self.pointer:
-            library().spDestroyCompileRequest(self.pointer)
-        LOCK.release()
-
-    def _compile(self) -> None:
         lib = library()
         self.pointer = lib.spCreateCompileRequest(_session())
-        texts = [argument.encode() for argument in self._arguments]
+        texts = [argument.encode() for argument in arguments]
         accepted = lib.spProcessCommandLineArguments(self.pointer, (c_char_p * len(texts))(*texts), len(texts))
         if accepted < 0 or lib.spCompile(self.pointer) < 0:
             raise compile_error(lib.spGetDiagnosticOutput(self.pointer).decode(errors="replace"))

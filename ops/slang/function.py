@@ -83,6 +83,11 @@ class SlangFunction:
         call = self._calls.get(self._form(args, kwargs))
         if call is not None:
             return call(args, kwargs)
+        return self._first_call(args, kwargs)
+
+    @torch._dynamo.disable
+    def _first_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call of a new form, or one with something to see to; torch.compile leaves it alone."""
         result = kwargs.pop(_RESULT, self._result)
         if _from_slangpy(args, kwargs, result):
             return self._slangpy("__call__", args, kwargs, result)

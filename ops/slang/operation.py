@@ -11,12 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 import torch
 
 from ..kernel import register_operator
 from . import cache as disk
-from .errors import NotDifferentiableError
+from .errors import NotDifferentiableError, SlangError
 from .launch import Launcher
 from .program import Program
 from .shapes import batches_of, output_shapes
@@ -37,8 +38,30 @@ _jit_tracing = torch._C._get_tracing_state
 
 
 def is_plain_eager() -> bool:
-    """Whether nothing watches the calls: no mode, no tracing, no functorch transform."""
+    """Whether nothing watches the calls: no mode, no tracing, no compiling, no functorch transform."""
+    if torch.compiler.is_compiling():
+        return False
     return not (_dispatch_modes() or _function_mode() or _jit_tracing()) and _functorch_level() is None
+
+
+_by_name: WeakValueDictionary[str, Operation] = WeakValueDictionary()
+
+
+@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+def _registered(name: str) -> bool:
+    """Registers an operation's operator; torch.compile takes the answer and does not look into it."""
+    return _by_name[name].overload() is not None
+
+
+def _refuse_functional_gradients(spec: Specialization) -> None:
+    """torch.library operators have no derivative under `torch.func.grad` and its like; says so in our words."""
+    level = _functorch_level()
+    if level is not None and level.key() != torch._C._functorch.TransformType.Vmap and spec.differentiable_slots:
+        raise SlangError(
+            "Slang functions cannot be differentiated by torch.func",
+            where=str(spec.function),
+            fix="Use torch.autograd.grad or .backward().",
+        )
 
 
 class Operation:
@@ -58,6 +81,7 @@ class Operation:
         readable = re.sub(r"\W", "_", spec.function.name)
         self.name = f"slang_{readable}_{disk.key(program.source.key, spec.plain(), target)[:12]}"
         self._kernel = kernel
+        _by_name[self.name] = self
         self._overload: Any = None
         self._launchers: dict[str, Launcher] = {}
         self._cpu: Launcher | None = None
@@ -114,7 +138,12 @@ class Operation:
         return found
 
     def _through_operator(self, arguments: Sequence[Any]) -> tuple[torch.Tensor, ...]:
-        result = self.overload()(*arguments)
+        if torch.compiler.is_compiling():
+            assert _registered(self.name)
+            result = getattr(torch.ops.tracepack, self.name)(*arguments)
+        else:
+            _refuse_functional_gradients(self.spec)
+            result = self.overload()(*arguments)
         return result if isinstance(result, tuple) else (result,)
 
     def overload(self) -> Any:

@@ -7,24 +7,25 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 from . import cache as disk
 from .codegen import Variant, generate
-from .compiler import LOCK, Request, arguments_for, module_arguments, package_directory, version
+from .compiler import arguments_for, module_arguments, package_directory, version
 from .errors import SlangCompileError
 from .native import NativeEntry, finish_code
-from .reflection import ANCHOR, Reflection, describe
+from .reflection import ANCHOR
+from .service import ask
 from .sources import Source
 from .specialization import Specialization
 from .toolchain import find_toolchain
 from .types import FunctionType
 
 _GENERATED = "tracepack-generated.slang"
+_ANCHOR = f"void {ANCHOR}() {{}}\n"
 
 
 class Program:
@@ -40,8 +41,7 @@ class Program:
         path = disk.folder("types") / f"{disk.key(self.source.key, version())}.json"
         found = disk.read_json(path)
         if found is None:
-            with self._request(f"void {ANCHOR}() {{}}\n") as request:
-                found = describe(request)
+            found = self._ask(_ANCHOR, do="describe")
             disk.write_json(path, found)
         return dict(found)
 
@@ -67,9 +67,7 @@ class Program:
         path = disk.folder("types") / f"{disk.key(self.source.key, version(), name, *argument_types)}.json"
         found = disk.read_json(path)
         if found is None:
-            with self._request(f"void {ANCHOR}() {{}}\n") as request:
-                concrete = Reflection(request).specialize(name, argument_types)
-            found = concrete.plain() if concrete else {}
+            found = self._ask(_ANCHOR, do="specialize", name=name, types=list(argument_types))
             disk.write_json(path, found)
         return FunctionType.of_plain(found) if found else None
 
@@ -94,14 +92,12 @@ class Program:
         library = disk.folder("kernels") / f"{key}.so"
         if not library.exists():
             source = self.source if variant.needs is None else self.source.with_concrete_tensors()
-            with self._request(generate(spec, variant), entry=variant.entry, source=source) as request:
-                code = request.code()
+            code = self._ask(generate(spec, variant), source=source, entry=variant.entry, do="code")["code"]
             toolchain.compile(finish_code(code, variant.entry), library)
         return NativeEntry(library, spec, variant)
 
-    @contextmanager
-    def _request(self, addition: str, *, entry: str = "", source: Source | None = None) -> Iterator[Request]:
-        """Compiles the module's text with an addition at its end."""
+    def _ask(self, addition: str, *, source: Source | None = None, entry: str = "", **request: Any) -> dict[str, Any]:
+        """Has the module's text compiled with an addition at its end."""
         source = source or self.source
         directory = disk.folder("sources", source.key)
         source.write_imports(directory)
@@ -110,12 +106,9 @@ class Program:
         disk.write(unit, text.encode())
         includes = [directory, *([_slangpy_module()] if self.source.uses_slangpy else [])]
         try:
-            with LOCK, Request(arguments_for(unit, includes, entry=entry)) as request:
-                yield request
+            return ask(arguments=arguments_for(unit, includes, entry=entry), **request)
         except SlangCompileError as error:
             raise self._in_users_words(error, directory) from None
-        finally:
-            unit.unlink(missing_ok=True)
 
     def _in_users_words(self, error: SlangCompileError, directory: Path) -> SlangCompileError:
         """The error with the user's own directory in place of the cache's."""
@@ -156,8 +149,9 @@ def _slangpy_module() -> Path:
     sources = disk.folder(f"slangpy-{disk.key(version())}", "source")
     for path in (package_directory() / "slang").glob("*.slang"):
         disk.write(sources / path.name, without_atomics(path.read_text(encoding="utf-8")).encode())
-    with Request(module_arguments(sources / "slangpy.slang")) as request:
-        disk.write(compiled, request.container())
+    made = sources / "made.slang-module"
+    ask(arguments=module_arguments(sources / "slangpy.slang"), do="module", target=str(made))
+    made.replace(compiled)
     return directory
 
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import torch
 
+from .dtypes import SCALARS
 from .errors import SlangDtypeError, SlangShapeError
 from .specialization import Slot, Specialization
-from .types import SCALARS
 
 
 def batch_of(spec: Specialization, index: int, slot: Slot, shape: Sequence[int]) -> tuple[int, ...]:

@@ -9,31 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import torch
+if TYPE_CHECKING:
+    import torch
 
 Kind = Literal["scalar", "vector", "matrix", "array", "struct", "view", "void", "opaque"]
 Direction = Literal["in", "out", "inout"]
-
-DTYPES: dict[str, torch.dtype] = {
-    "bool": torch.bool,
-    "int8_t": torch.int8,
-    "uint8_t": torch.uint8,
-    "int16_t": torch.int16,
-    "uint16_t": torch.uint16,
-    "int": torch.int32,
-    "uint": torch.uint32,
-    "int64_t": torch.int64,
-    "uint64_t": torch.uint64,
-    "half": torch.float16,
-    "float": torch.float32,
-    "double": torch.float64,
-}
-"""The torch dtype of each Slang scalar."""
-
-SCALARS: dict[torch.dtype, str] = {dtype: name for name, dtype in DTYPES.items()}
-"""The Slang scalar of each torch dtype."""
 
 FLOATS = frozenset({"half", "float", "double"})
 
@@ -73,6 +55,8 @@ class SlangType:
     @property
     def dtype(self) -> torch.dtype:
         """The dtype of its tensors."""
+        from .dtypes import DTYPES  # imports torch, which the compiler's process does without
+
         return DTYPES[self.scalar]
 
     def leaves(self, path: str = "") -> Iterator[Leaf]:
