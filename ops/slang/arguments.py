@@ -20,6 +20,7 @@ from .specialization import ArgumentKind
 from .types import FLOATS, FunctionType, Parameter, SlangType
 
 _WHOLE = (bool, int, np.integer, np.bool_)
+_PLAIN_NUMBERS = (bool, int, float)
 _NUMBERS = (bool, int, float, np.integer, np.floating, np.bool_, torch.SymInt, torch.SymFloat)
 
 
@@ -153,15 +154,17 @@ def flatten_argument(
 
 def _number(function: FunctionType, parameter: Parameter, value: Any) -> Any:
     scalar = parameter.type.scalar
+    if type(value) not in _PLAIN_NUMBERS and not isinstance(value, (np.generic, bool)):
+        return value  # a symbolic size of torch or of a recording
     if scalar == "bool":
         return bool(value)
     if scalar in FLOATS:
-        return value if isinstance(value, torch.SymFloat) else float(value)
+        return float(value)
     if isinstance(value, (float, np.floating)) and not float(value).is_integer():
         raise SlangDtypeError(
             f"the number for {parameter.name!r} is not whole", where=str(function), got=value, expected=scalar
         )
-    return value if isinstance(value, torch.SymInt) else int(value)
+    return int(value)
 
 
 def _field(function: FunctionType, name: str, value: Any, path: str) -> Any:

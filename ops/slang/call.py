@@ -58,8 +58,16 @@ class Call:
         if self._written and torch.is_grad_enabled():
             self._set_aside(flat)
         outputs = self.operation(*flat)
-        if self._single:
-            return outputs[0]
+        return outputs[0] if self._single else self._finish(args, kwargs, outputs)
+
+    def watched(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """The same with nothing but the operator, and the writes, visible to a torch function mode."""
+        with torch._C.DisableTorchFunction():
+            flat = self.flatten(args, kwargs)
+        outputs = self.operation.through_operator(flat)
+        return outputs[0] if self._single else self._finish(args, kwargs, outputs)
+
+    def _finish(self, args: Sequence[Any], kwargs: Mapping[str, Any], outputs: Sequence[torch.Tensor]) -> Any:
         if self._written:
             self._write(bind(self._function, args, kwargs), outputs)
         return self._assemble(outputs)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .module import SlangModule
 
 _RESULT = "_result"
+_function_mode = torch._C._is_torch_function_mode_enabled
 
 
 class SlangFunction:
@@ -79,11 +80,24 @@ class SlangFunction:
             SlangDtypeError: a tensor has another dtype than the parameter.
             SlangShapeError: sizes do not fit or do not broadcast.
         """
+        if _function_mode():
+            return self._watched(args, kwargs)
         # The short way: a form of call that was met before, and nothing else to see to.
         call = self._calls.get(self._form(args, kwargs))
         if call is not None:
             return call(args, kwargs)
         return self._first_call(args, kwargs)
+
+    def _watched(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call while a mode, a recording for one, watches torch: it shall see the operator, and no more."""
+        result = kwargs.pop(_RESULT, self._result)
+        with torch._C.DisableTorchFunction():
+            call = self._resolve(args, kwargs) if not self._maps else None
+        if call is None:
+            args, kwargs = (), self._mapped(args, kwargs)
+            call = self._resolve(args, kwargs)
+        outputs = call.watched(args, kwargs)
+        return outputs if result is None else _as_wanted(outputs, result)
 
     @torch._dynamo.disable
     def _first_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -10,12 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+import torch
+
 from ..kernel import Kernel, Plain
+from .arguments import bind
+from .call import Call
 from .operation import Operation
 from .program import program_of
 from .sources import Source
 from .specialization import Specialization
 
+_SLOT_TYPES = (torch.Tensor, bool, int, float)
 _MAIN, _IMPORTS = "main.slang", "imports/"
 
 
@@ -72,9 +77,29 @@ class SlangKernel(Kernel):
         return kernel_of(Operation(program_of(source), spec, description["target"], kernel_of))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Runs on a number or a tensor for each slot; gives one tensor, or a tuple of them."""
-        outputs = self.operation(*args)
-        return outputs[0] if len(outputs) == 1 else outputs
+        """Runs on a number or a tensor for each slot, or on arguments as the user writes them.
+
+        Returns:
+            For slots one tensor, or a tuple of them; for the user's arguments what the Slang function returns.
+        """
+        spec = self.operation.spec
+        if kwargs or len(args) != len(spec.slots) or not all(isinstance(each, _SLOT_TYPES) for each in args):
+            return Call(self.operation, len(args), bind(spec.function, args, kwargs))(args, kwargs)
+        outputs = self.operation(*self._as_tensors(args))
+        return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+    def _as_tensors(self, args: tuple[Any, ...]) -> list[Any]:
+        """The slots, with a tensor of one element where a number stands for a tensor."""
+        slots = self.operation.spec.slots
+        if all(slot.is_value or isinstance(each, torch.Tensor) for each, slot in zip(args, slots, strict=True)):
+            return list(args)
+        device = next((each.device for each in args if isinstance(each, torch.Tensor)), None)
+        return [
+            each
+            if slot.is_value or isinstance(each, torch.Tensor)
+            else torch.tensor(each, dtype=slot.type.dtype, device=device)
+            for each, slot in zip(args, slots, strict=True)
+        ]
 
 
 def kernel_of(operation: Operation) -> SlangKernel:

@@ -19,7 +19,8 @@ from .program import Program
 from .shapes import batches_of, output_shapes
 from .specialization import Specialization
 
-Words = list[float]
+Words = list[Any]
+CPU = torch.device("cpu")
 _new = torch.empty_strided  # 0.4 us less than torch.empty
 _KEPT = 4096
 """Combinations of sizes that are remembered before the table starts anew."""
@@ -28,7 +29,7 @@ _KEPT = 4096
 class Entry(Protocol):
     """What a target gives: runs `total` elements over numbers and addresses."""
 
-    def __call__(self, total: int, dims: int, words: Sequence[float]) -> None:
+    def __call__(self, total: int, dims: int, words: Sequence[Any]) -> None:
         """Runs the kernel."""
 
 
@@ -71,6 +72,10 @@ class Launcher:
         self._plans: dict[tuple[Any, ...], Plan] = {}
         self._tensor_slots = tuple(i for i, slot in enumerate(spec.slots) if not slot.is_value)
         self._lock = threading.Lock()
+        self._device = CPU
+
+    _pointer = staticmethod(torch.Tensor.data_ptr)
+    """What an entry is given for a tensor."""
 
     def plan(self, arguments: Sequence[Any]) -> Plan:
         """What to do for these arguments, from memory if their sizes were met before."""
@@ -104,7 +109,7 @@ class Launcher:
             (shape, _strides(shape), out.type.dtype, out.slot if out.type.kind == "view" else -1)
             for shape, out in zip(shapes, spec.outputs, strict=True)
         )
-        held = torch.tensor(sizes, dtype=torch.int64)
+        held = torch.tensor(sizes, dtype=torch.int64, device=self._device)
         entry = self._entry(Variant(modes))
         return Plan(batch, total, modes, tuple(targets), outputs, held, held.data_ptr(), entry)
 
@@ -122,11 +127,11 @@ class Launcher:
             if mode == "v":
                 words.append(argument)
             elif target is None and argument.is_contiguous():
-                words.append(argument.data_ptr())
+                words.append(self._pointer(argument))
             else:
                 copy = (argument if target is None else argument.expand(target)).contiguous()
                 keep.append(copy)
-                words.append(copy.data_ptr())
+                words.append(self._pointer(copy))
         return words
 
     def forward(self, arguments: Sequence[Any]) -> list[torch.Tensor]:
@@ -144,13 +149,13 @@ class Launcher:
         """
         plan = self.plan(arguments)
         outputs = [
-            _new(shape, strides, dtype=dtype) if slot < 0 else self._old_content(arguments[slot], shape)
+            _new(shape, strides, dtype=dtype, device=self._device) if slot < 0 else self._old_content(arguments[slot], shape)
             for shape, strides, dtype, slot in plan.outputs
         ]
         if plan.total:
             keep: list[torch.Tensor] = []
             words = self._words(plan, arguments, keep)
-            words += [output.data_ptr() for output in outputs]
+            words += [self._pointer(output) for output in outputs]
             plan.entry(plan.total, plan.dims, words)
         return outputs
 
@@ -177,12 +182,12 @@ class Launcher:
         results = {index: self._gradient_buffer(plan, index, arguments[index]) for index in wanted}
         if plan.total:
             keep = list(self._whole(plan, gradients))
-            words = [tensor.data_ptr() for tensor in keep]
+            words = [self._pointer(tensor) for tensor in keep]
             views = [self._old_content(arguments[o.slot], arguments[o.slot].shape) for o in self._written_views()]
             keep += views
             arguments_words = self._words(plan, arguments, keep)
-            words = arguments_words + [view.data_ptr() for view in views] + words
-            words += [results[index].data_ptr() for index in wanted]
+            words = arguments_words + [self._pointer(view) for view in views] + words
+            words += [self._pointer(results[index]) for index in wanted]
             entry = plan.backwards.get(needs)
             if entry is None:
                 entry = plan.backwards[needs] = self._entry(Variant(plan.modes, needs))
@@ -197,17 +202,17 @@ class Launcher:
         whole = []
         for index, gradient in zip(self._spec.differentiable_outputs, gradients, strict=True):
             shape, _, dtype, _ = plan.outputs[index]
-            whole.append(torch.zeros(shape, dtype=dtype) if gradient is None else gradient.contiguous())
+            whole.append(torch.zeros(shape, dtype=dtype, device=self._device) if gradient is None else gradient.contiguous())
         return whole
 
     def _gradient_buffer(self, plan: Plan, index: int, argument: torch.Tensor) -> torch.Tensor:
         """Views add to their gradients, and so start from zero; other slots write each element once."""
         slot = self._spec.slots[index]
         if slot.is_view:
-            return torch.zeros(plan.targets[index] or argument.shape, dtype=slot.type.dtype)
+            return torch.zeros(plan.targets[index] or argument.shape, dtype=slot.type.dtype, device=self._device)
         shape = (*plan.batch, *slot.type.shape)
         make = torch.empty if plan.total else torch.zeros
-        return make(shape, dtype=slot.type.dtype)
+        return make(shape, dtype=slot.type.dtype, device=self._device)
 
 
 def _summed(gradient: torch.Tensor, shape: torch.Size) -> torch.Tensor:

@@ -101,12 +101,12 @@ class Operation:
     def __call__(self, *arguments: Any) -> Sequence[torch.Tensor]:
         """Runs the function on a number or a tensor for each slot; gives one tensor for each output."""
         if not is_plain_eager():
-            return self._through_operator(arguments)
+            return self.through_operator(arguments)
         wants = False
         for index in self.tensor_slots:
             tensor = arguments[index]
             if type(tensor) not in _PLAIN:
-                return self._through_operator(arguments)
+                return self.through_operator(arguments)
             if tensor.requires_grad:
                 wants = True
         if wants and torch.is_grad_enabled():
@@ -137,7 +137,8 @@ class Operation:
             self._cpu = found
         return found
 
-    def _through_operator(self, arguments: Sequence[Any]) -> tuple[torch.Tensor, ...]:
+    def through_operator(self, arguments: Sequence[Any]) -> tuple[torch.Tensor, ...]:
+        """Runs the torch.library operator, for whoever watches."""
         if torch.compiler.is_compiling():
             assert _registered(self.name)
             result = getattr(torch.ops.tracepack, self.name)(*arguments)
