@@ -99,7 +99,6 @@ class SlangFunction:
         outputs = call.watched(args, kwargs)
         return outputs if result is None else _as_wanted(outputs, result)
 
-    @torch._dynamo.disable
     def _first_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call of a new form, or one with something to see to; torch.compile leaves it alone."""
         result = kwargs.pop(_RESULT, self._result)
@@ -240,6 +239,10 @@ class SlangFunction:
         extra = {} if result is None else {_RESULT: result}
         called: Callable[..., Any] = function if method == "__call__" else function.bwds
         return called(*args, **kwargs, **extra)
+
+
+# What torch.compiler.disable does, without its import of torch._dynamo (1 s).
+SlangFunction._first_call._torchdynamo_disable = True  # type: ignore[attr-defined]
 
 
 def _binds(function: FunctionType, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:

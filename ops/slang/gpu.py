@@ -97,7 +97,7 @@ class GpuEntry:
         for begin in range(0, total, _CHUNK):
             count = min(_CHUNK, total - begin)
             fixed = {"tp_begin": begin, "tp_end": total, "tp_dims": dims}
-            self._kernel.dispatch([count, 1, 1], vars={**fixed, **variables}, **more)
+            self._kernel.dispatch([count, 1, 1], **more, **fixed, **variables)
 
     def _upload(self, tensor: torch.Tensor) -> Any:
         spy = import_slangpy()

@@ -40,11 +40,20 @@ _pool: list[ThreadPoolExecutor] = []
 os.register_at_fork(after_in_child=_pool.clear)
 
 
+_EXTREMUM = re.compile(r"::f(max|min)f?\(a, b\)")
+
+
+def _extremum(match: re.Match[str]) -> str:
+    """`fmax` as a choice that keeps its rules for NaN: the library's function has no vector form."""
+    return f"((a {'>' if match[1] == 'max' else '<'} b || b != b) ? a : b)"
+
+
 def finish_code(code: str, entry: str) -> str:
     """Adds the function that is called from Python to the C++ that Slang wrote.
 
     It copies the parameters to its own stack: the compiler then knows that no store of the loop changes them.
     """
+    code = _EXTREMUM.sub(_extremum, code)
     struct = _STRUCT.search(code)
     name = struct[1] if struct else "char"
     return f"""{code}

@@ -47,10 +47,13 @@ def is_plain_eager() -> bool:
 _by_name: WeakValueDictionary[str, Operation] = WeakValueDictionary()
 
 
-@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
 def _registered(name: str) -> bool:
     """Registers an operation's operator; torch.compile takes the answer and does not look into it."""
     return _by_name[name].overload() is not None
+
+
+# What torch.compiler.assume_constant_result does, without its import of torch._dynamo (1 s).
+_registered._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 def _refuse_functional_gradients(spec: Specialization) -> None:

@@ -45,13 +45,28 @@ def common_batch(spec: Specialization, batches: Sequence[tuple[int, tuple[int, .
     Raises:
         SlangShapeError: they do not broadcast.
     """
+    sizes = [batch for _, batch in batches]
     try:
-        return tuple(torch.broadcast_shapes(*(batch for _, batch in batches)))
-    except RuntimeError:
+        if all(type(size) is int for batch in sizes for size in batch):
+            return _broadcast(sizes)
+        return tuple(torch.broadcast_shapes(*sizes))
+    except (RuntimeError, ValueError):
         got = ", ".join(f"{spec.slot_name(index)} {tuple(batch)}" for index, batch in batches)
         raise SlangShapeError(
             "the tensors do not broadcast", where=str(spec.function), got=got, expected="equal sizes, or 1"
         ) from None
+
+
+def _broadcast(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """`torch.broadcast_shapes` for plain sizes, whose first call imports sympy (0.3 s)."""
+    rank = max(map(len, shapes), default=0)
+    result = [1] * rank
+    for shape in shapes:
+        for axis, size in enumerate(shape, rank - len(shape)):
+            if size != 1 and result[axis] not in (1, size):
+                raise ValueError
+            result[axis] = size if size != 1 else result[axis]
+    return tuple(result)
 
 
 def check_dtype(spec: Specialization, index: int, slot: Slot, dtype: torch.dtype) -> None:
