@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+
 from tracepack.ops import slang
 
 SOURCE = """
@@ -142,7 +143,11 @@ def starting() -> dict[str, float]:
         for name, times in (("cold", 1), ("warm", 7)):
             runs = [
                 subprocess.run(
-                    [sys.executable, "-c", _START, str(path)], env=environment, capture_output=True, text=True, check=True
+                    [sys.executable, "-c", _START, str(path)],
+                    env=environment,
+                    capture_output=True,
+                    text=True,
+                    check=True,
                 ).stdout.split()
                 for _ in range(times)
             ]
@@ -159,11 +164,15 @@ def main() -> None:
     print(f"{'':44}{'slang us':>10}{'eager us':>10}{'compile us':>11}{'/eager':>8}{'/compile':>9}")
     for name, row in table.items():
         ratios = row["slang"] / row["eager"], row["slang"] / row["compile"]
-        print(f"{name:44}{row['slang']:10.1f}{row['eager']:10.1f}{row['compile']:11.1f}{ratios[0]:8.2f}{ratios[1]:9.2f}")
+        print(
+            f"{name:44}{row['slang']:10.1f}{row['eager']:10.1f}{row['compile']:11.1f}{ratios[0]:8.2f}{ratios[1]:9.2f}"
+        )
     slangpy = against_slangpy(module)
     print(f"SlangPy's functional API, polynomial at 1 M: {slangpy['slangpy'] / slangpy['slang']:.0f} times as long")
     start = starting()
-    print(f"first result: cold {start['cold']:.0f} ms, warm {start['warm']:.1f} ms (import {start['warm import']:.0f} ms)")
+    print(
+        f"first result: cold {start['cold']:.0f} ms, warm {start['warm']:.1f} ms (import {start['warm import']:.0f} ms)"
+    )
     results = {"torch": torch.__version__, "microseconds": table, "slangpy": slangpy, "start_ms": start}
     path = Path(__file__).parent / "results" / "slang.json"
     path.parent.mkdir(exist_ok=True)

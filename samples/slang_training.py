@@ -12,9 +12,10 @@ import tempfile
 from pathlib import Path
 
 import torch
-import tracepack
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
+
+import tracepack
 
 SOURCE = """
 // A swish with a trained slope, plus a trained share of the identity.
@@ -104,7 +105,8 @@ def main() -> tuple[float, float]:
     loss = train(model, train_x, train_y)
     with torch.no_grad():
         wanted = torch.softmax(model(test_x), dim=1)
-    print(f"trained on {len(train_x)} images: loss {loss:.4f}, accuracy on {len(test_x)} others {accuracy(wanted, test_y):.1%}")
+    right = accuracy(wanted, test_y)
+    print(f"trained on {len(train_x)} images: loss {loss:.4f}, accuracy on {len(test_x)} others {right:.1%}")
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory, "digits.tpk")
         pack(model, test_x[:8], path)

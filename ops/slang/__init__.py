@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from .errors import SlangShapeError as SlangShapeError
     from .errors import UnknownFunctionError as UnknownFunctionError
     from .function import SlangFunction as SlangFunction
-    from .positions import grid as grid
     from .kernel import SlangKernel as SlangKernel
     from .module import SlangModule as SlangModule
     from .module import TorchModule as TorchModule
     from .module import load as load
+    from .positions import grid as grid
 
 _ERRORS = (
     "CompilerNotFoundError",

@@ -61,7 +61,11 @@ def bind(function: FunctionType, args: Sequence[Any], kwargs: Mapping[str, Any])
     for parameter in function.parameters:
         optional = parameter.direction == "out" and parameter.type.kind != "view"
         if parameter.name not in bound and not optional:
-            fix = "A tensor that the function writes must be passed, its size cannot be known." if _written(parameter) else ""
+            fix = (
+                "A tensor that the function writes must be passed, its size cannot be known."
+                if _written(parameter)
+                else ""
+            )
             raise SlangArgumentError(f"parameter {parameter.name!r} is missing", where=str(function), fix=fix)
     return bound
 
@@ -111,7 +115,9 @@ def argument_type_name(function: FunctionType, parameter: Parameter, value: Any)
 
 def fits(function: FunctionType, bound: Mapping[str, Any]) -> bool:
     """Whether an overload takes these arguments, by their dtypes."""
-    return all(_fits(parameter.type, bound[parameter.name]) for parameter in function.parameters if parameter.name in bound)
+    return all(
+        _fits(parameter.type, bound[parameter.name]) for parameter in function.parameters if parameter.name in bound
+    )
 
 
 def _fits(type_: SlangType, value: Any) -> bool:

@@ -10,9 +10,9 @@ import torch
 
 from .arguments import bind, flatten_argument, is_tensor_like
 from .errors import SlangArgumentError
-from .positions import grid_shape
 from .operation import Operation
-from .specialization import Output
+from .positions import grid_shape
+from .specialization import Output, Slot
 from .types import FLOATS, SlangType
 
 
@@ -47,7 +47,7 @@ class Call:
         order: list[int | str] = []
         for slot in self.operation.spec.slots:
             name = names[slot.parameter]
-            if slot.path or not _is_slot_already(bound[name], slot.type.scalar):
+            if slot.path or not _is_slot_already(bound[name], slot):
                 return None
             order.append(slot.parameter if slot.parameter < positional else name)
         return tuple(order)
@@ -154,18 +154,20 @@ class Call:
         return value if wanted else None
 
 
-def _is_slot_already(value: Any, scalar: str) -> bool:
+def _is_slot_already(value: Any, slot: Slot) -> bool:
     """Whether a value can be handed on as it is; the form of a call holds its type, so this stays true."""
     if isinstance(value, torch.Tensor):
         return True
-    if scalar in FLOATS:
+    if not slot.is_value:
+        return False
+    if slot.type.scalar in FLOATS:
         return type(value) in (float, int)
-    return type(value) is (bool if scalar == "bool" else int)
+    return type(value) is (bool if slot.type.scalar == "bool" else int)
 
 
 def is_tensor_like_of(bound: Mapping[str, Any], name: str) -> bool:
     """Whether the argument of a written parameter is an array, or a struct of them, to be written in place."""
-    return name in bound and _first_tensor(bound[name]) is not None or isinstance(bound.get(name), np.ndarray)
+    return (name in bound and _first_tensor(bound[name]) is not None) or isinstance(bound.get(name), np.ndarray)
 
 
 def _has_tensor(value: Any) -> bool:

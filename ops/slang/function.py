@@ -156,7 +156,9 @@ class SlangFunction:
         found = self.module.program.specialize(self.name, names)
         if found is None:
             raise SlangArgumentError(
-                f"the generic function {self.name!r} does not take these types", where=str(function), got=", ".join(names)
+                f"the generic function {self.name!r} does not take these types",
+                where=str(function),
+                got=", ".join(names),
             )
         return found
 

@@ -41,15 +41,14 @@ class GpuLauncher(Launcher):
         self._kind = kind
         if kind == "cuda":
             self._device = torch.device("cuda", torch.cuda.current_device())
-        elif not spec.is_pointwise:
+        else:
+            self._pointer = lambda tensor: tensor  # the entry uploads it
+        if kind == "vulkan" and not spec.is_pointwise:
             raise DeviceError(
                 "functions that take whole tensors do not run on Vulkan with torch tensors",
                 where=str(spec.function),
                 fix="Pass SlangPy's tensors, or use device='cpu'.",
             )
-
-    def _pointer(self, tensor: torch.Tensor) -> Any:
-        return tensor.data_ptr() if self._kind == "cuda" else tensor
 
     def _entry(self, variant: Variant) -> GpuEntry:
         return GpuEntry(self._program, self._spec, Variant(variant.modes, variant.needs, "gpu"), self._kind)

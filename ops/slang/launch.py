@@ -7,7 +7,7 @@ element, is passed as it is; any other is expanded and copied first.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any, Protocol
@@ -74,7 +74,7 @@ class Launcher:
         self._lock = threading.Lock()
         self._device = CPU
 
-    _pointer = staticmethod(torch.Tensor.data_ptr)
+    _pointer: Callable[[torch.Tensor], Any] = staticmethod(torch.Tensor.data_ptr)
     """What an entry is given for a tensor."""
 
     def plan(self, arguments: Sequence[Any]) -> Plan:
@@ -98,7 +98,9 @@ class Launcher:
             own = batches.get(index)
             single = own is not None and prod(own) == 1 and (total != 1 or slot.is_view or not own)
             modes += "v" if own is None else "c" if single else "f"
-            targets.append(None if own is None or single or own == batch else self._expanded(batch, arguments[index], own))
+            targets.append(
+                None if own is None or single or own == batch else self._expanded(batch, arguments[index], own)
+            )
         sizes: list[int] = []
         for index, slot in enumerate(spec.slots):
             if slot.is_view:
@@ -149,7 +151,9 @@ class Launcher:
         """
         plan = self.plan(arguments)
         outputs = [
-            _new(shape, strides, dtype=dtype, device=self._device) if slot < 0 else self._old_content(arguments[slot], shape)
+            _new(shape, strides, dtype=dtype, device=self._device)
+            if slot < 0
+            else self._old_content(arguments[slot], shape)
             for shape, strides, dtype, slot in plan.outputs
         ]
         if plan.total:
@@ -202,7 +206,9 @@ class Launcher:
         whole = []
         for index, gradient in zip(self._spec.differentiable_outputs, gradients, strict=True):
             shape, _, dtype, _ = plan.outputs[index]
-            whole.append(torch.zeros(shape, dtype=dtype, device=self._device) if gradient is None else gradient.contiguous())
+            whole.append(
+                torch.zeros(shape, dtype=dtype, device=self._device) if gradient is None else gradient.contiguous()
+            )
         return whole
 
     def _gradient_buffer(self, plan: Plan, index: int, argument: torch.Tensor) -> torch.Tensor:

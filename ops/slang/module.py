@@ -139,7 +139,9 @@ def _target_of(device: Any) -> tuple[str, Any]:
             kind = torch.device(device).type
         except (RuntimeError, TypeError):
             raise DeviceError(
-                "no such device for Slang", got=repr(device), expected="None, 'cpu', 'cuda', 'vulkan' or a device of SlangPy"
+                "no such device for Slang",
+                got=repr(device),
+                expected="None, 'cpu', 'cuda', 'vulkan' or a device of SlangPy",
             ) from None
     return ("vulkan" if kind == "vulkan" else ""), None
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -77,7 +78,11 @@ class NativeEntry:
     def __init__(self, library: Path, spec: Specialization, variant: Variant) -> None:
         self._run = ctypes.CDLL(str(library)).tracepack_run
         self._run.argtypes, self._run.restype = (ctypes.c_void_p,), None
-        fields = [("begin", ctypes.c_uint64), ("end", ctypes.c_uint64), ("dims", ctypes.c_uint64)]
+        fields: list[tuple[str, Any]] = [
+            ("begin", ctypes.c_uint64),
+            ("end", ctypes.c_uint64),
+            ("dims", ctypes.c_uint64),
+        ]
         for index, slot in enumerate(spec.slots):
             fields.append((f"s{index}", _C_TYPES[slot.type.scalar] if slot.is_value else ctypes.c_uint64))
         rest = _pointer_count(spec, variant)

@@ -20,10 +20,9 @@ from . import cache as disk
 from .errors import NotDifferentiableError, SlangError
 from .launch import Launcher
 from .program import Program
-from .shapes import batches_of, output_shapes
-from .specialization import Slot, Specialization
-from .types import FLOATS
+from .specialization import Specialization
 from .targets import launcher_for
+from .types import FLOATS
 
 if TYPE_CHECKING:
     from ..kernel import Kernel
@@ -113,7 +112,7 @@ class Operation:
             if tensor.requires_grad:
                 wants = True
         if wants and torch.is_grad_enabled():
-            return _Apply.apply(self, *arguments)  # type: ignore[no-any-return]
+            return _Apply.apply(self, *arguments)  # type: ignore[no-untyped-call, no-any-return]
         return self.run(arguments)
 
     def run(self, arguments: Sequence[Any]) -> list[torch.Tensor]:
@@ -153,7 +152,9 @@ class Operation:
     def overload(self) -> Any:
         """The torch.library operator, registered now if it was not yet."""
         if self._overload is None:
-            self._overload = _register(self)
+            from .registration import register
+
+            self._overload = register(self)
             register_operator(self.operator, self._kernel(self))
         return self._overload
 
@@ -177,7 +178,7 @@ class _Apply(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, operation: Operation, *arguments: Any) -> tuple[torch.Tensor, ...]:
         outputs = operation.run(arguments)
-        _remember(ctx, operation, arguments, outputs)
+        remember(ctx, operation, arguments, outputs)
         return tuple(outputs)
 
     @staticmethod
@@ -192,9 +193,9 @@ class _Apply(torch.autograd.Function):
 def _backward(ctx: Any, *gradients: torch.Tensor | None) -> tuple[torch.Tensor | None, ...]:
     operation: Operation = ctx.operation
     operation.check_differentiable()
-    arguments, needs = _recall(ctx, ctx.needs_input_grad[1:])
-    found = operation.run_backward(arguments, _selected(operation, gradients), needs)
-    return (None, *_spread(operation, needs, found))
+    arguments, needs = recall(ctx, ctx.needs_input_grad[1:])
+    found = operation.run_backward(arguments, selected(operation, gradients), needs)
+    return (None, *spread(operation, needs, found))
 
 
 def _refusing_another(found: tuple[torch.Tensor | None, ...]) -> tuple[torch.Tensor | None, ...]:
@@ -209,7 +210,8 @@ def _refusing_another(found: tuple[torch.Tensor | None, ...]) -> tuple[torch.Ten
     return tuple(None if each is None else next(marked) for each in found)
 
 
-def _remember(ctx: Any, operation: Operation, arguments: Sequence[Any], outputs: Sequence[torch.Tensor]) -> None:
+def remember(ctx: Any, operation: Operation, arguments: Sequence[Any], outputs: Sequence[torch.Tensor]) -> None:
+    """Keeps what the backward kernel will need."""
     ctx.operation = operation
     ctx.set_materialize_grads(False)
     ctx.arguments = [None if isinstance(each, torch.Tensor) else each for each in arguments]
@@ -218,7 +220,7 @@ def _remember(ctx: Any, operation: Operation, arguments: Sequence[Any], outputs:
         ctx.mark_non_differentiable(*[outputs[index] for index in operation.fixed_outputs])
 
 
-def _recall(ctx: Any, wanted: Sequence[bool]) -> tuple[list[Any], tuple[int, ...]]:
+def recall(ctx: Any, wanted: Sequence[bool]) -> tuple[list[Any], tuple[int, ...]]:
     """The arguments of the forward call, and the slots that want a gradient."""
     operation: Operation = ctx.operation
     arguments = list(ctx.arguments)
@@ -227,115 +229,12 @@ def _recall(ctx: Any, wanted: Sequence[bool]) -> tuple[list[Any], tuple[int, ...
     return arguments, tuple([index for index in operation.spec.differentiable_slots if wanted[index]])
 
 
-def _selected(operation: Operation, gradients: Sequence[Any]) -> list[Any]:
+def selected(operation: Operation, gradients: Sequence[Any]) -> list[Any]:
+    """The gradients of the differentiable outputs."""
     return [gradients[index] for index in operation.spec.differentiable_outputs]
 
 
-def _spread(operation: Operation, needs: tuple[int, ...], found: Sequence[Any]) -> tuple[Any, ...]:
+def spread(operation: Operation, needs: tuple[int, ...], found: Sequence[Any]) -> tuple[Any, ...]:
+    """The gradients found, in the place of their slots."""
     by_slot = dict(zip(needs, found, strict=True))
     return tuple(by_slot.get(index) for index in range(len(operation.spec.slots)))
-
-
-# Registration with torch.library.
-
-
-def _schema_type(slot: Slot) -> str:
-    if not slot.is_value:
-        return "Tensor"
-    if slot.type.scalar == "bool":
-        return "bool"
-    return "float" if slot.type.scalar in ("half", "float", "double") else "SymInt"
-
-
-def _register(operation: Operation) -> Any:
-    """Defines the forward and the backward operator; gives the forward one."""
-    spec = operation.spec
-    slots = ", ".join(f"{_schema_type(slot)} s{index}" for index, slot in enumerate(spec.slots))
-    results = ", ".join(["Tensor"] * len(spec.outputs))
-    returns = results if len(spec.outputs) == 1 else f"({results})"
-    backward = _register_backward(operation, slots)
-
-    def run(*arguments: Any) -> Any:
-        return _unwrap(operation.run(arguments))
-
-    def fake(*arguments: Any) -> Any:
-        return _unwrap(_fake_outputs(spec, arguments))
-
-    def setup(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        _remember(ctx, operation, inputs, (output,) if isinstance(output, torch.Tensor) else output)
-
-    def differentiate(ctx: Any, *gradients: Any) -> Any:
-        operation.check_differentiable()
-        arguments, needs = _recall(ctx, ctx.needs_input_grad)
-        whole = _zeros_for_missing(operation, arguments, _selected(operation, gradients))
-        return _spread(operation, needs, backward(*arguments, whole, list(needs)))
-
-    definition = torch.library.custom_op(
-        operation.operator, run, mutates_args=(), schema=f"({slots}) -> {returns}"
-    )
-    definition.register_fake(fake)
-    definition.register_autograd(differentiate, setup_context=setup)
-    if spec.is_pointwise:
-        definition.register_vmap(_batching_rule(operation))
-    return getattr(torch.ops.tracepack, operation.name)
-
-
-def _register_backward(operation: Operation, slots: str) -> Any:
-    def run(*arguments: Any) -> list[torch.Tensor]:
-        *inputs, gradients, needs = arguments
-        return operation.run_backward(inputs, gradients, tuple(needs))
-
-    def fake(*arguments: Any) -> list[torch.Tensor]:
-        *inputs, _, needs = arguments
-        return [torch.empty_like(inputs[index], memory_format=torch.contiguous_format) for index in needs]
-
-    name = f"{operation.operator}_backward"
-    schema = f"({slots}{', ' if slots else ''}Tensor[] gradients, int[] needs) -> Tensor[]"
-    definition = torch.library.custom_op(name, run, mutates_args=(), schema=schema)
-    definition.register_fake(fake)
-    return getattr(torch.ops.tracepack, f"{operation.name}_backward")
-
-
-def _unwrap(outputs: Sequence[torch.Tensor]) -> Any:
-    return outputs[0] if len(outputs) == 1 else tuple(outputs)
-
-
-def _device_of(spec: Specialization, arguments: Sequence[Any]) -> torch.device:
-    return next((a.device for a, s in zip(arguments, spec.slots, strict=True) if not s.is_value), torch.device("cpu"))
-
-
-def _fake_outputs(spec: Specialization, arguments: Sequence[Any]) -> list[torch.Tensor]:
-    batch, _ = batches_of(spec, arguments)
-    device = _device_of(spec, arguments)
-    return [
-        torch.empty(shape, dtype=output.type.dtype, device=device)
-        for shape, output in zip(output_shapes(spec, batch, arguments), spec.outputs, strict=True)
-    ]
-
-
-def _zeros_for_missing(operation: Operation, arguments: Sequence[Any], gradients: list[Any]) -> list[torch.Tensor]:
-    if all(gradient is not None for gradient in gradients):
-        return gradients
-    fakes = _fake_outputs(operation.spec, arguments)
-    return [
-        torch.zeros_like(fakes[index]) if gradient is None else gradient
-        for index, gradient in zip(operation.spec.differentiable_outputs, gradients, strict=True)
-    ]
-
-
-def _batching_rule(operation: Operation) -> Callable[..., Any]:
-    """`torch.vmap` of a pointwise function: one more size in front of all the others."""
-    spec = operation.spec
-
-    def rule(info: Any, in_dims: tuple[int | None, ...], *arguments: Any) -> Any:
-        tensors = {i: argument for i, argument in enumerate(arguments) if isinstance(argument, torch.Tensor)}
-        moved = {i: t.movedim(in_dims[i], 0) if in_dims[i] is not None else t[None] for i, t in tensors.items()}
-        rank = max(t.dim() - len(spec.slots[i].type.shape) for i, t in moved.items())
-        aligned = list(arguments)
-        for i, tensor in moved.items():
-            missing = rank - (tensor.dim() - len(spec.slots[i].type.shape))
-            aligned[i] = tensor[(slice(None),) + (None,) * missing]
-        outputs = operation.overload()(*aligned)
-        return outputs, (0 if isinstance(outputs, torch.Tensor) else (0,) * len(outputs))
-
-    return rule

@@ -12,7 +12,7 @@ from .types import SlangType
 
 
 @dataclass(frozen=True)
-class grid:  # noqa: N801 - SlangPy writes it so
+class grid:
     """Asks for the positions of a grid of calls.
 
     An `int` parameter gets the position along the only axis, an `int2` the positions from the last axis to the

@@ -91,7 +91,7 @@ class Service:
 
 
 _service = Service()
-os.register_at_fork(after_in_child=lambda: _service.__init__())  # type: ignore[misc]
+os.register_at_fork(after_in_child=_service.__init__)  # type: ignore[misc]
 
 
 def ask(**request: Any) -> dict[str, Any]:

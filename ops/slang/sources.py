@@ -108,10 +108,10 @@ def _candidates(name: str) -> list[str]:
     return [path, path.replace("_", "-")]
 
 
-def _collect(text: str, directories: tuple[Path, ...], base: PurePosixPath = PurePosixPath()) -> dict[str, str]:
+def _collect(text: str, directories: tuple[Path, ...]) -> dict[str, str]:
     """The files that a text imports, directly or not; unknown names are left to the compiler to report."""
     found: dict[str, str] = {}
-    pending = [(text, base)]
+    pending = [(text, PurePosixPath())]
     while pending:
         current, folder = pending.pop()
         for name in _imported(current):

@@ -94,13 +94,14 @@ class Specialization:
         function = self.function
         outputs: list[Output] = []
         if function.result.kind != "void":
-            for leaf in function.result.leaves():
-                outputs.append(Output(-1, leaf.path, leaf.type, function.differentiable and leaf.differentiable))
+            outputs += [
+                Output(-1, leaf.path, leaf.type, function.differentiable and leaf.differentiable)
+                for leaf in function.result.leaves()
+            ]
         for index, parameter in enumerate(function.parameters):
             if parameter.direction == "in" and "w" not in parameter.type.access:
                 continue
-            for leaf in parameter.type.leaves():
-                outputs.append(self._output(index, parameter, leaf))
+            outputs += [self._output(index, parameter, leaf) for leaf in parameter.type.leaves()]
         return tuple(outputs)
 
     @cached_property
@@ -145,8 +146,6 @@ class Specialization:
         if parameter.direction == "out" and not view:
             return Output(index, leaf.path, leaf.type, flows)
         matching = (
-            number
-            for number, slot in enumerate(self.slots)
-            if slot.parameter == index and slot.path == leaf.path
+            number for number, slot in enumerate(self.slots) if slot.parameter == index and slot.path == leaf.path
         )
         return Output(index, leaf.path, leaf.type, flows, next(matching))

@@ -7,6 +7,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from tracepack.ops import slang
 
 SHAPES = [((), ()), ((4,), ()), ((3, 1), (4,)), ((2, 1, 3), (5, 1)), ((1,), (3,)), ((0,), ()), ((2, 0), (1,))]
@@ -31,9 +32,7 @@ def test_broadcast_gradients_are_summed_back(
 
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 3), st.booleans(), st.booleans()), max_size=3))
-def test_any_sizes_broadcast_as_torch_does(
-    polynomial: slang.SlangModule, sizes: list[tuple[int, bool, bool]]
-) -> None:
+def test_any_sizes_broadcast_as_torch_does(polynomial: slang.SlangModule, sizes: list[tuple[int, bool, bool]]) -> None:
     left = tuple(1 if one else size for size, one, _ in sizes)
     right = tuple(1 if one else size for size, _, one in sizes)
     a, x = torch.randn(left), torch.randn(right)
@@ -43,7 +42,10 @@ def test_any_sizes_broadcast_as_torch_does(
 def test_gradcheck_in_double(types: slang.SlangModule) -> None:
     x = torch.randn(2, 3, dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(types.cube, (x,))
-    a, b = torch.randn(3, dtype=torch.float64, requires_grad=True), torch.randn(3, 2, dtype=torch.float64, requires_grad=True)
+    a, b = (
+        torch.randn(3, dtype=torch.float64, requires_grad=True),
+        torch.randn(3, 2, dtype=torch.float64, requires_grad=True),
+    )
     assert torch.autograd.gradcheck(lambda a, b: types.mix64(a, b, 0.5), (a, b))
 
 

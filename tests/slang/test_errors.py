@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
+
 from tracepack import ops
 from tracepack.ops import slang
 from tracepack.ops.errors import DeviceError, MissingExtraError, TracepackError
@@ -33,7 +34,7 @@ def test_compile_error_in_text_and_in_an_import(tmp_path: Path) -> None:
 
 
 def test_missing_file() -> None:
-    with pytest.raises(slang.SlangError, match="no Slang file at nowhere.slang"):
+    with pytest.raises(slang.SlangError, match=r"no Slang file at nowhere\.slang"):
         slang.load("nowhere.slang")
 
 
@@ -82,12 +83,12 @@ def test_wrong_sizes(polynomial: slang.SlangModule, types: slang.SlangModule, te
 
 
 def test_struct_without_a_field(types: slang.SlangModule) -> None:
-    with pytest.raises(slang.SlangArgumentError, match="'p' has no field 'y'; got a dict of .*'x'"):
+    with pytest.raises(slang.SlangArgumentError, match=r"'p' has no field 'y'; got a dict of .*'x'"):
         types.combine({"x": torch.ones(2)})
 
 
 def test_a_number_that_is_not_whole(types: slang.SlangModule) -> None:
-    with pytest.raises(slang.SlangDtypeError, match="the number for 'b' is not whole; got 1.5; expected int"):
+    with pytest.raises(slang.SlangDtypeError, match=r"the number for 'b' is not whole; got 1\.5; expected int"):
         types.add_i32(torch.ones(2, dtype=torch.int32), 1.5)
 
 
@@ -101,7 +102,9 @@ def test_no_overload_and_no_generic_fits(types: slang.SlangModule) -> None:
 def test_gradient_of_a_function_without_differentiable(types: slang.SlangModule) -> None:
     x = torch.ones(3, requires_grad=True)
     y = types.plain(x)
-    with pytest.raises(slang.NotDifferentiableError, match=r"'plain', which is not differentiable.*Write \[Differentiable\]"):
+    with pytest.raises(
+        slang.NotDifferentiableError, match=r"'plain', which is not differentiable.*Write \[Differentiable\]"
+    ):
         y.sum().backward()
     with pytest.raises(slang.NotDifferentiableError):
         types.plain.bwds(x, _result=y)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import slangpy as spy
 import torch
+
 from tracepack.ops import slang
 
 from .conftest import POLYNOMIAL, TENSORS

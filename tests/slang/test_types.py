@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import torch
+
 from tracepack.ops import slang
 
 INTEGERS = {
@@ -56,7 +57,9 @@ def test_vectors_and_matrices(types: slang.SlangModule) -> None:
     m, v = torch.randn(3, 3), torch.randn(7, 3)
     torch.testing.assert_close(types.transformed(m, v), v @ m.T)
     torch.testing.assert_close(types.scaled(v, 2.0), 2 * v)
-    torch.testing.assert_close(types.scaled((1.0, 2.0, 3.0), torch.tensor([1.0, 2.0])), torch.tensor([[1.0, 2, 3], [2, 4, 6]]))
+    torch.testing.assert_close(
+        types.scaled((1.0, 2.0, 3.0), torch.tensor([1.0, 2.0])), torch.tensor([[1.0, 2, 3], [2, 4, 6]])
+    )
     a, b = torch.randn(4, 2), torch.randn(4, 3)
     torch.testing.assert_close(types.outer(a, b), a[:, :, None] * b[:, None, :])
 
