@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .check import SlangGradientWarning as SlangGradientWarning
     from .device import create_device as create_device
     from .errors import CompilerNotFoundError as CompilerNotFoundError
     from .errors import NotDifferentiableError as NotDifferentiableError
@@ -37,6 +38,7 @@ _ERRORS = (
 )
 _HOMES = {
     "SlangFunction": "function",
+    "SlangGradientWarning": "check",
     "SlangKernel": "kernel",
     "SlangModule": "module",
     "TorchModule": "module",

@@ -121,6 +121,8 @@ class _Writer:
             parameters.append(f"out {function.result.name} tp_result")
             call = f"tp_result = {call}"
         if differentiable:
+            # By name alone the gradient of an array type cannot be written: `float[5].Differential`.
+            yield "T.Differential tracepack_zero<T : IDifferentiable>() { return T.dzero(); }"
             yield "[Differentiable]"
         yield f"void tracepack_call({', '.join(parameters)})"
         yield f"{{ {call}; }}"
@@ -272,7 +274,7 @@ class _Writer:
 
     def _gradient(self, parameter: int, type_: SlangType, name: str) -> Iterator[str]:
         """Declares the gradient of an output and reads its parts."""
-        yield f"{type_.name}.Differential {name} = {type_.name}.dzero();"
+        yield f"var {name} = tracepack_zero<{type_.name}>();"
         for number in self._spec.differentiable_outputs:
             output = self._spec.outputs[number]
             if output.parameter == parameter:

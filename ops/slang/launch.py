@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 import torch
 
+from .check import check_gradients, is_suspect
 from .codegen import Variant
 from .program import Program
 from .shapes import batches_of, output_shapes
@@ -73,6 +74,7 @@ class Launcher:
         self._tensor_slots = tuple(i for i, slot in enumerate(spec.slots) if not slot.is_value)
         self._lock = threading.Lock()
         self._device = CPU
+        self._checked = not spec.is_pointwise or not is_suspect(program.source)
 
     _pointer: Callable[[torch.Tensor], Any] = staticmethod(torch.Tensor.data_ptr)
     """What an entry is given for a tensor."""
@@ -195,8 +197,16 @@ class Launcher:
             entry = plan.backwards.get(needs)
             if entry is None:
                 entry = plan.backwards[needs] = self._entry(Variant(plan.modes, needs))
+                self._check(plan, arguments)
             entry(plan.total, plan.dims, words)
         return [_summed(results[index], arguments[index].shape) for index in needs]
+
+    def _check(self, plan: Plan, arguments: Sequence[Any]) -> None:
+        """Once for a specialization, see `check.py`."""
+        if not self._checked and self._device.type == "cpu":
+            self._checked = True
+            with torch.no_grad():
+                check_gradients(self._program.source, self._spec, arguments, plan.batch, (self.forward, self.backward))
 
     def _written_views(self) -> list[Any]:
         return [output for output in self._spec.outputs if output.type.kind == "view"]

@@ -135,6 +135,23 @@ def test_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
         toolchain.find_toolchain.__wrapped__()
 
 
+@pytest.mark.parametrize("body", ["a * x", "x + a", "a / x", "a - x"])
+def test_a_gradient_that_slang_loses_is_noticed(body: str) -> None:
+    module = slang.load(f"[Differentiable] float3 f(float a, float3 x) {{ return {body}; }}")
+    a, x = torch.tensor(2.0, requires_grad=True), torch.rand(5, 3) + 1
+    result = module.f(a, x).sum()
+    with pytest.warns(slang.SlangGradientWarning, match=r"gradient of 'a' does not agree .* write vector \* scalar"):
+        result.backward()
+
+
+def test_right_gradients_are_not_complained_about() -> None:
+    module = slang.load("[Differentiable] float3 f(float a, float3 x) { return max(x * a, float3(0)) + float3(a); }")
+    a, x = torch.tensor(2.0, requires_grad=True), torch.randn(5, 3)
+    module.f(a, x).sum().backward()
+    expected = torch.autograd.grad((torch.relu(x * a) + a).sum(), a)[0]
+    torch.testing.assert_close(a.grad, expected)
+
+
 def test_all_are_tracepack_errors() -> None:
     found = [getattr(slang, name) for name in slang.__all__ if name.endswith("Error")]
     assert len(found) == 8
