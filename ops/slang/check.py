@@ -1,9 +1,9 @@
 """Compares a new backward kernel with central differences, once, on a few of the user's own elements.
 
 Slang 2026.12 silently gives zero for the gradient of a scalar in `scalar * vector`, `vector + scalar`,
-`scalar / vector` and the like, on every target; `vector * scalar` and `float3(scalar) * vector` are right. Nothing in the
-compiler's output tells, so the numbers must. Functions without vectors, and those that define or stop gradients on
-purpose, are left alone.
+`scalar / vector` and the like, on every target; `vector * scalar` and `float3(scalar) * vector` are right. Nothing
+in the compiler's output tells, so the numbers must. Functions without vectors, and those that define or stop
+gradients on purpose, are left alone.
 """
 
 from __future__ import annotations
