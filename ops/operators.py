@@ -22,6 +22,13 @@ _BINARY = (
     "eq", "ne", "lt", "le", "gt", "ge", "getitem",
 )  # fmt: skip
 
+
+def _generators() -> Any:
+    from . import generators  # needs torch, which the command line does without
+
+    return generators
+
+
 PYTHON: dict[str, Callable[..., Any]] = {
     **{name: getattr(operator, name) for name in (*_UNARY, *_BINARY)},
     **{name: getattr(math, name) for name in ("ceil", "floor", "trunc", "sqrt", "log2", "exp", "log")},
@@ -42,7 +49,11 @@ PYTHON: dict[str, Callable[..., Any]] = {
     "max": max,
     "sum": lambda *xs: sum(xs),
     "is_nonzero": bool,
+    "real": operator.attrgetter("real"),
+    "imag": operator.attrgetter("imag"),
     "cat_strings": lambda *xs: [s for x in xs for s in x],
+    "generator": lambda state, kept: _generators().generator(state, kept),
+    "draw": lambda source, name, args, kwargs: _generators().draw(source, name, args, kwargs),
 }
 """Arithmetic on scalars, and what reads a scalar off a tensor."""
 
@@ -180,7 +191,7 @@ def _cond(pred: Any, on_true: Callable[..., Any], on_false: Callable[..., Any], 
 
 def _while(test: Callable[..., Any], body: Callable[..., Any], carried: Any, constant: Any = ()) -> Any:
     state = tuple(carried)
-    while test(*state, *constant):
+    while test(*state, *constant)[0]:
         state = tuple(body(*state, *constant))
     return state
 

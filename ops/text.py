@@ -28,6 +28,39 @@ def graph_text(graph: Graph, *, bodies: bool = False, lines: bool = False) -> st
     return "\n".join(_Printer(bodies, lines).graph(graph, ""))
 
 
+def types_text(tree: Any) -> str:
+    """An output tree with the type of every value in its place, as signatures show it.
+
+    Example:
+        >>> from tracepack.ops.types import TensorType
+        >>> types_text((Value(TensorType("float32", ("N", 4))), None))
+        '(f32[N,4], None)'
+    """
+    match tree:
+        case Value():
+            return str(tree.type)
+        case Record():
+            pairs = zip(tree.fields, tree.items, strict=True)
+            return f"{tree.name}({', '.join(f'{k}={types_text(v)}' for k, v in pairs)})"
+        case tuple():
+            return f"({', '.join(map(types_text, tree))}{',' if len(tree) == 1 else ''})"
+        case list():
+            return f"[{', '.join(map(types_text, tree))}]"
+        case dict():
+            return "{" + ", ".join(f"{k!r}: {types_text(v)}" for k, v in tree.items()) + "}"
+    return repr(tree)
+
+
+def plain_text(tree: Any) -> str:
+    """An argument as text, ``%`` in place of a value.
+
+    Example:
+        >>> plain_text((1, Literal("dtype", "float32"), slice(None, 2)))
+        '(1, float32, :2)'
+    """
+    return _Printer(False, False).tree(tree)
+
+
 class _Printer:
     def __init__(self, bodies: bool, lines: bool) -> None:
         self.bodies, self.lines = bodies, lines
@@ -69,7 +102,7 @@ class _Printer:
     def tree(self, tree: Any) -> str:
         match tree:
             case Value():
-                return f"%{self.numbers[id(tree)]}"
+                return f"%{self.numbers.get(id(tree), '')}"
             case Constant():
                 return f"${tree.name}"
             case Literal():

@@ -6,7 +6,7 @@ the Python function that called them is named.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -38,16 +38,24 @@ class Effects(TorchDispatchMode):
             self.varying = True
         return func(*args, **(kwargs or {}))
 
-    def refuse_random(self, name: str) -> None:
-        """Refuses a function that drew from torch's generator.
+    @property
+    def before(self) -> Any:
+        """The state of torch's global generator before."""
+        return self._state
+
+    def drew(self) -> bool:
+        """Whether anything was drawn from torch's global generator."""
+        return not torch.equal(self._state, torch.get_rng_state())
+
+    def refuse_random(self, name: str) -> NoReturn:
+        """Refuses a draw from torch's global generator, which is set back.
 
         Raises:
-            RecordError: it did; the generator is set back.
+            RecordError: always.
         """
-        if not torch.equal(self._state, torch.get_rng_state()):
-            torch.set_rng_state(self._state)
-            raise RecordError(
-                f"{name} draws random numbers, so that no two runs agree",
-                where=str(self.line or ""),
-                fix="Draw them outside and pass the tensor as an input.",
-            )
+        torch.set_rng_state(self._state)
+        raise RecordError(
+            f"{name} draws random numbers from torch's global generator, so that no two runs agree",
+            where=str(self.line or ""),
+            fix="Draw inside `with tracepack.drawing(generator):`, or take the numbers as an input.",
+        )

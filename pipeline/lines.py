@@ -6,6 +6,7 @@ import linecache
 import os
 import sys
 from pathlib import PurePath
+from types import FrameType, TracebackType
 
 import torch
 
@@ -25,11 +26,25 @@ def _is_users(path: str) -> bool:
 
 def user_line() -> SourceLine | None:
     """The innermost line that belongs to the user, or None."""
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        path = frame.f_code.co_filename
-        if _is_users(path):
-            code = linecache.getline(path, frame.f_lineno).strip()
-            return SourceLine(PurePath(path).name, frame.f_lineno, frame.f_code.co_name, code[:200])
-        frame = frame.f_back  # type: ignore[assignment]
+        if _is_users(frame.f_code.co_filename):
+            return _line(frame, frame.f_lineno)
+        frame = frame.f_back
     return None
+
+
+def raising_line(trace: TracebackType | None) -> SourceLine | None:
+    """The innermost line of the user that an error came through, or None."""
+    found = None
+    while trace is not None:
+        if _is_users(trace.tb_frame.f_code.co_filename):
+            found = _line(trace.tb_frame, trace.tb_lineno)
+        trace = trace.tb_next
+    return found
+
+
+def _line(frame: FrameType, number: int) -> SourceLine:
+    path = frame.f_code.co_filename
+    code = linecache.getline(path, number).strip()
+    return SourceLine(PurePath(path).name, number, frame.f_code.co_name, code[:200])

@@ -12,10 +12,13 @@ import torch
 from ..ops.device import CPU, Device
 from ..ops.devices import present
 from ..ops.errors import TracepackError
-from ..ops.graph import Body, Facts, Graph, Record, Value, bodies
+from ..ops.explain import explain
+from ..ops.generators import seeded_state
+from ..ops.graph import Body, Constant, Facts, Graph, Operator, bodies, walk
 from ..ops.placement import place_all
-from ..ops.plan import Plan, explain
+from ..ops.plan import Plan
 from ..ops.signature import tensor_check
+from ..ops.text import types_text
 from .entry import make_entry
 from .inputs import Parameters
 
@@ -34,6 +37,7 @@ class Pipeline:
         facts: what is known about the sizes of its inputs.
         device: where ops of accelerators run; None leaves them where they were scripted.
         gpu_ops: ``"cpu"`` moves ops of accelerators to the CPU.
+        source: the mapped file, kept so that other loads of it share its weights.
     """
 
     def __init__(
@@ -45,7 +49,9 @@ class Pipeline:
         *,
         device: Device | None = None,
         gpu_ops: str = "gpu",
+        source: Any = None,
     ) -> None:
+        self.source = source
         self.name, self.graph, self.parameters, self.facts = name, graph, parameters, facts
         self._places = place_all(graph, device, present(), gpu_ops)
         self._entry: Callable[[Mapping[str, Any]], Any] | None = None
@@ -106,6 +112,14 @@ class Pipeline:
             except Exception as error:
                 self.fail(error, function)
 
+    def seed(self, number: int) -> None:
+        """Seeds the generators that the pipeline keeps from run to run: the first with `number`, the next one more.
+
+        They belong to this pipeline alone; a loaded one starts where they stood when the function was traced.
+        """
+        for offset, constant in enumerate(_generators(self.graph)):
+            self.plan.constant(constant).copy_(seeded_state(number + offset))
+
     @staticmethod
     def fail(error: Exception, function: Callable[..., Any]) -> None:
         """Raises the error that a user should see for one inside a generated function."""
@@ -142,7 +156,7 @@ class Pipeline:
     def signature(self) -> str:
         """Inputs and outputs with dtypes and sizes: an integer is fixed, a letter is free, equal letters are equal."""
         inputs = ", ".join(f"{n}: {t}" for n, t in zip(self.parameters.names, self.parameters.types, strict=True))
-        text = f"({inputs}) -> {_output_text(self.graph.output)}"
+        text = f"({inputs}) -> {types_text(self.graph.output)}"
         return text + (f" where {' and '.join(self.facts.guards)}" if self.facts.guards else "")
 
     @property
@@ -180,6 +194,12 @@ class Pipeline:
         save(self, path, examples)
 
 
+def _generators(graph: Graph) -> list[Constant]:
+    """The states of the generators that a graph keeps."""
+    made = [node for node in walk(graph) if isinstance(node.target, Operator) and node.target.name == "py.generator"]
+    return [node.args[0] for node in made if node.args[1]]
+
+
 def _home(value: Any, device: Device) -> Any:
     if isinstance(value, torch.Tensor) and str(value.device) != str(device):
         return value.to(str(device))
@@ -191,19 +211,3 @@ def _signature_key(flat: Sequence[Any]) -> Any:
     if not all(isinstance(value, torch.Tensor) for value in flat):
         return None
     return tuple((value.shape, value.stride()) for value in flat)
-
-
-def _output_text(tree: Any) -> str:
-    match tree:
-        case Value():
-            return str(tree.type)
-        case Record():
-            pairs = zip(tree.fields, tree.items, strict=True)
-            return f"{tree.name}({', '.join(f'{k}={_output_text(v)}' for k, v in pairs)})"
-        case tuple():
-            return f"({', '.join(map(_output_text, tree))}{',' if len(tree) == 1 else ''})"
-        case list():
-            return f"[{', '.join(map(_output_text, tree))}]"
-        case dict():
-            return "{" + ", ".join(f"{k!r}: {_output_text(v)}" for k, v in tree.items()) + "}"
-    return repr(tree)

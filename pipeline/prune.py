@@ -18,4 +18,6 @@ def prune(graph: Graph) -> Graph:
 
 
 def _is_arithmetic(node: Node) -> bool:
-    return isinstance(node.target, Operator) and node.target.name.startswith("py.")
+    if not isinstance(node.target, Operator) or node.target.name == "py.draw":  # a draw moves its generator
+        return False
+    return node.target.name.startswith("py.")

@@ -45,8 +45,8 @@ _REFUSED: dict[str, Refusal] = {
     **dict.fromkeys(("numpy", "tolist", "__array__", "__array_wrap__", "__dlpack__", "__reversed__"), _ARRAY),
     **dict.fromkeys(
         ("data_ptr", "const_data_ptr", "storage", "untyped_storage", "set_", "resize_", "resize_as_", "resize",
-         "resize_as", "as_strided", "as_strided_", "share_memory_", "pin_memory", "apply_", "map_", "map2_", "module_load",
-         "is_shared", "record_stream", "_typed_storage", "type_"),
+         "resize_as", "as_strided", "as_strided_", "share_memory_", "pin_memory", "apply_", "map_", "map2_",
+         "module_load", "is_shared", "record_stream", "_typed_storage", "type_"),
         _MEMORY,
     ),
     **dict.fromkeys(("backward", "register_hook", "requires_grad_", "retain_grad"), _GRAD),
@@ -80,7 +80,8 @@ def _methods(*names: str) -> list[Any]:
 # What the inputs' types decide alone -> nothing to guard.
 _FIXED = [
     *_getters("device", "layout", "requires_grad", "is_leaf", "is_cuda", "is_cpu", "is_meta", "is_sparse",
-              "is_quantized", "is_nested", "is_mps", "is_xpu", "is_mkldnn", "is_xla", "grad_fn", "grad", "is_sparse_csr", "_version"),
+              "is_quantized", "is_nested", "is_mps", "is_xpu", "is_mkldnn", "is_xla", "grad_fn", "grad",
+              "is_sparse_csr", "_version"),
     *_methods("is_conj", "is_neg", "is_inference", "is_pinned", "get_device"),
 ]  # fmt: skip
 METADATA: dict[Any, str | None] = {
@@ -114,21 +115,16 @@ def _of_recorded(reader: Reader) -> Reader:
 
 
 def _shape(recorder: Any, tensor: Any) -> Any:
-    return torch.Size([_size(recorder, tensor, dim) for dim in range(_rank(tensor))])
+    return torch.Size([_size(recorder, tensor, dim) for dim in range(recorder.rank(tensor))])
 
 
 def _size(recorder: Any, tensor: Any, dim: Any = None) -> Any:
     return _shape(recorder, tensor) if dim is None else recorder.scalar("size", tensor, dim)
 
 
-def _rank(tensor: Any) -> int:
-    with torch._C.DisableTorchFunction():
-        return int(tensor.dim())
-
-
 def _stride(recorder: Any, tensor: Any, dim: Any = None) -> Any:
     if dim is None:
-        return tuple(recorder.scalar("stride", tensor, d) for d in range(_rank(tensor)))
+        return tuple(recorder.scalar("stride", tensor, d) for d in range(recorder.rank(tensor)))
     return recorder.scalar("stride", tensor, dim)
 
 

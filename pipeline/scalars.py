@@ -23,6 +23,10 @@ class Tracer(Protocol):
         """Records arithmetic and returns the traced result."""
         ...
 
+    def direct(self, func: Any, *args: Any) -> Any:
+        """Records a torch function that torch's own parser would not take a traced scalar for."""
+        ...
+
     def pin(self, traced: Any, reason: str) -> Any:
         """Guards that a traced scalar has its present value, and returns that; refuses where data decides it."""
         ...
@@ -185,6 +189,44 @@ class TracedBool(_Number, torch.SymBool):
     __hash__ = Traced.__hash__
 
 
+class TracedComplex(_Number):
+    """A complex number read off a tensor. Torch has no symbolic one, so arithmetic with tensors is recorded here."""
+
+    def __init__(self, tracer: Tracer, value: Value, concrete: complex, varies: bool) -> None:
+        self._bind(tracer, value, concrete, varies)
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return complex
+
+    @property
+    def real(self) -> Any:
+        """Its real part."""
+        return self.tracer.scalar("real", self)
+
+    @property
+    def imag(self) -> Any:
+        """Its imaginary part."""
+        return self.tracer.scalar("imag", self)
+
+    __hash__ = Traced.__hash__
+
+
+def _with_tensor(name: str, reflected: bool) -> Callable[[Any, Any], Any]:
+    plain = getattr(TracedComplex, f"__{'r' if reflected else ''}{name}__")
+    function = getattr(torch.Tensor, f"__{'' if reflected else 'r'}{name}__")  # what Python calls for a plain complex
+
+    def method(self: Any, other: Any) -> Any:
+        return self.tracer.direct(function, other, self) if isinstance(other, torch.Tensor) else plain(self, other)
+
+    return method
+
+
+for _name in ("add", "sub", "mul", "truediv", "pow"):
+    setattr(TracedComplex, f"__{_name}__", _with_tensor(_name, reflected=False))
+    setattr(TracedComplex, f"__r{_name}__", _with_tensor(_name, reflected=True))
+
+
 class TracedStr(Traced):
     """A str that is decided at run time: a text op takes it; any other use fixes it."""
 
@@ -258,7 +300,13 @@ class TracedStrings(Traced):
     __hash__ = None  # type: ignore[assignment]
 
 
-CLASSES: dict[type, type[Any]] = {int: TracedInt, float: TracedFloat, bool: TracedBool, str: TracedStr}
+CLASSES: dict[type, type[Any]] = {
+    int: TracedInt,
+    float: TracedFloat,
+    bool: TracedBool,
+    complex: TracedComplex,
+    str: TracedStr,
+}
 
 
 def traced(tracer: Tracer, value: Value, concrete: Any, varies: bool) -> Any:

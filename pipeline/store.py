@@ -10,10 +10,10 @@ import torch
 
 from .. import __version__
 from ..ops.device import parse_device, place, require_present
-from ..ops.placement import check_gpu_ops
 from ..ops.devices import accelerator, present
 from ..ops.errors import ArchiveError, GoldenMismatchError
 from ..ops.graph import Constant, Record
+from ..ops.placement import check_gpu_ops
 from ..ops.records import is_record, to_record
 from ..serialization.archive import Archive, write
 from ..serialization.codec import Decoder, decode_tree, encode_tree, encode_type, expect, malformed
@@ -106,7 +106,8 @@ def _read(archive: Archive, trust: bool, wanted: Any, gpu_ops: str) -> Pipeline:
     ]
     contents = decode(archive, constants, trusted_build(trust, archive.label))
     parameters = _decode_parameters(archive.manifest, len(contents.graph.inputs))
-    return Pipeline(contents.name, contents.graph, parameters, contents.facts, device=wanted, gpu_ops=gpu_ops)
+    graph, facts = contents.graph, contents.facts
+    return Pipeline(contents.name, graph, parameters, facts, device=wanted, gpu_ops=gpu_ops, source=weights)
 
 
 # -- the calling convention ------------------------------------------------------------------------------------
@@ -168,17 +169,15 @@ def _encode_examples(pipeline: Pipeline, examples: Sequence[Mapping[str, Any]]) 
     return rows, table
 
 
-def verify_golden(pipeline: Pipeline, archive: Archive) -> Report:
-    """Replays the golden examples of an archive and compares.
+def golden_examples(archive: Archive) -> list[tuple[dict[str, Any], Any]]:
+    """The feed dicts and outputs that an archive stores as golden examples, their bytes checked.
 
     Raises:
-        GoldenMismatchError: it has none.
+        ArchiveError: they are altered or malformed.
     """
     manifest = archive.manifest
     if not manifest["examples"]:
-        raise GoldenMismatchError(
-            "the archive has no golden examples", where=archive.label, fix="Save it with save(path, examples=[...])."
-        )
+        return []
     archive.check(EXAMPLES)
     tensors = list(tensors_of(manifest["example_tensors"], MappedTensors(archive, EXAMPLES), "example_tensors"))
     decoder = Decoder([Constant(tensor, "") for tensor in tensors], [], [], "$.examples")
@@ -191,6 +190,20 @@ def verify_golden(pipeline: Pipeline, archive: Archive) -> Report:
                 pairs.append((feed, _live(decoder.tree(output, f"{path}.output"))))
             case _:
                 raise malformed(path, row, "inputs and an output")
+    return pairs
+
+
+def verify_golden(pipeline: Pipeline, archive: Archive) -> Report:
+    """Replays the golden examples of an archive and compares.
+
+    Raises:
+        GoldenMismatchError: it has none.
+    """
+    pairs = golden_examples(archive)
+    if not pairs:
+        raise GoldenMismatchError(
+            "the archive has no golden examples", where=archive.label, fix="Save it with save(path, examples=[...])."
+        )
     return replay(pipeline, pairs)
 
 

@@ -18,7 +18,9 @@ from ..ops.errors import RecordError
 from ..ops.graph import Graph, verify
 from ..ops.recording import current, recording
 from .compare import difference
+from .generators import settle
 from .inputs import Parameter, describe, rebuild
+from .lines import raising_line
 from .pipeline import Pipeline
 from .prune import prune
 from .recorder import Recorder
@@ -60,7 +62,10 @@ def trace(process: Callable[..., Any], *examples: Any, **named: Any) -> Pipeline
     given, fixed = _arguments(process, examples, named)
     items, names, leaves = describe(given)
     first = _record(process, items, leaves, fixed)
-    second = _second(process, items, leaves, fixed, first)
+    try:
+        second = _second(process, items, leaves, fixed, first)
+    finally:
+        first.recorder.generators.restore()
     parameters, facts = pipeline_facts(items, names, first.graph)
     name_sizes(first.graph, second)
     return Pipeline(_name(process), first.graph, parameters, facts)
@@ -124,13 +129,34 @@ def _record(
     pairs = [recorder.input(leaf) for leaf in clones(leaves)]
     args, kwargs = _call(items, [handed for _, handed in pairs], keywords)
     with torch.no_grad(), recording(recorder), recorder:
-        result = process(*args, **kwargs)
-        output = recorder.output(result)
+        try:
+            output = recorder.output(_called(process, args, kwargs))
+        except Exception:
+            if recorder.refused is not None:  # what came after it is its doing
+                raise recorder.refused from None
+            raise
+    if recorder.refused is not None:
+        raise recorder.refused
     recorder.refuse_changes()
     _refuse_swallowed(recorder)
     graph = prune(Graph(tuple(value for value, _ in pairs), tuple(recorder.nodes), output))
     verify(graph)
     return _Recording(graph, recorder)
+
+
+def _called(process: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """The function's result; a library that looks closer at a traced number than torch does gives a plain message."""
+    try:
+        return process(*args, **kwargs)
+    except TypeError as error:
+        if "Traced" not in str(error):
+            raise
+        raise RecordError(
+            "a number that is decided at run time went where only a plain one is taken",
+            where=str(raising_line(error.__traceback__) or ""),
+            got=str(error).splitlines()[0],
+            fix="Keep it in arithmetic and torch functions, or use a tensor in its place.",
+        ) from error
 
 
 def _call(
@@ -173,11 +199,14 @@ def _second(
     Raises:
         RecordError: the two differ, and no guard says why.
     """
+    generators = first.recorder.generators
     for other in varied(leaves):
+        generators.restore(ends=True)
         try:
             second = _record(process, items, other, keywords, settled=True)
         except Exception:  # a size or data that the function does not take
             continue
+        settle(generators, second.recorder.generators)
         found = difference(first.graph, second.graph)
         if found is None:
             return second.graph

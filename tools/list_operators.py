@@ -18,19 +18,20 @@ TARGET = Path(__file__).parent.parent / "ops" / "operators.txt"
 DENIED = re.compile(
     r"""(^|\.)(
       set_ | set | from_file | as_strided.* | resize.* | _resize.* | record_stream | data_ptr | storage.*
-      | untyped_storage | apply_ | map_ | map2_ | module_load | backward | register_.* | retain_grad | requires_grad_? | grad | grad_fn
+      | untyped_storage | apply_ | map_ | map2_ | module_load | backward | register_.* | retain_grad | requires_grad_?
+      | grad | grad_fn
       | _grad.* | share_memory_ | pin_memory | is_shared | numpy | tolist | item | _version | _backward_hooks | _base
       | to_sparse.* | _to_sparse.* | __array.* | __dlpack.* | __cuda_array_interface__ | __repr__ | __format__
       | __reduce.* | __setstate__ | __deepcopy__ | __dir__ | __hash__ | __len__ | __iter__ | __bool__ | __float__
-      | __int__ | __index__ | __complex__ | __contains__ | __reversed__ | is_nonzero | equal | allclose
-      | split_with_sizes_copy | new | new_tensor | reinforce | __set__ | __delete__ | _make_subclass | _make_wrapper_subclass | _rebuild.*
-      | detach_ | _is_view | _cdata | name | names | volatile | output_nr | imag\.__set__ | from_buffer | frombuffer
+      | __int__ | __index__ | __complex__ | __contains__ | __reversed__ | is_nonzero
+      | new | new_tensor | reinforce | __set__ | __delete__ | _make_subclass | _make_wrapper_subclass | _rebuild.*
+      | _is_view | _cdata | name | names | volatile | output_nr | imag\.__set__ | from_buffer | frombuffer
       | _nested.* | nested.* | sparse_(coo|csr|csc|bsr|bsc|compressed)_tensor.* | _sparse.* | mkldnn.* | to_mkldnn
       | dense_dim | sparse_dim | indices | values | crow_indices | col_indices | ccol_indices | row_indices | coalesce
       | get_device | compile | save | load | _dimI | _dimV | _indices | _values | _coalesced_? | is_coalesced
-      | sym_(size|stride|numel|storage_offset)\..* | .*_backward(_.*)? | _backward | unsafe_chunk | data.__set__
+      | sym_(size|stride|numel|storage_offset)\..* | .*_backward(_.*)? | _backward | data.__set__
       | _assert_tensor_metadata\..* | const_data_ptr | choose_qparams.* | fbgemm_.* | cuda | ipu | xpu | mtia
-      | sparse_resize.* | autocast | retains_grad | grad_dtype | hash_tensor | is_set_to | is_distributed
+      | sparse_resize.* | autocast | retains_grad | grad_dtype | is_set_to | is_distributed
     )(\.|$)""",
     re.VERBOSE,
 )
@@ -52,11 +53,20 @@ FACTORIES = """arange empty eye full full_like linspace logspace ones ones_like 
     randint_like hann_window hamming_window blackman_window bartlett_window kaiser_window complex polar vander
     cartesian_prod block_diag empty_strided empty_permuted""".split()
 
+# Functions that torch dispatches but does not list as overridable.
+OVERLOOKED = """torch.fill torch.nn.functional.hardswish torch.nn.functional.hardsigmoid torch.nn.functional.sigmoid
+    torch.nn.functional.tanh torch.nn.functional.celu_ torch.nn.functional.elu_ torch.nn.functional.hardtanh_
+    torch.nn.functional.leaky_relu_ torch.nn.functional.relu_ torch.nn.functional.rrelu_ torch.nn.functional.selu_
+    torch.nn.functional.threshold_ torch.split_with_sizes_copy torch.unsafe_chunk torch.allclose torch.equal
+    torch._chunk_cat torch._native_batch_norm_legit torch.hash_tensor torch.Tensor.hash_tensor""".split()
+
 
 def recorded() -> set[str]:
     """Names of the torch functions that the recorder may record."""
     names = {resolve_name(f) for functions in get_overridable_functions().values() for f in functions}
     names |= {f"torch.{name}" for name in FACTORIES if hasattr(torch, name)}
+    names |= {f"torch.{name}" for name in dir(torch._C._VariableFunctions) if name.endswith("_") and name[0] != "_"}
+    names |= set(OVERLOOKED)
     names |= {f"torch.Tensor.{name}" for name in dir(torch.Tensor) if not name.startswith("_") and _is_method(name)}
     return {name for name in names if name and name.startswith("torch.") and allowed(name)}
 
