@@ -34,17 +34,26 @@ def _clone(tensor: torch.Tensor, storages: dict[int, torch.Tensor]) -> torch.Ten
 
 
 def varied(leaves: Sequence[Any]) -> Iterator[list[Any]]:
-    """Examples to record again with: one more row in the batch, then the same sizes with rows moved, then the same."""
+    """Examples to record again with: one more row in the batch, then the same sizes, then the same data."""
     batch = next((leaf.size(0) for leaf in leaves if isinstance(leaf, torch.Tensor) and leaf.dim()), None)
     if batch is not None and batch > 0:
         yield [_rows(leaf, batch, batch + 1) for leaf in leaves]
         yield [_rows(leaf, batch, batch) for leaf in leaves]
+    elif batch is None:
+        yield [_rows(leaf, -1, -1) for leaf in leaves]
     yield list(leaves)
 
 
 def _rows(leaf: Any, batch: int, wanted: int) -> Any:
-    """The rows of a tensor in another order, the first ones repeated where more are wanted."""
-    if not isinstance(leaf, torch.Tensor) or leaf.dim() == 0 or leaf.size(0) != batch:
+    """The rows of a tensor in another order, the first ones repeated where more are wanted, and other numbers."""
+    if not isinstance(leaf, torch.Tensor):
         return leaf
+    if leaf.dim() == 0 or leaf.size(0) != batch:
+        return _scaled(leaf.detach())
     order = (torch.arange(wanted, device=leaf.device) + 1) % batch
-    return leaf.detach().index_select(0, order)
+    return _scaled(leaf.detach().index_select(0, order))
+
+
+def _scaled(leaf: torch.Tensor) -> torch.Tensor:
+    """Floating-point data a little smaller: still positive, still a matrix of the same kind, but other numbers."""
+    return leaf * 0.875 if leaf.is_floating_point() and leaf.dtype.itemsize > 1 else leaf
