@@ -59,6 +59,9 @@ class SlangFunction:
     def __repr__(self) -> str:
         return f"<SlangFunction {' | '.join(map(str, self.signatures))}>"
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> SlangFunction:
+        return self  # it has no state of its own, and modules that hold one are copied
+
     @property
     def signatures(self) -> tuple[FunctionType, ...]:
         """The overloads, as Slang declares them."""

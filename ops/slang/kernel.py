@@ -36,6 +36,9 @@ class SlangKernel(Kernel):
     def __init__(self, operation: Operation) -> None:
         self.operation = operation
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> SlangKernel:
+        return self
+
     @property
     def name(self) -> str:
         """The function's name."""

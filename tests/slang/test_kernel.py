@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -62,6 +64,26 @@ def test_compile_without_graph_breaks_and_with_gradients(layer: Layer) -> None:
     parameters = (x, layer.a, layer.linear.weight)
     found = torch.autograd.grad(compiled(x).sum(), parameters)
     torch.testing.assert_close(found, torch.autograd.grad(layer.reference(x).sum(), parameters))
+
+
+def test_a_module_that_holds_a_function_can_be_copied(layer: Layer) -> None:
+    x = torch.randn(2, 4)
+    copied = copy.deepcopy(layer)
+    assert torch.equal(copied(x), layer(x))
+    assert copied.a is not layer.a
+
+
+def test_calls_from_several_threads(polynomial: slang.SlangModule) -> None:
+    inputs = [torch.randn(50) for _ in range(100)]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda x: polynomial.polynomial(1.0, 2.0, 3.0, x), inputs))
+    torch.testing.assert_close(found, [x * x + 2 * x + 3 for x in inputs])
+
+
+def test_a_recorded_size_stays_a_size(tmp_path: Path) -> None:
+    module = slang.load("float times(int n, float x) { return n * x; }")
+    pipeline = tracepack.trace(lambda x: module.times(x.shape[0], x), torch.randn(3, 2))
+    assert torch.equal(pipeline(torch.ones(5, 2)), torch.full((5, 2), 5.0))
 
 
 def test_opcheck(polynomial: slang.SlangModule) -> None:
