@@ -24,10 +24,10 @@ from ..ops.records import is_record
 from ..ops.types import ANY, SCALARS, STRINGS
 from .effects import Effects
 from .generators import Generators
-from .states import States
 from .lines import user_line
 from .refusals import IGNORED, METADATA, SIZES, TEXTS, refusal
 from .scalars import Traced, is_traced, traced
+from .states import States
 from .trees import concrete, overload_of, plain_leaf, same_container, tensor_type, title, to_ir
 from .twins import Twins, versions
 
