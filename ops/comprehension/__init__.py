@@ -1,0 +1,1 @@
+"""Tensor comprehensions: layers written as index notation, trained, tuned and packed."""
