@@ -62,6 +62,32 @@ class Access(Expr):
 
 
 @dataclass(frozen=True)
+class Dynamic:
+    """One index that has no affine form, or must be tested: `step * index`, with `0 <= index < size` if `checked`."""
+
+    index: Expr
+    step: int
+    size: int
+    checked: bool
+
+
+@dataclass(frozen=True)
+class Load(Expr):
+    """A lowered access: `tensor[offset + sum of stride * variable + sum of dynamic]`, as the C++ emitter reads it."""
+
+    tensor: str
+    strides: tuple[tuple[str, int], ...]
+    offset: int
+    dynamic: tuple[Dynamic, ...] = ()
+    guarded: bool = False
+    """Whether the address is only valid where the enclosing conditions hold."""
+
+    def stride(self, name: str) -> int:
+        """The stride of a variable, 0 where it is not used."""
+        return dict(self.strides).get(name, 0)
+
+
+@dataclass(frozen=True)
 class Op(Expr):
     """An operator, a built-in function, or `cast`; `name` is the language's own, `neg` and `?:` among them."""
 
@@ -83,6 +109,8 @@ def children(e: Expr) -> tuple[Expr, ...]:
     """The expressions directly inside."""
     if isinstance(e, Access):
         return e.indices
+    if isinstance(e, Load):
+        return tuple(d.index for d in e.dynamic)
     return e.args if isinstance(e, Op) else ()
 
 
@@ -97,6 +125,8 @@ def rebuild(e: Expr, change: Callable[[Expr], Expr]) -> Expr:
     """The expression with each direct child changed."""
     if isinstance(e, Access):
         return replace(e, indices=tuple(change(i) for i in e.indices))
+    if isinstance(e, Load) and e.dynamic:
+        return replace(e, dynamic=tuple(replace(d, index=change(d.index)) for d in e.dynamic))
     if isinstance(e, Op):
         return replace(e, args=tuple(change(a) for a in e.args))
     return e
@@ -111,7 +141,13 @@ def substitute(e: Expr, names: dict[str, Expr]) -> Expr:
 
 def variables(e: Expr) -> list[str]:
     """The index variables used, in order of first appearance."""
-    return list(dict.fromkeys(n.name for n in walk(e) if isinstance(n, Var)))
+    found: dict[str, None] = {}
+    for n in walk(e):
+        if isinstance(n, Var):
+            found[n.name] = None
+        elif isinstance(n, Load):
+            found.update((name, None) for name, _ in n.strides)
+    return list(found)
 
 
 def accesses(e: Expr) -> list[Access]:

@@ -38,7 +38,7 @@ class TorchEmitter:
 
     def __init__(self, program: Program, clamp: bool = False) -> None:
         self._program = program
-        self._steps = [(_step(n, program, clamp), n.target, dead) for n, dead in _with_dead(program)]
+        self._steps = [(_step(n, program, clamp, n.base in d), n.target, d) for n, d in _with_dead(program)]
 
     def __call__(self, inputs: Sequence[torch.Tensor], contents: Sequence[torch.Tensor] = ()) -> list[torch.Tensor]:
         """Runs on contiguous inputs of the program's shapes; the results are contiguous and new.
@@ -70,20 +70,28 @@ def _with_dead(program: Program) -> list[tuple[Nest, list[str]]]:
     return list(zip(program.nests, dead, strict=True))
 
 
-def _step(nest: Nest, program: Program, clamp: bool) -> Callable[[Env], torch.Tensor]:
-    """Chooses how a nest runs."""
+def _step(nest: Nest, program: Program, clamp: bool, consume: bool) -> Callable[[Env], torch.Tensor]:
+    """Chooses how a nest runs; with `consume` it may write into its base, which nothing needs after it."""
     target = program.tensors[nest.target]
     convolution = match_convolution(nest, program.tensors)
     if convolution is not None:
-        return _finished(nest, target, convolution)
+        return _finished(nest, target, convolution, consume)
     if (bag := _match_bag(nest, program.tensors, clamp)) is not None:
-        return _finished(nest, target, bag)
-    if nest.is_scatter:
-        return lambda env: _scatter(nest, target, env, clamp)
-    return _finished(nest, target, lambda env: _whole(nest, env, clamp))
+        return _finished(nest, target, bag, consume)
+    if nest.is_scatter or (nest.base is None and not _covers(nest, target)):
+        return lambda env: _scatter(nest, target, env, clamp, consume)
+    return _finished(nest, target, lambda env: _whole(nest, env, clamp), consume)
 
 
-def _finished(nest: Nest, target: TensorType, values: Callable[[Env], torch.Tensor]) -> Callable[[Env], torch.Tensor]:
+def _covers(nest: Nest, target: TensorType) -> bool:
+    """Whether a nest that is no scatter writes every element."""
+    sizes = [nest.extents[v[0]] if (v := variables(i)) else 1 for i in nest.index]
+    return tuple(sizes) == target.shape
+
+
+def _finished(
+    nest: Nest, target: TensorType, values: Callable[[Env], torch.Tensor], consume: bool
+) -> Callable[[Env], torch.Tensor]:
     """Joins a step's values with the contents before, and makes the result contiguous and its own."""
     dtype = stored(target.dtype)
 
@@ -92,7 +100,7 @@ def _finished(nest: Nest, target: TensorType, values: Callable[[Env], torch.Tens
         if found.dtype != dtype:
             found = found.to(dtype)
         if nest.base is not None:
-            return _onto_base(nest, env[nest.base], found)
+            return _onto_base(nest, _own(env[nest.base], consume), found)
         result = found.contiguous()
         if result._base is not None or any(result is t for t in env.values()):
             result = result.clone(memory_format=torch.contiguous_format)
@@ -101,16 +109,19 @@ def _finished(nest: Nest, target: TensorType, values: Callable[[Env], torch.Tens
     return step
 
 
-def _onto_base(nest: Nest, base: torch.Tensor, found: torch.Tensor) -> torch.Tensor:
-    """A copy of the base with the region that the nest reaches set or accumulated into."""
-    result = base.clone(memory_format=torch.contiguous_format)
+def _own(base: torch.Tensor, consume: bool) -> torch.Tensor:
+    return base if consume else base.clone(memory_format=torch.contiguous_format)
+
+
+def _onto_base(nest: Nest, result: torch.Tensor, found: torch.Tensor) -> torch.Tensor:
+    """Sets or accumulates into the region that the nest reaches."""
     region = result
-    if found.shape != result.shape or not nest.is_scatter:
+    if not nest.is_scatter:
         for dim, index in enumerate(nest.index):
             form = affine(index)
             name = next(iter(form.coefficients), None)
             region = region.narrow(dim, form.const, nest.extents[name] if name else 1)
-    region.copy_(found if nest.init else _combine(nest.op, region, found))
+    region.copy_((found if nest.init else _combine(nest.op, region, found.reshape(region.shape))).reshape(region.shape))
     return result
 
 
@@ -233,13 +244,13 @@ def _dims(rows: Access, table: Access) -> list[tuple[Access, int, Expr]]:
 # -- scatters ----------------------------------------------------------------------------------------------
 
 
-def _scatter(nest: Nest, target: TensorType, env: Env, clamp: bool) -> torch.Tensor:
+def _scatter(nest: Nest, target: TensorType, env: Env, clamp: bool, consume: bool) -> torch.Tensor:
     """Adds each value where its index says: by views where indices are affine, else with `index_add_`."""
     values = _whole(nest, env, clamp)
     total = (
         torch.zeros(target.shape, dtype=held(target.dtype), device=values.device)
         if nest.base is None
-        else env[nest.base].clone(memory_format=torch.contiguous_format)
+        else _own(env[nest.base], consume)
     )
     if not _add_by_views(nest, target, total, values):
         _add_by_index(nest, target, total, values, env, clamp)

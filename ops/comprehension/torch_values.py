@@ -16,7 +16,7 @@ from .affine import affine
 from .dtypes import DType
 from .errors import IndexRangeError
 from .functions import BUILTINS
-from .ir import COMPARISONS, Access, Const, Expr, Op, Var, variables
+from .ir import COMPARISONS, Access, Const, Expr, Load, Op, Var, variables
 
 Window = Mapping[str, tuple[int, int]]
 """First value and one past the last of each axis."""
@@ -195,6 +195,14 @@ def out_of_range(e: Access, dim: int, size: int) -> IndexRangeError:
         f"an index of dimension {dim} of '{name}' is not in 0:{size}",
         at=e.place,
         fix="Mend the indices, or define with gather='clamp'.",
+    )
+
+
+def out_of_range_load(load: Load, dynamic: int) -> IndexRangeError:
+    """The same, of a lowered access."""
+    name, size = load.tensor.split("#")[0], load.dynamic[dynamic].size
+    return IndexRangeError(
+        f"an index of '{name}' is not in 0:{size}", at=load.place, fix="Mend the indices, or define with gather='clamp'."
     )
 
 
