@@ -77,9 +77,9 @@ def cache_directory() -> Path:
     return root / "comprehension"
 
 
-def library_key(text: str) -> str:
+def library_key(text: str, with_compiler: bool = True) -> str:
     """The name of a compiled text: of the source, the instruction set, the flags and the compiler."""
-    parts = [text, target().name, " ".join(FLAGS), compiler_version()]
+    parts = [text, target().name, " ".join(FLAGS), compiler_version() if with_compiler else ""]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
 
 

@@ -13,7 +13,7 @@ from math import ceil, prod
 
 from .cpp_values import Point, Value, ValueEmitter, compute_type, lane_type, memory_type
 from .dtypes import DType
-from .ir import Expr, Load, rebuild
+from .ir import Const, Dynamic, Expr, Load, op, rebuild
 from .lower import Loops
 from .schedule import Schedule
 from .specialise import identity
@@ -116,7 +116,8 @@ class _NestEmitter:
         while count < len(private) and tiles < 64:
             tiles *= ceil(self._free[private[count]] / self._tile(private[count]))
             count += 1
-        return f"#pragma omp parallel for collapse({count}) schedule(static)"
+        limit = f" num_threads({self._schedule.threads})" if self._schedule.threads else ""
+        return f"#pragma omp parallel for collapse({count}) schedule(static){limit}"
 
     def _variants(self, order: list[str]) -> list[str]:
         """The body for full tiles, and those for the rest along each tiled axis, chosen by position."""
@@ -251,7 +252,7 @@ class _NestEmitter:
 
     def _joined(self, v: Value, p: Point) -> Value:
         source = self._nest.base if self._nest.covers and self._nest.base else self._nest.target
-        before = self._values.value(replace(self._nest.store, tensor=source, guarded=bool(self._nest.store.dynamic)), p)
+        before = self._values.value(replace(_clamped(self._nest.store), tensor=source), p)
         if v.vector:
             before = self._values.spread(before)
         return Value(self._values.name(self._combined(before.code, v.code, v.vector)), v.dtype, v.vector)
@@ -268,7 +269,8 @@ class _NestEmitter:
         return values.take()
 
     def _store(self, v: Value, p: Point) -> None:
-        values, load = self._values, self._nest.store
+        values = self._values
+        load = _clamped(self._nest.store) if self._names.clamp else self._nest.store
         address, tests = values.address(load, p), []
         for d in load.dynamic:
             index = values.value(d.index, p).code
@@ -386,6 +388,16 @@ class _NestEmitter:
         count = 2 if len(layout) > 1 else 1
         pragma = f"#pragma omp parallel for collapse({count}) schedule(static)" if self._schedule.parallel else ""
         return [pragma, *loops, *copy, *("}" for _ in loops)]
+
+
+def _clamped(load: Load) -> Load:
+    """The same address with its tested indices brought inside: where a store is skipped, what is read is not used."""
+
+    def inside(d: Dynamic) -> Dynamic:
+        index = op("min", op("max", d.index, Const(d.index.dtype, 0)), Const(d.index.dtype, d.size - 1))
+        return replace(d, index=index, checked=False) if d.checked else d
+
+    return replace(load, dynamic=tuple(inside(d) for d in load.dynamic))
 
 
 def _vectors(size: int, lanes: int) -> Iterator[tuple[int, int]]:

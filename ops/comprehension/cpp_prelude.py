@@ -20,6 +20,7 @@ template <> struct MaskInt<8> { typedef int64_t type; };
 template <> struct MaskInt<4> { typedef int64_t type; };
 template <> struct MaskInt<2> { typedef int64_t type; };
 #define INL static inline __attribute__((always_inline))
+#define COMMA ,
 
 template <class T, int L> INL Vec<T, L> splat(T s) { return s - Vec<T, L>{}; }
 template <class T, int L> INL Vec<T, L> iota(T s) { Vec<T, L> r; for (int i = 0; i < L; i++) r[i] = (T)(s + i); return r; }
@@ -98,6 +99,20 @@ template <class T> INL T smax(T a, T b) { return (a > b || a != a) ? a : b; }
 template <class T> INL T smin(T a, T b) { return (a < b || a != a) ? a : b; }
 template <class V> INL V vmax(V a, V b) { return ((a > b) | (a != a)) ? a : b; }
 template <class V> INL V vmin(V a, V b) { return ((a < b) | (a != a)) ? a : b; }
+#if defined(__AVX512F__) && !defined(__clang__)
+// The processor gives the second operand when either is NaN: a NaN in b is taken, one in a is kept by the mask.
+#define EXTREME(name, V, cmp, op, M) template <> inline __attribute__((always_inline)) V name(V a, V b) { return (V)op(a, b, a, cmp(a, a, 7, (M)-1, 4), 4); }
+EXTREME(vmax, VecOf<float COMMA 16>::type, __builtin_ia32_cmpps512_mask, __builtin_ia32_maxps512_mask, uint16_t)
+EXTREME(vmin, VecOf<float COMMA 16>::type, __builtin_ia32_cmpps512_mask, __builtin_ia32_minps512_mask, uint16_t)
+EXTREME(vmax, VecOf<double COMMA 8>::type, __builtin_ia32_cmppd512_mask, __builtin_ia32_maxpd512_mask, uint8_t)
+EXTREME(vmin, VecOf<double COMMA 8>::type, __builtin_ia32_cmppd512_mask, __builtin_ia32_minpd512_mask, uint8_t)
+#endif
+// A division by what all lanes share is a multiplication by its inverse (within 1.5 ulp), unless that leaves the range.
+template <class V, class T> INL V divided(V a, T b) {
+  const T inverse = (T)1 / b;
+  if (__builtin_expect(__builtin_isnormal(inverse) && __builtin_isnormal(b), 1)) return a * (inverse - V{});
+  return a / (b - V{});
+}
 template <class T> INL T sfmax(T a, T b) { return a != a ? b : b != b ? a : a > b ? a : b; }
 template <class T> INL T sfmin(T a, T b) { return a != a ? b : b != b ? a : a < b ? a : b; }
 template <class V> INL V vfmax(V a, V b) { return (a != a) ? b : ((a > b) | (b != b)) ? a : b; }
@@ -128,6 +143,22 @@ LANES(idiv, idiv<T>) LANES(imod, imod<T>) LANES(fmodulo, fmodulo<T>)
   template <class T, int L> INL Vec<T, L> lanes_##name(Vec<T, L> a) { Vec<T, L> r; for (int i = 0; i < L; i++) r[i] = s_##name(a[i]); return r; } \
   template <class T, int L> INL Vec<T, L> v_##name(Vec<T, L> a) { \
     if constexpr (Mvec_##name<T, L>::there) return Mvec_##name<T, L>::call(a); else return lanes_##name<T, L>(a); }
+#if defined(__AVX512F__) && !defined(__clang__)
+// exp for 16 floats: x = n ln2 + r, a Taylor polynomial for r in [-ln2/2, ln2/2] (error 5e-9), scaled by 2^n. It is
+// inlined, so that several run interleaved; libmvec's is a call.
+INL Vec<float, 16> exp16(Vec<float, 16> x) {
+  typedef Vec<float, 16> V;
+  x = __builtin_ia32_minps512_mask(V{} + 100.0f, x, x, (uint16_t)-1, 4);
+  x = __builtin_ia32_maxps512_mask(V{} - 150.0f, x, x, (uint16_t)-1, 4);
+  const V n = __builtin_ia32_rndscaleps_mask(x * 1.44269504088896341f, 0, x, (uint16_t)-1, 4);
+  const V r = (x - n * 0.693359375f) - n * -2.12194440e-4f;
+  const V r2 = r * r;
+  const V low = (1.0f + r) + r2 * (0.5f + r * 0.166666667f);
+  const V high = (0.0416666667f + r * 0.00833333333f) + r2 * (0.00138888889f + r * 1.98412698e-4f);
+  return __builtin_ia32_scalefps512_mask(low + (r2 * r2) * high, n, x, (uint16_t)-1, 4);
+}
+#define EXP16 1
+#endif
 #define SCALAR2(name) INL float s_##name(float a, float b) { return name##f(a, b); } INL double s_##name(double a, double b) { return name(a, b); } \
   template <class T, int L> INL Vec<T, L> v_##name(Vec<T, L> a, Vec<T, L> b) { Vec<T, L> r; for (int i = 0; i < L; i++) r[i] = s_##name(a[i], b[i]); return r; }
 #define DECLARE(name) template <class T, int L> struct Mvec_##name { static constexpr bool there = false; INL_CALL };
@@ -156,5 +187,6 @@ def prelude() -> str:
     lines += ["#ifndef __GLIBC__", "static inline float exp10f(float a) { return powf(10.0f, a); }"]
     lines += ["static inline double exp10(double a) { return pow(10.0, a); }", "#endif"]
     lines += [f"SCALAR1({n})" for n in (*old, *new, *plain)]
+    lines += ["#ifdef EXP16", "template <> inline Vec<float, 16> v_exp<float, 16>(Vec<float, 16> a) { return exp16(a); }", "#endif"]
     lines += [f"SCALAR2({n})" for n in "pow atan2 fmod hypot copysign fdim".split()]
     return "\n".join(lines)

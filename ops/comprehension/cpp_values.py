@@ -192,6 +192,8 @@ class ValueEmitter:
             return self._logic(e, point, guard)
         args = [self.cast(self.value(self._exact(a, e), point, guard), e.operands) for a in e.args]
         vector = any(a.vector for a in args)
+        if e.name == "/" and e.dtype.is_float and args[0].vector and not args[1].vector:
+            return Value(f"divided({args[0].code}, {args[1].code})", e.dtype, True)
         return self._apply(e, [self.spread(a) for a in args] if vector else args, vector)
 
     @staticmethod

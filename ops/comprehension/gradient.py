@@ -169,7 +169,7 @@ class _Walk:
         p = self._program
         gradients = tuple(i for i in p.inputs if i in self._wanted and i in self._adjoint)
         outputs = tuple(self._adjoint[g] for g in gradients)
-        nests = _needed(self._nests, outputs)
+        nests = needed_nests(self._nests, outputs)
         read = dict.fromkeys(a.tensor for n in nests for e in (n.value, *n.index) for a in accesses(e))
         saved = tuple(t for t in read if t not in self._tensors)
         seeds = tuple(f"d_{s}" for s in self._seeds)
@@ -188,7 +188,7 @@ def _active(program: Program, wanted: frozenset[str]) -> set[str]:
     return active
 
 
-def _needed(nests: list[Nest], outputs: tuple[str, ...]) -> tuple[Nest, ...]:
+def needed_nests(nests: list[Nest], outputs: tuple[str, ...]) -> tuple[Nest, ...]:
     """The nests that the outputs depend on."""
     needed, kept = set(outputs), []
     for nest in reversed(nests):

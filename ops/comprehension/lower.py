@@ -261,7 +261,8 @@ def _flat(nest: Nest, final: Expr | None, target: str, tensors: dict[str, Tensor
         "inside" if (b := bounds(i, {a: (0, n - 1) for a, n in nest.axes})) and b[0] >= 0 and b[1] < n else "guarded"
         for i, n in zip(index, kind.shape, strict=True)
     )
-    store = _load(Access(tensors[target].dtype, target, index, guards), kind, checked_if_guarded=True)
+    places = tuple(_loads(i, tensors) for i in index)
+    store = _load(Access(tensors[target].dtype, target, places, guards), kind, checked_if_guarded=True)
     left_names = set(nest.left)
     left = tuple((a, n) for a, n in nest.axes if a in left_names and n > 1)
     reduced = tuple((a, n) for a, n in nest.axes if a not in left_names and n > 1)

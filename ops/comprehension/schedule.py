@@ -18,6 +18,7 @@ class Schedule:
         order: the left axes from the outermost loop to the innermost; those left out keep their place behind.
         pack: copy what varies along the vector axis to a buffer in the order of its use first.
         parallel: share the outermost loops among threads.
+        threads: at most so many threads; 0 is as many as torch uses.
     """
 
     vector: str | None = None
@@ -26,6 +27,7 @@ class Schedule:
     order: tuple[str, ...] = ()
     pack: bool = False
     parallel: bool = True
+    threads: int = 0
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON-able data."""
@@ -36,6 +38,7 @@ class Schedule:
             "order": list(self.order),
             "pack": self.pack,
             "parallel": self.parallel,
+            "threads": self.threads,
         }
 
     @classmethod
@@ -59,3 +62,12 @@ class ProgramSchedule:
         nests = list(self.nests)
         nests[at] = replace(nests[at], **changes)
         return replace(self, nests=tuple(nests))
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON-able data."""
+        return {"fuse": self.fuse, "nests": [n.to_plain() for n in self.nests]}
+
+    @classmethod
+    def from_plain(cls, data: Mapping[str, Any]) -> ProgramSchedule:
+        """From `to_plain`'s data."""
+        return cls(tuple(Schedule.from_plain(n) for n in data["nests"]), bool(data["fuse"]))

@@ -1,0 +1,388 @@
+"""The autotuner: a genetic search over schedules, checked and timed on this machine.
+
+Candidates compile in parallel and are timed alone. Every one has to agree with the torch emitter before it counts,
+and the torch emitter is itself a candidate, so tuning never makes a layer slower than torch's operators.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Union
+
+import torch
+
+from .analysis import Rated, rated
+from .compiler import compiler, target
+from .cpp_emitter import CppEmitter
+from .dtypes import DType
+from .errors import CompilerError, OptionsError
+from .fusion import groups
+from .ir import Program
+from .options import Options
+from .runner import Run
+from .schedule import ProgramSchedule, Schedule
+from .torch_emitter import TorchEmitter
+from .torch_values import stored
+from .tuning_cache import TuningCache
+
+if TYPE_CHECKING:
+    from .layer import Layer
+
+TOP = 48
+"""How many of the analysis's schedules of a nest mutation draws from."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How the search runs.
+
+    Args:
+        generations: rounds of breeding.
+        pop_size: candidates in each.
+        crossover_rate: percent of candidates that mix two parents.
+        mutation_rate: percent of nests whose schedule is drawn anew.
+        number_elites: candidates that live on unchanged.
+        threads: compilers at once.
+        seconds: stop after so long, also within a generation; None is never.
+        progress: report to stderr, or to a function that takes a line.
+        seed: of the search.
+    """
+
+    generations: int = 2
+    pop_size: int = 10
+    crossover_rate: int = 80
+    mutation_rate: int = 7
+    number_elites: int = 1
+    threads: int = 8
+    seconds: float | None = None
+    progress: Union[bool, Callable[[str], None]] = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("generations", "pop_size", "threads"):
+            if getattr(self, name) < 1:
+                raise OptionsError(f"{name} is below 1", where="autotune", got=getattr(self, name))
+
+
+def autotune(
+    layer: Layer, *inputs: Any, options: Any = None, cache: str | None = None, training: bool | None = None, **settings: Any
+) -> Options | list[Options]:
+    """Searches for the fastest options of a layer, and uses them from then on for these sizes.
+
+    Args:
+        layer: what to tune.
+        inputs: one tensor or one tuple of sizes for each parameter; random values stand in for sizes.
+        options: where to start from, beside the analysis.
+        cache: a file whose entries the search starts from, and that the best are written to.
+        training: tune the backward as well; left out, where an input that is a tensor requires gradients, or
+            the layer names a backward.
+        **settings: as in `Settings`.
+
+    Returns:
+        The best options, or `[forward, backward]`.
+
+    Raises:
+        OptionsError: an unknown setting, or one out of its range.
+    """
+    try:
+        chosen = Settings(**settings)
+    except TypeError as error:
+        raise OptionsError("unknown setting", where="autotune", got=error) from error
+    tensors = layer.check_inputs(_tensors(layer, inputs))
+    if training is None:
+        training = layer.backward_definition is not None or any(t.requires_grad for t in tensors)
+    wanted = frozenset(i for i, t in enumerate(tensors) if t.is_floating_point() and (t.requires_grad or not _any_grad(tensors)))
+    tensors = [t.detach().contiguous() for t in tensors]
+    shapes = [tuple(t.shape) for t in tensors]
+    search = _LayerSearch(layer, tensors, chosen, cache, options)
+    best = [search.forward()]
+    if training and wanted:
+        best.append(search.backward(wanted))
+    layer.set_tuned(shapes, best)
+    return best if len(best) == 2 else best[0]
+
+
+def _any_grad(tensors: Sequence[torch.Tensor]) -> bool:
+    return any(t.requires_grad for t in tensors)
+
+
+def _tensors(layer: Layer, inputs: Sequence[Any]) -> list[Any]:
+    """Random tensors where sizes were given; integers point into the smallest dimension of any input."""
+    shapes = [tuple(x.shape) if isinstance(x, torch.Tensor) else x for x in inputs]
+    smallest = min((d for s in shapes if isinstance(s, (tuple, list)) for d in s), default=1)
+    found: list[Any] = []
+    for value, param in zip(inputs, layer.definition.params, strict=False):
+        if isinstance(value, (tuple, list, torch.Size)):
+            dtype = stored(param.dtype)
+            value = torch.randint(0, smallest, tuple(value)).to(dtype) if not param.dtype.is_float else torch.randn(tuple(value)).to(dtype)
+        found.append(value)
+    return [*found, *inputs[len(found) :]]
+
+
+class _LayerSearch:
+    """Tunes the forward and the backward of a layer for given inputs."""
+
+    def __init__(
+        self, layer: Layer, tensors: list[torch.Tensor], settings: Settings, cache: str | None, options: Any
+    ) -> None:
+        from .layer import options_pair
+
+        self._layer, self._tensors, self._settings, self._cache = layer, tensors, settings, cache
+        self._given = None if options is None else options_pair(options)
+        self._shapes = [tuple(t.shape) for t in tensors]
+        self._plan = layer.plan(tensors, Options("torch"))
+
+    def forward(self) -> Options:
+        """The best options of the forward."""
+        contents = [
+            torch.zeros(t.shape, dtype=stored(t.dtype)) for t in (self._plan.program.tensors[c] for c in self._plan.program.contents)
+        ]
+        given = self._given.forward if self._given else None
+        return self._tune(self._plan.program, [*self._tensors, *contents], False, given)
+
+    def backward(self, wanted: frozenset[int]) -> Options:
+        """The best options of the backward, on gradients of ones."""
+        if self._layer.backward_definition is not None:
+            training_inputs = self._named_inputs()
+            program = self._plan.named(wanted, [tuple(t.shape) for t in training_inputs[len(self._tensors) :]])
+            return self._tune(program, training_inputs, True, self._given.backward if self._given else None)
+        forward, backward = self._plan.derived(wanted)
+        everything = [*self._tensors, *TorchEmitter(forward, True)(self._tensors)]
+        order = [*forward.inputs, *forward.outputs]
+        inputs = [everything[order.index(s)] for s in backward.saved]
+        inputs += [torch.ones_like(everything[order.index(s)]) for s in backward.seeds]
+        return self._tune(backward.program, inputs, True, self._given.backward if self._given else None)
+
+    def _named_inputs(self) -> list[torch.Tensor]:
+        """The named backward's inputs; gradients get the shapes that its own parameters bind to."""
+        definition = self._layer.backward_definition
+        assert definition is not None
+        outputs = TorchEmitter(self._plan.program, True)(self._tensors)
+        wanted = len(definition.params) - len(self._tensors)
+        return [*self._tensors, *(torch.ones_like(o) for o in outputs[len(outputs) - wanted :])]
+
+    def _tune(self, program: Program, inputs: list[torch.Tensor], backward: bool, given: Options | None) -> Options:
+        seeds = [given] if given is not None else []
+        file = TuningCache(self._cache, backward) if self._cache else None
+        if file is not None:
+            seeds += [o for _, o in file.all(self._layer.key, self._shapes)]
+        search = Search(program, inputs, self._layer.gather == "clamp", self._settings, "backward" if backward else "forward")
+        found = search.run(seeds)
+        if file is not None:
+            file.store(self._layer.key, self._shapes, found)
+        return found[0][1]
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """A schedule; None is the torch emitter."""
+
+    schedule: ProgramSchedule | None
+
+    @property
+    def options(self) -> Options:
+        return Options("torch") if self.schedule is None else Options(schedule=self.schedule)
+
+
+class Search:
+    """A genetic search for one program.
+
+    Args:
+        program: what to tune.
+        inputs: values to time and check it on.
+        clamp: as for emitters.
+        settings: of the search.
+        label: for the progress line.
+    """
+
+    def __init__(
+        self, program: Program, inputs: list[torch.Tensor], clamp: bool, settings: Settings, label: str
+    ) -> None:
+        self._program, self._inputs, self._clamp, self._settings = program, inputs, clamp, settings
+        self._label, self._random = f"{program.name} {label}", random.Random(settings.seed)
+        self._started = time.monotonic()
+        self._reference = TorchEmitter(program, clamp)
+        self._expected = self._reference(inputs)
+        self._times: dict[_Candidate, float] = {}
+        self._runs: dict[_Candidate, Run] = {}
+        self._choices: dict[bool, list[list[Rated]]] = {}
+
+    def run(self, seeds: Sequence[Options]) -> list[tuple[float, Options]]:
+        """Milliseconds and options, the fastest first; an interrupt ends the search with what was found."""
+        population = [_Candidate(None)]
+        if compiler() is not None:
+            population += self._seeded(seeds) + self._first()
+        try:
+            for generation in range(self._settings.generations):
+                self._evaluate(population, generation)
+                if self._over():
+                    break
+                population = self._bred()
+            self._settle()
+        except KeyboardInterrupt:
+            self._report("interrupted, the best so far is kept")
+        ranked = sorted(self._times.items(), key=lambda item: item[1])
+        if not ranked:
+            return [(float("inf"), Options())]
+        return [(1e3 * seconds, candidate.options) for candidate, seconds in ranked if seconds < float("inf")]
+
+    def _over(self) -> bool:
+        limit = self._settings.seconds
+        return limit is not None and time.monotonic() - self._started > limit
+
+    # -- populations -------------------------------------------------------------------------------------
+
+    def _ratings(self, fuse: bool) -> list[list[Rated]]:
+        """The analysis's schedules of every nest, the cheapest first."""
+        if fuse not in self._choices:
+            types: dict[str, DType] = {n: t.dtype for n, t in self._program.tensors.items()}
+            self._choices[fuse] = [
+                [r for r in rated(n, types, target(), len(g.shared)) if r.cost < float("inf")][:TOP]
+                for g in groups(self._program, fuse)
+                for n in g.nests
+            ]
+        return self._choices[fuse]
+
+    def _seeded(self, seeds: Sequence[Options]) -> list[_Candidate]:
+        found = []
+        for options in seeds:
+            try:
+                found.append(_Candidate(options.resolve(self._program)))
+            except OptionsError:
+                continue
+        return found
+
+    def _first(self) -> list[_Candidate]:
+        """The analysis's best of each nest, fused or not, then further down its list."""
+        found: list[_Candidate] = []
+        fused = groups(self._program, True)
+        fusions = (True, False) if any(g.shared for g in fused) else (True,)
+        for rank in range(self._settings.pop_size):
+            fuse = fusions[rank % len(fusions)]
+            place = rank // len(fusions)
+            chosen = [r[min(place * (1 + place // 4), len(r) - 1)].schedule for r in self._ratings(fuse)]
+            found.append(_Candidate(ProgramSchedule(tuple(chosen), fuse)))
+        return list(dict.fromkeys(found))[: self._settings.pop_size]
+
+    def _bred(self) -> list[_Candidate]:
+        """The next generation from the fastest of all so far."""
+        s = self._settings
+        ranked = [c for c in sorted(self._times, key=self._times.__getitem__) if c.schedule is not None]
+        if not ranked:
+            return []
+        parents = ranked[: max(2, s.pop_size // 2)]
+        children = ranked[: s.number_elites]
+        for _ in range(8 * s.pop_size):
+            if len(children) >= s.pop_size:
+                break
+            child = self._mutated(self._crossed(parents))
+            if child not in self._times and child not in children:
+                children.append(child)
+        return children
+
+    def _crossed(self, parents: list[_Candidate]) -> ProgramSchedule:
+        first, second = (self._random.choice(parents).schedule for _ in range(2))
+        assert first is not None and second is not None
+        if self._random.randrange(100) >= self._settings.crossover_rate or first.fuse != second.fuse:
+            return first
+        pairs = zip(first.nests, second.nests, strict=True)
+        return replace(first, nests=tuple(self._random.choice(pair) for pair in pairs))
+
+    def _mutated(self, schedule: ProgramSchedule) -> _Candidate:
+        """Changes one nest for sure, and each other by the rate."""
+        ratings = self._ratings(schedule.fuse)
+        certain = self._random.randrange(len(ratings))
+        for at, choices in enumerate(ratings):
+            if at == certain or self._random.randrange(100) < self._settings.mutation_rate:
+                schedule = schedule.with_nest(at, **vars(self._neighbour(schedule.nests[at], choices)))
+        return _Candidate(schedule)
+
+    def _neighbour(self, s: Schedule, choices: list[Rated]) -> Schedule:
+        kind = self._random.randrange(6)
+        if kind == 0 and len(s.order) > 1:
+            order = list(s.order)
+            self._random.shuffle(order)
+            return replace(s, order=tuple(order))
+        if kind == 1:
+            return replace(s, pack=not s.pack)
+        if kind == 2 and s.vector is not None:
+            return replace(s, vectors=self._random.choice((1, 2, 3, 4, 6, 8)))
+        return self._random.choice(choices).schedule
+
+    # -- evaluation --------------------------------------------------------------------------------------
+
+    def _evaluate(self, population: list[_Candidate], generation: int) -> None:
+        """Compiles what is new in parallel, then checks and times one after the other."""
+        new = [c for c in dict.fromkeys(population) if c not in self._times]
+        workers = max(1, min(self._settings.threads, os.cpu_count() or 1))
+        with ThreadPoolExecutor(workers) as pool:
+            built = list(pool.map(self._compiled, new))
+        for number, (candidate, run) in enumerate(zip(new, built, strict=True)):
+            self._times[candidate] = float("inf")
+            if run is not None and self._agrees(run):
+                self._times[candidate] = self._timed(run, 3)
+                self._runs[candidate] = run
+            best = min(self._times.values())
+            self._report(f"generation {generation + 1}/{self._settings.generations}, "
+                         f"{number + 1}/{len(new)}, best {1e3 * best:.4f} ms")  # fmt: skip
+            if self._over():
+                return
+
+    def _compiled(self, candidate: _Candidate) -> Run | None:
+        if candidate.schedule is None:
+            return self._reference
+        if self._over():
+            return None
+        try:
+            return CppEmitter(self._program, candidate.schedule, self._clamp)
+        except CompilerError:
+            return None
+
+    def _agrees(self, run: Run) -> bool:
+        """Whether a candidate computes what the torch emitter does, within what another order of sums may change."""
+        found = run(self._inputs)
+        return all(_close(a, b) for a, b in zip(found, self._expected, strict=True))
+
+    def _timed(self, run: Run, rounds: int) -> float:
+        best = float("inf")
+        for _ in range(rounds):
+            start = time.perf_counter()
+            count = 0
+            while count == 0 or (time.perf_counter() - start < 0.004 and count < 200):
+                run(self._inputs)
+                count += 1
+            best = min(best, (time.perf_counter() - start) / count)
+        return best
+
+    def _settle(self) -> None:
+        """Times the few fastest again, in turns, so that a noisy machine does not choose."""
+        few = sorted(self._runs, key=self._times.__getitem__)[:4]
+        reference = _Candidate(None)
+        few += [reference] if reference not in few and reference in self._runs else []
+        again = dict.fromkeys(few, float("inf"))
+        for _ in range(8):
+            for candidate in few:
+                again[candidate] = min(again[candidate], self._timed(self._runs[candidate], 1))
+        self._times.update(again)
+
+    def _report(self, line: str) -> None:
+        progress = self._settings.progress
+        if callable(progress):
+            progress(f"{self._label}: {line}")
+        elif progress:
+            end = "\r" if sys.stderr.isatty() else "\n"
+            print(f"{self._label}: {line}", end=end, file=sys.stderr, flush=True)
+
+
+def _close(a: torch.Tensor, b: torch.Tensor) -> bool:
+    if not a.is_floating_point():
+        return bool(torch.equal(a, b))
+    tolerance = {torch.float16: 2e-2, torch.float32: 1e-3, torch.float64: 1e-9}[a.dtype]
+    scale = float(b.abs().nan_to_num(0, 0, 0).max()) if b.numel() else 1.0
+    return torch.allclose(a, b, rtol=tolerance, atol=tolerance * max(scale, 1e-30), equal_nan=True)
