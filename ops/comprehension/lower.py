@@ -96,7 +96,7 @@ def lower(program: Program) -> list[Loops]:
 
 def _gathered(nest: Nest, target: TensorType) -> Nest:
     """Solves `target(e1, e2, ...) += value` for one variable of each index, so that each element is written once."""
-    if not nest.is_scatter or nest.op != "+" or nest.init:
+    if nest.op != "+" or nest.init or (not nest.is_scatter and _stays_inside(nest, target)):
         return nest
     forms = [affine(i) for i in nest.index]
     if any(not f.is_plain for f in forms):
@@ -117,6 +117,12 @@ def _gathered(nest: Nest, target: TensorType) -> Nest:
         value = op("?:", total, _all_guarded(value), Const(value.dtype, 0.0 if value.dtype.is_float else 0))
     value = fold(substitute(value, solved))
     return replace(nest, axes=tuple(axes + rest), index=tuple(var(a) for a, _ in axes), value=value)
+
+
+def _stays_inside(nest: Nest, target: TensorType) -> bool:
+    box = {a: (0, n - 1) for a, n in nest.axes}
+    spans = [bounds(i, box) for i in nest.index]
+    return all(s is not None and s[0] >= 0 and s[1] < n for s, n in zip(spans, target.shape, strict=True))
 
 
 def _solve(
@@ -268,7 +274,7 @@ def _flat(nest: Nest, final: Expr | None, target: str, tensors: dict[str, Tensor
     reduced = tuple((a, n) for a, n in nest.axes if a not in left_names and n > 1)
     return Loops(
         target, store, left, reduced, nest.op, nest.init, nest.base, covers, lowered(nest.value),
-        None if final is None else lowered(final), _shared_axes(nest, index),
+        None if final is None else lowered(final), _shared_axes(nest, index) | _tested_axes(store),
     )  # fmt: skip
 
 
@@ -286,6 +292,11 @@ def _shared_axes(nest: Nest, index: tuple[Expr, ...]) -> frozenset[str]:
     alone = [i.name for i in index if isinstance(i, Var)]
     used = [v for i in index for v in variables(i)]
     return frozenset(v for v in used if v not in alone or used.count(v) > 1)
+
+
+def _tested_axes(store: Load) -> frozenset[str]:
+    """Axes of indices that are computed one by one."""
+    return frozenset(v for d in store.dynamic for v in variables(d.index))
 
 
 def _loads(e: Expr, tensors: dict[str, TensorType]) -> Expr:

@@ -41,11 +41,25 @@ def _pull(e: Expr, seed: Expr, known: dict[Expr, Expr], found: dict[Access, Expr
             seed = seed if seed.dtype == e.dtype else op("cast", seed, dtype=e.dtype)
             found[e] = op("+", found[e], seed) if e in found else seed
         return
+    if isinstance(e, Op) and e.name == "?:" and e.dtype.is_float:
+        _pull_branches(e, seed, known, found)
+        return
     if not isinstance(e, Op) or not e.dtype.is_float:
         return
     for arg, grad in zip(e.args, _arguments(e, seed, known.get(e, e)), strict=True):
         if grad is not None:
             _pull(arg, grad, known, found)
+
+
+def _pull_branches(e: Op, seed: Expr, known: dict[Expr, Expr], found: dict[Access, Expr]) -> None:
+    """Each branch's gradients stay under its condition, as what they read may only be read there."""
+    condition, then, other = e.args
+    for branch, holds in ((then, condition), (other, op("!", condition))):
+        inner: dict[Access, Expr] = {}
+        _pull(branch, seed, known, inner)
+        for access, grad in inner.items():
+            kept = _where(holds, grad)
+            found[access] = op("+", found[access], kept) if access in found else kept
 
 
 def _arguments(e: Op, seed: Expr, own: Expr) -> list[Expr | None]:
@@ -178,7 +192,6 @@ _RULES: dict[str, _Rule] = {
     "*": lambda e, s, own: [mul(s, e.args[1]), mul(s, e.args[0])],
     "/": _quotient,
     "%": _modulo,
-    "?:": lambda e, s, own: [None, _where(e.args[0], s), _where(op("!", e.args[0]), s)],
     "cast": lambda e, s, own: [s],
     "min": _extreme,
     "max": _extreme,

@@ -78,9 +78,11 @@ def _step(nest: Nest, program: Program, clamp: bool, consume: bool) -> Callable[
         return _finished(nest, target, convolution, consume)
     if (bag := _match_bag(nest, program.tensors, clamp)) is not None:
         return _finished(nest, target, bag, consume)
+    if (view := _match_reduced_view(nest, program.tensors)) is not None:
+        return _finished(nest, target, view, consume)
     if nest.is_scatter or (nest.base is None and not _covers(nest, target)):
         return lambda env: _scatter(nest, target, env, clamp, consume)
-    return _finished(nest, target, lambda env: _whole(nest, env, clamp), consume)
+    return _finished(nest, target, lambda env: _in_target_order(nest, env, clamp), consume)
 
 
 def _covers(nest: Nest, target: TensorType) -> bool:
@@ -102,7 +104,8 @@ def _finished(
         if nest.base is not None:
             return _onto_base(nest, _own(env[nest.base], consume), found)
         result = found.contiguous()
-        if result._base is not None or any(result is t for t in env.values()):
+        memory = result.untyped_storage().data_ptr()
+        if any(memory == t.untyped_storage().data_ptr() for t in env.values()):
             result = result.clone(memory_format=torch.contiguous_format)
         return result
 
@@ -156,7 +159,16 @@ def _reduce(op: str, t: torch.Tensor, dims: list[int]) -> torch.Tensor:
 
 
 def _whole(nest: Nest, env: Env, clamp: bool) -> torch.Tensor:
+    """The values over the nest's left axes, in the axes' order."""
     return _windowed(nest, env, {a: (0, n) for a, n in nest.axes}, clamp)
+
+
+def _in_target_order(nest: Nest, env: Env, clamp: bool) -> torch.Tensor:
+    """The values with one dimension for each of the target's, of a nest that is no scatter."""
+    left = nest.left
+    names = [v[0] if (v := variables(i)) else None for i in nest.index]
+    found = _whole(nest, env, clamp).permute([left.index(n) for n in names if n is not None])
+    return found.reshape([1 if n is None else nest.extents[n] for n in names])
 
 
 def _windowed(nest: Nest, env: Env, window: Window, clamp: bool) -> torch.Tensor:
@@ -179,7 +191,8 @@ def _windowed(nest: Nest, env: Env, window: Window, clamp: bool) -> torch.Tensor
         if reduced:
             full = full.expand(*full.shape[: len(left)], *values.shape[len(left) :])
         found = _reduce(nest.op, full, list(range(len(left), len(left) + len(reduced))))
-    return found.expand([window[a][1] - window[a][0] for a in left])
+    shape = tuple(window[a][1] - window[a][0] for a in left)
+    return found if found.shape == shape else found.expand(shape)
 
 
 def _axis_to_cut(nest: Nest, product: Product | None, window: Window) -> str | None:
@@ -202,6 +215,21 @@ def _cut_in_two(nest: Nest, env: Env, window: Window, clamp: bool, axis: str) ->
     if axis in nest.left:
         return torch.cat([a, b], nest.left.index(axis))
     return _combine(nest.op, a, b)
+
+
+def _match_reduced_view(nest: Nest, tensors: Mapping[str, TensorType]) -> Callable[[Env], torch.Tensor] | None:
+    """A reduction of one whole tensor along some of its dimensions, which needs no planning at a call."""
+    value = nest.value
+    if nest.op == "=" or nest.is_scatter or not isinstance(value, Access) or not nest.reduced:
+        return None
+    names = [_name(i) for i in value.indices]
+    left = [n for n in names if n in nest.left]
+    shape = tuple(nest.extents.get(n, -1) for n in names)
+    whole = len(set(names)) == len(names) == len(nest.axes) and shape == tensors[value.tensor].shape
+    if not whole or left != [_name(i) for i in nest.index] or held(value.dtype) != stored(value.dtype):
+        return None
+    dims = [d for d, n in enumerate(names) if n not in nest.left]
+    return lambda env: _reduce(nest.op, env[value.tensor], dims)
 
 
 # -- bags of embeddings ------------------------------------------------------------------------------------
