@@ -142,7 +142,11 @@ def call_cost() -> dict[str, float]:
         return lambda: [f() for _ in range(200)]
 
     found = interleaved(
-        {"call": many(lambda: layer(a, b)), "kernel": many(lambda: entry(*pointers)), "torch.add": many(lambda: torch.add(a, b))}
+        {
+            "call": many(lambda: layer(a, b)),
+            "kernel": many(lambda: entry(*pointers)),
+            "torch.add": many(lambda: torch.add(a, b)),
+        }
     )
     micros = {n: 1e6 * t / 200 for n, t in found.items()}
     return {**micros, "over the kernel": micros["call"] - micros["kernel"]}
@@ -155,8 +159,14 @@ def main() -> None:
     parser.add_argument("--cases", nargs="*")
     parser.add_argument("--no-compile", action="store_true")
     args = parser.parse_args()
-    results: dict[str, Any] = {"target": target().name, "compiler": compiler_version(), "torch": torch.__version__}
-    print(f"{'case':12} {'threads':>7} {'torch ms':>9} {'compile':>8} {'torch em.':>9} {'analysis':>8} {'tuned':>6}  tuning")
+    results: dict[str, Any] = {
+        "target": target().name,
+        "compiler": compiler_version(),
+        "torch": torch.__version__,
+    }
+    print(
+        f"{'case':12} {'threads':>7} {'torch ms':>9} {'compile':>8} {'torch em.':>9} {'analysis':>8} {'tuned':>6}  tuning"
+    )
     for threads in args.threads:
         torch.set_num_threads(threads)
         for case in cases():

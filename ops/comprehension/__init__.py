@@ -10,7 +10,7 @@ from .kernel import ComprehensionKernel
 from .layer import Layer, define
 from .module import ComprehensionModule
 from .options import Options
-from .runner import ComprehensionWarning
+from .warning import ComprehensionWarning
 
 __all__ = [
     "ComprehensionError",

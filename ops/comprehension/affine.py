@@ -164,7 +164,7 @@ def _atom_bounds(e: Expr, box: Box) -> tuple[int, int] | None:
     first, second = (*spans, None)[:2]
     match e.name:
         case "%" if second and second[0] > 0:
-            inside = first and 0 <= first[0] and first[1] < second[0]
+            inside = first and first[0] >= 0 and first[1] < second[0]
             return first if inside else (0, second[1] - 1)
         case "/" if first and second and second[0] > 0:
             corners = [a // b for a in first for b in second]
@@ -193,7 +193,9 @@ def facts(condition: Expr, holds: bool = True) -> list[Affine]:
         return facts(condition.args[0], holds) + facts(condition.args[1], holds)
     if condition.name not in COMPARISONS or not condition.operands.is_integral:
         return []
-    return _comparison_facts(condition.name, affine(condition.args[0]).plus(affine(condition.args[1]), -1), holds)
+    return _comparison_facts(
+        condition.name, affine(condition.args[0]).plus(affine(condition.args[1]), -1), holds
+    )
 
 
 def _comparison_facts(name: str, difference: Affine, holds: bool) -> list[Affine]:

@@ -102,7 +102,9 @@ class _Scope:
         found = []
         for decl in self.returns.values():
             if decl.name not in self.types:
-                raise UndefinedNameError(f"undefined variable '{decl.name}': no statement writes it", at=decl.place)
+                raise UndefinedNameError(
+                    f"undefined variable '{decl.name}': no statement writes it", at=decl.place
+                )
             if decl.dims is not None and len(decl.dims) != self.ranks[decl.name]:
                 raise _dimensions(decl.name, self.ranks[decl.name], len(decl.dims), decl.place)
             found.append(TensorSpec(decl.name, self.types[decl.name], decl.dims, decl.place))
@@ -145,7 +147,9 @@ class _Scope:
                 raise AlreadyDefinedError(f"'{index.name}' is already defined", at=index.place)
             seen.add(index.name)
 
-    def _clauses(self, s: StatementSyntax, lets: dict[str, Expr]) -> tuple[tuple[RangeSpec, ...], tuple[Expr, ...]]:
+    def _clauses(
+        self, s: StatementSyntax, lets: dict[str, Expr]
+    ) -> tuple[tuple[RangeSpec, ...], tuple[Expr, ...]]:
         ranges: dict[str, RangeSpec] = {}
         exists = []
         for clause in s.clauses:
@@ -160,7 +164,9 @@ class _Scope:
                 ranges[clause.name] = self._range(clause, checker, s)
         return tuple(ranges.values()), tuple(exists)
 
-    def _check_new(self, name: str, place: Place, *scopes: dict[str, object] | dict[str, Expr] | dict[str, RangeSpec]) -> None:
+    def _check_new(
+        self, name: str, place: Place, *scopes: dict[str, object] | dict[str, Expr] | dict[str, RangeSpec]
+    ) -> None:
         if name in self.sizes or name in self.ranks or any(name in scope for scope in scopes):
             raise AlreadyDefinedError(f"'{name}' is already defined", at=place)
 

@@ -59,21 +59,36 @@ def _cpu_flags() -> set[str]:
         text = Path("/proc/cpuinfo").read_text()
     except OSError:
         return set()
-    return {word for line in text.splitlines() if line.startswith(("flags", "Features")) for word in line.split()}
+    return {
+        word for line in text.splitlines() if line.startswith(("flags", "Features")) for word in line.split()
+    }
 
 
 def _machine_flags(tag: str) -> list[str]:
     """Only what the tag promises, so that an artifact runs wherever the tag matches."""
     isa = tag.rsplit("-", 1)[1]
     if isa == "avx512":
-        return ["-mavx512f", "-mavx512vl", "-mavx512bw", "-mavx512dq", "-mfma", "-mf16c", "-mavx2", "-mprefer-vector-width=512"]
+        return [
+            "-mavx512f",
+            "-mavx512vl",
+            "-mavx512bw",
+            "-mavx512dq",
+            "-mfma",
+            "-mf16c",
+            "-mavx2",
+            "-mprefer-vector-width=512",
+        ]
     return ["-mavx2", "-mfma", "-mf16c"] if isa == "avx2" else []
 
 
 def cache_directory() -> Path:
     """Where compiled libraries are kept: `$TRACEPACK_CACHE`, else the user's cache directory."""
     given = os.environ.get("TRACEPACK_CACHE")
-    root = Path(given) if given else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tracepack"
+    root = (
+        Path(given)
+        if given
+        else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tracepack"
+    )
     return root / "comprehension"
 
 
@@ -98,7 +113,17 @@ def compile_library(text: str) -> Path:
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         source, built = Path(folder) / "kernel.cpp", Path(folder) / "kernel.so"
         source.write_text(text)
-        _run([compiler() or "", *FLAGS, *_machine_flags(target().name), str(source), "-o", str(built), *_libraries()])
+        _run(
+            [
+                compiler() or "",
+                *FLAGS,
+                *_machine_flags(target().name),
+                str(source),
+                "-o",
+                str(built),
+                *_libraries(),
+            ]
+        )
         os.replace(built, path)
     return path
 
@@ -117,7 +142,9 @@ def _run(command: list[str]) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if "error" in line] or done.stderr.splitlines()
-        raise CompilerError("the compiler refused generated code", got=lines[0][:300] if lines else done.returncode)
+        raise CompilerError(
+            "the compiler refused generated code", got=lines[0][:300] if lines else done.returncode
+        )
 
 
 def load_library(path: Path) -> ctypes.CDLL:

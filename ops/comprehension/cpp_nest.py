@@ -47,7 +47,9 @@ class Names:
     clamp: bool
 
 
-def emit_nest(nest: Loops, schedule: Schedule, names: Names, target: Target, fixed: int, prefix: str) -> list[str]:
+def emit_nest(
+    nest: Loops, schedule: Schedule, names: Names, target: Target, fixed: int, prefix: str
+) -> list[str]:
     """The lines of a nest.
 
     Args:
@@ -78,7 +80,9 @@ class _NestEmitter:
         self._schedule = schedule
         self._dtype = nest.value.dtype
         self._packed: dict[Load, str] = {}
-        self._values = ValueEmitter(self._lanes, self._axis, names.pointers, names.types, names.checks, names.clamp)
+        self._values = ValueEmitter(
+            self._lanes, self._axis, names.pointers, names.types, names.checks, names.clamp
+        )
 
     # -- loops -----------------------------------------------------------------------------------------
 
@@ -97,7 +101,9 @@ class _NestEmitter:
         """The free left axes from outside: those that may be shared among threads first."""
         names = [a for a in self._schedule.order if a in self._free]
         names += [a for a in self._free if a not in names]
-        return [a for a in names if a not in self._nest.scatter] + [a for a in names if a in self._nest.scatter]
+        return [a for a in names if a not in self._nest.scatter] + [
+            a for a in names if a in self._nest.scatter
+        ]
 
     def _tile(self, axis: str) -> int:
         if axis == self._axis:
@@ -188,7 +194,9 @@ class _NestEmitter:
         step = self._vectors * self._lanes
         lines: list[str] = []
         if extent >= step:
-            lines += [f"for (int64_t x_{axis} = 0; x_{axis} < {extent - extent % step}; x_{axis} += {step}) {{"]
+            lines += [
+                f"for (int64_t x_{axis} = 0; x_{axis} < {extent - extent % step}; x_{axis} += {step}) {{"
+            ]
             lines += [*self._accumulate(points, locals_), "}"]
         if extent % step:
             rest = dict(_vectors(extent % step, self._lanes))
@@ -226,7 +234,9 @@ class _NestEmitter:
         """Brings the accumulators to one value a place: vectors of a reduced axis are reduced across lanes."""
         values = self._values
         if self._axis not in self._reduced:
-            values.accumulators = {p: self._with_base(Value(locals_[p], self._dtype, bool(self._axis)), p) for p in points}
+            values.accumulators = {
+                p: self._with_base(Value(locals_[p], self._dtype, bool(self._axis)), p) for p in points
+            }
             return values.take()
         by_place: dict[tuple[tuple[str, int], ...], list[str]] = {}
         for p in points:
@@ -386,7 +396,9 @@ class _NestEmitter:
             f"{buffer}[({at}) * {tile} + lane] = x_{axis} < {self._free[axis]} ? {tensor}[{source}] : 0; }}",
         ]
         count = 2 if len(layout) > 1 else 1
-        pragma = f"#pragma omp parallel for collapse({count}) schedule(static)" if self._schedule.parallel else ""
+        pragma = (
+            f"#pragma omp parallel for collapse({count}) schedule(static)" if self._schedule.parallel else ""
+        )
         return [pragma, *loops, *copy, *("}" for _ in loops)]
 
 

@@ -7,7 +7,9 @@ loads and stores and the math library have fast paths of their own. A `max` or `
 from __future__ import annotations
 
 _MATH = "exp log sin cos"
-_MATH_235 = "tan asin acos atan sinh cosh tanh asinh acosh atanh exp2 exp10 expm1 log2 log10 log1p cbrt erf erfc"
+_MATH_235 = (
+    "tan asin acos atan sinh cosh tanh asinh acosh atanh exp2 exp10 expm1 log2 log10 log1p cbrt erf erfc"
+)
 
 HEAD = r"""
 #include <math.h>
@@ -178,7 +180,7 @@ INL Vec<float, 16> exp16(Vec<float, 16> x) {
 def prelude() -> str:
     """The head with the math functions declared."""
     old, new = _MATH.split(), _MATH_235.split()
-    plain = "floor ceil trunc round rint fabs sqrt lgamma".split()
+    plain = ["floor", "ceil", "trunc", "round", "rint", "fabs", "sqrt", "lgamma"]
     lines = [HEAD]
     lines += [f"DECLARE({n})" for n in (*old, *new, *plain)]
     lines += ["#if defined(__x86_64__) && defined(__GLIBC__) && !defined(NO_MVEC)"]
@@ -187,6 +189,10 @@ def prelude() -> str:
     lines += ["#ifndef __GLIBC__", "static inline float exp10f(float a) { return powf(10.0f, a); }"]
     lines += ["static inline double exp10(double a) { return pow(10.0, a); }", "#endif"]
     lines += [f"SCALAR1({n})" for n in (*old, *new, *plain)]
-    lines += ["#ifdef EXP16", "template <> inline Vec<float, 16> v_exp<float, 16>(Vec<float, 16> a) { return exp16(a); }", "#endif"]
-    lines += [f"SCALAR2({n})" for n in "pow atan2 fmod hypot copysign fdim".split()]
+    lines += [
+        "#ifdef EXP16",
+        "template <> inline Vec<float, 16> v_exp<float, 16>(Vec<float, 16> a) { return exp16(a); }",
+        "#endif",
+    ]
+    lines += [f"SCALAR2({n})" for n in ["pow", "atan2", "fmod", "hypot", "copysign", "fdim"]]
     return "\n".join(lines)

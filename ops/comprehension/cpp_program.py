@@ -69,7 +69,10 @@ def _pointers(program: Program) -> tuple[dict[str, str], dict[str, object]]:
 def _signature(program: Program, names: Names) -> str:
     readonly = [*program.inputs, *program.contents]
     args = [f"const {memory_type(names.types[n])}* __restrict {names.pointers[n]}" for n in readonly]
-    args += [f"{memory_type(names.types[n])}* __restrict {names.pointers[n]}" for n in dict.fromkeys(program.outputs)]
+    args += [
+        f"{memory_type(names.types[n])}* __restrict {names.pointers[n]}"
+        for n in dict.fromkeys(program.outputs)
+    ]
     return f'extern "C" int64_t {ENTRY}({", ".join([*args, "char* work"])}) {{'
 
 
@@ -96,11 +99,15 @@ def _locals(program: Program, names: Names, layout: dict[str, int], found: list[
         lines.append(f"{kind}* __restrict {names.pointers[name]} = ({kind}*)(work + {offset});")
     for name in _written(found):
         t = program.tensors[name]
-        lines.append(f"const size_t n_{names.pointers[name]} = {t.numel * t.dtype.bits // 8}; (void)n_{names.pointers[name]};")
+        lines.append(
+            f"const size_t n_{names.pointers[name]} = {t.numel * t.dtype.bits // 8}; (void)n_{names.pointers[name]};"
+        )
     return lines
 
 
-def _group(group: Group, schedule: ProgramSchedule, names: Names, target: Target, number: int, at: int) -> list[str]:
+def _group(
+    group: Group, schedule: ProgramSchedule, names: Names, target: Target, number: int, at: int
+) -> list[str]:
     if not group.shared:
         prefix = f"g{number}"
         return ["{", *emit_nest(group.nests[0], schedule.nests[at], names, target, 0, prefix), "}"]
@@ -113,5 +120,9 @@ def _group(group: Group, schedule: ProgramSchedule, names: Names, target: Target
     for name, size in group.rows:
         lines.append(f"alignas(64) {memory_type(names.types[name])} {names.pointers[name]}[{size}];")
     for i, nest in enumerate(group.nests):
-        lines += ["{", *emit_nest(nest, schedule.nests[at + i], names, target, len(group.shared), f"g{number}n{i}"), "}"]
+        lines += [
+            "{",
+            *emit_nest(nest, schedule.nests[at + i], names, target, len(group.shared), f"g{number}n{i}"),
+            "}",
+        ]
     return [*lines, *("}" for _ in group.shared), "}"]

@@ -110,7 +110,11 @@ class ValueEmitter:
         """The value with lanes."""
         if v.vector:
             return v
-        code = f"splat_mask<{self.vec(v.dtype)}>({v.code})" if v.dtype.is_bool else f"splat<{self.vec(v.dtype)}>({v.code})"
+        code = (
+            f"splat_mask<{self.vec(v.dtype)}>({v.code})"
+            if v.dtype.is_bool
+            else f"splat<{self.vec(v.dtype)}>({v.code})"
+        )
         return Value(code, v.dtype, True)
 
     def cast(self, v: Value, into: DType) -> Value:
@@ -213,7 +217,9 @@ class ValueEmitter:
             code = f"!{args[0].code}" if e.name == "!" else f"({args[0].code} {e.name} {args[1].code})"
             return Value(code, BOOL, False)
         codes = [self.spread(a).code for a in args]
-        return Value(f"~({codes[0]})" if e.name == "!" else f"({codes[0]} {e.name[0]} {codes[1]})", BOOL, True)
+        return Value(
+            f"~({codes[0]})" if e.name == "!" else f"({codes[0]} {e.name[0]} {codes[1]})", BOOL, True
+        )
 
     def _both(self, guard: Value | None, condition: Value, holds: bool) -> Value:
         """The enclosing condition and this one, or its opposite."""
@@ -223,14 +229,18 @@ class ValueEmitter:
         if guard is None:
             return condition
         if guard.vector or condition.vector:
-            return Value(self.name(f"({self.spread(guard).code} & {self.spread(condition).code})"), BOOL, True)
+            return Value(
+                self.name(f"({self.spread(guard).code} & {self.spread(condition).code})"), BOOL, True
+            )
         return Value(self.name(f"({guard.code} && {condition.code})"), BOOL, False)
 
     def _select(self, e: Op, point: Point, guard: Value | None) -> Value:
         condition = self.value(e.args[0], point, guard)
         branches = []
         for arg, holds in ((e.args[1], True), (e.args[2], False)):
-            needs = any(isinstance(n, Load) and (n.guarded or any(d.checked for d in n.dynamic)) for n in walk(arg))
+            needs = any(
+                isinstance(n, Load) and (n.guarded or any(d.checked for d in n.dynamic)) for n in walk(arg)
+            )
             inner = self._both(guard, condition, holds) if needs else guard
             branches.append(self.cast(self.value(self._exact(arg, e), point, inner), e.dtype))
         then, other = branches
@@ -245,7 +255,9 @@ class ValueEmitter:
         dtype, operands = e.dtype, e.operands
         if e.name in COMPARISONS:
             code = f"({codes[0]} {e.name} {codes[1]})"
-            return Value(f"__builtin_convertvector({code}, {self.vector_type(BOOL)})" if vector else code, BOOL, vector)
+            return Value(
+                f"__builtin_convertvector({code}, {self.vector_type(BOOL)})" if vector else code, BOOL, vector
+            )
         code = self._arithmetic(e.name, codes, operands, vector)
         if not vector and dtype.is_integral:
             code = f"({compute_type(dtype)})({code})"
@@ -271,7 +283,11 @@ class ValueEmitter:
 
     def _function(self, name: str, codes: list[str], dtype: DType, vector: bool) -> str:
         def call(function: str, *args: str) -> str:
-            return f"v_{function}<{self.vec(dtype)}>({', '.join(args)})" if vector else f"s_{function}({', '.join(args)})"
+            return (
+                f"v_{function}<{self.vec(dtype)}>({', '.join(args)})"
+                if vector
+                else f"s_{function}({', '.join(args)})"
+            )
 
         one = f"({compute_type(dtype)})1"
         one = f"splat<{self.vec(dtype)}>({one})" if vector else one
@@ -360,12 +376,16 @@ class ValueEmitter:
         if point.lanes == self.lanes:
             return mask
         lanes = f"iota<{self.mask_type}, {self.lanes}>(0)"
-        return self.name(f"({mask} & __builtin_convertvector({lanes} < ({self.mask_type}){point.lanes}, {self.vector_type(BOOL)}))")
+        return self.name(
+            f"({mask} & __builtin_convertvector({lanes} < ({self.mask_type}){point.lanes}, {self.vector_type(BOOL)}))"
+        )
 
     def _gather(self, e: Load, pointer: str, at: str, mask: str) -> str:
         return f"gather_where<{memory_type(e.dtype)}, {self.vec(e.dtype)}, {self.mask_type}>({pointer}, {at}, {mask})"
 
-    def _lanes_load(self, e: Load, point: Point, guard: Value | None, indices: list[tuple[Dynamic, Value]]) -> Value:
+    def _lanes_load(
+        self, e: Load, point: Point, guard: Value | None, indices: list[tuple[Dynamic, Value]]
+    ) -> Value:
         """A load whose lanes' addresses are computed one by one."""
         step = e.stride(self.axis) if self.axis else 0
         at = f"(iota<int64_t, {self.lanes}>(0) * (int64_t){step})"
@@ -377,7 +397,9 @@ class ValueEmitter:
                 lanes = self.name(f"clamped_lanes<{self.lanes}>({lanes}, {dynamic.size})")
             elif dynamic.checked:
                 number = self._check(e, dynamic)
-                lanes = self.name(f"tested_lanes<{self.lanes}, {self.mask_type}>({lanes}, {mask}, {dynamic.size}, {number}, bad)")
+                lanes = self.name(
+                    f"tested_lanes<{self.lanes}, {self.mask_type}>({lanes}, {mask}, {dynamic.size}, {number}, bad)"
+                )
             at += f" + {lanes} * (int64_t){dynamic.step}"
         pointer = f"{self._pointers[e.tensor]} + ({self.address(e, point)})"
         return self._truth(Value(self._gather(e, pointer, self.name(at), mask), e.dtype, True))

@@ -96,9 +96,15 @@ class ComprehensionKernel(Kernel):
         from .layer import Layer
 
         if TEXT not in assets:
-            raise ComprehensionInputError(f"the asset '{TEXT}' is missing", where=str(description.get("name")))
+            raise ComprehensionInputError(
+                f"the asset '{TEXT}' is missing", where=str(description.get("name"))
+            )
         layer = Layer(
-            bytes(assets[TEXT]).decode(), description["name"], False, description["backward"], description["gather"]
+            bytes(assets[TEXT]).decode(),
+            description["name"],
+            False,
+            description["backward"],
+            description["gather"],
         )
         tuned = {k: [Options.from_plain(o) for o in v] for k, v in description["tuned"].items()}
         libraries = _unpacked(assets) if trust else {}

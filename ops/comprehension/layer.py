@@ -14,6 +14,7 @@ import torch
 from .autograd import Apply
 from .check import check
 from .errors import (
+    AlreadyDefinedError,
     ComprehensionInputError,
     ConstantsError,
     DerivativeError,
@@ -25,16 +26,17 @@ from .ir import Definition
 from .library import Operators
 from .options import Options
 from .parser import parse
-from .runner import Artifacts, ComprehensionWarning
+from .runner import Artifacts
 from .specialise import dry_run
 from .torch_values import stored
 from .tuning_cache import TuningCache
+from .warning import ComprehensionWarning
 
 if TYPE_CHECKING:
     from .kernel import ComprehensionKernel
 
 Result = Union[torch.Tensor, list[torch.Tensor]]
-OptionsLike = Union[Options, str, Sequence[Union[Options, str]], None]
+OptionsLike = Union[Options, str, Sequence[Options | str], None]
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 
@@ -81,8 +83,14 @@ def _formatted(text: str, constants: Mapping[str, object] | None) -> str:
     try:
         return string.Formatter().vformat(text, (), dict(constants))
     except KeyError as error:
+        if not str(error.args[0]).isidentifier():
+            raise ConstantsError(
+                "with constants, the text's own braces are written twice", got=error
+            ) from error
         raise ConstantsError(
-            f"the text names the constant {error}", got=sorted(constants), fix="Give it, or double its braces."
+            f"the text names the constant {error}",
+            got=sorted(constants),
+            fix="Give it, or double its braces.",
         ) from error
     except (ValueError, IndexError) as error:
         raise ConstantsError("with constants, the text's own braces are written twice", got=error) from error
@@ -172,7 +180,9 @@ class Layer:
         if torch.compiler.is_compiling():
             return self._operators.call(inputs)
         if options is None and outputs is None and cache is None and reorder_function is None:
-            plan = self._fast.get(tuple([(type(x), x.shape, x.dtype) for x in inputs if isinstance(x, torch.Tensor)]))
+            plan = self._fast.get(
+                tuple([(type(x), x.shape, x.dtype) for x in inputs if isinstance(x, torch.Tensor)])
+            )
             if plan is not None and not _watched():
                 return self._run(plan, inputs, None)
         return self._slow_call(inputs, options, outputs, cache, reorder_function)
@@ -200,7 +210,9 @@ class Layer:
         tensors = self.check_inputs(inputs)
         if _watched() or any(type(t) not in _PLAIN for t in tensors):
             if outputs is not None or reorder is not None:
-                raise ComprehensionInputError("outputs and reorder_function cannot be recorded", where=self.name)
+                raise ComprehensionInputError(
+                    "outputs and reorder_function cannot be recorded", where=self.name
+                )
             return self._operators.call(tensors)
         plan = self.plan(tensors, options, cache)
         if outputs is not None:
@@ -225,7 +237,9 @@ class Layer:
         params = self.definition.params
         if len(inputs) != len(params):
             raise ComprehensionInputError(
-                f"'{self.name}' takes {len(params)} inputs", got=len(inputs), expected=[p.name for p in params]
+                f"'{self.name}' takes {len(params)} inputs",
+                got=len(inputs),
+                expected=[p.name for p in params],
             )
         tensors: list[torch.Tensor] = []
         for value, param, dtype in zip(inputs, params, self._dtypes, strict=True):
@@ -244,15 +258,21 @@ class Layer:
         if len(devices) > 1:
             shaped = {t.device for t in tensors if t.dim()}
             if len(shaped) > 1:
-                raise ComprehensionInputError(f"the inputs of '{self.name}' are on several devices", got=sorted(map(str, devices)))
+                raise ComprehensionInputError(
+                    f"the inputs of '{self.name}' are on several devices", got=sorted(map(str, devices))
+                )
             tensors = [t.to(next(iter(shaped or devices))) for t in tensors]
         return tensors
 
-    def _run_into(self, plan: Plan, tensors: list[torch.Tensor], outputs: torch.Tensor | Sequence[torch.Tensor]) -> Result:
+    def _run_into(
+        self, plan: Plan, tensors: list[torch.Tensor], outputs: torch.Tensor | Sequence[torch.Tensor]
+    ) -> Result:
         given = [outputs] if isinstance(outputs, torch.Tensor) else list(outputs)
         p = plan.program
         if torch.is_grad_enabled() and any(t.requires_grad for t in (*tensors, *given)):
-            raise ComprehensionInputError("outputs= has no gradient", where=self.name, fix="Call under torch.no_grad().")
+            raise ComprehensionInputError(
+                "outputs= has no gradient", where=self.name, fix="Call under torch.no_grad()."
+            )
         kinds = [p.tensors[o] for o in p.outputs]
         if [(tuple(t.shape), t.dtype) for t in given] != [(k.shape, stored(k.dtype)) for k in kinds]:
             raise ComprehensionInputError(
@@ -268,7 +288,9 @@ class Layer:
 
     # -- plans and options -------------------------------------------------------------------------------
 
-    def plan(self, tensors: Sequence[torch.Tensor], options: OptionsLike = None, cache: str | None = None) -> Plan:
+    def plan(
+        self, tensors: Sequence[torch.Tensor], options: OptionsLike = None, cache: str | None = None
+    ) -> Plan:
         """What runs for these inputs and options; compiled once."""
         shapes = [tuple(t.shape) for t in tensors]
         pair = self._pair(options, cache, shapes)
@@ -276,7 +298,9 @@ class Layer:
         key = (tuple(shapes), device, pair.key())
         if key not in self._plans:
             clamp = self.gather == "clamp"
-            self._plans[key] = Plan(self.definition, self._backward, shapes, device, clamp, pair, self._artifacts)
+            self._plans[key] = Plan(
+                self.definition, self._backward, shapes, device, clamp, pair, self._artifacts
+            )
         return self._plans[key]
 
     def _pair(self, options: OptionsLike, cache: str | None, shapes: list[tuple[int, ...]]) -> OptionsPair:
@@ -289,9 +313,12 @@ class Layer:
 
     def _cached(self, cache: str, shapes: list[tuple[int, ...]]) -> OptionsPair | None:
         """What a cache file holds for these shapes; a missing file or entry is said in a warning."""
-        forward = TuningCache(cache).best(self.key, shapes)
+        file = TuningCache(cache)
+        forward = file.best(self.key, shapes)
         if forward is None:
-            warnings.warn(f"'{cache}' has no options for '{self.name}' of these sizes", ComprehensionWarning, stacklevel=5)
+            if not file.said:
+                text = f"'{cache}' has no options for '{self.name}' of these sizes"
+                warnings.warn(text, ComprehensionWarning, stacklevel=5)
             return None
         backward = TuningCache(cache, backward=True).best(self.key, shapes)
         return OptionsPair(forward, backward or Options())
@@ -340,12 +367,12 @@ def options_pair(options: OptionsLike) -> OptionsPair:
         both = [Options(o) if isinstance(o, str) else o for o in options]
         if all(isinstance(o, Options) for o in both):
             return OptionsPair(both[0], both[1] if len(both) == 2 else Options())
-    raise OptionsError("options are no options", got=type(options).__name__, expected="Options, a preset's name, or a pair")
+    raise OptionsError(
+        "options are no options", got=type(options).__name__, expected="Options, a preset's name, or a pair"
+    )
 
 
 def _distinct(text: str) -> list[Any]:
-    from .errors import AlreadyDefinedError
-
     found = parse(text)
     seen: set[str] = set()
     for definition in found:
@@ -367,7 +394,9 @@ def _chosen(definitions: Mapping[str, Definition], name: str | None, backward: s
         return _named(definitions, name)
     others = [d for d in definitions.values() if d.name != backward]
     if len(others) != 1:
-        raise UndefinedNameError("there are several definitions", expected=f"name= one of {sorted(definitions)}")
+        raise UndefinedNameError(
+            "there are several definitions", expected=f"name= one of {sorted(definitions)}"
+        )
     return others[0]
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .layer import Layer
 
 NAMESPACE = "tracepack"
-_LIBRARY = torch.library.Library(NAMESPACE, "FRAGMENT")  # noqa: TOR901 - it lives as long as the process
+_LIBRARY = torch.library.Library(NAMESPACE, "FRAGMENT")
 _REGISTERED: dict[str, Operators] = {}
 
 
@@ -67,7 +67,9 @@ class Operators:
         args = ", ".join(f"Tensor a{i}" for i in range(self._count))
         results = "Tensor" if self._results == 1 else f"({', '.join(['Tensor'] * self._results)})"
         _LIBRARY.define(f"{self._base}({args}) -> {results}")
-        _LIBRARY.define(f"{self._base}_backward(Tensor[] inputs, Tensor[] gradients, int[] wanted) -> Tensor[]")
+        _LIBRARY.define(
+            f"{self._base}_backward(Tensor[] inputs, Tensor[] gradients, int[] wanted) -> Tensor[]"
+        )
         _LIBRARY.impl(self._base, self._forward, "CompositeExplicitAutograd")
         _LIBRARY.impl(f"{self._base}_backward", self._backward, "CompositeExplicitAutograd")
         torch.library.register_fake(self.name, self._fake, lib=_LIBRARY)

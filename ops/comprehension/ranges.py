@@ -50,7 +50,9 @@ def infer(s: Statement, shapes: Shapes, target: tuple[int, ...] | None) -> Range
     given = {r.name: r for r in s.ranges}
     constraints = _constraints(s, shapes, target)
     while missing := [n for n in names if n not in found.box]:
-        resolved = _given_round(found, given, missing) or _inferred_round(found, constraints, given, missing, s.place)
+        resolved = _given_round(found, given, missing) or _inferred_round(
+            found, constraints, given, missing, s.place
+        )
         if not resolved:
             name = next(n for n in missing if n not in given or n == missing[-1])
             raise RangeInferenceError(
@@ -107,7 +109,9 @@ def _peeled(index: Expr, extent: int) -> Constraint:
     return Constraint(index, last)
 
 
-def _given_round(found: Ranges, given: dict[str, RangeSpec], missing: list[str]) -> dict[str, tuple[int, int]]:
+def _given_round(
+    found: Ranges, given: dict[str, RangeSpec], missing: list[str]
+) -> dict[str, tuple[int, int]]:
     """The ranges of `where` whose bounds are known; a bound in other variables counts at its widest."""
     resolved = {}
     for name in missing:
@@ -119,7 +123,11 @@ def _given_round(found: Ranges, given: dict[str, RangeSpec], missing: list[str])
 
 
 def _inferred_round(
-    found: Ranges, constraints: list[Constraint], given: dict[str, RangeSpec], missing: list[str], place: Place
+    found: Ranges,
+    constraints: list[Constraint],
+    given: dict[str, RangeSpec],
+    missing: list[str],
+    place: Place,
 ) -> dict[str, tuple[int, int]]:
     resolved = {}
     for name in missing:
@@ -144,7 +152,11 @@ def _span(name: str, constraint: Constraint, found: Ranges, missing: list[str]) 
     coefficient = form.coefficients.get(name, 0)
     if not coefficient or used & set(missing) != {name} or any(accesses(a) for a, _ in form.terms):
         return None
-    rest = Op(constraint.index.dtype, "-", (constraint.index, op("*", Const(var(name).dtype, coefficient), var(name))))
+    rest = Op(
+        constraint.index.dtype,
+        "-",
+        (constraint.index, op("*", Const(var(name).dtype, coefficient), var(name))),
+    )
     span = bounds(rest, found.box)
     if span is None:
         return None

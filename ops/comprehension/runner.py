@@ -17,12 +17,9 @@ from .ir import Program
 from .options import Options
 from .schedule import ProgramSchedule
 from .torch_emitter import TorchEmitter
+from .warning import ComprehensionWarning
 
 Run = Callable[..., list[torch.Tensor]]
-
-
-class ComprehensionWarning(UserWarning):
-    """Something is slower than it could be, or was ignored; results are not affected."""
 
 
 @dataclass
@@ -36,7 +33,9 @@ class Artifacts:
         """Says once that a kernel runs on torch's operators."""
         if not self.said:
             self.said = True
-            warnings.warn(f"a comprehension runs on torch's operators: {reason}", ComprehensionWarning, stacklevel=2)
+            warnings.warn(
+                f"a comprehension runs on torch's operators: {reason}", ComprehensionWarning, stacklevel=2
+            )
 
 
 def make_runner(
@@ -77,4 +76,3 @@ def _carried(program: Program, options: Options, clamp: bool, artifacts: Artifac
 def artifact_key(text: str) -> str:
     """The name of an artifact: of its source and instruction set, whichever compiler made it."""
     return f"{target().name}-{library_key(text, with_compiler=False)}"
-

@@ -34,7 +34,6 @@ from .ir import (
     rebuild,
     substitute,
     var,
-    variables,
 )
 from .ranges import Ranges, infer
 
@@ -56,14 +55,16 @@ def bind_sizes(definition: Definition, shapes: Sequence[tuple[int, ...]]) -> dic
         dims = param.dims or ()
         if len(dims) != len(shape):
             raise DimensionCountError(
-                f"input '{param.name}': expected {len(dims)} dimensions but found {len(shape)}", at=param.place
+                f"input '{param.name}': expected {len(dims)} dimensions but found {len(shape)}",
+                at=param.place,
             )
         for at, (dim, size) in enumerate(zip(dims, shape, strict=True)):
             expected = dim if isinstance(dim, int) else sizes.setdefault(dim, size)
             if expected != size:
                 name = f"'{dim}' is" if isinstance(dim, str) else "it must be"
                 raise SizeMismatchError(
-                    f"input '{param.name}': dimension {at} has size {size}, but {name} {expected}", at=param.place
+                    f"input '{param.name}': dimension {at} has size {size}, but {name} {expected}",
+                    at=param.place,
                 )
     return sizes
 
@@ -199,7 +200,8 @@ class _Builder:
             low, high = ranges.box[name]
             if low < 0 or high >= size:
                 raise OutOfBoundsError(
-                    f"'{s.target}' is written at {low}:{high + 1}, but the dimension's size is {size}", at=s.place
+                    f"'{s.target}' is written at {low}:{high + 1}, but the dimension's size is {size}",
+                    at=s.place,
                 )
 
     def _value(self, s: Statement, ranges: Ranges) -> Expr:
@@ -235,7 +237,9 @@ class _Builder:
         return replace(e, tensor=self._current[e.tensor], guards=guards)
 
 
-def _proof(e: Access, dim: int, size: int, known: list[Affine], guarded: bool, box: dict[str, tuple[int, int]]) -> str:
+def _proof(
+    e: Access, dim: int, size: int, known: list[Affine], guarded: bool, box: dict[str, tuple[int, int]]
+) -> str:
     index = e.indices[dim]
     span = bounds(index, box)
     if span is not None and span[0] >= 0 and span[1] < size:
@@ -264,11 +268,10 @@ def dry_run(definition: Definition) -> None:
         RangeInferenceError: no further variable can be resolved.
     """
     names = [d for p in definition.params for d in p.dims or () if isinstance(d, str)]
-    sizes = {n: 1 << 20 for n in names}
+    sizes = dict.fromkeys(names, 1 << 20)
     build = _Builder(definition, sizes)
     for statement in definition.statements:
         try:
             build.statement(statement)
         except (OutOfBoundsError, SizeMismatchError, EmptyRangeError):
             return
-

@@ -52,7 +52,12 @@ class Geometry:
 def match_convolution(nest: Nest, tensors: Mapping[str, TensorType]) -> Step | None:
     """A function from the environment to the nest's values over its target's dimensions, or None."""
     value = nest.value
-    if nest.op != "+" or not isinstance(value, Op) or value.name != "*" or value.dtype.name not in ("float32", "float64"):
+    if (
+        nest.op != "+"
+        or not isinstance(value, Op)
+        or value.name != "*"
+        or value.dtype.name not in ("float32", "float64")
+    ):
         return None
     first, second = value.args
     if not (isinstance(first, Access) and isinstance(second, Access)) or first.dtype != second.dtype:
@@ -187,7 +192,9 @@ def _forward(g: Geometry, x: Access, w: Access, nest: Nest) -> Step:
     return step
 
 
-def _backward(g: Geometry, o: torch.Tensor, x: torch.Tensor, w: torch.Tensor, mask: list[bool]) -> list[torch.Tensor]:
+def _backward(
+    g: Geometry, o: torch.Tensor, x: torch.Tensor, w: torch.Tensor, mask: list[bool]
+) -> list[torch.Tensor]:
     strides, dilations, groups = _settings(g)
     zeros = [0] * len(strides)
     found: list[torch.Tensor] = torch.ops.aten.convolution_backward(

@@ -40,7 +40,9 @@ class TorchEmitter:
         self._program = program
         self._steps = [(_step(n, program, clamp, n.base in d), n.target, d) for n, d in _with_dead(program)]
 
-    def __call__(self, inputs: Sequence[torch.Tensor], contents: Sequence[torch.Tensor] = ()) -> list[torch.Tensor]:
+    def __call__(
+        self, inputs: Sequence[torch.Tensor], contents: Sequence[torch.Tensor] = ()
+    ) -> list[torch.Tensor]:
         """Runs on contiguous inputs of the program's shapes; the results are contiguous and new.
 
         Raises:
@@ -59,7 +61,11 @@ def _with_dead(program: Program) -> list[tuple[Nest, list[str]]]:
     """Each nest with the versions that nothing needs after it."""
     last: dict[str, int] = {}
     for at, nest in enumerate(program.nests):
-        for name in (nest.target, nest.base, *(a.tensor for e in (nest.value, *nest.index) for a in accesses(e))):
+        for name in (
+            nest.target,
+            nest.base,
+            *(a.tensor for e in (nest.value, *nest.index) for a in accesses(e)),
+        ):
             if name is not None:
                 last[name] = at
     keep = {*program.outputs, *program.inputs, *program.contents}
@@ -124,7 +130,9 @@ def _onto_base(nest: Nest, result: torch.Tensor, found: torch.Tensor) -> torch.T
             form = affine(index)
             name = next(iter(form.coefficients), None)
             region = region.narrow(dim, form.const, nest.extents[name] if name else 1)
-    region.copy_((found if nest.init else _combine(nest.op, region, found.reshape(region.shape))).reshape(region.shape))
+    region.copy_(
+        (found if nest.init else _combine(nest.op, region, found.reshape(region.shape))).reshape(region.shape)
+    )
     return result
 
 
@@ -177,7 +185,9 @@ def _windowed(nest: Nest, env: Env, window: Window, clamp: bool) -> torch.Tensor
     product = split_product(nest.value, left) if nest.op == "+" else Product(1, (nest.value,))
     contracts = is_contraction(product, reduced)
     size = (
-        largest_operand(product, left, window) if contracts else prod(stop - start for start, stop in window.values())
+        largest_operand(product, left, window)
+        if contracts
+        else prod(stop - start for start, stop in window.values())
     )
     result_size = prod(window[a][1] - window[a][0] for a in left)
     axis = _axis_to_cut(nest, product if contracts else None, window)
@@ -199,7 +209,9 @@ def _axis_to_cut(nest: Nest, product: Product | None, window: Window) -> str | N
     """The longest axis of what is too large, one of the left side's where there is one."""
     used = set(window)
     if product is not None:
-        used = set(max((variables(f) for f in product.factors), key=lambda names: prod(window[a][1] for a in names)))
+        used = set(
+            max((variables(f) for f in product.factors), key=lambda names: prod(window[a][1] for a in names))
+        )
     lengths = {a: window[a][1] - window[a][0] for a in window if a in used}
     for names in (nest.left, nest.reduced):
         axis = max((a for a in names if a in lengths), key=lengths.__getitem__, default=None)
@@ -217,7 +229,9 @@ def _cut_in_two(nest: Nest, env: Env, window: Window, clamp: bool, axis: str) ->
     return _combine(nest.op, a, b)
 
 
-def _match_reduced_view(nest: Nest, tensors: Mapping[str, TensorType]) -> Callable[[Env], torch.Tensor] | None:
+def _match_reduced_view(
+    nest: Nest, tensors: Mapping[str, TensorType]
+) -> Callable[[Env], torch.Tensor] | None:
     """A reduction of one whole tensor along some of its dimensions, which needs no planning at a call."""
     value = nest.value
     if nest.op == "=" or nest.is_scatter or not isinstance(value, Access) or not nest.reduced:
@@ -235,18 +249,28 @@ def _match_reduced_view(nest: Nest, tensors: Mapping[str, TensorType]) -> Callab
 # -- bags of embeddings ------------------------------------------------------------------------------------
 
 
-def _match_bag(nest: Nest, tensors: Mapping[str, TensorType], clamp: bool) -> Callable[[Env], torch.Tensor] | None:
+def _match_bag(
+    nest: Nest, tensors: Mapping[str, TensorType], clamp: bool
+) -> Callable[[Env], torch.Tensor] | None:
     """`O(i, j) +=! T(I(i, k), j)`, which torch has an operator for."""
     table = nest.value
     if clamp or nest.op != "+" or not isinstance(table, Access) or len(table.indices) != 2 or nest.is_scatter:
         return None
     rows, column = table.indices
-    if not isinstance(rows, Access) or not isinstance(column, Var) or not table.dtype.name.startswith("float"):
+    if (
+        not isinstance(rows, Access)
+        or not isinstance(column, Var)
+        or not table.dtype.name.startswith("float")
+    ):
         return None
     names = [i.name if isinstance(i, Var) else "" for i in rows.indices]
     left, reduced = nest.left, nest.reduced
-    plain = [left[0] if left else None, reduced[0] if reduced else None] == names and left[1:] == [column.name]
-    whole = all(tensors[a.tensor].shape[d] == nest.extents.get(_name(i), -1) for a, d, i in _dims(rows, table))
+    plain = [left[0] if left else None, reduced[0] if reduced else None] == names and left[1:] == [
+        column.name
+    ]
+    whole = all(
+        tensors[a.tensor].shape[d] == nest.extents.get(_name(i), -1) for a, d, i in _dims(rows, table)
+    )
     if not plain or not whole or rows.dtype.name not in ("int32", "int64"):
         return None
     size = tensors[table.tensor].shape[0]
@@ -290,21 +314,30 @@ def _add_by_views(nest: Nest, target: TensorType, total: torch.Tensor, values: t
     forms = [affine(i) for i in nest.index]
     spans = [sum(abs(c) * (nest.extents[v] - 1) for v, c in f.coefficients.items()) + f.const for f in forms]
     inside = all(s < n for s, n in zip(spans, target.shape, strict=True))
-    if not inside or not all(f.is_plain and f.const >= 0 and min(f.coefficients.values(), default=1) > 0 for f in forms):
+    if not inside or not all(
+        f.is_plain and f.const >= 0 and min(f.coefficients.values(), default=1) > 0 for f in forms
+    ):
         return False
     looped: list[str] = []
     for form in forms:
         names = sorted(form.coefficients, key=nest.extents.__getitem__)
         looped += [n for n in names[:-1] if n not in looped]
     left = nest.left
-    strides = {v: sum(f.coefficients.get(v, 0) * s for f, s in zip(forms, target.strides, strict=True)) for v in left}
+    strides = {
+        v: sum(f.coefficients.get(v, 0) * s for f, s in zip(forms, target.strides, strict=True)) for v in left
+    }
     offset = sum(f.const * s for f, s in zip(forms, target.strides, strict=True))
     _add_slices(total, values, left, looped, strides, offset)
     return True
 
 
 def _add_slices(
-    total: torch.Tensor, values: torch.Tensor, left: list[str], looped: list[str], strides: dict[str, int], offset: int
+    total: torch.Tensor,
+    values: torch.Tensor,
+    left: list[str],
+    looped: list[str],
+    strides: dict[str, int],
+    offset: int,
 ) -> None:
     if looped:
         name, dim = looped[0], left.index(looped[0])

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -61,7 +61,7 @@ class Settings:
     number_elites: int = 1
     threads: int = 8
     seconds: float | None = None
-    progress: Union[bool, Callable[[str], None]] = False
+    progress: bool | Callable[[str], None] = False
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -71,7 +71,12 @@ class Settings:
 
 
 def autotune(
-    layer: Layer, *inputs: Any, options: Any = None, cache: str | None = None, training: bool | None = None, **settings: Any
+    layer: Layer,
+    *inputs: Any,
+    options: Any = None,
+    cache: str | None = None,
+    training: bool | None = None,
+    **settings: Any,
 ) -> Options | list[Options]:
     """Searches for the fastest options of a layer, and uses them from then on for these sizes.
 
@@ -97,7 +102,11 @@ def autotune(
     tensors = layer.check_inputs(_tensors(layer, inputs))
     if training is None:
         training = layer.backward_definition is not None or any(t.requires_grad for t in tensors)
-    wanted = frozenset(i for i, t in enumerate(tensors) if t.is_floating_point() and (t.requires_grad or not _any_grad(tensors)))
+    wanted = frozenset(
+        i
+        for i, t in enumerate(tensors)
+        if t.is_floating_point() and (t.requires_grad or not _any_grad(tensors))
+    )
     tensors = [t.detach().contiguous() for t in tensors]
     shapes = [tuple(t.shape) for t in tensors]
     search = _LayerSearch(layer, tensors, chosen, cache, options)
@@ -120,7 +129,11 @@ def _tensors(layer: Layer, inputs: Sequence[Any]) -> list[Any]:
     for value, param in zip(inputs, layer.definition.params, strict=False):
         if isinstance(value, (tuple, list, torch.Size)):
             dtype = stored(param.dtype)
-            value = torch.randint(0, smallest, tuple(value)).to(dtype) if not param.dtype.is_float else torch.randn(tuple(value)).to(dtype)
+            value = (
+                torch.randint(0, smallest, tuple(value)).to(dtype)
+                if not param.dtype.is_float
+                else torch.randn(tuple(value)).to(dtype)
+            )
         found.append(value)
     return [*found, *inputs[len(found) :]]
 
@@ -141,7 +154,8 @@ class _LayerSearch:
     def forward(self) -> Options:
         """The best options of the forward."""
         contents = [
-            torch.zeros(t.shape, dtype=stored(t.dtype)) for t in (self._plan.program.tensors[c] for c in self._plan.program.contents)
+            torch.zeros(t.shape, dtype=stored(t.dtype))
+            for t in (self._plan.program.tensors[c] for c in self._plan.program.contents)
         ]
         given = self._given.forward if self._given else None
         return self._tune(self._plan.program, [*self._tensors, *contents], False, given)
@@ -150,7 +164,9 @@ class _LayerSearch:
         """The best options of the backward, on gradients of ones."""
         if self._layer.backward_definition is not None:
             training_inputs = self._named_inputs()
-            program = self._plan.named(wanted, [tuple(t.shape) for t in training_inputs[len(self._tensors) :]])
+            program = self._plan.named(
+                wanted, [tuple(t.shape) for t in training_inputs[len(self._tensors) :]]
+            )
             return self._tune(program, training_inputs, True, self._given.backward if self._given else None)
         forward, backward = self._plan.derived(wanted)
         everything = [*self._tensors, *TorchEmitter(forward, True)(self._tensors)]
@@ -167,12 +183,20 @@ class _LayerSearch:
         wanted = len(definition.params) - len(self._tensors)
         return [*self._tensors, *(torch.ones_like(o) for o in outputs[len(outputs) - wanted :])]
 
-    def _tune(self, program: Program, inputs: list[torch.Tensor], backward: bool, given: Options | None) -> Options:
+    def _tune(
+        self, program: Program, inputs: list[torch.Tensor], backward: bool, given: Options | None
+    ) -> Options:
         seeds = [given] if given is not None else []
         file = TuningCache(self._cache, backward) if self._cache else None
         if file is not None:
             seeds += [o for _, o in file.all(self._layer.key, self._shapes)]
-        search = Search(program, inputs, self._layer.gather == "clamp", self._settings, "backward" if backward else "forward")
+        search = Search(
+            program,
+            inputs,
+            self._layer.gather == "clamp",
+            self._settings,
+            "backward" if backward else "forward",
+        )
         found = search.run(seeds)
         if file is not None:
             file.store(self._layer.key, self._shapes, found)

@@ -17,6 +17,7 @@ from typing import Any
 from .compiler import compiler_version, target
 from .errors import OptionsError
 from .options import Options
+from .warning import ComprehensionWarning
 
 VERSION = 1
 KEPT = 10
@@ -33,6 +34,7 @@ class TuningCache:
 
     def __init__(self, name: str, backward: bool = False) -> None:
         self.path = Path(f"{name}{'_backward' if backward else ''}.options")
+        self.said = False
 
     def best(self, layer: str, shapes: Sequence[tuple[int, ...]]) -> Options | None:
         """The fastest options for a layer and shapes on this kind of machine, or None."""
@@ -49,14 +51,18 @@ class TuningCache:
             self._ignored(f"an entry ({error})")
             return []
 
-    def store(self, layer: str, shapes: Sequence[tuple[int, ...]], best: Sequence[tuple[float, Options]]) -> None:
+    def store(
+        self, layer: str, shapes: Sequence[tuple[int, ...]], best: Sequence[tuple[float, Options]]
+    ) -> None:
         """Adds to what is there and keeps the best of a key."""
         key = _key(layer, shapes)
         merged: dict[str, tuple[float, Options]] = {}
         for ms, options in [*best, *(self.all(layer, shapes) if self.path.exists() else [])]:
             merged.setdefault(options.key(), (ms, options))
         ranked = sorted(merged.values(), key=lambda pair: pair[0])[:KEPT]
-        others = [e for e in self._entries() if not (isinstance(e, dict) and {k: e.get(k) for k in key} == key)]
+        others = [
+            e for e in self._entries() if not (isinstance(e, dict) and {k: e.get(k) for k in key} == key)
+        ]
         entry = {**key, "best": [{"ms": ms, "options": options.to_plain()} for ms, options in ranked]}
         self._write([*others, entry])
 
@@ -73,8 +79,7 @@ class TuningCache:
         return []
 
     def _ignored(self, what: str) -> None:
-        from .runner import ComprehensionWarning
-
+        self.said = True
         warnings.warn(f"'{self.path}': {what} was ignored", ComprehensionWarning, stacklevel=4)
 
     def _write(self, entries: list[Any]) -> None:

@@ -54,7 +54,13 @@ class Maker:
 CASES: list[Case] = []
 
 
-def case(name: str, text: str, inputs: Callable[[Maker], list[torch.Tensor]], reference: Callable[..., Any], **more: Any) -> None:
+def case(
+    name: str,
+    text: str,
+    inputs: Callable[[Maker], list[torch.Tensor]],
+    reference: Callable[..., Any],
+    **more: Any,
+) -> None:
     """Adds one to the table."""
     CASES.append(Case(name, text, inputs, reference, **more))
 
@@ -125,7 +131,7 @@ case("fc relu", "def f({t}(B,K) X, {t}(M,K) W, {t}(M) b) -> (O) {{ O(n,m) +=! X(
 
 def mlp(layers: int) -> tuple[str, Callable[[Maker], list[torch.Tensor]], Callable[..., torch.Tensor]]:
     """An MLP of so many layers."""
-    params = ", ".join(f"{{t}}(N{i+1},N{i}) W{i}, {{t}}(N{i+1}) B{i}" for i in range(layers))
+    params = ", ".join(f"{{t}}(N{i + 1},N{i}) W{i}, {{t}}(N{i + 1}) B{i}" for i in range(layers))
     body, last = [], "X"
     for i in range(layers):
         out = "O" if i == layers - 1 else f"h{i}"
@@ -202,7 +208,13 @@ case("cosine similarity", "def f({t}(M,N) A, {t}(M,N) B) -> (O) {{ ab(m) +=! A(m
 # -- element by element and layout ------------------------------------------------------------------------------
 
 VECTOR = lambda m: [m.f(41 + m.k)]  # noqa: E731
-case("relu", "def f({t}(N) A) -> (B) {{ B(i) = fmax(A(i), {t}(0)) }}", VECTOR, torch.relu, dtypes=("float", "double", "float16"))
+case(
+    "relu",
+    "def f({t}(N) A) -> (B) {{ B(i) = fmax(A(i), {t}(0)) }}",
+    VECTOR,
+    torch.relu,
+    dtypes=("float", "double", "float16"),
+)
 case("sigmoid", "def f({t}(N) A) -> (B) {{ B(i) = sigmoid(A(i)) }}", VECTOR, torch.sigmoid)
 case("tanh", "def f({t}(N) A) -> (B) {{ B(i) = tanh(A(i)) }}", VECTOR, torch.tanh)
 case("cos", "def f({t}(N) A) -> (B) {{ B(i) = cos(A(i)) }}", VECTOR, torch.cos)
@@ -212,8 +224,19 @@ case("add", "def f({t}(N) A, {t}(N) B) -> (C) {{ C(i) = A(i) + B(i) }}", lambda 
 case("copy", "def f({t}(N,M) A) -> (B) {{ B(i,j) = A(i,j) }}", lambda m: [m.f(7, 9 + m.k)], torch.clone)
 case("scale", "def f({t}(N,M) A, {t} s) -> (B) {{ B(i,j) = A(i,j) * s }}", lambda m: [m.f(7, 9 + m.k), m.f()],
      lambda a, s: a * s)  # fmt: skip
-case("cast to int", "def f({t}(N) A) -> (B) {{ B(i) = int32(A(i) * 4) }}", VECTOR, lambda a: (a * 4).to(torch.int32), gradient=False)
-case("cast to double", "def f({t}(N) A) -> (B) {{ B(i) = double(A(i)) * 2.0 }}", VECTOR, lambda a: a.double() * 2)
+case(
+    "cast to int",
+    "def f({t}(N) A) -> (B) {{ B(i) = int32(A(i) * 4) }}",
+    VECTOR,
+    lambda a: (a * 4).to(torch.int32),
+    gradient=False,
+)
+case(
+    "cast to double",
+    "def f({t}(N) A) -> (B) {{ B(i) = double(A(i)) * 2.0 }}",
+    VECTOR,
+    lambda a: a.double() * 2,
+)
 case("concat", "def f({t}(M,N) A, {t}(M,N) B) -> (O) {{ O(n,i,m) = i == 0 ? A(m,n) : B(m,n) where i in 0:2, m in 0:M, n in 0:N }}",
      lambda m: [m.f(5, 7 + m.k), m.f(5, 7 + m.k)], lambda a, b: torch.stack([a.T, b.T], 1))  # fmt: skip
 case("concat parts", "def f({t}(N) A, {t}(M) B) -> (O) {{ O(i) = i < N ? A(i) : B(i - N) where i in 0:N+M }}",
@@ -222,11 +245,28 @@ case("transpose", "def f({t}(A,B,C) X) -> (O) {{ O(k,i,j) = X(i,j,k) }}", lambda
      lambda x: x.permute(2, 0, 1))  # fmt: skip
 case("padding", "def f({t}(H,W) X) -> (O) {{ O(h,w) = h >= 2 && h < H+2 && w >= 1 && w < W+1 ? X(h-2,w-1) : 0.0"
      " where h in 0:H+4, w in 0:W+2 }}", lambda m: [m.f(4, 17 + m.k)], lambda x: F.pad(x, (1, 1, 2, 2)))  # fmt: skip
-case("modulo", "def f({t}(N) A) -> (O) {{ O(i) = A(i % N) where i in 0:3*N }}", lambda m: [m.f(13 + m.k)], lambda a: a.repeat(3))
+case(
+    "modulo",
+    "def f({t}(N) A) -> (O) {{ O(i) = A(i % N) where i in 0:3*N }}",
+    lambda m: [m.f(13 + m.k)],
+    lambda a: a.repeat(3),
+)
 case("shift", "def f({t}(N) A) -> (O) {{ O(i) = A(i + 3) where i in 0:N-3 }}", VECTOR, lambda a: a[3:])
-case("stride", "def f({t}(N) A) -> (O) {{ O(i) = A(3*i + 1) }}", lambda m: [m.f(41 + 3 * m.k)], lambda a: a[1::3])
-case("reverse", "def f({t}(N) A) -> (O) {{ O(i) = A(N - 1 - i) where i in 0:N }}", VECTOR, lambda a: a.flip(0))
-case("diagonal", "def f({t}(N,N) A) -> (O) {{ O(i) = A(i,i) }}", lambda m: [m.f(19 + m.k, 19 + m.k)], torch.diagonal)
+case(
+    "stride",
+    "def f({t}(N) A) -> (O) {{ O(i) = A(3*i + 1) }}",
+    lambda m: [m.f(41 + 3 * m.k)],
+    lambda a: a[1::3],
+)
+case(
+    "reverse", "def f({t}(N) A) -> (O) {{ O(i) = A(N - 1 - i) where i in 0:N }}", VECTOR, lambda a: a.flip(0)
+)
+case(
+    "diagonal",
+    "def f({t}(N,N) A) -> (O) {{ O(i) = A(i,i) }}",
+    lambda m: [m.f(19 + m.k, 19 + m.k)],
+    torch.diagonal,
+)
 case("rows of two", "def f({t}(N,M) A) -> (O) {{ O(i,j) = A(i,j) - A(i+1,j) }}", lambda m: [m.f(6, 18 + m.k)],
      lambda a: a[:-1] - a[1:])  # fmt: skip
 
@@ -253,14 +293,26 @@ case("argmin nearest", "def f({t}(N,D) X, {t}(K,D) C) -> (O) {{ d(n,k) +=! (X(n,
 
 # -- the language -----------------------------------------------------------------------------------------------
 
-case("scan", "def f({t}(N) A) -> (O) {{ O(i) +=! A(j) where i in 0:N, j in 0:i+1 }}", VECTOR, lambda a: a.cumsum(0))
-case("scalar reduction", "def f({t}(N,M) A) -> (O) {{ O +=! A(i,j) }}", lambda m: [m.f(7, 30 + m.k)], torch.sum)
+case(
+    "scan",
+    "def f({t}(N) A) -> (O) {{ O(i) +=! A(j) where i in 0:N, j in 0:i+1 }}",
+    VECTOR,
+    lambda a: a.cumsum(0),
+)
+case(
+    "scalar reduction", "def f({t}(N,M) A) -> (O) {{ O +=! A(i,j) }}", lambda m: [m.f(7, 30 + m.k)], torch.sum
+)
 case("exists and let", "def f({t}(N) A, {t}(M) B) -> (O) {{ O(i) +=! x * B(k) where x = A(i+k), exists A(i+k) }}",
      lambda m: [m.f(31 + m.k), m.f(3)], lambda a, b: F.conv1d(a[None, None], b[None, None])[0, 0])  # fmt: skip
 case("bool operators", "def f(bool(N) A, bool(N) B) -> (O) {{ O(i) = A(i) && !B(i) || (A(i) != B(i) && i % 2 == 0) }}",
      lambda m: [m.b(37 + m.k), m.b(37 + m.k)],
      lambda a, b: a & ~b | ((a != b) & (torch.arange(len(a)) % 2 == 0)), dtypes=("float",), gradient=False)  # fmt: skip
-case("product", "def f({t}(N,K) A) -> (O) {{ O(n) *=! A(n,k) }}", lambda m: [m.positive(5, 6 + m.k)], lambda a: a.prod(1))
+case(
+    "product",
+    "def f({t}(N,K) A) -> (O) {{ O(n) *=! A(n,k) }}",
+    lambda m: [m.positive(5, 6 + m.k)],
+    lambda a: a.prod(1),
+)
 case("row max", "def f({t}(N,K) A) -> (O) {{ O(n) max=! A(n,k) }}", lambda m: [m.f(5, 35 + m.k)], lambda a: a.amax(1),
      dtypes=("float", "double", "float16"))  # fmt: skip
 case("int arithmetic", "def f(int32(N) A, int32(N) B) -> (Q, R, S) {{ Q(i) = A(i) / B(i)\n R(i) = A(i) % B(i)\n"
