@@ -22,6 +22,7 @@ _KINDS = {
     "slang": "slang.kernel:SlangKernel",
     "comprehension": "comprehension.kernel:ComprehensionKernel",
     "tokenizer": "tokenizer:TokenizerKernel",
+    "torchscript": "torchscript:TorchScriptKernel",
 }
 _BY_OPERATOR: dict[str, Kernel] = {}
 
@@ -31,6 +32,12 @@ class Kernel(ABC):
 
     kind: ClassVar[str]
     """The key under which `build_kernel` finds the class."""
+
+    runs_code: ClassVar[bool] = False
+    """Whether building or calling it can run arbitrary code, so that an archive needs `trust=True`."""
+
+    varying: ClassVar[bool] = False
+    """Whether the shapes of its results depend on more than the shapes of its arguments."""
 
     @property
     @abstractmethod
@@ -61,11 +68,24 @@ def build_kernel(kind: str, description: Mapping[str, Any], assets: Mapping[str,
     Raises:
         GraphError: the kind is not known to this version.
     """
+    return _class_of(kind).build(description, assets)
+
+
+def _class_of(kind: str) -> type[Kernel]:
     if kind not in _KINDS:
         raise GraphError(f"unknown kind of kernel {kind!r}", expected=f"one of {sorted(_KINDS)}")
     module, name = _KINDS[kind].split(":")
-    cls: type[Kernel] = getattr(import_module(f".{module}", __package__), name)
-    return cls.build(description, assets)
+    found: type[Kernel] = getattr(import_module(f".{module}", __package__), name)
+    return found
+
+
+def runs_code(kind: str) -> bool:
+    """Whether kernels of a kind can run arbitrary code.
+
+    Raises:
+        GraphError: the kind is not known to this version.
+    """
+    return _class_of(kind).runs_code
 
 
 def register_operator(operator: str, kernel: Kernel) -> None:

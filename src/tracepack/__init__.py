@@ -1,1 +1,56 @@
-"""Packs a Python inference function, with every model and kernel that it calls, into one file."""
+"""Packs a Python inference function, with every model and kernel that it calls, into one file.
+
+    op  = tracepack.script(model, device=0)     # a model or kernel -> InferenceOp
+    mod = tracepack.trace(process, x, h)        # a function that calls ops -> Pipeline
+    mod.save("cell.tpk")
+    mod = tracepack.load("cell.tpk", device=0)
+    mod.run({"x": x, "h": h})
+
+Names are imported when first used: `import tracepack` does not import torch, so that the command line is quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from .ops.errors import TracepackError as TracepackError
+    from .ops.op import InferenceOp as InferenceOp
+    from .ops.script import script as script
+    from .ops.tokenizer import tokenizer as tokenizer
+    from .pipeline.drawing import drawing as drawing
+    from .pipeline.pipeline import Pipeline as Pipeline
+    from .pipeline.store import load as load
+    from .pipeline.trace import trace as trace
+
+_ERRORS = (
+    "ArchiveError", "DeviceError", "GoldenMismatchError", "GraphError", "GuardError", "LoweringError",
+    "MissingExtraError", "NodeError", "NonContiguousOutputError", "PlacementError", "RecordError", "ScriptError",
+    "SignatureError", "TracepackError", "TrustError", "UnknownOperatorError",
+)  # fmt: skip
+_HOMES = {
+    "InferenceOp": "ops.op",
+    "Pipeline": "pipeline.pipeline",
+    "drawing": "pipeline.drawing",
+    "load": "pipeline.store",
+    "script": "ops.script",
+    "tokenizer": "ops.tokenizer",
+    "trace": "pipeline.trace",
+    **dict.fromkeys(_ERRORS, "ops.errors"),
+}
+__all__ = sorted([*_HOMES, "__version__"])  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,57 @@
+# Everything from a bare machine with python3 (3.10 or newer):
+#   make demo    the semantic search of samples/, in an environment of its own
+#   make test    formatting, lint, types, layers and tests
+#   make bench   the benchmarks; make coverage: the long campaigns; make clean
+#
+# PYTHON=...      another interpreter to make the environment from
+# TORCH_PIP=...   more arguments for the installation of torch, to choose one of its builds
+
+SHELL := /bin/bash
+VENV := .venv
+BIN := $(VENV)/bin
+STAMPS := $(VENV)/.stamps
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+INSTALL := $(PIP) install --quiet -c constraints.txt
+PYTHON ?=
+TORCH_PIP ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test bench coverage clean
+
+help:
+	@sed -e '/^$$/q' -e 's/^# \{0,1\}//' Makefile
+
+demo: $(STAMPS)/demo
+	$(BIN)/python samples/semantic_search.py
+
+test: $(STAMPS)/dev
+	$(BIN)/python tools/checks.py
+
+bench: $(STAMPS)/dev
+	$(BIN)/python -m benchmarks
+
+coverage: $(STAMPS)/dev
+	$(BIN)/python -m tests.campaigns
+
+clean:
+	rm -rf $(VENV) build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# torch comes first and alone: another package's requirement could choose a build of it with gigabytes of CUDA.
+$(STAMPS)/torch: constraints.txt tools/make_venv.sh
+	PYTHON="$(PYTHON)" tools/make_venv.sh $(VENV)
+	@mkdir -p $(STAMPS)
+	@echo "installing pip and torch"
+	$(INSTALL) "pip>=25.1"
+	$(INSTALL) $(TORCH_PIP) torch==2.13.0
+	@touch $@
+
+$(STAMPS)/demo: $(STAMPS)/torch pyproject.toml
+	@echo "installing tracepack and what the demo needs"
+	$(INSTALL) -e ".[text,cli]" --group demo
+	@touch $@
+
+$(STAMPS)/dev: $(STAMPS)/demo
+	@echo "installing the tools for tests"
+	$(INSTALL) -e ".[text,cli,slang]" --group dev --group demo
+	@touch $@

@@ -1,0 +1,77 @@
+"""Which inputs of an exported graph are written to, through any number of views.
+
+torch's operator schemas say which arguments are written and which results share memory with an argument. A buffer
+that is written is state, and must be a copy of each pipeline's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+
+def mutated_inputs(graph: torch.fx.Graph) -> list[int]:
+    """The positions of the placeholders whose memory some node may write."""
+    origin: dict[torch.fx.Node, set[torch.fx.Node]] = {}
+    written: set[torch.fx.Node] = set()
+    placeholders = [node for node in graph.nodes if node.op == "placeholder"]
+    for node in graph.nodes:
+        if node.op == "placeholder":
+            origin[node] = {node}
+        elif node.op == "call_function":
+            origin[node] = set().union(*(origin.get(n, set()) for n in _shared(node)))
+            for target in _written(node):
+                written |= origin.get(target, set())
+    return [index for index, node in enumerate(placeholders) if node in written]
+
+
+def _shared(node: torch.fx.Node) -> Iterator[torch.fx.Node]:
+    """Arguments whose memory the result may share."""
+    if not isinstance(node.target, torch._ops.OpOverload):
+        yield from node.all_input_nodes
+        return
+    for _, argument, value in _arguments(node):
+        if argument.alias_info is not None:
+            yield from _nodes(value)
+
+
+def _written(node: torch.fx.Node) -> Iterator[torch.fx.Node]:
+    """Arguments that the operator writes; a subgraph may write any of its operands."""
+    if isinstance(node.target, torch._ops.HigherOrderOperator):
+        for inner in _subgraphs(node):
+            operands = [n for n in node.all_input_nodes if n.op != "get_attr"]
+            written = mutated_inputs(inner)
+            if written:
+                yield from operands
+        return
+    if isinstance(node.target, torch._ops.OpOverload):
+        for _, argument, value in _arguments(node):
+            if argument.alias_info is not None and argument.alias_info.is_write:
+                yield from _nodes(value)
+
+
+def _subgraphs(node: torch.fx.Node) -> Iterator[torch.fx.Graph]:
+    for inner in node.all_input_nodes:
+        if inner.op == "get_attr":
+            module = getattr(node.graph.owning_module, str(inner.target), None)
+            if isinstance(module, torch.fx.GraphModule):
+                yield module.graph
+
+
+def _arguments(node: torch.fx.Node) -> Iterator[tuple[str, Any, Any]]:
+    schema = node.target._schema  # type: ignore[union-attr]
+    for index, argument in enumerate(schema.arguments):
+        if index < len(node.args):
+            yield argument.name, argument, node.args[index]
+        elif argument.name in node.kwargs:
+            yield argument.name, argument, node.kwargs[argument.name]
+
+
+def _nodes(value: Any) -> Iterator[torch.fx.Node]:
+    if isinstance(value, torch.fx.Node):
+        yield value
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _nodes(item)

@@ -1,0 +1,160 @@
+"""Objects that hold tensors, such as the caches of transformers, as trees that torch's pytree can walk.
+
+A model may take such an object, change it and return it. Around a graph it is replaced by a `Held`: its class, its
+plain attributes, and its tensors and numbers as children. Torch's own registry is left alone: it is global, and the
+classes belong to others. Only objects of the classes in `_FAMILIES` are taken apart, and their libraries are never
+imported for it.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+# Bases of the classes that are taken apart, by module.
+_FAMILIES = {"transformers.cache_utils": ("Cache", "CacheLayerMixin")}
+_STATIC = (bool, str, bytes, type(None), torch.dtype, torch.device, type)
+
+
+class Held:
+    """An object taken apart.
+
+    Attributes:
+        key: its class and its plain attributes, as a hashable text besides the real things.
+        names: the attributes that are children.
+        children: their values; objects among them are Held too.
+    """
+
+    def __init__(self, context: HeldContext, children: list[Any]) -> None:
+        self.context, self.children = context, children
+
+
+class HeldContext:
+    """What is fixed about an object: it equals another by its text."""
+
+    def __init__(self, kind: type, names: tuple[str, ...], static: dict[str, Any], place: int) -> None:
+        self.kind, self.names, self.static, self.place = kind, names, static, place
+
+    def __repr__(self) -> str:
+        fixed = {name: str(value) for name, value in sorted(self.static.items())}
+        return f"{self.kind.__module__}.{self.kind.__qualname__}({self.names}, {fixed}, {self.place})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, HeldContext) and repr(self) == repr(other)
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+
+class Same:
+    """Stands for an object that was met before: the model returned what it was given."""
+
+    def __init__(self, place: int) -> None:
+        self.place = place
+
+
+pytree.register_pytree_node(
+    Held,
+    lambda held: (held.children, held.context),
+    lambda children, context: Held(context, list(children)),
+    flatten_with_keys_fn=lambda held: (
+        [(pytree.GetAttrKey(n), c) for n, c in zip(held.context.names, held.children, strict=True)],
+        held.context,
+    ),
+    serialized_type_name="tracepack.Held",
+)
+pytree.register_pytree_node(
+    Same, lambda same: ([], same.place), lambda _, place: Same(place), serialized_type_name="tracepack.Same"
+)
+
+
+def is_held(thing: Any) -> bool:
+    """Whether a thing is an object to be taken apart."""
+    return isinstance(thing, _classes())
+
+
+def _classes() -> tuple[type, ...]:
+    found: list[type] = []
+    for module, names in _FAMILIES.items():
+        if module in sys.modules:
+            found += [getattr(sys.modules[module], name) for name in names if hasattr(sys.modules[module], name)]
+    return tuple(found)
+
+
+def pack(tree: Any, met: list[Any]) -> Any:
+    """A tree with objects taken apart; those met before become `Same`.
+
+    Args:
+        tree: what to walk.
+        met: the objects met before, in order; new ones are added.
+    """
+    kinds = _classes()
+    return _pack(tree, met, kinds) if kinds else tree
+
+
+def _pack(tree: Any, met: list[Any], kinds: tuple[type, ...]) -> Any:
+    def leaf(thing: Any) -> Any:
+        if not isinstance(thing, kinds):
+            return thing
+        for place, other in enumerate(met):
+            if other is thing:
+                return Same(place)
+        met.append(thing)
+        place = len(met) - 1
+        return Held(*_state(thing, place, met, kinds))
+
+    return pytree.tree_map(leaf, tree, is_leaf=lambda thing: isinstance(thing, kinds))
+
+
+def _state(thing: Any, place: int, met: list[Any], kinds: tuple[type, ...]) -> tuple[HeldContext, list[Any]]:
+    attributes = {name: value for name, value in vars(thing).items() if name != "_pin"}
+    static = {name: value for name, value in attributes.items() if isinstance(value, _STATIC)}
+    names = tuple(name for name in attributes if name not in static)
+    return HeldContext(type(thing), names, static, place), [_pack(attributes[n], met, kinds) for n in names]
+
+
+def state(objects: list[Any], met: list[Any]) -> list[Any]:
+    """The present attributes of objects, each taken apart anew: what a call made of its arguments."""
+    kinds = _classes()
+    return [Held(*_state(thing, place, met, kinds)) for place, thing in enumerate(objects)]
+
+
+def unpack(tree: Any, met: list[Any]) -> Any:
+    """The tree with its objects made anew; each is added to `met`."""
+    return pytree.tree_map(lambda node: _made(node, met), tree, is_leaf=lambda node: isinstance(node, Held | Same))
+
+
+def _made(node: Any, met: list[Any]) -> Any:
+    if isinstance(node, Same):
+        return met[node.place]
+    if not isinstance(node, Held):
+        return node
+    thing = node.context.kind.__new__(node.context.kind)
+    met.append(thing)
+    _restore(thing, node, met)
+    return thing
+
+
+def objects_in(tree: Any) -> list[Any]:
+    """The objects of a tree that are taken apart, in the order of `pack`."""
+    met: list[Any] = []
+    pack(tree, met)
+    return met
+
+
+def finish(returned: Any, objects: list[Any]) -> Any:
+    """The result of a call from all that its graph gave back; the caller's objects get their new attributes."""
+    states, result = returned
+    met = list(objects)
+    for thing, held in zip(objects, states, strict=True):
+        _restore(thing, held, met)
+    return unpack(result, met)
+
+
+def _restore(thing: Any, held: Held, met: list[Any]) -> None:
+    attributes = dict(zip(held.context.names, (unpack(child, met) for child in held.children), strict=True))
+    vars(thing).clear()
+    vars(thing).update({**held.context.static, **attributes})

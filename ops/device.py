@@ -1,0 +1,115 @@
+"""Devices: the forms in which a user may name one, and the pure function that places an op at load.
+
+This module must not import torch: the table of placement is tested on any machine with invented ones.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from .errors import DeviceError, PlacementError
+
+_FORMS = "None, an int (-1 the CPU, n >= 0 accelerator n), 'cpu', 'cuda', 'cuda:1', 'gpu:1' or a torch.device"
+_TEXT = re.compile(r"(cpu|gpu|cuda|xpu|mps|npu|meta)(?::(\d+))?")
+
+
+@dataclass(frozen=True)
+class Device:
+    """The CPU (``kind == "cpu"``) or one accelerator of torch's kind ``"cuda"``, ``"xpu"``, ``"mps"`` …"""
+
+    kind: str
+    index: int = 0
+
+    @property
+    def is_cpu(self) -> bool:
+        """Whether it is the CPU."""
+        return self.kind == "cpu"
+
+    def __str__(self) -> str:
+        return "cpu" if self.is_cpu else f"{self.kind}:{self.index}"
+
+
+CPU = Device("cpu")
+
+
+def parse_device(device: Any, accelerator: str = "cuda") -> Device:
+    """Reads a device in any of the accepted forms, whether this machine has it or not.
+
+    Args:
+        device: an int, a string or a torch.device; see DESIGN.md.
+        accelerator: the kind that an int or ``"gpu"`` means.
+
+    Raises:
+        DeviceError: any other form; bools and floats among them.
+    """
+    if isinstance(device, Device):
+        return device
+    if isinstance(device, int) and not isinstance(device, bool):
+        return _from_int(device, accelerator)
+    if isinstance(device, str) or type(device).__name__ == "device":
+        match = _TEXT.fullmatch(str(device))
+        if match:
+            kind = accelerator if match[1] == "gpu" else match[1]
+            return CPU if kind == "cpu" else Device(kind, int(match[2] or 0))
+    raise DeviceError("not a device", got=repr(device), expected=_FORMS)
+
+
+def _from_int(device: int, accelerator: str) -> Device:
+    if device < -1:
+        raise DeviceError("not a device", got=repr(device), expected=_FORMS)
+    return CPU if device == -1 else Device(accelerator, device)
+
+
+def require_present(device: Device, present: tuple[Device, ...]) -> Device:
+    """The device itself, if this machine has it.
+
+    Raises:
+        DeviceError: it lacks it; the message lists those present.
+    """
+    if not device.is_cpu and device not in present:
+        raise DeviceError(f"this machine has no {device}", fix=f"Devices present: {_names(present)}.")
+    return device
+
+
+def place(
+    scripted: Device, requested: Device | None, present: tuple[Device, ...], *, gpu_ops: str = "gpu", op: str = ""
+) -> Device:
+    """Chooses where an op runs: the table of DESIGN.md, as a function of its arguments alone.
+
+    Args:
+        scripted: the device that the op was scripted for.
+        requested: the device given to `load`, or None.
+        present: every device of this machine, the CPU among them.
+        gpu_ops: ``"cpu"`` moves ops of accelerators to the CPU.
+        op: the op's name, for the error.
+
+    Raises:
+        PlacementError: an accelerator's op was asked onto the CPU, or onto a device that is not there.
+    """
+    if scripted.is_cpu or gpu_ops == "cpu":
+        return CPU
+    where = f"op {op!r}" if op else ""
+    if requested is not None and requested.is_cpu:
+        raise PlacementError(
+            f"it was scripted for {scripted} and cannot run on the CPU",
+            where=where,
+            fix="Load it on an accelerator, or pass gpu_ops='cpu' to move such ops to the CPU.",
+        )
+    wanted = requested or Device(_accelerator(present, scripted.kind), 0)
+    if wanted not in present:
+        raise PlacementError(
+            f"it needs {wanted}, which this machine lacks",
+            where=where,
+            fix=f"Devices present: {_names(present)}. Pass gpu_ops='cpu' to run it on the CPU.",
+        )
+    return wanted
+
+
+def _accelerator(present: tuple[Device, ...], default: str) -> str:
+    return next((device.kind for device in present if not device.is_cpu), default)
+
+
+def _names(present: tuple[Device, ...]) -> str:
+    return ", ".join(map(str, present))

@@ -1,0 +1,264 @@
+"""InferenceOp: a model or kernel packed as one callable, bound to a device; what `script` returns."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from .containers import finish, objects_in
+from .device import CPU, Device
+from .errors import LoweringError, SignatureError
+from .evaluation import inference_form
+from .graph import BodyCall, KernelCall, Target
+from .kernel import Kernel
+from .lower import Call, Lowered, flatten_call, lower
+from .plan import Plan
+from .recording import current
+from .signature import input_check, require_contiguous
+
+_unnamed = itertools.count()
+
+
+class InferenceOp(ABC):
+    """One callable on tensors that a pipeline can hold.
+
+    Attributes:
+        name: what graphs, errors and profiles call it.
+        device: where it was scripted for.
+    """
+
+    def __init__(self, name: str, device: Device) -> None:
+        self.name, self.device = name, device
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs the op, or records the call where a trace is going on."""
+        recorder = current()
+        if recorder is None:
+            return self.run(args, kwargs)
+        with torch._C.DisableTorchFunction():  # what looks at the arguments here is not the user's doing
+            return recorder.call(self.application(args, kwargs))
+
+    @abstractmethod
+    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Runs the op on real values."""
+
+    @abstractmethod
+    def application(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The call taken apart for a graph."""
+
+    def __repr__(self) -> str:
+        return f"<InferenceOp {self.name!r} on {self.device}>"
+
+
+@dataclass
+class _BodyApplication:
+    target: Target
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    plan: Plan
+    out_spec: Any
+    objects: list[Any]  # among the caller's arguments; the call may change them
+
+    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return self.plan.run(args)
+
+    def rebuild(self, result: Any) -> Any:
+        return finish(pytree.tree_unflatten(list(result), self.out_spec), self.objects)
+
+
+@dataclass
+class _KernelApplication:
+    target: Target
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        assert isinstance(self.target, KernelCall)
+        return self.target.kernel(*args, **kwargs)
+
+    def rebuild(self, result: Any) -> Any:
+        return result
+
+
+class KernelOp(InferenceOp):
+    """An op that is one kernel."""
+
+    def __init__(self, kernel: Kernel, name: str, device: Device) -> None:
+        super().__init__(name, device)
+        self.kernel = kernel
+
+    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Runs the kernel."""
+        return self.kernel(*args, **kwargs)
+
+    def application(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The call as one kernel node."""
+        return _KernelApplication(KernelCall(self.kernel), args, kwargs)
+
+
+Lowerer = Callable[[Call, Sequence[Any]], Lowered]
+
+
+class ModelOp(InferenceOp):
+    """An op that is a model, lowered to a graph when it is first traced, once for each structure of call.
+
+    Args:
+        model: the user's model, which is never changed.
+        name: the op's name.
+        device: where it runs.
+        contiguous: whether a non-contiguous output is made contiguous instead of refused.
+        fallback: makes a kernel of a model that cannot be lowered, or None where there is no such way.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        name: str,
+        device: Device,
+        *,
+        contiguous: bool = False,
+        lowerer: Lowerer | None = None,
+        fallback: Callable[[LoweringError], Kernel] | None = None,
+    ) -> None:
+        super().__init__(name, device)
+        self.model, self.contiguous, self.fallback = model, contiguous, fallback
+        self.lowerer = lowerer or self._lower
+        self._lowered: dict[Any, list[tuple[Lowered, Plan]]] = {}
+        self._kernel: KernelOp | None = None
+        self._copy: Any = None
+
+    # -- running ---------------------------------------------------------------------------------------------
+
+    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Runs the lowered graph where there is one for such a call, else the model itself."""
+        args, kwargs = self._moved(args), self._moved(kwargs)
+        call, tensors = flatten_call(args, kwargs, self.parameters)
+        found = self._find(call, tensors)
+        if found is not None:
+            lowered, plan = found
+            result = pytree.tree_unflatten(list(plan.run(tensors)), lowered.out_spec)
+            return finish(result, objects_in((args, kwargs)))
+        return self._run_model(args, kwargs)
+
+    def _run_model(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        with torch.no_grad(), inference_form(self.model):
+            result = self._resident()(*args, **kwargs)
+        leaves, spec = pytree.tree_flatten(result)
+        if self.contiguous:
+            return pytree.tree_unflatten([_contiguous(leaf) for leaf in leaves], spec)
+        require_contiguous(self.name, [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)])
+        return result
+
+    def _resident(self) -> Any:
+        """The model on the op's device: the user's own where it lies there, else a copy."""
+        if not isinstance(self.model, torch.nn.Module) or model_device(self.model) in (None, self.device):
+            return self.model
+        if self._copy is None:
+            import copy
+
+            self._copy = copy.deepcopy(self.model).to(str(self.device))
+        return self._copy
+
+    def _moved(self, tree: Any) -> Any:
+        device = str(self.device)
+        return pytree.tree_map_only(torch.Tensor, lambda t: t if str(t.device) == device else t.to(device), tree)
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of the positional parameters of the model's call."""
+        function = self.model.forward if isinstance(self.model, torch.nn.Module) else self.model
+        try:
+            return tuple(inspect.signature(function).parameters)
+        except (TypeError, ValueError):
+            return ()
+
+    # -- lowering --------------------------------------------------------------------------------------------
+
+    def application(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The call as one node; lowers the model if no body fits it yet."""
+        recorder = current()
+        if recorder is not None:
+            args, kwargs = recorder.plain(args), recorder.plain(kwargs)
+        if self._kernel is not None:
+            return self._kernel.application(args, kwargs)
+        args, kwargs = self._canonical(args, kwargs)
+        call, tensors = flatten_call(args, kwargs, self.parameters)
+        try:
+            lowered, plan = self.lowered(call, tensors)
+        except LoweringError as error:
+            if self.fallback is None:
+                raise
+            self._kernel = KernelOp(self.fallback(error), self.name, self.device)
+            return self._kernel.application(args, kwargs)
+        objects = objects_in((args, kwargs))
+        return _BodyApplication(BodyCall(lowered.body), tuple(tensors), {}, plan, lowered.out_spec, objects)
+
+    def _canonical(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The same call with arguments by position where it can, so that both spellings share a body."""
+        names = self.parameters
+        while len(args) < len(names) and names[len(args)] in kwargs:
+            name = names[len(args)]
+            args, kwargs = (*args, kwargs[name]), {k: v for k, v in kwargs.items() if k != name}
+        return args, kwargs
+
+    def lowered(self, call: Call, tensors: Sequence[Any]) -> tuple[Lowered, Plan]:
+        """The body for a call, lowered now if none fits.
+
+        Raises:
+            LoweringError: the model cannot be lowered.
+        """
+        from .recording import recording
+
+        found = self._find(call, tensors)
+        if found is None:
+            recorder = current()
+            if recorder is not None and recorder.settled:
+                raise SignatureError("no body fits these inputs", where=f"op {self.name!r}")
+            with recording(None):
+                lowered = self.lowerer(call, tensors)
+            found = (lowered, Plan(lowered.body.graph))
+            self._lowered.setdefault(_key(call), []).append(found)
+            input_check(lowered.body)(*tensors)
+        return found
+
+    def _find(self, call: Call, tensors: Sequence[Any]) -> tuple[Lowered, Plan] | None:
+        for lowered, plan in self._lowered.get(_key(call), []):
+            try:
+                input_check(lowered.body)(*tensors)
+            except SignatureError:
+                continue
+            return lowered, plan
+        return None
+
+    def _lower(self, call: Call, tensors: Sequence[Any]) -> Lowered:
+        return lower(self.model, call, tensors, name=self.name, device=str(self.device), contiguous=self.contiguous)
+
+
+def _key(call: Call) -> Any:
+    fixed = tuple((type(leaf).__name__, repr(leaf)) for leaf in call.fixed)
+    return str(call.spec), fixed, call.kinds
+
+
+def _contiguous(leaf: Any) -> Any:
+    return leaf.contiguous() if isinstance(leaf, torch.Tensor) else leaf
+
+
+def model_device(model: Any) -> Device | None:
+    """Where a module's first parameter or buffer lives, or None for a module without any."""
+    for tensor in itertools.chain(model.parameters(), model.buffers()):
+        device = tensor.device
+        return CPU if device.type == "cpu" else Device(device.type, device.index or 0)
+    return None
+
+
+def default_name(model: Any) -> str:
+    """A name for an op: its class's or function's."""
+    name = getattr(model, "original_name", None) or getattr(model, "__name__", None) or type(model).__name__
+    return str(name) if str(name).replace("_", "").isalnum() else f"op{next(_unnamed)}"

@@ -1,0 +1,151 @@
+"""`script`: turns a model or kernel of any accepted kind into an InferenceOp bound to a device."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from .devices import resolve_device
+from .errors import ScriptError
+from .kernel import Kernel
+from .lower import flatten_call
+from .op import InferenceOp, KernelOp, ModelOp, default_name, model_device
+from .tokenizer import is_tokenizer, tokenizer
+
+_KINDS = (
+    "an nn.Module, a ScriptModule, a ScriptFunction, the path of a TorchScript file, an ExportedProgram, "
+    "a Slang function, a tensor comprehension, a tokenizer, or a callable on tensors"
+)
+
+
+def script(
+    model: Any, device: Any = None, *, example: Any = None, name: str | None = None, contiguous: bool = False
+) -> InferenceOp:
+    """Turns a model into an op that a pipeline can call and an archive can hold.
+
+    The model is left exactly as it was: its mode, device, parameters and gradients. The op answers as the model
+    does in evaluation mode, without gradients.
+
+    Args:
+        model: an nn.Module, ScriptModule, ScriptFunction, the path of a TorchScript file, an ExportedProgram, a
+            Slang function, a tensor comprehension, a tokenizer, a callable on tensors, or an InferenceOp, which is
+            returned as is.
+        device: None (where the model's first parameter or buffer lives, else the CPU), an int (-1 the CPU, n >= 0
+            accelerator n), ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ``"gpu:1"`` or a torch.device.
+        example: arguments to lower the op with at once: a tensor, a tuple of positional arguments, or a dict of
+            keyword arguments. Without it the op is lowered at its first trace, and runs the model until then.
+        name: what graphs and errors call the op; the model's class by default.
+        contiguous: makes a non-contiguous output contiguous. By default it is refused.
+
+    Returns:
+        The op: call it like the model.
+
+    Raises:
+        ScriptError: the model is a class instead of an instance, or of no accepted kind.
+        DeviceError: the device is not in one of the accepted forms, or this machine lacks it.
+        LoweringError: the model cannot be lowered with the example.
+
+    Example:
+        >>> import torch, tracepack
+        >>> op = tracepack.script(torch.nn.Linear(4, 2), device="cpu")
+        >>> op(torch.rand(3, 4)).shape
+        torch.Size([3, 2])
+    """
+    if isinstance(model, InferenceOp):
+        return model
+    op = _make(model, device, name, contiguous)
+    if example is not None:
+        lower_now(op, example)
+    return op
+
+
+def lower_now(op: InferenceOp, example: Any) -> None:
+    """Lowers an op with example arguments."""
+    args, kwargs = _call(example)
+    if isinstance(op, ModelOp):
+        op.application(args, kwargs)
+
+
+def _call(example: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    if isinstance(example, Mapping):
+        return (), dict(example)
+    return (tuple(example), {}) if isinstance(example, tuple | list) else ((example,), {})
+
+
+def _make(model: Any, device: Any, name: str | None, contiguous: bool) -> InferenceOp:
+    if isinstance(model, type):
+        raise ScriptError(
+            "a class was given", got=model.__name__, expected="an instance of it", fix=f"Pass {model.__name__}(...)."
+        )
+    if isinstance(model, str | os.PathLike):
+        return _from_file(os.fspath(model), device, name, contiguous)
+    if isinstance(model, torch.jit.ScriptModule | torch.jit.ScriptFunction):
+        return _scripted(model, device, name, contiguous)
+    if isinstance(model, torch.nn.Module):
+        return ModelOp(model, name or default_name(model), _device(model, device), contiguous=contiguous)
+    if isinstance(model, torch.export.ExportedProgram):
+        return _exported(model, device, name, contiguous)
+    if is_tokenizer(model):
+        return tokenizer(model)
+    kernel = _kernel(model)
+    if kernel is not None:
+        return KernelOp(kernel, name or kernel.name, resolve_device(device))
+    if callable(model):
+        return ModelOp(model, name or default_name(model), resolve_device(device), contiguous=contiguous)
+    raise ScriptError("nothing that can become an op", got=type(model).__name__, expected=_KINDS)
+
+
+def _device(model: torch.nn.Module, device: Any) -> Any:
+    found = model_device(model)
+    return found if device is None and found is not None else resolve_device(device)
+
+
+def _kernel(model: Any) -> Kernel | None:
+    """The kernel of a Slang function, a comprehension or a tokenizer; each offers it by a method of that name."""
+    if isinstance(model, Kernel):
+        return model
+    make = getattr(model, "kernel", None)
+    if callable(make) and type(model).__module__.startswith("tracepack."):
+        kernel = make()
+        return kernel if isinstance(kernel, Kernel) else None
+    return None
+
+
+def _from_file(path: str, device: Any, name: str | None, contiguous: bool) -> InferenceOp:
+    from .torchscript import load_file
+
+    stem = os.path.splitext(os.path.basename(path))[0]
+    return _scripted(load_file(path), device, name or stem, contiguous)
+
+
+def _scripted(model: Any, device: Any, name: str | None, contiguous: bool) -> InferenceOp:
+    from .torchscript import lower_scripted, opaque
+
+    where = _device(model, device) if isinstance(model, torch.nn.Module) else resolve_device(device)
+    title = name or default_name(model)
+    return ModelOp(
+        model,
+        title,
+        where,
+        contiguous=contiguous,
+        lowerer=lambda call, tensors: lower_scripted(
+            model, call, tensors, name=title, device=str(where), contiguous=contiguous
+        ),
+        fallback=lambda error: opaque(model, title, error),
+    )
+
+
+def _exported(program: Any, device: Any, name: str | None, contiguous: bool) -> InferenceOp:
+    """An exported program runs as its module; it is lowered again, with the sizes that its own guards leave free."""
+    module = program.module()
+    title = name or "exported"
+    op = ModelOp(module, title, resolve_device(device), contiguous=contiguous)
+    example = program.example_inputs
+    if example is not None:
+        args, kwargs = example
+        call, tensors = flatten_call(tuple(args), dict(kwargs))
+        op.lowered(call, tensors)
+    return op

@@ -1,0 +1,154 @@
+"""What inputs must look like: the checks at the border of an op and of a pipeline.
+
+A flat replay of operators without these checks answers wrongly where a model specialised on a size, so they are part
+of correctness. They run once for each new input signature (see `plan`), so clarity comes before speed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .errors import GuardError, NonContiguousOutputError, SignatureError
+from .expr import compile_expression
+from .graph import Body, Facts
+from .types import ScalarType, TensorType, Type
+
+Check = Callable[[Sequence[Any]], None]
+
+
+def tensor_check(where: str, names: Sequence[str], types: Sequence[Type], facts: Facts) -> Check:
+    """Makes the function that checks flat inputs against their types and the facts about their sizes.
+
+    Args:
+        where: what the inputs belong to, such as ``"op 'cell'"``; it opens every message.
+        names: a name for each input.
+        types: a type for each input; a symbol's first place defines it.
+        facts: the symbols and the guards over them.
+
+    Returns:
+        A function of the flat inputs that raises SignatureError, naming the input, where they do not fit.
+    """
+    compiled = [(text, compile_expression(text, facts.symbols)) for text in facts.guards]
+
+    def check(values: Sequence[Any]) -> None:
+        sizes: dict[str, int] = {}
+        for name, kind, value in zip(names, types, values, strict=True):
+            if isinstance(kind, TensorType):
+                _check_tensor(f"{where}, input {name!r}", kind, value)
+            else:
+                _check_scalar(f"{where}, input {name!r}", kind, value)
+        for symbol, (index, dim) in facts.symbols.items():
+            sizes[symbol] = values[index].size(dim)
+        for name, kind, value in zip(names, types, values, strict=True):
+            if isinstance(kind, TensorType):
+                _check_sizes(f"{where}, input {name!r}", kind, value, sizes, facts, names)
+        for text, holds in compiled:
+            _check_guard(where, text, holds, sizes, facts, names)
+
+    return check
+
+
+def _check_tensor(where: str, kind: TensorType, value: Any) -> None:
+    dtype = str(value.dtype).removeprefix("torch.")
+    if dtype != kind.dtype:
+        raise SignatureError(
+            "wrong dtype", where=where, got=dtype, expected=kind.dtype, fix=f"Pass .to(torch.{kind.dtype})."
+        )
+    if value.dim() != len(kind.shape):
+        raise SignatureError(
+            "wrong rank",
+            where=where,
+            got=f"shape {tuple(value.shape)}",
+            expected=f"{len(kind.shape)} dimensions, {kind}",
+        )
+
+
+def _check_scalar(where: str, kind: ScalarType, value: Any) -> None:
+    expected: dict[str, tuple[type, ...]] = {
+        "int": (int,), "float": (float, int), "bool": (bool,), "complex": (complex,), "str": (str,), "strings": (list,),
+    }  # fmt: skip
+    wanted = expected.get(kind.kind)
+    if wanted is None:
+        return
+    if not isinstance(value, wanted) or (isinstance(value, bool) and bool not in wanted):
+        raise SignatureError("wrong type", where=where, got=type(value).__name__, expected=kind.kind)
+
+
+def _check_sizes(
+    where: str, kind: TensorType, value: Any, sizes: dict[str, int], facts: Facts, names: Sequence[str]
+) -> None:
+    for dim, wanted in enumerate(kind.shape):
+        size = value.size(dim)
+        if isinstance(wanted, int) and size != wanted:
+            raise SignatureError(
+                f"dimension {dim} has a wrong size",
+                where=where,
+                got=f"{size} in shape {tuple(value.shape)}",
+                expected=wanted,
+            )
+        if isinstance(wanted, str) and wanted in sizes and size != sizes[wanted]:
+            index, other = facts.symbols[wanted]
+            raise SignatureError(
+                f"dimension {dim} must equal dimension {other} of {names[index]!r}",
+                where=where,
+                got=f"{size} in shape {tuple(value.shape)}",
+                expected=sizes[wanted],
+            )
+
+
+def _check_guard(
+    where: str, text: str, holds: Callable[..., Any], sizes: dict[str, int], facts: Facts, names: Sequence[str]
+) -> None:
+    try:
+        good = holds(*sizes.values())
+    except (ArithmeticError, ValueError):
+        good = False
+    if not good:
+        used = {s: f"dimension {d} of {names[i]!r}" for s, (i, d) in facts.symbols.items() if s in text}
+        found = ", ".join(f"{s} = {sizes[s]} ({place})" for s, place in used.items())
+        raise SignatureError(f"the sizes do not satisfy {text}", where=where, got=found)
+
+
+def input_check(body: Body) -> Callable[..., None]:
+    """The check of an op's inputs, as a function of them."""
+    check = tensor_check(f"op {body.name!r}", body.inputs, [v.type for v in body.graph.inputs], body.facts)
+
+    def check_inputs(*values: Any) -> None:
+        check(values)
+
+    return check_inputs
+
+
+def output_check(body: Body) -> Callable[..., None]:
+    """The check that an op's outputs are contiguous, as a function of them."""
+
+    def check_outputs(*outputs: Any) -> None:
+        require_contiguous(body.name, outputs)
+
+    return check_outputs
+
+
+def require_contiguous(op: str, outputs: Sequence[Any]) -> None:
+    """Checks the rule that every output of an op is contiguous.
+
+    Raises:
+        NonContiguousOutputError: one is not; the message says which.
+    """
+    for index, tensor in enumerate(outputs):
+        if not tensor.is_contiguous():
+            raise NonContiguousOutputError(
+                f"output {index} is not contiguous",
+                where=f"op {op!r}",
+                got=f"shape {tuple(tensor.shape)} with strides {tuple(tensor.stride())}",
+                fix="Call .contiguous() on it in the model, or pass contiguous=True to script().",
+            )
+
+
+def fail_guard(expected: Any, reason: str, line: Any) -> Callable[[Any], None]:
+    """Makes the function that a failed guard calls with the value that it found."""
+
+    def fail(found: Any) -> None:
+        raise GuardError(reason, where=str(line or ""), got=repr(found), expected=repr(expected))
+
+    return fail

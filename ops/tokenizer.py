@@ -1,0 +1,144 @@
+"""The tokenizer as an op: text belongs into the pipeline, since token ids alone do not say how they were made.
+
+It stores the JSON of the `tokenizers` package and runs on that package; nothing of `transformers` is needed to load it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import torch
+
+from .device import CPU
+from .errors import MissingExtraError, ScriptError
+from .kernel import Kernel
+from .op import KernelOp
+
+
+class TokenizerKernel(Kernel):
+    """Turns strings into padded token ids.
+
+    Args:
+        source: the JSON text of a `tokenizers.Tokenizer`, with its truncation and padding.
+    """
+
+    kind: ClassVar[str] = "tokenizer"
+    varying: ClassVar[bool] = True
+
+    def __init__(self, source: str) -> None:
+        self._json = source
+        self._tokenizer = _tokenizers().Tokenizer.from_str(source)
+
+    @property
+    def name(self) -> str:
+        """Always ``"tokenizer"``."""
+        return "tokenizer"
+
+    def description(self) -> dict[str, Any]:
+        """Nothing: the JSON holds it all."""
+        return {}
+
+    def assets(self) -> dict[str, bytes]:
+        """The tokenizer's JSON."""
+        return {"tokenizer.json": self._json.encode()}
+
+    @classmethod
+    def build(cls, description: Mapping[str, Any], assets: Mapping[str, bytes]) -> TokenizerKernel:
+        """Makes the tokenizer of its JSON."""
+        return cls(assets["tokenizer.json"].decode())
+
+    def __call__(self, texts: str | Sequence[str]) -> dict[str, torch.Tensor]:
+        """Tokenizes one text or several.
+
+        Args:
+            texts: N strings, or one, which counts as a list of one.
+
+        Returns:
+            ``input_ids``, ``attention_mask`` and ``token_type_ids``, each int64 of shape [N, L], with L the length of
+            the longest text in tokens.
+        """
+        batch = [texts] if isinstance(texts, str) else list(texts)
+        encoded = self._tokenizer.encode_batch(batch)
+        columns = {
+            "input_ids": [e.ids for e in encoded],
+            "attention_mask": [e.attention_mask for e in encoded],
+            "token_type_ids": [e.type_ids for e in encoded],
+        }
+        shape = (len(batch), -1) if batch else (0, 0)
+        return {name: torch.tensor(rows, dtype=torch.int64).reshape(shape) for name, rows in columns.items()}
+
+
+def tokenizer(source: Any, *, max_length: int | None = None, pad_token: str = "[PAD]") -> KernelOp:
+    """Makes a tokenizer op: strings in, token ids and masks out.
+
+    Args:
+        source: a `tokenizers.Tokenizer`, a fast tokenizer of `transformers`, or the path of a ``tokenizer.json``.
+        max_length: cuts texts at this many tokens; by default where the source cuts them.
+        pad_token: what fills short texts, where the source does not say.
+
+    Raises:
+        ScriptError: the source is none of these, or has no such padding token.
+        MissingExtraError: the `tokenizers` package is not installed.
+
+    Example:
+        >>> import tracepack, tokenizers
+        >>> words = tokenizers.models.WordLevel({"[PAD]": 0, "[UNK]": 1, "hello": 2}, unk_token="[UNK]")
+        >>> made = tokenizers.Tokenizer(words)
+        >>> made.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+        >>> tracepack.tokenizer(made)(["hello there", "hello"])["input_ids"]
+        tensor([[2, 1],
+                [2, 0]])
+    """
+    made = _tokenizers().Tokenizer.from_str(_json_of(source))
+    padding = made.padding or {}
+    token = padding.get("pad_token") or getattr(source, "pad_token", None) or pad_token
+    identity = made.token_to_id(token)
+    if identity is None:
+        raise ScriptError("the tokenizer has no such padding token", got=repr(token), fix="Pass pad_token='…'.")
+    made.enable_padding(pad_id=identity, pad_token=token, direction=padding.get("direction", "right"))
+    limit = max_length or _limit(source, made)
+    if limit is not None:
+        made.enable_truncation(max_length=limit)
+    return KernelOp(TokenizerKernel(made.to_str()), "tokenizer", CPU)
+
+
+def is_tokenizer(model: Any) -> bool:
+    """Whether a thing is a tokenizer of the `tokenizers` or `transformers` packages."""
+    return type(model).__module__.startswith("tokenizers") or hasattr(model, "backend_tokenizer")
+
+
+def _limit(source: Any, made: Any) -> int | None:
+    if made.truncation:
+        return int(made.truncation["max_length"])
+    limit = getattr(source, "model_max_length", None)  # transformers writes 1e30 for none
+    return int(limit) if limit is not None and limit < 1_000_000 else None
+
+
+def _json_of(source: Any) -> str:
+    backend = getattr(source, "backend_tokenizer", source)
+    if hasattr(backend, "to_str"):
+        return str(backend.to_str())
+    try:
+        with open(os.fspath(source), encoding="utf-8") as file:
+            text = file.read()
+        json.loads(text)
+    except (OSError, TypeError, ValueError) as error:
+        raise ScriptError(
+            "cannot read a tokenizer",
+            got=f"{type(source).__name__}: {error}",
+            expected="a tokenizers.Tokenizer, a fast tokenizer of transformers, or the path of a tokenizer.json",
+        ) from error
+    return text
+
+
+def _tokenizers() -> Any:
+    try:
+        import tokenizers
+    except ImportError as error:
+        raise MissingExtraError(
+            "text ops need the package 'tokenizers'", fix="Install it with: pip install 'tracepack[text]'"
+        ) from error
+    return tokenizers

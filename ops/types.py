@@ -1,0 +1,66 @@
+"""The types of values in a graph: tensors with symbolic sizes, Python scalars, and strings.
+
+They are plain frozen data, know nothing of bytes, and must not import torch: the command line reads archives
+without it. A type documents a value and is checked at the borders (pipeline inputs, op inputs); inside a graph
+torch itself is the judge of shapes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+Dim = int | str
+"""A fixed size, or an expression over symbols such as ``"N"`` or ``"2*N + 1"``."""
+
+# torch's name -> the short name of the text form. The order is that of the archive format: append only.
+DTYPES: dict[str, str] = {
+    "float32": "f32",
+    "float64": "f64",
+    "float16": "f16",
+    "bfloat16": "bf16",
+    "int8": "i8",
+    "int16": "i16",
+    "int32": "i32",
+    "int64": "i64",
+    "uint8": "u8",
+    "uint16": "u16",
+    "uint32": "u32",
+    "uint64": "u64",
+    "bool": "bool",
+    "complex32": "c32",
+    "complex64": "c64",
+    "complex128": "c128",
+    "float8_e4m3fn": "f8e4m3fn",
+    "float8_e4m3fnuz": "f8e4m3fnuz",
+    "float8_e5m2": "f8e5m2",
+    "float8_e5m2fnuz": "f8e5m2fnuz",
+    "float8_e8m0fnu": "f8e8m0fnu",
+}
+
+
+@dataclass(frozen=True)
+class TensorType:
+    """A tensor of a dtype (torch's name, ``"float32"``) and a shape."""
+
+    dtype: str
+    shape: tuple[Dim, ...]
+
+    def __str__(self) -> str:
+        return f"{DTYPES.get(self.dtype, self.dtype)}[{','.join(map(str, self.shape))}]"
+
+
+@dataclass(frozen=True)
+class ScalarType:
+    """A Python value that is decided at run time: int, float, bool, complex, str, strings, or any."""
+
+    kind: str
+
+    def __str__(self) -> str:
+        return self.kind
+
+
+Type = TensorType | ScalarType
+
+INT, FLOAT, BOOL, COMPLEX = ScalarType("int"), ScalarType("float"), ScalarType("bool"), ScalarType("complex")
+STR, STRINGS, ANY = ScalarType("str"), ScalarType("strings"), ScalarType("any")
+SCALARS: dict[type, ScalarType] = {int: INT, float: FLOAT, bool: BOOL, complex: COMPLEX, str: STR}

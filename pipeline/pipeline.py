@@ -1,0 +1,209 @@
+"""Pipeline: a processing function as data, ready to run, save and inspect; what `trace` and `load` return."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import torch
+
+from ..ops.device import CPU, Device
+from ..ops.devices import present
+from ..ops.errors import TracepackError
+from ..ops.generators import seeded_state
+from ..ops.graph import Body, Constant, Facts, Graph, Operator, bodies, walk
+from ..ops.placement import place_all
+from ..ops.plan import Plan, explain
+from ..ops.signature import tensor_check
+from ..ops.text import types_text
+from .entry import make_entry
+from .inputs import Parameters
+
+MOST_SIGNATURES = 4096  # input signatures remembered as checked; past that they are checked again
+
+
+class Pipeline:
+    """A processing function that runs without its source.
+
+    Call it like the function that it was traced from, or `run` it on a dict. It may be called from several threads.
+
+    Args:
+        name: the function's name.
+        graph: what it does.
+        parameters: how it is called.
+        facts: what is known about the sizes of its inputs.
+        device: where ops of accelerators run; None leaves them where they were scripted.
+        gpu_ops: ``"cpu"`` moves ops of accelerators to the CPU.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        graph: Graph,
+        parameters: Parameters,
+        facts: Facts,
+        *,
+        device: Device | None = None,
+        gpu_ops: str = "gpu",
+    ) -> None:
+        self.name, self.graph, self.parameters, self.facts = name, graph, parameters, facts
+        self._places = place_all(graph, device, present(), gpu_ops)
+        self._entry: Callable[[Mapping[str, Any]], Any] | None = None
+
+    # -- running ---------------------------------------------------------------------------------------------
+
+    def run(self, feed: Mapping[str, Any]) -> Any:
+        """Runs the pipeline on named inputs.
+
+        Args:
+            feed: for each name of `input_names` a tensor, a numpy array or a DLPack object (both without a copy on
+                the CPU), a number or strings, in the containers that the function was traced with.
+
+        Returns:
+            What the function returns, in the same containers, without gradients.
+
+        Raises:
+            SignatureError: an input is missing, unknown, or of another dtype, rank, size or structure.
+            GuardError: the recording does not hold for these inputs.
+            NodeError: an operator failed; the message names the user's line.
+            NonContiguousOutputError: an op's output is not contiguous.
+
+        Example:
+            >>> import torch, tracepack
+            >>> mod = tracepack.trace(lambda x: x * 2, torch.ones(3))
+            >>> mod.run({"x": torch.ones(2)})
+            tensor([2., 2.])
+        """
+        entry = self._entry
+        if entry is None:
+            entry = self._entry = make_entry(self)
+        return entry(feed)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs the pipeline with the function's own calling convention; see `run`."""
+        return self.run(self.parameters.bind(args, kwargs))
+
+    def run_slowly(self, feed: Mapping[str, Any], seen: set[Any]) -> Any:
+        """A run that converts and checks everything, and remembers the signature of the inputs as good."""
+        flat = self.parameters.flatten(feed)
+        self._check(flat)
+        function = self.plan.checked
+        flat = [_home(value, device) for value, device in zip(flat, self.plan.homes, strict=True)]
+        key = _signature_key(flat)
+        fast = key is not None and key in seen
+        result = self.execute(self.plan.fast if fast else function, flat)
+        if key is not None and not fast:
+            if len(seen) >= MOST_SIGNATURES:
+                seen.clear()
+            seen.add(key)
+        return result
+
+    def execute(self, function: Callable[..., Any], flat: Sequence[Any]) -> Any:
+        """Runs a generated function without gradients, its errors explained."""
+        with torch.no_grad():
+            try:
+                return function(*flat)
+            except Exception as error:
+                self.fail(error, function)
+
+    def seed(self, number: int) -> None:
+        """Seeds the generators that the pipeline keeps from run to run: the first with `number`, the next one more.
+
+        They belong to this pipeline alone; a loaded one starts where they stood when the function was traced.
+        """
+        for offset, constant in enumerate(_generators(self.graph)):
+            self.plan.constant(constant).copy_(seeded_state(number + offset))
+
+    @staticmethod
+    def fail(error: Exception, function: Callable[..., Any]) -> None:
+        """Raises the error that a user should see for one inside a generated function."""
+        explained = explain(error, function)
+        if explained is error:
+            raise error
+        raise explained from (None if isinstance(error, TracepackError) else error)
+
+    @cached_property
+    def _check(self) -> Callable[[Sequence[Any]], None]:
+        return tensor_check(f"pipeline {self.name!r}", self.parameters.names, self.parameters.types, self.facts)
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The graph compiled for this placement; `plan.source` shows what runs."""
+        return Plan(self.graph, self._place, self._home)
+
+    def _place(self, body: Body) -> Device:
+        return self._places[id(body)]
+
+    @property
+    def _home(self) -> Device:
+        """Where torch code runs that no tensor places: with the accelerator's ops, if there are any."""
+        return next((device for device in self._places.values() if not device.is_cpu), CPU)
+
+    # -- looking ---------------------------------------------------------------------------------------------
+
+    @property
+    def input_names(self) -> list[str]:
+        """The keys of `run`'s dict."""
+        return [parameter.name for parameter in self.parameters.items]
+
+    @property
+    def signature(self) -> str:
+        """Inputs and outputs with dtypes and sizes: an integer is fixed, a letter is free, equal letters are equal."""
+        inputs = ", ".join(f"{n}: {t}" for n, t in zip(self.parameters.names, self.parameters.types, strict=True))
+        text = f"({inputs}) -> {types_text(self.graph.output)}"
+        return text + (f" where {' and '.join(self.facts.guards)}" if self.facts.guards else "")
+
+    @property
+    def placement(self) -> dict[str, str]:
+        """The device on which each op runs."""
+        return {body.name: str(self._places[id(body)]) for body in bodies(self.graph)}
+
+    def __repr__(self) -> str:
+        return f"<Pipeline {self.name!r} {self.signature}>"
+
+    # -- saving ----------------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str] | Any, *, examples: Sequence[Mapping[str, Any]] = ()) -> None:
+        """Writes the pipeline with all that it needs into one file, whole or not at all.
+
+        Saving the same pipeline twice gives the same bytes.
+
+        Args:
+            path: the file, by custom ``*.tpk``, or a binary file object.
+            examples: feed dicts; their inputs and the outputs that they give now are stored as golden examples.
+
+        Raises:
+            ArchiveError: the file cannot be written; one that was there before stays as it was.
+
+        Example:
+            >>> import torch, tracepack, tempfile, os
+            >>> mod = tracepack.trace(lambda x: x * 2, torch.ones(3))
+            >>> path = os.path.join(tempfile.mkdtemp(), "double.tpk")
+            >>> mod.save(path, examples=[{"x": torch.ones(3)}])
+            >>> tracepack.load(path).run({"x": torch.ones(2)})
+            tensor([2., 2.])
+        """
+        from .store import save
+
+        save(self, path, examples)
+
+
+def _generators(graph: Graph) -> list[Constant]:
+    """The states of the generators that a graph keeps."""
+    made = [node for node in walk(graph) if isinstance(node.target, Operator) and node.target.name == "py.generator"]
+    return [node.args[0] for node in made if node.args[1]]
+
+
+def _home(value: Any, device: Device) -> Any:
+    if isinstance(value, torch.Tensor) and str(value.device) != str(device):
+        return value.to(str(device))
+    return value
+
+
+def _signature_key(flat: Sequence[Any]) -> Any:
+    """What the checked facts can depend on: shapes, strides and containers; None where a scalar takes part."""
+    if not all(isinstance(value, torch.Tensor) for value in flat):
+        return None
+    return tuple((value.shape, value.stride()) for value in flat)

@@ -1,0 +1,152 @@
+"""How the recorder treats torch functions that are not plain operators: what reads sizes or metadata, what is let
+through, and what is refused, with the reason that the user reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+T = torch.Tensor
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a function cannot be recorded, and what to do instead."""
+
+    what: str
+    fix: str
+
+
+_BRANCH = Refusal(
+    "a branch on a tensor cannot be recorded: only one side of it ran",
+    "Use torch.where, or tracepack.cond(pred, true_fn, false_fn, *args), which records both sides.",
+)
+_NUMBER = Refusal(
+    "a tensor's value cannot leave the graph as a plain number",
+    "Use .item(), whose result stays in the graph, or keep it as a tensor.",
+)
+_ARRAY = Refusal(
+    "a tensor cannot leave the graph as an array or a list", "Use torch functions instead of numpy's or Python's."
+)
+_MEMORY = Refusal("a tensor's memory cannot be reached in a recording", "Use an operator that makes a new tensor.")
+_GRAD = Refusal("gradients cannot be recorded", "Pack the inference function; train before packing.")
+_DEVICE = Refusal(
+    "a move to a fixed device cannot be recorded: the device is chosen at load",
+    "Script the op for that device instead.",
+)
+
+_REFUSED: dict[str, Refusal] = {
+    **dict.fromkeys(("__bool__", "is_nonzero", "__contains__"), _BRANCH),
+    **dict.fromkeys(("__int__", "__float__", "__index__", "__complex__"), _NUMBER),
+    **dict.fromkeys(("numpy", "tolist", "__array__", "__array_wrap__", "__dlpack__", "__reversed__"), _ARRAY),
+    **dict.fromkeys(
+        ("data_ptr", "const_data_ptr", "storage", "untyped_storage", "set_", "resize_", "resize_as_", "resize",
+         "resize_as", "as_strided", "as_strided_", "share_memory_", "pin_memory", "apply_", "map_", "map2_",
+         "module_load", "is_shared", "record_stream", "_typed_storage", "type_"),
+        _MEMORY,
+    ),
+    **dict.fromkeys(("backward", "register_hook", "requires_grad_", "retain_grad"), _GRAD),
+    **dict.fromkeys(("cuda", "xpu", "ipu", "mtia"), _DEVICE),
+}  # fmt: skip
+
+
+def _by_function() -> dict[Any, Refusal]:
+    return {getattr(T, name): why for name, why in _REFUSED.items() if hasattr(T, name)}
+
+
+_TABLE = _by_function()
+_TABLE.update({torch.as_strided: _MEMORY, torch.autograd.grad: _GRAD, torch.is_nonzero: _BRANCH})
+
+
+def refusal(func: Callable[..., Any]) -> Refusal | None:
+    """Why a function is refused, or None."""
+    return _TABLE.get(func)
+
+
+def _getters(*names: str) -> list[Any]:
+    """The getters of those attributes that this torch has."""
+    return [getattr(T, name).__get__ for name in names if hasattr(T, name)]
+
+
+def _methods(*names: str) -> list[Any]:
+    found = [getattr(T, name) for name in names if hasattr(T, name)]
+    return found + [getattr(torch, name) for name in names if hasattr(torch, name)]
+
+
+# What the inputs' types decide alone -> nothing to guard.
+_FIXED = [
+    *_getters("device", "layout", "requires_grad", "is_leaf", "is_cuda", "is_cpu", "is_meta", "is_sparse",
+              "is_quantized", "is_nested", "is_mps", "is_xpu", "is_mkldnn", "is_xla", "grad_fn", "grad",
+              "is_sparse_csr", "_version"),
+    *_methods("is_conj", "is_neg", "is_inference", "is_pinned", "get_device"),
+]  # fmt: skip
+METADATA: dict[Any, str | None] = {
+    **dict.fromkeys(_FIXED),
+    **dict.fromkeys(_getters("ndim"), "ndim"),
+    **dict.fromkeys((T.dim, T.ndimension), "ndim"),
+    **dict.fromkeys([*_getters("dtype", "itemsize"), T.element_size], "dtype"),
+    **dict.fromkeys(_methods("is_floating_point", "is_complex", "is_signed"), "dtype"),
+    T.is_contiguous: "contiguous",
+}
+"""What reads the kind of a tensor -> the ``py.…`` operator that guards it, where sizes could decide it."""
+
+# Let through unrecorded: they compute nothing that the graph needs.
+IGNORED: set[Any] = {
+    T.__repr__, T.__format__, T.__hash__, T.__dir__, torch._C._set_grad_enabled, T.__deepcopy__,
+}  # fmt: skip
+
+
+Reader = Callable[..., Any]
+
+
+def _of_recorded(reader: Reader) -> Reader:
+    """Reads a tensor of the recording through `reader`, and any other plainly: a captured tensor never changes."""
+
+    def read(recorder: Any, func: Reader, tensor: Any, *args: Any, **kwargs: Any) -> Any:
+        if not recorder.knows(tensor):
+            return func(tensor, *args, **kwargs)
+        return reader(recorder, tensor, *args, **kwargs)
+
+    return read
+
+
+def _shape(recorder: Any, tensor: Any) -> Any:
+    return torch.Size([_size(recorder, tensor, dim) for dim in range(recorder.rank(tensor))])
+
+
+def _size(recorder: Any, tensor: Any, dim: Any = None) -> Any:
+    return _shape(recorder, tensor) if dim is None else recorder.scalar("size", tensor, dim)
+
+
+def _stride(recorder: Any, tensor: Any, dim: Any = None) -> Any:
+    if dim is None:
+        return tuple(recorder.scalar("stride", tensor, d) for d in range(recorder.rank(tensor)))
+    return recorder.scalar("stride", tensor, dim)
+
+
+def _length(recorder: Any, tensor: Any) -> int:
+    found: int = recorder.pin(recorder.scalar("size", tensor, 0), "len() read the first size of a tensor")
+    return found
+
+
+def _read(name: str) -> Reader:
+    return lambda recorder, tensor: recorder.scalar(name, tensor)
+
+
+SIZES: dict[Any, Reader] = {
+    function: _of_recorded(reader)
+    for function, reader in {
+        **dict.fromkeys(_getters("shape"), _shape),
+        T.size: _size,
+        T.stride: _stride,
+        T.__len__: _length,
+        **dict.fromkeys((T.numel, T.nelement, torch.numel), _read("numel")),
+        T.storage_offset: _read("storage_offset"),
+        T.item: _read("item"),
+    }.items()
+}
+"""What reads a size or a number off a tensor, and comes back traced."""

@@ -1,0 +1,219 @@
+"""`trace`: records a processing function into a Pipeline.
+
+The function runs on copies of the examples, once to be recorded and once more, on other data and at another batch
+size where it takes one, to be held against the first recording: what differs without a guard to say so would be
+frozen into the graph, and is refused.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from ..ops.errors import RecordError
+from ..ops.graph import Graph, verify
+from ..ops.recording import current, recording
+from .compare import difference
+from .generators import settle
+from .inputs import Parameter, describe, rebuild
+from .lines import raising_line
+from .pipeline import Pipeline
+from .prune import prune
+from .recorder import Recorder
+from .sizes import name_sizes, pipeline_facts
+from .variation import clones, varied
+
+
+def trace(process: Callable[..., Any], *examples: Any, **named: Any) -> Pipeline:
+    """Records a Python function that calls ops, and any torch code around them, into a pipeline.
+
+    The function runs on copies of the examples: they are not changed. Sizes stay free except where the function or
+    an op relies on them; `print(pipeline.signature)` shows which.
+
+    Args:
+        process: the function; a lambda, a method or a closure as well.
+        *examples: its positional arguments: tensors, numpy arrays, numbers, strings, and tuples, lists and dicts of
+            them.
+        **named: its keyword arguments.
+
+    Returns:
+        The pipeline: call it like the function, or `run` it on a dict of inputs.
+
+    Raises:
+        RecordError: the function does something that a graph cannot hold; the message shows the line.
+        SignatureError: an example is of a kind that no pipeline takes.
+        LoweringError: a model that it calls cannot be lowered.
+
+    Example:
+        >>> import torch, tracepack
+        >>> op = tracepack.script(torch.nn.Linear(4, 2), device="cpu")
+        >>> mod = tracepack.trace(lambda x: op(x).softmax(-1), torch.rand(3, 4))
+        >>> mod.run({"x": torch.rand(8, 4)}).shape
+        torch.Size([8, 2])
+    """
+    if not callable(process):
+        raise RecordError("trace takes a function", got=type(process).__name__)
+    if current() is not None:
+        raise RecordError("trace was called while another trace runs", fix="Trace the outer function only.")
+    given, fixed = _arguments(process, examples, named)
+    items, names, leaves = describe(given)
+    first = _record(process, items, leaves, fixed)
+    try:
+        second = _second(process, items, leaves, fixed, first)
+    finally:
+        first.recorder.generators.restore()
+    parameters, facts = pipeline_facts(items, names, first.graph)
+    name_sizes(first.graph, second)
+    return Pipeline(_name(process), first.graph, parameters, facts)
+
+
+def _name(process: Callable[..., Any]) -> str:
+    name = getattr(process, "__name__", type(process).__name__)
+    return "pipeline" if name == "<lambda>" else str(name)
+
+
+def _arguments(
+    process: Callable[..., Any], examples: tuple[Any, ...], named: dict[str, Any]
+) -> tuple[list[tuple[str, str, Any]], list[str]]:
+    """Name, kind and value of every argument given, and the names of those passed by keyword only."""
+    try:
+        signature = inspect.signature(process)
+        bound = signature.bind(*examples, **named)
+    except TypeError as error:
+        raise RecordError(f"the examples do not fit the function: {error}") from None
+    except ValueError:
+        raise RecordError("the function has no signature", fix="Wrap it in a lambda.") from None
+    given: list[tuple[str, str, Any]] = []
+    for name, value in bound.arguments.items():
+        kind = signature.parameters[name].kind
+        if kind is inspect.Parameter.VAR_KEYWORD:
+            given += [(key, "keyword", item) for key, item in value.items()]
+        elif kind is inspect.Parameter.VAR_POSITIONAL:
+            given.append((name, "variadic", value))
+        else:
+            keyword = kind is inspect.Parameter.KEYWORD_ONLY or _skips(signature, bound.arguments, name)
+            given.append((name, "keyword" if keyword else "positional", value))
+    keywords = [n for n, k, _ in given if k == "keyword"]
+    return given, keywords
+
+
+def _skips(signature: inspect.Signature, given: dict[str, Any], name: str) -> bool:
+    """Whether a parameter before this one was left to its default, so that position would miss it."""
+    for other in signature.parameters:
+        if other == name:
+            return False
+        if other not in given:
+            return True
+    return False
+
+
+@dataclass
+class _Recording:
+    graph: Graph
+    recorder: Recorder
+
+
+def _record(
+    process: Callable[..., Any],
+    items: tuple[Parameter, ...],
+    leaves: Sequence[Any],
+    keywords: Sequence[str],
+    settled: bool = False,
+) -> _Recording:
+    """One recording, on copies of the leaves."""
+    recorder = Recorder(settled=settled)
+    pairs = [recorder.input(leaf) for leaf in clones(leaves)]
+    args, kwargs = _call(items, [handed for _, handed in pairs], keywords)
+    with torch.no_grad(), recording(recorder), recorder:
+        try:
+            output = recorder.output(_called(process, args, kwargs))
+        except Exception:
+            if recorder.refused is not None:  # what came after it is its doing
+                raise recorder.refused from None
+            raise
+    if recorder.refused is not None:
+        raise recorder.refused
+    recorder.refuse_changes()
+    _refuse_swallowed(recorder)
+    graph = prune(Graph(tuple(value for value, _ in pairs), tuple(recorder.nodes), output))
+    verify(graph)
+    return _Recording(graph, recorder)
+
+
+def _called(process: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """The function's result; a library that looks closer at a traced number than torch does gives a plain message."""
+    try:
+        return process(*args, **kwargs)
+    except TypeError as error:
+        if "Traced" not in str(error):
+            raise
+        raise RecordError(
+            "a number that is decided at run time went where only a plain one is taken",
+            where=str(raising_line(error.__traceback__) or ""),
+            got=str(error).splitlines()[0],
+            fix="Keep it in arithmetic and torch functions, or use a tensor in its place.",
+        ) from error
+
+
+def _call(
+    items: tuple[Parameter, ...], leaves: Sequence[Any], keywords: Sequence[str]
+) -> tuple[list[Any], dict[str, Any]]:
+    args: list[Any] = []
+    kwargs: dict[str, Any] = {}
+    for item in items:
+        value = rebuild(item.tree, leaves)
+        if item.name in keywords:
+            kwargs[item.name] = value
+        elif item.kind == "variadic":
+            args += value
+        else:
+            args.append(value)
+    return args, kwargs
+
+
+def _refuse_swallowed(recorder: Recorder) -> None:
+    """Refuses a function that caught an error of torch: with other inputs the error may not come."""
+    if recorder.failed is not None:
+        error, line = recorder.failed
+        raise RecordError(
+            "the function caught an error of torch, so which branch it takes depends on the inputs",
+            where=str(line or ""),
+            got=f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}",
+            fix="Test for the condition with sizes or dtypes instead.",
+        )
+
+
+def _second(
+    process: Callable[..., Any],
+    items: tuple[Parameter, ...],
+    leaves: Sequence[Any],
+    keywords: Sequence[str],
+    first: _Recording,
+) -> Graph | None:
+    """Records again on varied examples and compares; returns the other graph, to see which sizes moved.
+
+    Raises:
+        RecordError: the two differ, and no guard says why.
+    """
+    generators = first.recorder.generators
+    for other in varied(leaves):
+        generators.restore(ends=True)
+        try:
+            second = _record(process, items, other, keywords, settled=True)
+        except Exception:  # a size or data that the function does not take
+            continue
+        settle(generators, second.recorder.generators)
+        found = difference(first.graph, second.graph)
+        if found is None:
+            return second.graph
+        if not found.guarded:
+            raise RecordError(
+                f"a second recording on other data differs: {found.what}",
+                where=str(found.line or ""),
+                fix="It depends on something that is not an input: a counter, a cache, random numbers or the time.",
+            )
+    return None

@@ -1,0 +1,50 @@
+"""Other examples for a second recording: the same values in another order and number, so that they stay valid.
+
+Token ids stay in range, masks stay masks; only the first dimension, where batches are, changes its size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+
+
+def clones(leaves: Sequence[Any]) -> list[Any]:
+    """Copies of tensors that keep their strides, and share memory among themselves as the originals do."""
+    storages: dict[int, torch.Tensor] = {}
+    return [_clone(leaf, storages) if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
+
+
+def _clone(tensor: torch.Tensor, storages: dict[int, torch.Tensor]) -> torch.Tensor:
+    tensor = tensor.detach()
+    if tensor.device.type == "meta" or tensor.layout is not torch.strided:
+        return tensor.clone()
+    storage = tensor.untyped_storage()
+    if storage.nbytes() > 4 * max(1, tensor.nbytes):  # a small view of something large
+        return tensor.clone()
+    key = storage.data_ptr() or id(storage)
+    if key not in storages:
+        whole = torch.empty(0, dtype=torch.uint8, device=tensor.device).set_(storage)
+        storages[key] = whole.clone()
+    base = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
+    out = base.set_(storages[key].untyped_storage(), tensor.storage_offset(), tensor.size(), tensor.stride())
+    return out.conj() if tensor.is_conj() else out
+
+
+def varied(leaves: Sequence[Any]) -> Iterator[list[Any]]:
+    """Examples to record again with: one more row in the batch, then the same sizes with rows moved, then the same."""
+    batch = next((leaf.size(0) for leaf in leaves if isinstance(leaf, torch.Tensor) and leaf.dim()), None)
+    if batch is not None and batch > 0:
+        yield [_rows(leaf, batch, batch + 1) for leaf in leaves]
+        yield [_rows(leaf, batch, batch) for leaf in leaves]
+    yield list(leaves)
+
+
+def _rows(leaf: Any, batch: int, wanted: int) -> Any:
+    """The rows of a tensor in another order, the first ones repeated where more are wanted."""
+    if not isinstance(leaf, torch.Tensor) or leaf.dim() == 0 or leaf.size(0) != batch:
+        return leaf
+    order = (torch.arange(wanted, device=leaf.device) + 1) % batch
+    return leaf.detach().index_select(0, order)

@@ -1,0 +1,355 @@
+"""The archive: one stored zip with a manifest, written whole or not at all, and read without extracting anything.
+
+This module knows members and hashes, not graphs, and needs no torch.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import mmap
+import os
+import secrets
+import struct
+import zipfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+import msgpack
+
+from ..ops.errors import ArchiveError
+from .schema import ALIGNMENT, FIELDS, FORMAT, LARGEST_MANIFEST, MANIFEST, MOST_MEMBERS, VERSION, WEIGHTS
+
+_DATE = (1980, 1, 1, 0, 0, 0)  # fixed, so that equal content gives equal bytes
+_PADDING_ID = 0x7470  # "tp": an extra field that only fills
+_CHUNK = 8 << 20
+
+
+def pack(data: Any) -> bytes:
+    """Plain data as msgpack; equal data gives equal bytes."""
+    return msgpack.packb(data, use_bin_type=True)  # type: ignore[no-any-return]
+
+
+def unpack(data: bytes, member: str) -> Any:
+    """Plain data from msgpack.
+
+    Raises:
+        ArchiveError: it is not msgpack.
+    """
+    try:
+        return msgpack.unpackb(data, raw=False, strict_map_key=False)
+    except Exception as error:  # msgpack raises ValueError and kinds of its own
+        raise ArchiveError("a member cannot be decoded", where=member, got=type(error).__name__) from error
+
+
+# -- writing ---------------------------------------------------------------------------------------------------
+
+Chunks = Callable[[], Iterable[Any]]
+
+
+@dataclass
+class Member:
+    """A member to write: its name, its size, and a function that gives its bytes in chunks."""
+
+    name: str
+    size: int
+    chunks: Chunks
+
+
+def member(name: str, data: bytes) -> Member:
+    """A member held in memory."""
+    return Member(name, len(data), lambda: [data])
+
+
+def write(target: Any, manifest: dict[str, Any], members: list[Member]) -> None:
+    """Writes an archive to a path, atomically, or to a binary file object.
+
+    Raises:
+        ArchiveError: the disk is full, the folder read-only, or the like; a file that was there stays whole.
+    """
+    if hasattr(target, "write"):
+        _write_stream(target, manifest, members)
+        return
+    path = os.path.abspath(os.fspath(target))
+    temporary = ""
+    try:
+        temporary = os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.{secrets.token_hex(4)}")
+        handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+        with os.fdopen(handle, "w+b") as file:
+            _write_stream(file, manifest, members)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError as error:
+        raise ArchiveError(
+            "cannot write the archive", where=repr(target), got=error.strerror or str(error),
+            fix="A file that was there before is unchanged.",
+        ) from error  # fmt: skip
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+
+
+def _write_stream(file: BinaryIO, manifest: dict[str, Any], members: list[Member]) -> None:
+    hashes: dict[str, Any] = {}
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+        for item in members:
+            digest = _write_member(archive, item)
+            hashes[item.name] = {"sha256": digest, "size": item.size}
+        data = pack({**manifest, "members": hashes})
+        _write_member(archive, member(MANIFEST, data))
+
+
+def _write_member(archive: zipfile.ZipFile, item: Member) -> str:
+    info = zipfile.ZipInfo(item.name, _DATE)
+    info.external_attr = 0o644 << 16
+    info.create_system = 3
+    large = item.size >= (1 << 31)
+    if item.name.endswith(".safetensors"):
+        info.extra = _padding(archive, info, large)
+    digest = hashlib.sha256()
+    with archive.open(info, "w", force_zip64=large) as out:
+        for chunk in item.chunks():
+            view = memoryview(chunk).cast("B")
+            for start in range(0, len(view), _CHUNK):
+                digest.update(view[start : start + _CHUNK])
+                out.write(view[start : start + _CHUNK])
+    return digest.hexdigest()
+
+
+def _padding(archive: zipfile.ZipFile, info: zipfile.ZipInfo, large: bool) -> bytes:
+    """An extra field that makes the member's data start at a multiple of the alignment."""
+    start = archive.fp.tell() + 30 + len(info.filename.encode()) + (20 if large else 0) + 4  # type: ignore[union-attr]
+    fill = -start % ALIGNMENT
+    return struct.pack("<HH", _PADDING_ID, fill) + b"\0" * fill
+
+
+# -- reading ---------------------------------------------------------------------------------------------------
+
+
+class Archive:
+    """An open archive.
+
+    Attributes:
+        label: how errors name the file.
+        manifest: the manifest, its fields checked.
+        identity: equal for two archives over the same unchanged file, or None for one that has no file.
+    """
+
+    def __init__(self, source: Any) -> None:
+        """Opens a path, bytes, or a binary file object.
+
+        Raises:
+            ArchiveError: missing, empty, truncated, altered, foreign, or of a newer format.
+        """
+        self.label, self.buffer, self.identity = _open(source)
+        try:
+            self._zip = zipfile.ZipFile(_Reader(self.buffer))
+            self._members = self._index()
+            self.manifest = self._read_manifest()
+        except ArchiveError:
+            raise
+        except Exception as error:  # zipfile raises errors of many kinds on damaged files
+            raise self._damaged(error) from error
+
+    def _index(self) -> dict[str, tuple[int, int]]:
+        """Offset and size of every member's data; duplicates, compression and impossible places are refused."""
+        entries = self._zip.infolist()
+        found: dict[str, tuple[int, int]] = {}
+        if len(entries) > MOST_MEMBERS:
+            raise self.error("too many members", got=len(entries), expected=f"at most {MOST_MEMBERS}")
+        for entry in entries:
+            if entry.filename in found:
+                raise self.error("a member is there twice", member=entry.filename)
+            if (
+                entry.compress_type != zipfile.ZIP_STORED
+                or entry.flag_bits & 1
+                or entry.file_size != entry.compress_size
+            ):
+                raise self.error("a member is compressed or encrypted", member=entry.filename)
+            found[entry.filename] = (self._data_offset(entry), entry.file_size)
+        return found
+
+    def _data_offset(self, entry: zipfile.ZipInfo) -> int:
+        header = self.buffer[entry.header_offset : entry.header_offset + 30]
+        if len(header) < 30 or bytes(header[:4]) != b"PK\x03\x04":
+            raise self.error("the header of a member is damaged", member=entry.filename)
+        name, extra = struct.unpack("<HH", header[26:30])
+        start = entry.header_offset + 30 + name + extra
+        if start + entry.file_size > len(self.buffer):
+            raise self.error("a member reaches beyond the end of the file", member=entry.filename)
+        return int(start)
+
+    def _read_manifest(self) -> dict[str, Any]:
+        if MANIFEST not in self._members:
+            raise self.error("not a tracepack archive: it has no manifest", fix="Pass a file that Pipeline.save wrote.")
+        if self._members[MANIFEST][1] > LARGEST_MANIFEST:
+            raise self.error("the manifest is too large", member=MANIFEST)
+        manifest = unpack(self._zip.read(MANIFEST), MANIFEST)  # zipfile checks its CRC
+        if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+            raise self.error("not a tracepack archive", member=MANIFEST)
+        self._check_version(manifest.get("version"))
+        for name, kind in FIELDS.items():
+            if not isinstance(manifest.get(name), kind):
+                raise self.error("a field of the manifest is missing or malformed", member=MANIFEST, got=name)
+        return manifest
+
+    def _check_version(self, version: Any) -> None:
+        match version:
+            case [int(major), int(minor)]:
+                pass
+            case _:
+                raise self.error("the format version is malformed", member=MANIFEST, got=repr(version))
+        if major != VERSION[0] or minor > VERSION[1]:
+            producer = "a newer" if (major, minor) > VERSION else "an older"
+            raise self.error(
+                f"the file was written in {producer} format", got=f"{major}.{minor}",
+                expected=f"{VERSION[0]}.0 to {VERSION[0]}.{VERSION[1]}", fix="Install a tracepack that reads it.",
+            )  # fmt: skip
+
+    def names(self) -> list[str]:
+        """Every member but the manifest."""
+        return [name for name in self._members if name != MANIFEST]
+
+    def view(self, name: str) -> memoryview:
+        """The bytes of a member, in place.
+
+        Raises:
+            ArchiveError: the member is missing, or has another size than the manifest says.
+        """
+        listed = self.manifest["members"].get(name)
+        if name not in self._members or not isinstance(listed, dict):
+            raise self.error("a member is missing", member=name)
+        start, size = self._members[name]
+        if listed.get("size") != size:
+            raise self.error(
+                "a member has another size than the manifest says", member=name, got=size, expected=listed.get("size")
+            )
+        return memoryview(self.buffer)[start : start + size]
+
+    def offset(self, name: str) -> int:
+        """Where a member's data starts in the file."""
+        start, _ = self._members[name]
+        return int(start)
+
+    def read(self, name: str) -> bytes:
+        """The bytes of a member, its hash checked."""
+        data = bytes(self.view(name))
+        self.check(name)
+        return data
+
+    def check(self, name: str) -> None:
+        """Compares a member with its hash.
+
+        Raises:
+            ArchiveError: it was altered.
+        """
+        view = self.view(name)
+        digest = hashlib.sha256()
+        for start in range(0, len(view), _CHUNK):
+            digest.update(view[start : start + _CHUNK])
+        expected = self.manifest["members"][name].get("sha256")
+        if digest.hexdigest() != expected:
+            raise self.error("a member was altered: its sha256 is not the one in the manifest", member=name)
+
+    def check_listing(self) -> None:
+        """Refuses members that the manifest does not list, and listed ones that are missing."""
+        for name in self.names():
+            if name not in self.manifest["members"]:
+                raise self.error("a member is not listed in the manifest", member=name)
+        for name in self.manifest["members"]:
+            self.view(name)
+
+    def error(
+        self, what: str, *, member: str = "", got: Any = None, expected: Any = None, fix: str = ""
+    ) -> ArchiveError:
+        """An error that names the file, and the member in it."""
+        where = f"{self.label}, member {member!r}" if member else self.label
+        return ArchiveError(what, where=where, got=got, expected=expected, fix=fix)
+
+    def _damaged(self, error: Exception) -> ArchiveError:
+        start = bytes(self.buffer[:4])
+        if start == b"PK\x03\x04":
+            return self.error(
+                "the file is truncated or damaged", got=str(error).split("\n")[0], fix="Copy or save it again."
+            )
+        return self.error(
+            "not a tracepack archive",
+            got=f"a file that starts with {start!r}",
+            fix="Pass a file that Pipeline.save wrote.",
+        )
+
+    def weights_size(self) -> int:
+        """Bytes of weights."""
+        _, size = self._members.get(WEIGHTS, (0, 0))
+        return size
+
+
+def _open(source: Any) -> tuple[str, Any, Any]:
+    if isinstance(source, bytes | bytearray | memoryview):
+        return _checked_length("bytes", bytearray(source), None)
+    if hasattr(source, "read"):
+        return _checked_length("file object", bytearray(source.read()), None)
+    try:
+        path = os.fspath(source)
+    except TypeError:
+        raise ArchiveError(
+            "not an archive", got=type(source).__name__, expected="a path, bytes or a binary file object"
+        ) from None
+    return _map(path)
+
+
+def _map(path: Any) -> tuple[str, Any, Any]:
+    """Maps a file privately: what is written to the memory stays in this process, and nothing is read until used."""
+    label = repr(path)
+    try:
+        with open(path, "rb") as file:
+            status = os.fstat(file.fileno())
+            if status.st_size == 0:
+                raise ArchiveError("the file is empty", where=label, fix="Copy or save it again.")
+            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+    except FileNotFoundError:
+        raise ArchiveError("there is no such file", where=label) from None
+    except IsADirectoryError:
+        raise ArchiveError("a folder, not a file", where=label, expected="a file that Pipeline.save wrote") from None
+    except OSError as error:
+        raise ArchiveError("cannot read the file", where=label, got=error.strerror or str(error)) from error
+    identity = (os.path.realpath(path), status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size)
+    return label, mapped, identity
+
+
+def _checked_length(label: str, data: Any, identity: Any) -> tuple[str, Any, Any]:
+    if not data:
+        raise ArchiveError("the archive is empty", where=label)
+    return label, data, identity
+
+
+class _Reader(io.RawIOBase):
+    """A seekable file over a buffer, without copying it."""
+
+    def __init__(self, buffer: Any) -> None:
+        self._view, self._at = memoryview(buffer), 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        base = (0, self._at, len(self._view))[whence]
+        if base + offset < 0:
+            raise OSError("a seek before the start")
+        self._at = base + offset
+        return self._at
+
+    def read(self, size: int | None = -1) -> bytes:
+        end = len(self._view) if size is None or size < 0 else min(self._at + size, len(self._view))
+        data = bytes(self._view[self._at : end])
+        self._at = max(self._at, end)
+        return data

@@ -1,0 +1,198 @@
+"""What an archive of a pipeline contains: graphs, bodies and kernels on one side, members and a manifest on the other.
+
+Needs no torch: constants are numbered here, and their tensors are the business of `weights`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..ops.errors import ArchiveError, TrustError
+from ..ops.graph import Body, Constant, Facts, Graph, verify
+from ..ops.kernel import Kernel, build_kernel
+from .archive import Archive, Member, member, pack, unpack
+from .codec import (
+    Decoder,
+    Encoder,
+    Tables,
+    decode_facts,
+    decode_type,
+    encode_facts,
+    encode_type,
+    expect,
+    malformed,
+)
+from .schema import FORMAT, MAIN_GRAPH, VERSION
+
+
+@dataclass
+class Contents:
+    """A pipeline as an archive knows it.
+
+    Attributes:
+        name: the function's name.
+        graph: what it does.
+        parameters: the calling convention as plain data; the pipeline layer reads it.
+        facts: what is known about the sizes of its inputs.
+    """
+
+    name: str
+    graph: Graph
+    parameters: dict[str, Any]
+    facts: Facts
+
+
+def encode(contents: Contents, producer: dict[str, str]) -> tuple[dict[str, Any], list[Member], Tables]:
+    """The manifest without its constants and examples, the members but the tensors, and the tables of things met."""
+    tables = Tables()
+    members = [member(MAIN_GRAPH, pack(Encoder(tables).graph(contents.graph)))]
+    bodies: list[dict[str, Any]] = []
+    for index, body in enumerate(tables.bodies):  # grows while bodies call other bodies
+        name = f"graphs/op{index}.msgpack"
+        members.append(member(name, pack(Encoder(tables).graph(body.graph))))
+        bodies.append(_body_row(body, name))
+    kernels = [_kernel_row(index, kernel, members) for index, kernel in enumerate(tables.kernels)]
+    manifest = {
+        "format": FORMAT,
+        "version": list(VERSION),
+        "producer": producer,
+        "name": contents.name,
+        "parameters": contents.parameters,
+        "facts": encode_facts(contents.facts),
+        "bodies": bodies,
+        "kernels": kernels,
+    }
+    return manifest, members, tables
+
+
+def _body_row(body: Body, member_name: str) -> dict[str, Any]:
+    return {
+        "name": body.name,
+        "device": body.device,
+        "graph": member_name,
+        "inputs": list(body.inputs),
+        "types": [encode_type(value.type) for value in body.graph.inputs],
+        "facts": encode_facts(body.facts),
+        "contiguous": body.contiguous,
+    }
+
+
+def _kernel_row(index: int, kernel: Kernel, members: list[Member]) -> dict[str, Any]:
+    assets: dict[str, str] = {}
+    for name, data in sorted(kernel.assets().items()):
+        assets[name] = f"kernels/{index}/{len(assets)}"
+        members.append(member(assets[name], data))
+    return {
+        "kind": kernel.kind,
+        "name": kernel.name,
+        "description": kernel.description(),
+        "assets": assets,
+        "runs_code": kernel.runs_code,
+    }
+
+
+Build = Callable[[dict[str, Any], dict[str, bytes]], Kernel]
+
+
+def decode(archive: Archive, constants: Sequence[Constant], build: Build) -> Contents:
+    """Reads a pipeline.
+
+    Args:
+        archive: the open archive.
+        constants: its constants.
+        build: makes a kernel of its row and assets.
+
+    Raises:
+        ArchiveError, GraphError: malformed; UnknownOperatorError: an operator is not allowed.
+    """
+    manifest = archive.manifest
+    kernels = [_kernel(archive, row, f"$.kernels[{i}]", build) for i, row in enumerate(manifest["kernels"])]
+    bodies: list[Body] = []
+    rows = manifest["bodies"]
+    # A body may call those after it, so they are read from the last to the first.
+    found: list[Body | None] = [None] * len(rows)
+    for index in reversed(range(len(rows))):
+        found[index] = _body(archive, rows[index], f"$.bodies[{index}]", constants, kernels, _Later(found, index))
+    bodies = [body for body in found if body is not None]
+    graph = Decoder(constants, kernels, bodies, MAIN_GRAPH).graph(unpack(archive.read(MAIN_GRAPH), MAIN_GRAPH))
+    verify(graph)
+    facts = decode_facts(manifest["facts"], [value.type for value in graph.inputs], "$.facts")
+    return Contents(manifest["name"], graph, manifest["parameters"], facts)
+
+
+class _Later(list[Any]):
+    """The bodies after one, under their own numbers; earlier ones cannot be called."""
+
+    def __init__(self, found: list[Body | None], index: int) -> None:
+        super().__init__(found)
+        self.caller = index
+
+    def __getitem__(self, number: Any) -> Any:
+        if number <= self.caller:
+            raise ArchiveError("an op calls itself", where=f"$.bodies[{self.caller}]")
+        return super().__getitem__(number)
+
+
+def _body(
+    archive: Archive,
+    row: Any,
+    path: str,
+    constants: Sequence[Constant],
+    kernels: Sequence[Kernel],
+    bodies: Sequence[Any],
+) -> Body:
+    match row:
+        case {
+            "name": str(name), "device": str(device), "graph": str(member_name), "inputs": list(inputs),
+            "facts": facts, "contiguous": bool(contiguous),
+        }:  # fmt: skip
+            pass
+        case _:
+            raise malformed(path, row, "an op")
+    graph = Decoder(constants, kernels, bodies, member_name).graph(unpack(archive.read(member_name), member_name))
+    if len(inputs) != len(graph.inputs):
+        raise malformed(f"{path}.inputs", len(inputs), f"{len(graph.inputs)} names")
+    kinds = [value.type for value in graph.inputs]
+    names = tuple(expect(n, str, f"{path}.inputs") for n in inputs)
+    return Body(name, device, graph, decode_facts(facts, kinds, f"{path}.facts"), names, contiguous)
+
+
+def _kernel(archive: Archive, row: Any, path: str, build: Build) -> Kernel:
+    match row:
+        case {"kind": str(), "name": str(), "description": dict(), "assets": dict(assets), "runs_code": bool()}:
+            return build(row, {expect(k, str, path): archive.read(expect(v, str, path)) for k, v in assets.items()})
+    raise malformed(path, row, "a kernel")
+
+
+def trusted_build(trust: bool, label: str) -> Build:
+    """Builds kernels; those that run code only if the caller trusts the file."""
+
+    def build(row: dict[str, Any], assets: dict[str, bytes]) -> Kernel:
+        from ..ops.kernel import runs_code
+
+        if runs_code(row["kind"]) and not trust:
+            raise TrustError(
+                f"op {row['name']!r} is kept as {row['kind']}, which can run code",
+                where=label,
+                fix="Pass trust=True if you trust where the file comes from.",
+            )
+        return build_kernel(row["kind"], row["description"], assets)
+
+    return build
+
+
+def constants_of(manifest: dict[str, Any]) -> list[Constant]:
+    """The constants without their tensors, as the command line shows them."""
+    return [
+        Constant(None, str(row.get("name")), bool(row.get("mutable")))
+        for row in manifest["constants"]
+        if isinstance(row, dict)
+    ]
+
+
+def input_types(manifest: dict[str, Any]) -> list[Any]:
+    """The types of the flat inputs."""
+    kinds = expect(manifest["parameters"].get("types"), list, "$.parameters.types")
+    return [decode_type(kind, f"$.parameters.types[{i}]") for i, kind in enumerate(kinds)]

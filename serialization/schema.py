@@ -1,0 +1,39 @@
+"""The wire schema of an archive: its version, its members and the fields of its manifest.
+
+`docs/format.md` describes the same in prose. The version is a pair: a reader takes every minor version of its major
+one that is not newer than itself; a change that an older reader would misread raises the major number.
+
+Changes:
+    1.0 (2026-11-21): the first format.
+"""
+
+from __future__ import annotations
+
+FORMAT = "tracepack"
+VERSION = (1, 0)
+
+MANIFEST = "manifest.msgpack"
+MAIN_GRAPH = "graphs/main.msgpack"
+WEIGHTS = "weights.safetensors"
+EXAMPLES = "examples.safetensors"
+ALIGNMENT = 64  # of the weights in the file, and of each tensor in them: what torch's own allocator gives
+
+MOST_MEMBERS = 100_000
+LARGEST_MANIFEST = 256 << 20  # bytes; graphs and kernel sources are far smaller
+DEEPEST = 200  # levels of nested trees
+
+# Manifest fields, each with its type.
+FIELDS: dict[str, type | tuple[type, ...]] = {
+    "format": str,
+    "version": list,  # [major, minor]
+    "producer": dict,  # names and versions of the software that wrote the file, for people
+    "name": str,
+    "parameters": dict,  # {"items": [[name, kind, tree]], "names": [...], "types": [...]}
+    "facts": dict,  # {"symbols": {name: [input, dim]}, "guards": [text]}
+    "bodies": list,  # [{name, device, graph, facts, inputs, contiguous}]
+    "kernels": list,  # [{kind, name, description, assets: {name: member}, runs_code}]
+    "constants": list,  # [{name, tensor, dtype, shape, strides, mutable}]
+    "examples": list,  # [{"inputs": {name: tree}, "output": tree}]
+    "example_tensors": list,  # like "constants", in examples.safetensors
+    "members": dict,  # {member: {"sha256": hex, "size": bytes}} of every member but the manifest
+}

@@ -1,0 +1,235 @@
+"""Tensors in the format of safetensors, inside the archive: written in chunks, read by mapping.
+
+The format wants no holes, and torch computes fastest (and with the same bits) on 64-byte-aligned memory: filler
+tensors named ``"~0"``, ``"~1"`` … stand between the others where alignment needs them. A tensor that other tensors
+equal bit for bit, or share memory with, is stored once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+import weakref
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+
+from ..ops.errors import ArchiveError
+from .archive import Archive, Member
+from .schema import ALIGNMENT, WEIGHTS
+
+# torch's dtypes -> those of safetensors; the others are stored as bytes, and the manifest has their dtype.
+_NAMES = {
+    "float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF16", "int64": "I64", "int32": "I32",
+    "int16": "I16", "int8": "I8", "uint8": "U8", "bool": "BOOL", "uint16": "U16", "uint32": "U32", "uint64": "U64",
+    "float8_e4m3fn": "F8_E4M3", "float8_e5m2": "F8_E5M2",
+}  # fmt: skip
+_HASHED_FROM = 256  # bytes; smaller tensors are compared by their content itself
+
+
+class TensorTable:
+    """Collects tensors for one member, each content once.
+
+    Attributes:
+        rows: for each tensor asked for, the manifest's row about it.
+    """
+
+    def __init__(self) -> None:
+        self.rows: list[dict[str, Any]] = []
+        self._stored: list[torch.Tensor] = []
+        self._by_memory: dict[Any, str] = {}
+        self._by_content: dict[Any, str] = {}
+
+    def add(self, name: str, tensor: torch.Tensor, mutable: bool = False) -> int:
+        """Takes in a tensor and returns the number of its row."""
+        tensor = tensor.detach().resolve_conj().resolve_neg()
+        dense, strides = _dense(tensor)
+        self.rows.append(
+            {
+                "name": name,
+                "tensor": self._store(tensor, dense),
+                "dtype": str(tensor.dtype).removeprefix("torch."),
+                "shape": list(tensor.shape),
+                "strides": strides,
+                "mutable": mutable,
+            }
+        )
+        return len(self.rows) - 1
+
+    def _store(self, tensor: torch.Tensor, dense: torch.Tensor) -> str:
+        memory = (tensor.data_ptr(), tensor.dtype, tuple(tensor.shape), tensor.stride(), str(tensor.device))
+        if tensor.numel() and memory in self._by_memory:
+            return self._by_memory[memory]
+        dense = dense.cpu()
+        content = (tensor.dtype, tuple(dense.shape), _content(dense))
+        key = self._by_content.setdefault(content, f"t{len(self._stored)}")
+        if key == f"t{len(self._stored)}":
+            self._stored.append(dense)
+        self._by_memory[memory] = key
+        return key
+
+    def member(self, name: str) -> Member:
+        """The member that holds the tensors."""
+        header, parts = self._layout()
+        size = len(header) + sum(len(part) for part in parts)
+        return Member(name, size, lambda: iter([header, *parts]))
+
+    def _layout(self) -> tuple[bytes, list[Any]]:
+        entries: dict[str, Any] = {}
+        parts: list[Any] = []
+        at = 0
+        for index, tensor in enumerate(self._stored):
+            fill = -at % ALIGNMENT
+            if fill:
+                entries[f"~{index}"] = {"dtype": "U8", "shape": [fill], "data_offsets": [at, at + fill]}
+                parts.append(bytes(fill))
+                at += fill
+            data = _bytes(tensor)
+            known = _NAMES.get(str(tensor.dtype).removeprefix("torch."))
+            shape = list(tensor.shape) if known else [len(data)]
+            entries[f"t{index}"] = {"dtype": known or "U8", "shape": shape, "data_offsets": [at, at + len(data)]}
+            parts.append(data)
+            at += len(data)
+        text = json.dumps(entries, separators=(",", ":")).encode()
+        text += b" " * (-(8 + len(text)) % ALIGNMENT)
+        return struct.pack("<Q", len(text)) + text, parts
+
+
+def _dense(tensor: torch.Tensor) -> tuple[torch.Tensor, list[int] | None]:
+    """The tensor in the order of its memory, and its strides where they are not those of a contiguous tensor."""
+    if tensor.is_contiguous():
+        return tensor.contiguous(), None
+    sizes, steps = tuple(tensor.shape), tensor.stride()
+    order = sorted(range(tensor.dim()), key=lambda d: (-steps[d], -sizes[d]))
+    ordered = tensor.permute(order)
+    if not ordered.is_contiguous():  # overlapping or with gaps: its memory is not worth keeping
+        return tensor.contiguous(), None
+    return ordered, list(tensor.stride())
+
+
+def _bytes(tensor: torch.Tensor) -> memoryview:
+    if tensor.numel() == 0:
+        return memoryview(b"")
+    array: Any = tensor.reshape(-1).view(torch.uint8).numpy()
+    return memoryview(array).cast("B")
+
+
+def _content(tensor: torch.Tensor) -> bytes:
+    data = _bytes(tensor)
+    return bytes(data) if len(data) < _HASHED_FROM else hashlib.sha256(data).digest()
+
+
+# -- reading ---------------------------------------------------------------------------------------------------
+
+_LIVE: weakref.WeakValueDictionary[Any, MappedTensors] = weakref.WeakValueDictionary()
+
+
+class MappedTensors:
+    """The tensors of one member of an open archive, made over its memory when they are asked for."""
+
+    def __init__(self, archive: Archive, member: str) -> None:
+        self.archive, self.member = archive, member
+        view = archive.view(member)
+        self._entries, self._start = _header(archive, member, view)
+        self._tensors: dict[Any, torch.Tensor] = {}
+
+    def tensor(self, row: dict[str, Any], where: str) -> torch.Tensor:
+        """The tensor of a manifest row; rows about the same content share it.
+
+        Raises:
+            ArchiveError: the row does not fit the member.
+        """
+        key = (row.get("tensor"), row.get("dtype"), str(row.get("shape")), str(row.get("strides")))
+        if key not in self._tensors:
+            self._tensors[key] = self._make(row, where)
+        return self._tensors[key]
+
+    def _make(self, row: dict[str, Any], where: str) -> torch.Tensor:
+        match row:
+            case {"tensor": str(name), "dtype": str(dtype), "shape": list(shape)} if name in self._entries:
+                pass
+            case _:
+                raise self.archive.error(f"{where} names a tensor that is not there", member=self.member)
+        kind = getattr(torch, dtype, None)
+        begin, end = self._entries[name]
+        if not isinstance(kind, torch.dtype) or not all(type(s) is int and s >= 0 for s in shape):
+            raise self.archive.error(
+                f"{where} has an impossible dtype or shape", member=self.member, got=f"{dtype} {shape}"[:80]
+            )
+        count = 1
+        for size in shape:
+            count *= size
+        if count * kind.itemsize != end - begin:
+            raise self.archive.error(
+                f"{where} does not fit its bytes", member=self.member, got=end - begin, expected=count * kind.itemsize
+            )
+        if count == 0:
+            return torch.empty(shape, dtype=kind)
+        flat = torch.frombuffer(self.archive.buffer, dtype=kind, count=count, offset=self._start + begin)
+        return _strided(flat, shape, row.get("strides"), self.archive, where)
+
+
+def _strided(flat: torch.Tensor, shape: list[int], strides: Any, archive: Archive, where: str) -> torch.Tensor:
+    if strides is None:
+        return flat.view(shape)
+    dense = (
+        isinstance(strides, list)
+        and len(strides) == len(shape)
+        and sorted(strides) == sorted(_dense_strides(shape, strides))
+    )
+    if not dense:
+        raise archive.error(f"{where} has impossible strides", got=repr(strides)[:80])
+    return flat.as_strided(shape, strides)
+
+
+def _dense_strides(shape: list[int], strides: list[int]) -> list[int]:
+    """The strides that a dense tensor with this order of dimensions must have."""
+    order = sorted(range(len(shape)), key=lambda d: (-strides[d], -shape[d]))
+    found, step = [0] * len(shape), 1
+    for dim in reversed(order):
+        found[dim] = step
+        step *= shape[dim]
+    return found
+
+
+def _header(archive: Archive, member: str, view: memoryview) -> tuple[dict[str, tuple[int, int]], int]:
+    """Begin and end of every tensor, and where the data starts in the archive's buffer."""
+    if len(view) < 8:
+        raise archive.error("the member is too short", member=member)
+    (length,) = struct.unpack("<Q", view[:8])
+    if length > len(view) - 8:
+        raise archive.error("the header is longer than the member", member=member)
+    try:
+        entries = json.loads(bytes(view[8 : 8 + length]))
+        spans = {
+            name: (int(e["data_offsets"][0]), int(e["data_offsets"][1]))
+            for name, e in entries.items()
+            if name != "__metadata__"
+        }
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as error:
+        raise archive.error("the header cannot be read", member=member, got=type(error).__name__) from error
+    room = len(view) - 8 - length
+    if any(not 0 <= begin <= end <= room for begin, end in spans.values()):
+        raise archive.error("a tensor lies outside of the member", member=member)
+    return spans, archive.offset(member) + 8 + length
+
+
+def mapped_weights(archive: Archive) -> MappedTensors:
+    """The weights of an archive, shared with every pipeline of this process that was loaded from the same file."""
+    key = archive.identity
+    if key is not None and key in _LIVE:
+        return _LIVE[key]
+    found = MappedTensors(archive, WEIGHTS)
+    if key is not None:
+        _LIVE[key] = found
+    return found
+
+
+def tensors_of(rows: Sequence[Any], tensors: MappedTensors, field: str) -> Iterator[torch.Tensor]:
+    """The tensors of a list of manifest rows."""
+    for index, row in enumerate(rows):
+        if not isinstance(row, dict):
+            raise ArchiveError("malformed", where=f"$.{field}[{index}]", got=type(row).__name__, expected="a map")
+        yield tensors.tensor(row, f"$.{field}[{index}]")

@@ -1,0 +1,87 @@
+"""The command line: ``tracepack inspect | show | run | verify | bench FILE``.
+
+`inspect` and `show` never import torch. An error is one line on standard error and an exit code of `exits`; a
+traceback is shown only where the environment variable TRACEPACK_TRACEBACK asks for it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from ..ops.errors import MissingExtraError, TracepackError
+from . import exits
+from .arguments import Namespace, parse
+from .report import Report, clean, show
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command line.
+
+    Args:
+        arguments: without the program's name; those of the process by default.
+
+    Returns:
+        The exit code; `exits.MEANINGS` explains it.
+
+    Example:
+        >>> main(["inspect", "no-such-file.tpk"])
+        3
+    """
+    try:
+        options = parse(arguments)
+        report = _perform(options)
+        show(report, as_json=options.json)
+        return report.code
+    except TracepackError as error:
+        return _failed(str(error), exits.exit_code(error), error)
+    except KeyboardInterrupt:
+        return exits.INTERRUPTED
+    except BrokenPipeError:
+        # The reader has gone, as `head` does; the interpreter would complain when it closes standard output.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return exits.OK
+    except Exception as error:  # a fault of ours: never a traceback for the user who met it
+        text = f"internal error: {type(error).__name__}: {error}. Set TRACEPACK_TRACEBACK=1 to see where."
+        return _failed(text, exits.INTERNAL, error)
+
+
+def _failed(text: str, code: int, error: Exception) -> int:
+    if os.environ.get("TRACEPACK_TRACEBACK"):
+        raise error
+    print(f"tracepack: {clean(' '.join(text.split()))}", file=sys.stderr)
+    return code
+
+
+def _perform(options: Namespace) -> Report:
+    match options.command:
+        case "inspect":
+            from .inspecting import inspect
+
+            return inspect(options.file)
+        case "show":
+            from .showing import show as show_graph
+
+            return show_graph(
+                options.file, picture=options.svg, with_bodies=options.bodies, op=options.op, lines=options.lines
+            )
+    try:
+        import torch as torch
+    except ImportError:
+        raise MissingExtraError(
+            f"{options.command} needs torch, which is not installed", fix="Install torch."
+        ) from None
+    return _perform_with_torch(options)
+
+
+def _perform_with_torch(options: Namespace) -> Report:
+    from .running import Effort, Loading, bench, run, verify
+
+    loading = Loading(options.device, options.trust, options.gpu_ops)
+    match options.command:
+        case "run":
+            return run(options.file, options.input, options.value, options.output, loading)
+        case "verify":
+            return verify(options.file, loading, hashes_only=options.hashes_only)
+    return bench(options.file, loading, dict(options.size), Effort(options.seconds, options.runs, options.threads))

@@ -1,0 +1,126 @@
+"""The arguments of the command line."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from .. import __version__
+from .exits import MEANINGS
+
+_EPILOG = "exit codes:\n" + "\n".join(f"  {code:>3}  {meaning}" for code, meaning in MEANINGS.items())
+
+
+class Namespace(argparse.Namespace):
+    """Parsed arguments; which are there depends on the command."""
+
+    command: str
+    file: str
+    json: bool
+    svg: str | None
+    bodies: bool
+    op: str | None
+    lines: bool
+    input: list[str]
+    value: list[str]
+    output: str | None
+    device: str | None
+    trust: bool
+    gpu_ops: str
+    hashes_only: bool
+    size: list[tuple[str, int]]
+    seconds: float
+    runs: int | None
+    threads: int | None
+
+
+def parse(arguments: Sequence[str] | None) -> Namespace:
+    """Parses arguments; prints help or a usage error and exits where they ask for it or are wrong."""
+    return _parser().parse_args(arguments, Namespace())
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="tracepack",
+        description="Looks into, checks and runs pipelines packed by tracepack.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"tracepack {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _command(commands, "inspect", "what an archive holds: ops, signature, devices, sizes, hashes, versions")
+    _show(_command(commands, "show", "the graph, as text or as a picture"))
+    _run(_command(commands, "run", "run a pipeline on inputs from files"))
+    verify = _command(commands, "verify", "check every hash, and replay the golden examples")
+    verify.add_argument("--hashes-only", action="store_true", help="do not replay the golden examples")
+    _bench(_command(commands, "bench", "measure loading and running"))
+    for name in ("run", "verify", "bench"):
+        _loading(commands.choices[name])
+    return parser
+
+
+def _command(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, text: str
+) -> argparse.ArgumentParser:
+    command = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+    command.add_argument("file", metavar="FILE", help="an archive, by custom *.tpk")
+    command.add_argument("--json", action="store_true", help="print JSON for programs")
+    return command
+
+
+def _show(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--svg", metavar="OUT", help="draw a picture into this file; - for standard output")
+    command.add_argument("--bodies", action="store_true", help="also show the graphs of the ops")
+    command.add_argument("--op", metavar="NAME", help="show this op instead of the pipeline")
+    command.add_argument("--lines", action="store_true", help="append the line of source that each node came from")
+
+
+def _run(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--input", metavar="NAME=FILE", action="append", default=[],
+        help=".npy, .npz, .json or .txt; a nested input by its name in the signature, or as a.b.0; "
+        "a .npz or .json FILE without NAME= holds inputs by name",
+    )  # fmt: skip
+    command.add_argument("--value", metavar="NAME=JSON", action="append", default=[], help="an input written here")
+    command.add_argument("--output", metavar="OUT", help=".npz, .npy or .json; shown without it")
+
+
+def _bench(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--size", metavar="N=8", action="append", default=[], type=_size,
+        help="a size of the signature, for random inputs instead of the golden examples",
+    )  # fmt: skip
+    command.add_argument("--seconds", type=_positive, default=1.0, help="how long to measure (default 1)")
+    command.add_argument("--runs", type=_count, help="measure this many runs instead")
+    command.add_argument("--threads", type=_count, help="threads of torch")
+
+
+def _loading(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--device", help="where ops of accelerators run: cpu, cuda:1, gpu:0, 0, -1")
+    command.add_argument("--trust", action="store_true", help="allow ops that can run code")
+    command.add_argument(
+        "--gpu-ops", choices=("gpu", "cpu"), default="gpu", help="cpu moves ops of accelerators to the CPU"
+    )
+
+
+def _size(text: str) -> tuple[str, int]:
+    name, separator, number = text.partition("=")
+    if not separator or not number.isdigit():
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=NUMBER")
+    return name, int(number)
+
+
+def _count(text: str) -> int:
+    if not text.isdigit() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive whole number")
+    return int(text)
+
+
+def _positive(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < 86400:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number of seconds")
+    return number

@@ -1,0 +1,1 @@
+"""Correctness campaigns: tracepack over all of torch, over random programs and over real architectures."""

@@ -1,0 +1,1 @@
+def generation_cases(): return []

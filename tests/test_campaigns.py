@@ -1,0 +1,56 @@
+"""A part of every campaign, another one each day; the whole is `python -m tests.campaigns`."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import warnings
+from collections.abc import Iterator
+
+import pytest
+
+from tests.campaigns import operators, pipelines
+from tests.campaigns.report import report
+from tests.campaigns.tally import RIGHT, Tally
+
+pytestmark = pytest.mark.campaign
+
+
+@pytest.fixture(autouse=True)
+def _eager_warnings_are_not_ours() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch's samples use what torch itself deprecates
+        yield
+
+
+def share() -> int:
+    """The part of today: CAMPAIGN_SHARE, or the day of the year."""
+    return int(os.environ.get("CAMPAIGN_SHARE", datetime.date.today().timetuple().tm_yday))
+
+
+def require_clean(tally: Tally) -> None:
+    assert tally.cases
+    assert [f"{case.outcome}: {case.name}: {case.reason} {case.detail}" for case in tally.bugs()] == []
+
+
+def test_operators_in_the_processing_function() -> None:
+    require_clean(operators.run(share()))
+
+
+def test_operators_in_a_scripted_module() -> None:
+    require_clean(operators.run_scripted(share()))
+
+
+def test_random_processing_functions() -> None:
+    tally = pipelines.run(share())
+    require_clean(tally)
+    assert tally.counts()[RIGHT] > len(tally.cases) / 2
+
+
+def test_the_report_shows_every_outcome_and_escapes_its_cells() -> None:
+    tally = Tally("Things", "things", notes=["Two were tried."], full=False)
+    tally.add("a", RIGHT)
+    tally.add("b", "refused", "no|way\nat all", "f32")
+    text = report([tally])
+    assert "| Things (a part) | 2 | 1 | 1 | 0 | 0 | 50.0 |" in text
+    assert "| b | no\\|way at all | f32 |" in text

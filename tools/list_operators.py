@@ -1,0 +1,108 @@
+"""Writes `ops/operators.txt`, the allow-list of operators that an archive may name.
+
+Run it by hand when a new torch is supported, and read the diff: a name that enters the list can be called by any
+file that a user loads. What reads or writes files, exposes memory, or changes a tensor's storage stays out.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import torch
+from torch.overrides import get_overridable_functions, resolve_name
+
+TARGET = Path(__file__).parent.parent / "ops" / "operators.txt"
+
+# Storage, files, memory, autograd, hooks, Python escapes. Matched against the last parts of a name.
+DENIED = re.compile(
+    r"""(^|\.)(
+      set_ | set | from_file | as_strided.* | resize.* | _resize.* | record_stream | data_ptr | storage.*
+      | untyped_storage | apply_ | map_ | map2_ | module_load | backward | register_.* | retain_grad | requires_grad_?
+      | grad | grad_fn
+      | _grad.* | share_memory_ | pin_memory | is_shared | numpy | tolist | item | _version | _backward_hooks | _base
+      | to_sparse.* | _to_sparse.* | __array.* | __dlpack.* | __cuda_array_interface__ | __repr__ | __format__
+      | __reduce.* | __setstate__ | __deepcopy__ | __dir__ | __hash__ | __len__ | __iter__ | __bool__ | __float__
+      | __int__ | __index__ | __complex__ | __contains__ | __reversed__ | is_nonzero
+      | new | new_tensor | reinforce | __set__ | __delete__ | _make_subclass | _make_wrapper_subclass | _rebuild.*
+      | _is_view | _cdata | name | names | volatile | output_nr | imag\.__set__ | from_buffer | frombuffer
+      | _nested.* | nested.* | sparse_(coo|csr|csc|bsr|bsc|compressed)_tensor.* | _sparse.* | mkldnn.* | to_mkldnn
+      | dense_dim | sparse_dim | indices | values | crow_indices | col_indices | ccol_indices | row_indices | coalesce
+      | get_device | compile | save | load | _dimI | _dimV | _indices | _values | _coalesced_? | is_coalesced
+      | sym_(size|stride|numel|storage_offset)\..* | .*_backward(_.*)? | _backward | data.__set__
+      | _assert_tensor_metadata\..* | const_data_ptr | choose_qparams.* | fbgemm_.* | cuda | ipu | xpu | mtia
+      | sparse_resize.* | autocast | retains_grad | grad_dtype | is_set_to | is_distributed
+    )(\.|$)""",
+    re.VERBOSE,
+)
+UNDERSCORED = re.compile(
+    r"aten\._(softmax|log_softmax|to_copy|unsafe_view|assert_async|assert_scalar|scaled_dot_product.*|"
+    r"native_batch_norm_legit.*|weight_norm.*|conj.*|neg_view.*|fft_.*|linalg_.*|cdist_forward|pdist_forward|"
+    r"embedding_bag|embedding_bag_forward_only|euclidean_dist|trilinear|upsample_.*|adaptive_avg_pool.*|unique2?|"
+    r"transformer_encoder_layer_fwd|native_multi_head_attention|addmm_activation|prelu_kernel|is_all_true|"
+    r"is_any_true|convolution|stack|int_mm|weight_int8pack_mm|logcumsumexp|cummax_helper|cummin_helper|"
+    r"standard_gamma|sample_dirichlet|dirichlet_grad|masked_softmax|safe_softmax|chunk_cat|test_.*|"
+    r"pad_circular|pad_enum|add_relu.*|aminmax|batch_norm_with_update.*|remove_batch_dim|reshape_copy|"
+    r"fused_rms_norm|grouped_mm|ctc_loss|segment_reduce|spdiags|shape_as_tensor|dim_arange)\."
+)
+DUNDERS = re.compile(r"torch\.Tensor\.__(r?(add|sub|mul|truediv|div|floordiv|mod|pow|matmul|and|or|xor|lshift|rshift)|"
+                     r"i(add|sub|mul|truediv|div|floordiv|mod|pow|and|or|xor|lshift|rshift)|"
+                     r"neg|pos|invert|abs|eq|ne|lt|le|gt|ge|getitem|setitem)__$")  # fmt: skip
+FACTORIES = """arange empty eye full full_like linspace logspace ones ones_like rand randint randn randperm normal range
+    scalar_tensor tensor as_tensor asarray tril_indices triu_indices zeros zeros_like empty_like rand_like randn_like
+    randint_like hann_window hamming_window blackman_window bartlett_window kaiser_window complex polar vander
+    cartesian_prod block_diag empty_strided empty_permuted""".split()
+
+# Functions that torch dispatches but does not list as overridable.
+OVERLOOKED = """torch.fill torch.nn.functional.hardswish torch.nn.functional.hardsigmoid torch.nn.functional.sigmoid
+    torch.nn.functional.tanh torch.nn.functional.celu_ torch.nn.functional.elu_ torch.nn.functional.hardtanh_
+    torch.nn.functional.leaky_relu_ torch.nn.functional.relu_ torch.nn.functional.rrelu_ torch.nn.functional.selu_
+    torch.nn.functional.threshold_ torch.split_with_sizes_copy torch.unsafe_chunk torch.allclose torch.equal torch._chunk_cat
+    torch._native_batch_norm_legit torch.hash_tensor torch.Tensor.hash_tensor""".split()
+
+
+def recorded() -> set[str]:
+    """Names of the torch functions that the recorder may record."""
+    names = {resolve_name(f) for functions in get_overridable_functions().values() for f in functions}
+    names |= {f"torch.{name}" for name in FACTORIES if hasattr(torch, name)}
+    names |= {f"torch.{name}" for name in dir(torch._C._VariableFunctions) if name.endswith("_") and name[0] != "_"}
+    names |= set(OVERLOOKED)
+    names |= {f"torch.Tensor.{name}" for name in dir(torch.Tensor) if not name.startswith("_") and _is_method(name)}
+    return {name for name in names if name and name.startswith("torch.") and allowed(name)}
+
+
+def _is_method(name: str) -> bool:
+    return callable(getattr(torch.Tensor, name))
+
+
+def lowered() -> set[str]:
+    """Names of the ATen overloads that a lowered op may hold."""
+    names = {name.replace("::", ".") for name in torch._C._dispatch_get_all_op_names() if name.startswith("aten::")}
+    names = {name if name.count(".") == 2 else f"{name}.default" for name in names}
+    return {name for name in names if allowed(name)}
+
+
+def allowed(name: str) -> bool:
+    """Whether a name passes the rules above."""
+    if "torch.Tensor.__" in name and not name.endswith("__get__"):
+        return bool(DUNDERS.match(name))
+    if re.search(
+        r"(^|\.)(cudnn|miopen|mps|mkldnn|quantized|fake_quantize|q_|rename|refine|align|_fused|_foreach)", name
+    ):
+        return False
+    if name.startswith("aten._") and not name.startswith("aten.__"):
+        return bool(UNDERSCORED.match(name)) and not DENIED.search(name)
+    if name.startswith("torch._") or "._" in name.replace(".__get__", "").replace("aten.__", ""):
+        return False
+    return not DENIED.search(name)
+
+
+def main() -> None:
+    """Writes the file."""
+    names = sorted(recorded() | lowered())
+    TARGET.write_text("\n".join(names) + "\n")
+    print(f"{len(names)} operators -> {TARGET.name}")
+
+
+if __name__ == "__main__":
+    main()
