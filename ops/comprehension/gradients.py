@@ -71,6 +71,10 @@ class Plan:
     def _runner(self, program: Program, options: Options) -> Run:
         return make_runner(program, options, self._device, self._clamp, self._artifacts)
 
+    def _training_runner(self, program: Program, options: Options) -> Run:
+        """Like `_runner`; a schedule that was tuned for other outputs or gradients gives way to the analysis."""
+        return self._runner(program, options if options.fits(program) else Options())
+
     @property
     def forward(self) -> Run:
         """The forward for inference."""
@@ -98,8 +102,8 @@ class Plan:
         order = [*forward.inputs, *forward.outputs]
         outputs = self.program.outputs
         return Training(
-            self._runner(forward, self.options.forward),
-            self._runner(backward.program, self.options.backward),
+            self._training_runner(forward, self.options.forward),
+            self._training_runner(backward.program, self.options.backward),
             tuple(order.index(s) for s in backward.saved),
             tuple(outputs.index(s) for s in backward.seeds),
             tuple(forward.inputs.index(g) for g in backward.gradients),
@@ -147,7 +151,7 @@ class Plan:
         program = self.named(wanted, shapes)
         return Training(
             self.forward,
-            self._runner(program, self.options.backward),
+            self._training_runner(program, self.options.backward),
             tuple(range(len(p.inputs))),
             tuple(range(len(p.outputs))),
             tuple(sorted(wanted)),

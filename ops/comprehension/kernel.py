@@ -80,34 +80,30 @@ class ComprehensionKernel(Kernel):
         return found
 
     @classmethod
-    def build(
-        cls, description: Mapping[str, Any], assets: Mapping[str, bytes], *, trust: bool = False
-    ) -> ComprehensionKernel:
-        """Makes the kernel again; nothing is compiled before the first call.
-
-        Args:
-            description: from `description`.
-            assets: from `assets`.
-            trust: whether compiled libraries among the assets may be loaded.
+    def build(cls, description: Mapping[str, Any], assets: Mapping[str, bytes]) -> ComprehensionKernel:
+        """Makes the kernel again; nothing is compiled before the first call, and no library is loaded.
 
         Raises:
             ComprehensionInputError: the text is missing.
         """
+        return cls._built(description, assets, {})
+
+    @classmethod
+    def build_trusted(cls, description: Mapping[str, Any], assets: Mapping[str, bytes]) -> ComprehensionKernel:
+        """Like `build`, and compiled libraries among the assets are used where their tag fits this machine."""
+        return cls._built(description, assets, _unpacked(assets))
+
+    @classmethod
+    def _built(
+        cls, description: Mapping[str, Any], assets: Mapping[str, bytes], libraries: dict[str, Path]
+    ) -> ComprehensionKernel:
         from .layer import Layer
 
         if TEXT not in assets:
-            raise ComprehensionInputError(
-                f"the asset '{TEXT}' is missing", where=str(description.get("name"))
-            )
-        layer = Layer(
-            bytes(assets[TEXT]).decode(),
-            description["name"],
-            False,
-            description["backward"],
-            description["gather"],
-        )
+            raise ComprehensionInputError(f"the asset '{TEXT}' is missing", where=str(description.get("name")))
+        text = bytes(assets[TEXT]).decode()
+        layer = Layer(text, description["name"], False, description["backward"], description["gather"])
         tuned = {k: [Options.from_plain(o) for o in v] for k, v in description["tuned"].items()}
-        libraries = _unpacked(assets) if trust else {}
         layer.load_tuned(tuned, Artifacts(libraries))
         kernel = layer.kernel()
         kernel.with_artifacts = any(name.startswith(ARTIFACT) for name in assets)

@@ -177,13 +177,13 @@ class Layer:
         Raises:
             ComprehensionError: what does not fit, by one of its subclasses.
         """
-        if torch.compiler.is_compiling():
-            return self._operators.call(inputs)
+        if torch.compiler.is_compiling() or _watched():
+            return self._recorded_call(inputs, outputs is not None or reorder_function is not None)
         if options is None and outputs is None and cache is None and reorder_function is None:
             plan = self._fast.get(
                 tuple([(type(x), x.shape, x.dtype) for x in inputs if isinstance(x, torch.Tensor)])
             )
-            if plan is not None and not _watched():
+            if plan is not None:
                 return self._run(plan, inputs, None)
         return self._slow_call(inputs, options, outputs, cache, reorder_function)
 
@@ -198,6 +198,14 @@ class Layer:
                 return found[0] if self._single else list(found)
         results = plan.forward(inputs)
         return results[0] if self._single else results
+
+    def _recorded_call(self, inputs: Sequence[Any], unrecordable: bool) -> Result:
+        """The call as one operator. Nothing of a tensor is read here, as a recorder would take it for a fact."""
+        if unrecordable:
+            raise ComprehensionInputError("outputs= and reorder_function= cannot be recorded", where=self.name)
+        pairs = zip(inputs, self._dtypes, strict=False)
+        tensors = [t if isinstance(t, torch.Tensor) else torch.tensor(t, dtype=d) for t, d in pairs]
+        return self._operators.call([*tensors, *inputs[len(tensors) :]])
 
     def _slow_call(
         self,

@@ -110,15 +110,18 @@ class Options:
             return naive_schedule(program)
         return default_schedule(program, target(), fuse)
 
-    @staticmethod
-    def _checked(program: Program, schedule: ProgramSchedule) -> ProgramSchedule:
-        count = sum(len(g.nests) for g in groups(program, schedule.fuse))
-        if count != len(schedule.nests):
-            raise OptionsError(
-                f"the schedule is of another program than '{program.name}'",
-                got=len(schedule.nests),
-                expected=count,
-            )
+    def fits(self, program: Program) -> bool:
+        """Whether the schedule, where there is one, was made for a program of these nests."""
+        if self.schedule is None:
+            return True
+        nests = [n for g in groups(program, self.schedule.fuse) for n in g.nests]
+        pairs = zip(nests, self.schedule.nests, strict=False)
+        known = all(s.vector is None or s.vector in n.extents for n, s in pairs)
+        return known and len(nests) == len(self.schedule.nests)
+
+    def _checked(self, program: Program, schedule: ProgramSchedule) -> ProgramSchedule:
+        if not self.fits(program):
+            raise OptionsError(f"the schedule is of another program than '{program.name}'")
         return schedule
 
     def _adjusted(self, program: Program, start: ProgramSchedule) -> ProgramSchedule:

@@ -66,7 +66,7 @@ def make_runner(
 def _carried(program: Program, options: Options, clamp: bool, artifacts: Artifacts) -> CppEmitter | None:
     """A runner on a library from the archive, when there is one for exactly this code and instruction set."""
     schedule: ProgramSchedule | None = options.schedule
-    if schedule is None or not artifacts.libraries:
+    if schedule is None or not artifacts.libraries or not options.fits(program):
         return None
     key = artifact_key(generate(program, schedule, target(), clamp).text)
     path = artifacts.libraries.get(key)

@@ -61,7 +61,7 @@ def test_artifacts_need_trust(tuned, inputs, monkeypatch):
     expected = tuned(*inputs)
     without_compiler(monkeypatch)
     try:
-        trusted = ComprehensionKernel.build(description, assets, trust=True)
+        trusted = ComprehensionKernel.build_trusted(description, assets)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             assert torch.equal(trusted(*inputs), expected)
@@ -83,7 +83,7 @@ def test_a_foreign_artifact_is_not_loaded(tuned, inputs):
         n.replace(compiler.target().name, "riscv-vector"): b"junk" if ".so" in n else d
         for n, d in kernel.assets().items()
     }
-    again = ComprehensionKernel.build(kernel.description(), assets, trust=True)
+    again = ComprehensionKernel.build_trusted(kernel.description(), assets)
     torch.testing.assert_close(again(*inputs), inputs[0] @ inputs[1], rtol=1e-4, atol=1e-4)
 
 
