@@ -73,7 +73,7 @@ def main(epochs: int = 8) -> float:
     train(model, images[:1400], digits[:1400], epochs)
 
     op = tp.script(model.eval())
-    pipeline = tp.trace(lambda images: op(images).argmax(1), images[1400:], name="digits")
+    pipeline = tp.trace(lambda images: op(images).argmax(1), images[1400:])
     found = pipeline.run({"images": images[1400:]})
     right = (found == digits[1400:]).float().mean().item()
     print(f"right on {right:.1%} of the images that it was not trained on")

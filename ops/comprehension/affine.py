@@ -193,9 +193,7 @@ def facts(condition: Expr, holds: bool = True) -> list[Affine]:
         return facts(condition.args[0], holds) + facts(condition.args[1], holds)
     if condition.name not in COMPARISONS or not condition.operands.is_integral:
         return []
-    return _comparison_facts(
-        condition.name, affine(condition.args[0]).plus(affine(condition.args[1]), -1), holds
-    )
+    return _comparison_facts(condition.name, affine(condition.args[0]).plus(affine(condition.args[1]), -1), holds)
 
 
 def _comparison_facts(name: str, difference: Affine, holds: bool) -> list[Affine]:

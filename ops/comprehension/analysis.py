@@ -91,11 +91,7 @@ class _Model:
         for i, a in enumerate(names):
             for b in names[i + 1 :]:
                 for n, m in ((2, 2), (4, 2), (2, 4), (3, 4), (4, 3), (4, 4)):
-                    if (
-                        n <= self._free[a]
-                        and m <= self._free[b]
-                        and n * m * vectors <= self._target.registers
-                    ):
+                    if n <= self._free[a] and m <= self._free[b] and n * m * vectors <= self._target.registers:
                         yield ((a, n), (b, m))
 
     def _wants_pack(self, axis: str | None) -> bool:
@@ -109,9 +105,7 @@ class _Model:
 
     def _far(self, load: Load, axis: str) -> bool:
         """Lanes that are not neighbours, or reduced steps that are a page's large part apart."""
-        return load.stride(axis) != 1 or any(
-            load.stride(r) >= 256 and n >= 64 for r, n in self._reduced.items()
-        )
+        return load.stride(axis) != 1 or any(load.stride(r) >= 256 and n >= 64 for r, n in self._reduced.items())
 
     def _packs(self, load: Load) -> bool:
         used = [v for v, _ in load.strides]
@@ -158,11 +152,7 @@ class _Model:
 
     def _streams(self, s: Schedule, unroll: dict[str, int]) -> int:
         """Rows that the vectors of one step come from."""
-        rows = [
-            prod(unroll.get(v, 1) for v, _ in load.strides)
-            for load in self._loads
-            if load.stride(s.vector or "")
-        ]
+        rows = [prod(unroll.get(v, 1) for v, _ in load.strides) for load in self._loads if load.stride(s.vector or "")]
         return max(rows, default=1)
 
     def _lane_cost(self, load: Load, s: Schedule) -> float:

@@ -62,9 +62,7 @@ def check(definition: DefSyntax) -> Definition:
     """
     scope = _Scope(definition)
     statements = tuple(scope.statement(s) for s in definition.body)
-    return Definition(
-        definition.name, tuple(scope.params), scope.check_returns(), statements, definition.place
-    )
+    return Definition(definition.name, tuple(scope.params), scope.check_returns(), statements, definition.place)
 
 
 class _Scope:
@@ -102,9 +100,7 @@ class _Scope:
         found = []
         for decl in self.returns.values():
             if decl.name not in self.types:
-                raise UndefinedNameError(
-                    f"undefined variable '{decl.name}': no statement writes it", at=decl.place
-                )
+                raise UndefinedNameError(f"undefined variable '{decl.name}': no statement writes it", at=decl.place)
             if decl.dims is not None and len(decl.dims) != self.ranks[decl.name]:
                 raise _dimensions(decl.name, self.ranks[decl.name], len(decl.dims), decl.place)
             found.append(TensorSpec(decl.name, self.types[decl.name], decl.dims, decl.place))
@@ -147,9 +143,7 @@ class _Scope:
                 raise AlreadyDefinedError(f"'{index.name}' is already defined", at=index.place)
             seen.add(index.name)
 
-    def _clauses(
-        self, s: StatementSyntax, lets: dict[str, Expr]
-    ) -> tuple[tuple[RangeSpec, ...], tuple[Expr, ...]]:
+    def _clauses(self, s: StatementSyntax, lets: dict[str, Expr]) -> tuple[tuple[RangeSpec, ...], tuple[Expr, ...]]:
         ranges: dict[str, RangeSpec] = {}
         exists = []
         for clause in s.clauses:
@@ -289,9 +283,7 @@ class _Expressions:
 
     def _arguments(self, node: Apply, arity: int) -> list[Expr]:
         if len(node.args) != arity:
-            raise ArityError(
-                f"'{node.name}': expected {arity} arguments but found {len(node.args)}", at=node.place
-            )
+            raise ArityError(f"'{node.name}': expected {arity} arguments but found {len(node.args)}", at=node.place)
         return [self.value(a) for a in node.args]
 
     def _cast(self, node: Apply) -> Expr:

@@ -59,9 +59,7 @@ def _cpu_flags() -> set[str]:
         text = Path("/proc/cpuinfo").read_text()
     except OSError:
         return set()
-    return {
-        word for line in text.splitlines() if line.startswith(("flags", "Features")) for word in line.split()
-    }
+    return {word for line in text.splitlines() if line.startswith(("flags", "Features")) for word in line.split()}
 
 
 def _machine_flags(tag: str) -> list[str]:
@@ -84,11 +82,7 @@ def _machine_flags(tag: str) -> list[str]:
 def cache_directory() -> Path:
     """Where compiled libraries are kept: `$TRACEPACK_CACHE`, else the user's cache directory."""
     given = os.environ.get("TRACEPACK_CACHE")
-    root = (
-        Path(given)
-        if given
-        else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tracepack"
-    )
+    root = Path(given) if given else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tracepack"
     return root / "comprehension"
 
 
@@ -142,9 +136,7 @@ def _run(command: list[str]) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if "error" in line] or done.stderr.splitlines()
-        raise CompilerError(
-            "the compiler refused generated code", got=lines[0][:300] if lines else done.returncode
-        )
+        raise CompilerError("the compiler refused generated code", got=lines[0][:300] if lines else done.returncode)
 
 
 def load_library(path: Path) -> ctypes.CDLL:

@@ -45,9 +45,7 @@ class CppEmitter:
         self._order = [outputs.index(n) for n in program.outputs]
         self._distinct = len(outputs) == len(program.outputs)
 
-    def __call__(
-        self, inputs: Sequence[torch.Tensor], contents: Sequence[torch.Tensor] = ()
-    ) -> list[torch.Tensor]:
+    def __call__(self, inputs: Sequence[torch.Tensor], contents: Sequence[torch.Tensor] = ()) -> list[torch.Tensor]:
         """Runs on contiguous inputs of the program's shapes on the CPU.
 
         Raises:

@@ -47,9 +47,7 @@ class Names:
     clamp: bool
 
 
-def emit_nest(
-    nest: Loops, schedule: Schedule, names: Names, target: Target, fixed: int, prefix: str
-) -> list[str]:
+def emit_nest(nest: Loops, schedule: Schedule, names: Names, target: Target, fixed: int, prefix: str) -> list[str]:
     """The lines of a nest.
 
     Args:
@@ -66,9 +64,7 @@ def emit_nest(
 class _NestEmitter:
     """The state while one nest is written."""
 
-    def __init__(
-        self, nest: Loops, schedule: Schedule, names: Names, target: Target, fixed: int, prefix: str
-    ) -> None:
+    def __init__(self, nest: Loops, schedule: Schedule, names: Names, target: Target, fixed: int, prefix: str) -> None:
         self._nest, self._names, self._prefix = nest, names, prefix
         self._fixed = [a for a, _ in nest.left[:fixed]]
         self._free = dict(nest.left[fixed:])
@@ -80,9 +76,7 @@ class _NestEmitter:
         self._schedule = schedule
         self._dtype = nest.value.dtype
         self._packed: dict[Load, str] = {}
-        self._values = ValueEmitter(
-            self._lanes, self._axis, names.pointers, names.types, names.checks, names.clamp
-        )
+        self._values = ValueEmitter(self._lanes, self._axis, names.pointers, names.types, names.checks, names.clamp)
 
     # -- loops -----------------------------------------------------------------------------------------
 
@@ -101,9 +95,7 @@ class _NestEmitter:
         """The free left axes from outside: those that may be shared among threads first."""
         names = [a for a in self._schedule.order if a in self._free]
         names += [a for a in self._free if a not in names]
-        return [a for a in names if a not in self._nest.scatter] + [
-            a for a in names if a in self._nest.scatter
-        ]
+        return [a for a in names if a not in self._nest.scatter] + [a for a in names if a in self._nest.scatter]
 
     def _tile(self, axis: str) -> int:
         if axis == self._axis:
@@ -194,9 +186,7 @@ class _NestEmitter:
         step = self._vectors * self._lanes
         lines: list[str] = []
         if extent >= step:
-            lines += [
-                f"for (int64_t x_{axis} = 0; x_{axis} < {extent - extent % step}; x_{axis} += {step}) {{"
-            ]
+            lines += [f"for (int64_t x_{axis} = 0; x_{axis} < {extent - extent % step}; x_{axis} += {step}) {{"]
             lines += [*self._accumulate(points, locals_), "}"]
         if extent % step:
             rest = dict(_vectors(extent % step, self._lanes))
@@ -396,9 +386,7 @@ class _NestEmitter:
             f"{buffer}[({at}) * {tile} + lane] = x_{axis} < {self._free[axis]} ? {tensor}[{source}] : 0; }}",
         ]
         count = 2 if len(layout) > 1 else 1
-        pragma = (
-            f"#pragma omp parallel for collapse({count}) schedule(static)" if self._schedule.parallel else ""
-        )
+        pragma = f"#pragma omp parallel for collapse({count}) schedule(static)" if self._schedule.parallel else ""
         return [pragma, *loops, *copy, *("}" for _ in loops)]
 
 

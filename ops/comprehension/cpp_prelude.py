@@ -7,9 +7,7 @@ loads and stores and the math library have fast paths of their own. A `max` or `
 from __future__ import annotations
 
 _MATH = "exp log sin cos"
-_MATH_235 = (
-    "tan asin acos atan sinh cosh tanh asinh acosh atanh exp2 exp10 expm1 log2 log10 log1p cbrt erf erfc"
-)
+_MATH_235 = "tan asin acos atan sinh cosh tanh asinh acosh atanh exp2 exp10 expm1 log2 log10 log1p cbrt erf erfc"
 
 HEAD = r"""
 #include <math.h>

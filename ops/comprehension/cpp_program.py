@@ -69,10 +69,7 @@ def _pointers(program: Program) -> tuple[dict[str, str], dict[str, object]]:
 def _signature(program: Program, names: Names) -> str:
     readonly = [*program.inputs, *program.contents]
     args = [f"const {memory_type(names.types[n])}* __restrict {names.pointers[n]}" for n in readonly]
-    args += [
-        f"{memory_type(names.types[n])}* __restrict {names.pointers[n]}"
-        for n in dict.fromkeys(program.outputs)
-    ]
+    args += [f"{memory_type(names.types[n])}* __restrict {names.pointers[n]}" for n in dict.fromkeys(program.outputs)]
     return f'extern "C" int64_t {ENTRY}({", ".join([*args, "char* work"])}) {{'
 
 
@@ -105,9 +102,7 @@ def _locals(program: Program, names: Names, layout: dict[str, int], found: list[
     return lines
 
 
-def _group(
-    group: Group, schedule: ProgramSchedule, names: Names, target: Target, number: int, at: int
-) -> list[str]:
+def _group(group: Group, schedule: ProgramSchedule, names: Names, target: Target, number: int, at: int) -> list[str]:
     if not group.shared:
         prefix = f"g{number}"
         return ["{", *emit_nest(group.nests[0], schedule.nests[at], names, target, 0, prefix), "}"]

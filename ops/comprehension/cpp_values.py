@@ -111,9 +111,7 @@ class ValueEmitter:
         if v.vector:
             return v
         code = (
-            f"splat_mask<{self.vec(v.dtype)}>({v.code})"
-            if v.dtype.is_bool
-            else f"splat<{self.vec(v.dtype)}>({v.code})"
+            f"splat_mask<{self.vec(v.dtype)}>({v.code})" if v.dtype.is_bool else f"splat<{self.vec(v.dtype)}>({v.code})"
         )
         return Value(code, v.dtype, True)
 
@@ -217,9 +215,7 @@ class ValueEmitter:
             code = f"!{args[0].code}" if e.name == "!" else f"({args[0].code} {e.name} {args[1].code})"
             return Value(code, BOOL, False)
         codes = [self.spread(a).code for a in args]
-        return Value(
-            f"~({codes[0]})" if e.name == "!" else f"({codes[0]} {e.name[0]} {codes[1]})", BOOL, True
-        )
+        return Value(f"~({codes[0]})" if e.name == "!" else f"({codes[0]} {e.name[0]} {codes[1]})", BOOL, True)
 
     def _both(self, guard: Value | None, condition: Value, holds: bool) -> Value:
         """The enclosing condition and this one, or its opposite."""
@@ -229,18 +225,14 @@ class ValueEmitter:
         if guard is None:
             return condition
         if guard.vector or condition.vector:
-            return Value(
-                self.name(f"({self.spread(guard).code} & {self.spread(condition).code})"), BOOL, True
-            )
+            return Value(self.name(f"({self.spread(guard).code} & {self.spread(condition).code})"), BOOL, True)
         return Value(self.name(f"({guard.code} && {condition.code})"), BOOL, False)
 
     def _select(self, e: Op, point: Point, guard: Value | None) -> Value:
         condition = self.value(e.args[0], point, guard)
         branches = []
         for arg, holds in ((e.args[1], True), (e.args[2], False)):
-            needs = any(
-                isinstance(n, Load) and (n.guarded or any(d.checked for d in n.dynamic)) for n in walk(arg)
-            )
+            needs = any(isinstance(n, Load) and (n.guarded or any(d.checked for d in n.dynamic)) for n in walk(arg))
             inner = self._both(guard, condition, holds) if needs else guard
             branches.append(self.cast(self.value(self._exact(arg, e), point, inner), e.dtype))
         then, other = branches
@@ -255,9 +247,7 @@ class ValueEmitter:
         dtype, operands = e.dtype, e.operands
         if e.name in COMPARISONS:
             code = f"({codes[0]} {e.name} {codes[1]})"
-            return Value(
-                f"__builtin_convertvector({code}, {self.vector_type(BOOL)})" if vector else code, BOOL, vector
-            )
+            return Value(f"__builtin_convertvector({code}, {self.vector_type(BOOL)})" if vector else code, BOOL, vector)
         code = self._arithmetic(e.name, codes, operands, vector)
         if not vector and dtype.is_integral:
             code = f"({compute_type(dtype)})({code})"
@@ -284,9 +274,7 @@ class ValueEmitter:
     def _function(self, name: str, codes: list[str], dtype: DType, vector: bool) -> str:
         def call(function: str, *args: str) -> str:
             return (
-                f"v_{function}<{self.vec(dtype)}>({', '.join(args)})"
-                if vector
-                else f"s_{function}({', '.join(args)})"
+                f"v_{function}<{self.vec(dtype)}>({', '.join(args)})" if vector else f"s_{function}({', '.join(args)})"
             )
 
         one = f"({compute_type(dtype)})1"
@@ -383,9 +371,7 @@ class ValueEmitter:
     def _gather(self, e: Load, pointer: str, at: str, mask: str) -> str:
         return f"gather_where<{memory_type(e.dtype)}, {self.vec(e.dtype)}, {self.mask_type}>({pointer}, {at}, {mask})"
 
-    def _lanes_load(
-        self, e: Load, point: Point, guard: Value | None, indices: list[tuple[Dynamic, Value]]
-    ) -> Value:
+    def _lanes_load(self, e: Load, point: Point, guard: Value | None, indices: list[tuple[Dynamic, Value]]) -> Value:
         """A load whose lanes' addresses are computed one by one."""
         step = e.stride(self.axis) if self.axis else 0
         at = f"(iota<int64_t, {self.lanes}>(0) * (int64_t){step})"

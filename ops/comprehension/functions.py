@@ -20,10 +20,29 @@ class Builtin:
     c: str
 
 
-_SAME = ["exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh"]
-BUILTINS: dict[str, Builtin] = {
-    name: Builtin(1, name, name) for name in (*_SAME, "erf", "erfc", "floor", "ceil")
-}
+_SAME = [
+    "exp",
+    "exp2",
+    "expm1",
+    "log",
+    "log2",
+    "log10",
+    "log1p",
+    "sqrt",
+    "sin",
+    "cos",
+    "tan",
+    "asin",
+    "acos",
+    "atan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "asinh",
+    "acosh",
+    "atanh",
+]
+BUILTINS: dict[str, Builtin] = {name: Builtin(1, name, name) for name in (*_SAME, "erf", "erfc", "floor", "ceil")}
 BUILTINS |= {
     "trunc": Builtin(1, "trunc", "trunc"),
     "round": Builtin(1, "", "round"),

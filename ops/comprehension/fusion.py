@@ -40,9 +40,7 @@ def groups(program: Program, fuse: bool) -> list[Group]:
     while pending:
         count, shared = _longest(pending, program.tensors) if fuse else (1, 0)
         taken, pending = pending[:count], pending[count:]
-        found.append(
-            _group(taken, shared, pending, program) if count > 1 else Group((), (collapsed(taken[0]),))
-        )
+        found.append(_group(taken, shared, pending, program) if count > 1 else Group((), (collapsed(taken[0]),)))
     return found
 
 

@@ -121,16 +121,12 @@ class _Walk:
         zero = number(0.0, gradient)
         if nest.op in ("=", "+"):
             return gradient, zero if nest.init else None
-        base = (
-            None if nest.init or nest.base is None else Access(own.dtype, nest.base, own.indices, own.guards)
-        )
+        base = None if nest.init or nest.base is None else Access(own.dtype, nest.base, own.indices, own.guards)
         if nest.op == "*":
             return self._product_seed(nest, gradient, base)
         return self._extreme_seed(nest, gradient, own, base)
 
-    def _extreme_seed(
-        self, nest: Nest, gradient: Access, own: Access, base: Access | None
-    ) -> tuple[Expr, Expr]:
+    def _extreme_seed(self, nest: Nest, gradient: Access, own: Access, base: Access | None) -> tuple[Expr, Expr]:
         zero = number(0.0, gradient)
         if base is not None:
             kept = op("?:", op("==", base, own), gradient, zero)
@@ -161,14 +157,10 @@ class _Walk:
         factor = op("?:", is_zero, one, value)
         other = self._add(rest, Nest(rest, None, nest.axes, nest.index, "*", True, factor, nest.place))
         alone = op("?:", op("==", count, Const(INT32, 1)), other, zero)
-        nonzero = op(
-            "?:", op("==", count, Const(INT32, 0)), op("/", other, op("?:", is_zero, one, value)), zero
-        )
+        nonzero = op("?:", op("==", count, Const(INT32, 0)), op("/", other, op("?:", is_zero, one, value)), zero)
         seed = mul(gradient, op("?:", is_zero, alone, nonzero))
         kept = mul(gradient, op("?:", op("==", count, Const(INT32, 0)), other, zero))
-        return (mul(seed, base) if base is not None else seed), kept if base is not None else number(
-            0.0, gradient
-        )
+        return (mul(seed, base) if base is not None else seed), kept if base is not None else number(0.0, gradient)
 
     # -- the result ----------------------------------------------------------------------------------------
 
@@ -183,9 +175,7 @@ class _Walk:
         seeds = tuple(f"d_{s}" for s in self._seeds)
         tensors = {**{s: p.tensors[s] for s in saved}, **self._tensors}
         name = f"{p.name}_backward"
-        return Backward(
-            Program(name, (*saved, *seeds), outputs, tensors, nests), saved, self._seeds, gradients
-        )
+        return Backward(Program(name, (*saved, *seeds), outputs, tensors, nests), saved, self._seeds, gradients)
 
 
 def _active(program: Program, wanted: frozenset[str]) -> set[str]:

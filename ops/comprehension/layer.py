@@ -84,9 +84,7 @@ def _formatted(text: str, constants: Mapping[str, object] | None) -> str:
         return string.Formatter().vformat(text, (), dict(constants))
     except KeyError as error:
         if not str(error.args[0]).isidentifier():
-            raise ConstantsError(
-                "with constants, the text's own braces are written twice", got=error
-            ) from error
+            raise ConstantsError("with constants, the text's own braces are written twice", got=error) from error
         raise ConstantsError(
             f"the text names the constant {error}",
             got=sorted(constants),
@@ -180,9 +178,7 @@ class Layer:
         if torch.compiler.is_compiling() or _watched():
             return self._recorded_call(inputs, outputs is not None or reorder_function is not None)
         if options is None and outputs is None and cache is None and reorder_function is None:
-            plan = self._fast.get(
-                tuple([(type(x), x.shape, x.dtype) for x in inputs if isinstance(x, torch.Tensor)])
-            )
+            plan = self._fast.get(tuple([(type(x), x.shape, x.dtype) for x in inputs if isinstance(x, torch.Tensor)]))
             if plan is not None:
                 return self._run(plan, inputs, None)
         return self._slow_call(inputs, options, outputs, cache, reorder_function)
@@ -218,9 +214,7 @@ class Layer:
         tensors = self.check_inputs(inputs)
         if _watched() or any(type(t) not in _PLAIN for t in tensors):
             if outputs is not None or reorder is not None:
-                raise ComprehensionInputError(
-                    "outputs and reorder_function cannot be recorded", where=self.name
-                )
+                raise ComprehensionInputError("outputs and reorder_function cannot be recorded", where=self.name)
             return self._operators.call(tensors)
         plan = self.plan(tensors, options, cache)
         if outputs is not None:
@@ -296,9 +290,7 @@ class Layer:
 
     # -- plans and options -------------------------------------------------------------------------------
 
-    def plan(
-        self, tensors: Sequence[torch.Tensor], options: OptionsLike = None, cache: str | None = None
-    ) -> Plan:
+    def plan(self, tensors: Sequence[torch.Tensor], options: OptionsLike = None, cache: str | None = None) -> Plan:
         """What runs for these inputs and options; compiled once."""
         shapes = [tuple(t.shape) for t in tensors]
         pair = self._pair(options, cache, shapes)
@@ -306,9 +298,7 @@ class Layer:
         key = (tuple(shapes), device, pair.key())
         if key not in self._plans:
             clamp = self.gather == "clamp"
-            self._plans[key] = Plan(
-                self.definition, self._backward, shapes, device, clamp, pair, self._artifacts
-            )
+            self._plans[key] = Plan(self.definition, self._backward, shapes, device, clamp, pair, self._artifacts)
         return self._plans[key]
 
     def _pair(self, options: OptionsLike, cache: str | None, shapes: list[tuple[int, ...]]) -> OptionsPair:
@@ -402,9 +392,7 @@ def _chosen(definitions: Mapping[str, Definition], name: str | None, backward: s
         return _named(definitions, name)
     others = [d for d in definitions.values() if d.name != backward]
     if len(others) != 1:
-        raise UndefinedNameError(
-            "there are several definitions", expected=f"name= one of {sorted(definitions)}"
-        )
+        raise UndefinedNameError("there are several definitions", expected=f"name= one of {sorted(definitions)}")
     return others[0]
 
 

@@ -67,9 +67,7 @@ class Operators:
         args = ", ".join(f"Tensor a{i}" for i in range(self._count))
         results = "Tensor" if self._results == 1 else f"({', '.join(['Tensor'] * self._results)})"
         _LIBRARY.define(f"{self._base}({args}) -> {results}")
-        _LIBRARY.define(
-            f"{self._base}_backward(Tensor[] inputs, Tensor[] gradients, int[] wanted) -> Tensor[]"
-        )
+        _LIBRARY.define(f"{self._base}_backward(Tensor[] inputs, Tensor[] gradients, int[] wanted) -> Tensor[]")
         _LIBRARY.impl(self._base, self._forward, "CompositeExplicitAutograd")
         _LIBRARY.impl(f"{self._base}_backward", self._backward, "CompositeExplicitAutograd")
         torch.library.register_fake(self.name, self._fake, lib=_LIBRARY)

@@ -183,12 +183,7 @@ def _inlined(nests: list[Nest], program: Program) -> list[Nest]:
     while at < len(nests):
         nest = nests[at]
         readers = _readers(nests).get(nest.target, [])
-        fits = (
-            nest.op == "="
-            and nest.base is None
-            and nest.target not in program.outputs
-            and not nest.is_scatter
-        )
+        fits = nest.op == "=" and nest.base is None and nest.target not in program.outputs and not nest.is_scatter
         if fits and len(readers) == 1 and _iterations(readers[0]) <= _iterations(nest):
             reader = nests.index(readers[0])
             nests[reader] = replace(nests[reader], value=_replaced(nests[reader].value, nest))
@@ -240,12 +235,7 @@ def _epilogue(nest: Nest, reader: Nest, program: Program) -> Expr | None:
     same = access.indices == reader.index and all(g == "inside" for g in access.guards)
     own = [i.name for i in nest.index if isinstance(i, Var)]
     theirs = [i.name for i in reader.index if isinstance(i, Var)]
-    if (
-        not same
-        or len(own) != len(nest.index)
-        or len(theirs) != len(own)
-        or _in_condition(reader.value, access)
-    ):
+    if not same or len(own) != len(nest.index) or len(theirs) != len(own) or _in_condition(reader.value, access):
         return None
     names: dict[str, Expr] = {t: var(o) for t, o in zip(theirs, own, strict=True)}
     hole = Load(access.dtype, ACCUMULATOR, (), 0)
@@ -274,9 +264,7 @@ def _flat(nest: Nest, final: Expr | None, target: str, tensors: dict[str, Tensor
     kind = tensors[nest.target]
     covers = _covers(nest, kind)
     guards = tuple(
-        "inside"
-        if (b := bounds(i, {a: (0, n - 1) for a, n in nest.axes})) and b[0] >= 0 and b[1] < n
-        else "guarded"
+        "inside" if (b := bounds(i, {a: (0, n - 1) for a, n in nest.axes})) and b[0] >= 0 and b[1] < n else "guarded"
         for i, n in zip(index, kind.shape, strict=True)
     )
     places = tuple(_loads(i, tensors) for i in index)

@@ -103,9 +103,7 @@ class Options:
         return bool(self.vectorise or self.tile or self.unroll or self.order or self.pack is not None)
 
     def _start(self, program: Program) -> ProgramSchedule:
-        fuse = (
-            self.fuse if self.fuse is not None else self.preset in ("default", "pointwise", "single_thread")
-        )
+        fuse = self.fuse if self.fuse is not None else self.preset in ("default", "pointwise", "single_thread")
         if self.preset == "naive":
             return naive_schedule(program)
         return default_schedule(program, target(), fuse)
@@ -137,9 +135,7 @@ class Options:
         named = [*self.tile, *self.unroll, *self.order, *([self.vectorise] if self.vectorise else [])]
         unknown = [a for a in named if a not in known]
         if unknown:
-            raise OptionsError(
-                f"'{program.name}' has no axis '{unknown[0]}'", expected=f"one of {sorted(known)}"
-            )
+            raise OptionsError(f"'{program.name}' has no axis '{unknown[0]}'", expected=f"one of {sorted(known)}")
 
     def _applied(self, s: Schedule, axes: set[str]) -> Schedule:
         if self.vectorise in axes:

@@ -50,9 +50,7 @@ def infer(s: Statement, shapes: Shapes, target: tuple[int, ...] | None) -> Range
     given = {r.name: r for r in s.ranges}
     constraints = _constraints(s, shapes, target)
     while missing := [n for n in names if n not in found.box]:
-        resolved = _given_round(found, given, missing) or _inferred_round(
-            found, constraints, given, missing, s.place
-        )
+        resolved = _given_round(found, given, missing) or _inferred_round(found, constraints, given, missing, s.place)
         if not resolved:
             name = next(n for n in missing if n not in given or n == missing[-1])
             raise RangeInferenceError(
@@ -109,9 +107,7 @@ def _peeled(index: Expr, extent: int) -> Constraint:
     return Constraint(index, last)
 
 
-def _given_round(
-    found: Ranges, given: dict[str, RangeSpec], missing: list[str]
-) -> dict[str, tuple[int, int]]:
+def _given_round(found: Ranges, given: dict[str, RangeSpec], missing: list[str]) -> dict[str, tuple[int, int]]:
     """The ranges of `where` whose bounds are known; a bound in other variables counts at its widest."""
     resolved = {}
     for name in missing:

@@ -33,9 +33,7 @@ class Artifacts:
         """Says once that a kernel runs on torch's operators."""
         if not self.said:
             self.said = True
-            warnings.warn(
-                f"a comprehension runs on torch's operators: {reason}", ComprehensionWarning, stacklevel=2
-            )
+            warnings.warn(f"a comprehension runs on torch's operators: {reason}", ComprehensionWarning, stacklevel=2)
 
 
 def make_runner(
@@ -47,6 +45,8 @@ def make_runner(
     """
     if device.type != "cpu" or any(t.numel == 0 for t in program.tensors.values()):
         return TorchEmitter(program, clamp)
+    if artifacts is not None and not options.fits(program):
+        options = Options()  # packed by a version that lowers otherwise
     schedule = options.resolve(program)
     if artifacts is not None and (carried := _carried(program, options, clamp, artifacts)) is not None:
         return carried

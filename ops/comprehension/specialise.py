@@ -167,13 +167,9 @@ class _Builder:
     def _check_annotation(self, s: Statement, shape: tuple[int, ...]) -> None:
         expected = self._annotated(s.target)
         if expected is not None and expected != shape:
-            raise SizeMismatchError(
-                f"'{s.target}' has sizes {shape}, but its annotation says {expected}", at=s.place
-            )
+            raise SizeMismatchError(f"'{s.target}' has sizes {shape}, but its annotation says {expected}", at=s.place)
 
-    def _base(
-        self, s: Statement, ranges: Ranges, known: tuple[int, ...] | None, shape: tuple[int, ...]
-    ) -> str | None:
+    def _base(self, s: Statement, ranges: Ranges, known: tuple[int, ...] | None, shape: tuple[int, ...]) -> str | None:
         covered = all(ranges.box[v] == (0, n - 1) for v, n in zip(s.lhs, shape, strict=True)) or known is None
         if s.init and covered:
             return None
@@ -237,9 +233,7 @@ class _Builder:
         return replace(e, tensor=self._current[e.tensor], guards=guards)
 
 
-def _proof(
-    e: Access, dim: int, size: int, known: list[Affine], guarded: bool, box: dict[str, tuple[int, int]]
-) -> str:
+def _proof(e: Access, dim: int, size: int, known: list[Affine], guarded: bool, box: dict[str, tuple[int, int]]) -> str:
     index = e.indices[dim]
     span = bounds(index, box)
     if span is not None and span[0] >= 0 and span[1] < size:

@@ -192,9 +192,7 @@ def _forward(g: Geometry, x: Access, w: Access, nest: Nest) -> Step:
     return step
 
 
-def _backward(
-    g: Geometry, o: torch.Tensor, x: torch.Tensor, w: torch.Tensor, mask: list[bool]
-) -> list[torch.Tensor]:
+def _backward(g: Geometry, o: torch.Tensor, x: torch.Tensor, w: torch.Tensor, mask: list[bool]) -> list[torch.Tensor]:
     strides, dilations, groups = _settings(g)
     zeros = [0] * len(strides)
     found: list[torch.Tensor] = torch.ops.aten.convolution_backward(

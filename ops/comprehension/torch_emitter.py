@@ -40,9 +40,7 @@ class TorchEmitter:
         self._program = program
         self._steps = [(_step(n, program, clamp, n.base in d), n.target, d) for n, d in _with_dead(program)]
 
-    def __call__(
-        self, inputs: Sequence[torch.Tensor], contents: Sequence[torch.Tensor] = ()
-    ) -> list[torch.Tensor]:
+    def __call__(self, inputs: Sequence[torch.Tensor], contents: Sequence[torch.Tensor] = ()) -> list[torch.Tensor]:
         """Runs on contiguous inputs of the program's shapes; the results are contiguous and new.
 
         Raises:
@@ -130,9 +128,7 @@ def _onto_base(nest: Nest, result: torch.Tensor, found: torch.Tensor) -> torch.T
             form = affine(index)
             name = next(iter(form.coefficients), None)
             region = region.narrow(dim, form.const, nest.extents[name] if name else 1)
-    region.copy_(
-        (found if nest.init else _combine(nest.op, region, found.reshape(region.shape))).reshape(region.shape)
-    )
+    region.copy_((found if nest.init else _combine(nest.op, region, found.reshape(region.shape))).reshape(region.shape))
     return result
 
 
@@ -185,9 +181,7 @@ def _windowed(nest: Nest, env: Env, window: Window, clamp: bool) -> torch.Tensor
     product = split_product(nest.value, left) if nest.op == "+" else Product(1, (nest.value,))
     contracts = is_contraction(product, reduced)
     size = (
-        largest_operand(product, left, window)
-        if contracts
-        else prod(stop - start for start, stop in window.values())
+        largest_operand(product, left, window) if contracts else prod(stop - start for start, stop in window.values())
     )
     result_size = prod(window[a][1] - window[a][0] for a in left)
     axis = _axis_to_cut(nest, product if contracts else None, window)
@@ -209,9 +203,7 @@ def _axis_to_cut(nest: Nest, product: Product | None, window: Window) -> str | N
     """The longest axis of what is too large, one of the left side's where there is one."""
     used = set(window)
     if product is not None:
-        used = set(
-            max((variables(f) for f in product.factors), key=lambda names: prod(window[a][1] for a in names))
-        )
+        used = set(max((variables(f) for f in product.factors), key=lambda names: prod(window[a][1] for a in names)))
     lengths = {a: window[a][1] - window[a][0] for a in window if a in used}
     for names in (nest.left, nest.reduced):
         axis = max((a for a in names if a in lengths), key=lengths.__getitem__, default=None)
@@ -229,9 +221,7 @@ def _cut_in_two(nest: Nest, env: Env, window: Window, clamp: bool, axis: str) ->
     return _combine(nest.op, a, b)
 
 
-def _match_reduced_view(
-    nest: Nest, tensors: Mapping[str, TensorType]
-) -> Callable[[Env], torch.Tensor] | None:
+def _match_reduced_view(nest: Nest, tensors: Mapping[str, TensorType]) -> Callable[[Env], torch.Tensor] | None:
     """A reduction of one whole tensor along some of its dimensions, which needs no planning at a call."""
     value = nest.value
     if nest.op == "=" or nest.is_scatter or not isinstance(value, Access) or not nest.reduced:
@@ -249,28 +239,18 @@ def _match_reduced_view(
 # -- bags of embeddings ------------------------------------------------------------------------------------
 
 
-def _match_bag(
-    nest: Nest, tensors: Mapping[str, TensorType], clamp: bool
-) -> Callable[[Env], torch.Tensor] | None:
+def _match_bag(nest: Nest, tensors: Mapping[str, TensorType], clamp: bool) -> Callable[[Env], torch.Tensor] | None:
     """`O(i, j) +=! T(I(i, k), j)`, which torch has an operator for."""
     table = nest.value
     if clamp or nest.op != "+" or not isinstance(table, Access) or len(table.indices) != 2 or nest.is_scatter:
         return None
     rows, column = table.indices
-    if (
-        not isinstance(rows, Access)
-        or not isinstance(column, Var)
-        or not table.dtype.name.startswith("float")
-    ):
+    if not isinstance(rows, Access) or not isinstance(column, Var) or not table.dtype.name.startswith("float"):
         return None
     names = [i.name if isinstance(i, Var) else "" for i in rows.indices]
     left, reduced = nest.left, nest.reduced
-    plain = [left[0] if left else None, reduced[0] if reduced else None] == names and left[1:] == [
-        column.name
-    ]
-    whole = all(
-        tensors[a.tensor].shape[d] == nest.extents.get(_name(i), -1) for a, d, i in _dims(rows, table)
-    )
+    plain = [left[0] if left else None, reduced[0] if reduced else None] == names and left[1:] == [column.name]
+    whole = all(tensors[a.tensor].shape[d] == nest.extents.get(_name(i), -1) for a, d, i in _dims(rows, table))
     if not plain or not whole or rows.dtype.name not in ("int32", "int64"):
         return None
     size = tensors[table.tensor].shape[0]
@@ -323,9 +303,7 @@ def _add_by_views(nest: Nest, target: TensorType, total: torch.Tensor, values: t
         names = sorted(form.coefficients, key=nest.extents.__getitem__)
         looped += [n for n in names[:-1] if n not in looped]
     left = nest.left
-    strides = {
-        v: sum(f.coefficients.get(v, 0) * s for f, s in zip(forms, target.strides, strict=True)) for v in left
-    }
+    strides = {v: sum(f.coefficients.get(v, 0) * s for f, s in zip(forms, target.strides, strict=True)) for v in left}
     offset = sum(f.const * s for f, s in zip(forms, target.strides, strict=True))
     _add_slices(total, values, left, looped, strides, offset)
     return True

@@ -52,9 +52,7 @@ class Operand:
     axes: list[str]
 
 
-def contract(
-    product: Product, left: list[str], reduced: list[str], values: Evaluator, window: Window
-) -> torch.Tensor:
+def contract(product: Product, left: list[str], reduced: list[str], values: Evaluator, window: Window) -> torch.Tensor:
     """The sum over the reduced axes, with one dimension for each axis of the left side (1 where unused)."""
     operands = [_operand(f, values) for f in product.factors]
     keep = set(left)
@@ -105,9 +103,7 @@ def largest_operand(product: Product, left: list[str], window: Window) -> int:
         return prod(window[a][1] - window[a][0] for a in names)
 
     computed = [size(variables(f)) for f in product.factors if not isinstance(f, Access)]
-    overlapping = [
-        size(variables(f)) for f in product.factors if isinstance(f, Access) and len(product.factors) > 1
-    ]
+    overlapping = [size(variables(f)) for f in product.factors if isinstance(f, Access) and len(product.factors) > 1]
     return max([size(left), *computed, *overlapping])
 
 

@@ -47,9 +47,7 @@ class Evaluator:
         clamp: clamp indices that are not known to be inside, instead of checking them.
     """
 
-    def __init__(
-        self, env: Mapping[str, torch.Tensor], axes: Sequence[str], window: Window, clamp: bool
-    ) -> None:
+    def __init__(self, env: Mapping[str, torch.Tensor], axes: Sequence[str], window: Window, clamp: bool) -> None:
         self._env, self._axes, self._window, self._clamp = env, list(axes), window, clamp
         self._memo: dict[Expr, Values] = {}
 
@@ -230,22 +228,16 @@ def _cut(value: torch.Tensor, dtype: DType) -> torch.Tensor:
 
 
 def _divide(a: Values, b: Values) -> torch.Tensor:
-    if (
-        (isinstance(a, torch.Tensor)
-        and a.is_floating_point())
-        or (isinstance(b, torch.Tensor)
-        and b.is_floating_point())
+    if (isinstance(a, torch.Tensor) and a.is_floating_point()) or (
+        isinstance(b, torch.Tensor) and b.is_floating_point()
     ):
         return torch.true_divide(a, b)  # type: ignore[arg-type]
     return _without_zero(partial(torch.div, rounding_mode="floor"), a, b)
 
 
 def _modulo(a: Values, b: Values) -> torch.Tensor:
-    if (
-        (isinstance(a, torch.Tensor)
-        and a.is_floating_point())
-        or (isinstance(b, torch.Tensor)
-        and b.is_floating_point())
+    if (isinstance(a, torch.Tensor) and a.is_floating_point()) or (
+        isinstance(b, torch.Tensor) and b.is_floating_point()
     ):
         return torch.remainder(a, b)  # type: ignore[arg-type]
     return _without_zero(torch.remainder, a, b)

@@ -103,9 +103,7 @@ def autotune(
     if training is None:
         training = layer.backward_definition is not None or any(t.requires_grad for t in tensors)
     wanted = frozenset(
-        i
-        for i, t in enumerate(tensors)
-        if t.is_floating_point() and (t.requires_grad or not _any_grad(tensors))
+        i for i, t in enumerate(tensors) if t.is_floating_point() and (t.requires_grad or not _any_grad(tensors))
     )
     tensors = [t.detach().contiguous() for t in tensors]
     shapes = [tuple(t.shape) for t in tensors]
@@ -164,9 +162,7 @@ class _LayerSearch:
         """The best options of the backward, on gradients of ones."""
         if self._layer.backward_definition is not None:
             training_inputs = self._named_inputs()
-            program = self._plan.named(
-                wanted, [tuple(t.shape) for t in training_inputs[len(self._tensors) :]]
-            )
+            program = self._plan.named(wanted, [tuple(t.shape) for t in training_inputs[len(self._tensors) :]])
             return self._tune(program, training_inputs, True, self._given.backward if self._given else None)
         forward, backward = self._plan.derived(wanted)
         everything = [*self._tensors, *TorchEmitter(forward, True)(self._tensors)]
@@ -183,9 +179,7 @@ class _LayerSearch:
         wanted = len(definition.params) - len(self._tensors)
         return [*self._tensors, *(torch.ones_like(o) for o in outputs[len(outputs) - wanted :])]
 
-    def _tune(
-        self, program: Program, inputs: list[torch.Tensor], backward: bool, given: Options | None
-    ) -> Options:
+    def _tune(self, program: Program, inputs: list[torch.Tensor], backward: bool, given: Options | None) -> Options:
         seeds = [given] if given is not None else []
         file = TuningCache(self._cache, backward) if self._cache else None
         if file is not None:

@@ -51,18 +51,14 @@ class TuningCache:
             self._ignored(f"an entry ({error})")
             return []
 
-    def store(
-        self, layer: str, shapes: Sequence[tuple[int, ...]], best: Sequence[tuple[float, Options]]
-    ) -> None:
+    def store(self, layer: str, shapes: Sequence[tuple[int, ...]], best: Sequence[tuple[float, Options]]) -> None:
         """Adds to what is there and keeps the best of a key."""
         key = _key(layer, shapes)
         merged: dict[str, tuple[float, Options]] = {}
         for ms, options in [*best, *(self.all(layer, shapes) if self.path.exists() else [])]:
             merged.setdefault(options.key(), (ms, options))
         ranked = sorted(merged.values(), key=lambda pair: pair[0])[:KEPT]
-        others = [
-            e for e in self._entries() if not (isinstance(e, dict) and {k: e.get(k) for k in key} == key)
-        ]
+        others = [e for e in self._entries() if not (isinstance(e, dict) and {k: e.get(k) for k in key} == key)]
         entry = {**key, "best": [{"ms": ms, "options": options.to_plain()} for ms, options in ranked]}
         self._write([*others, entry])
 

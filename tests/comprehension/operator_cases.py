@@ -258,9 +258,7 @@ case(
     lambda m: [m.f(41 + 3 * m.k)],
     lambda a: a[1::3],
 )
-case(
-    "reverse", "def f({t}(N) A) -> (O) {{ O(i) = A(N - 1 - i) where i in 0:N }}", VECTOR, lambda a: a.flip(0)
-)
+case("reverse", "def f({t}(N) A) -> (O) {{ O(i) = A(N - 1 - i) where i in 0:N }}", VECTOR, lambda a: a.flip(0))
 case(
     "diagonal",
     "def f({t}(N,N) A) -> (O) {{ O(i) = A(i,i) }}",
@@ -299,9 +297,7 @@ case(
     VECTOR,
     lambda a: a.cumsum(0),
 )
-case(
-    "scalar reduction", "def f({t}(N,M) A) -> (O) {{ O +=! A(i,j) }}", lambda m: [m.f(7, 30 + m.k)], torch.sum
-)
+case("scalar reduction", "def f({t}(N,M) A) -> (O) {{ O +=! A(i,j) }}", lambda m: [m.f(7, 30 + m.k)], torch.sum)
 case("exists and let", "def f({t}(N) A, {t}(M) B) -> (O) {{ O(i) +=! x * B(k) where x = A(i+k), exists A(i+k) }}",
      lambda m: [m.f(31 + m.k), m.f(3)], lambda a, b: F.conv1d(a[None, None], b[None, None])[0, 0])  # fmt: skip
 case("bool operators", "def f(bool(N) A, bool(N) B) -> (O) {{ O(i) = A(i) && !B(i) || (A(i) != B(i) && i % 2 == 0) }}",

@@ -38,9 +38,7 @@ def test_nan_wins_in_max_and_min(options):
 
 @pytest.mark.parametrize("options", EMITTERS)
 def test_fmax_ignores_nan(options):
-    layer = define(
-        "def f(float(N) A, float(N) B) -> (X, Y) { X(i) = fmax(A(i), B(i))\n Y(i) = fmin(A(i), B(i)) }"
-    )
+    layer = define("def f(float(N) A, float(N) B) -> (X, Y) { X(i) = fmax(A(i), B(i))\n Y(i) = fmin(A(i), B(i)) }")
     nan = float("nan")
     a, b = torch.tensor([nan, 1.0, nan, 2.0] * 5), torch.tensor([1.0, nan, nan, 3.0] * 5)
     x, y = layer(a, b, options=options)
@@ -76,9 +74,7 @@ def test_floats_modulo_and_special_values(options):
         "def f(float(N) A, float s) -> (M, E, D) { M(i) = A(i) % 0.75\n E(i) = exp(A(i))\n D(i) = A(i) / s }"
     )
     inf = float("inf")
-    a = torch.tensor(
-        [-2.0, -0.5, 0.0, 0.5, 2.0, inf, -inf, 88.0, 89.0, -87.0, -100.0, -104.0, float("nan")] * 3
-    )
+    a = torch.tensor([-2.0, -0.5, 0.0, 0.5, 2.0, inf, -inf, 88.0, 89.0, -87.0, -100.0, -104.0, float("nan")] * 3)
     for divisor in (3.0, 0.0, inf, 1e-39):
         m, e, d = layer(a, divisor, options=options)
         torch.testing.assert_close(m, a % 0.75, equal_nan=True)

@@ -50,9 +50,7 @@ def split_caret(marked: str) -> tuple[str, int]:
     return marked[:at] + marked[at + 1 :], at + 1
 
 
-@pytest.mark.parametrize(
-    ("marked", "kind", "message"), BAD, ids=lambda x: x[:40] if isinstance(x, str) else ""
-)
+@pytest.mark.parametrize(("marked", "kind", "message"), BAD, ids=lambda x: x[:40] if isinstance(x, str) else "")
 def test_text(marked, kind, message):
     text, column = split_caret(marked)
     with pytest.raises(ComprehensionError) as caught:

@@ -35,9 +35,7 @@ def convolution_grad(float(N,C,H,W) I, float(M,C,KH,KW) W1, float(M) B, float(N,
 
 
 def test_the_page():
-    layer = define(
-        PAGE, training=True, name="convolution", backward="convolution_grad", constants={"sh": 1, "sw": 1}
-    )
+    layer = define(PAGE, training=True, name="convolution", backward="convolution_grad", constants={"sh": 1, "sw": 1})
     image, weight = torch.randn(4, 4, 9, 8, requires_grad=True), torch.nn.Parameter(torch.randn(16, 4, 1, 1))
     layer(image, weight)[0].sum().backward()
     found = image.grad, weight.grad
@@ -86,9 +84,7 @@ def test_functions(name):
     layer = define(f"def f({params}) -> (O) {{ O(i) = {name}({args}) }}")
     inputs = [(argument(name) * (1 + 0.3 * i)).requires_grad_() for i in range(count)]
     assert torch.autograd.gradcheck(lambda *x: layer(*x, options="torch"), inputs)
-    torch.testing.assert_close(
-        layer(*inputs, options="conv"), layer(*inputs, options="torch"), rtol=1e-12, atol=1e-12
-    )
+    torch.testing.assert_close(layer(*inputs, options="conv"), layer(*inputs, options="torch"), rtol=1e-12, atol=1e-12)
 
 
 def test_a_function_without_derivative():

@@ -129,9 +129,7 @@ def test_export_of_a_convolution_keeps_sizes_symbolic():
     n, width = torch.export.Dim("n", min=2), torch.export.Dim("width", min=4, max=64)
     exported = torch.export.export(Net(), (x, w), dynamic_shapes=({0: n, 3: width}, None))
     x = torch.randn(5, 3, 9, 13)
-    torch.testing.assert_close(
-        exported.module()(x, w), torch.conv2d(x, w, stride=(2, 1)), rtol=1e-4, atol=1e-4
-    )
+    torch.testing.assert_close(exported.module()(x, w), torch.conv2d(x, w, stride=(2, 1)), rtol=1e-4, atol=1e-4)
 
 
 def test_several_outputs_in_export():

@@ -42,9 +42,7 @@ def test_explicit_options(inputs):
         options.with_unroll(m=5),
         options.with_fusion(False),
     ):
-        torch.testing.assert_close(
-            layer(*inputs, options=changed), inputs[0] @ inputs[1], rtol=1e-4, atol=1e-4
-        )
+        torch.testing.assert_close(layer(*inputs, options=changed), inputs[0] @ inputs[1], rtol=1e-4, atol=1e-4)
 
 
 def test_options_pair(inputs):
@@ -159,9 +157,7 @@ def test_a_wrong_candidate_never_wins(inputs, monkeypatch):
     """A candidate that computes something else is left out however fast it is."""
     real = CppEmitter.__call__
     monkeypatch.setattr(CppEmitter, "__call__", lambda self, *a: [t + 1 for t in real(self, *a)])
-    monkeypatch.setattr(
-        Search, "_timed", lambda self, run, rounds: 1.0 if isinstance(run, TorchEmitter) else 0.1
-    )
+    monkeypatch.setattr(Search, "_timed", lambda self, run, rounds: 1.0 if isinstance(run, TorchEmitter) else 0.1)
     assert define(MATMUL).autotune(*inputs, **QUICK) == Options("torch")
 
 
