@@ -39,24 +39,35 @@ def guarded_state(model: Any, name: str) -> Iterator[None]:
         LoweringError: an attribute changed; the message names it.
     """
     before = _attributes(model)
+    failed: Exception | None = None
+    changed: list[tuple[Any, str, Any]] = []
     try:
         yield
+    except Exception as error:
+        failed = error
     finally:
-        changed = [(module, key, value) for module, key, value in before if not _same(module, key, value)]
-        for module, key, (value, content) in changed:
-            module.__dict__[key] = value
-            if isinstance(value, list):
-                value[:] = content
-            elif isinstance(value, dict):
-                value.clear()
-                value.update(content)
+        changed += [(module, key, saved) for module, key, saved in before if not _same(module, key, saved)]
+        for change in changed:
+            _restore(*change)
     if changed:
         module, key, _ = changed[0]
         raise LoweringError(
             f"the model changes its attribute {key!r} while it runs, and a graph cannot hold that",
             where=f"op {name!r}, {type(module).__name__}",
             fix="Keep state in a registered buffer and change it in place.",
-        )
+        ) from failed
+    if failed is not None:
+        raise failed
+
+
+def _restore(module: Any, key: str, saved: tuple[Any, Any]) -> None:
+    value, content = saved
+    module.__dict__[key] = value
+    if isinstance(value, list):
+        value[:] = content
+    elif isinstance(value, dict):
+        value.clear()
+        value.update(content)
 
 
 def _attributes(model: Any) -> list[tuple[Any, str, tuple[Any, Any]]]:

@@ -303,6 +303,14 @@ def _check_use(leaf: Any, defined: set[int], where: str) -> None:
         raise GraphError("an argument that a graph cannot hold", where=where, got=type(leaf).__name__)
 
 
+def calling(body: Body) -> Graph:
+    """A graph that only calls a body, so that a plan of it checks the op's inputs and outputs as in any pipeline."""
+    inputs = tuple(Value(value.type) for value in body.graph.inputs)
+    results = tuple(Value(leaf.type) if isinstance(leaf, Value) else leaf for leaf in leaves(body.graph.output))
+    values = tuple(leaf if isinstance(leaf, Value) else None for leaf in results)
+    return Graph(inputs, (Node(BodyCall(body), inputs, {}, values),), results)
+
+
 def target_name(target: Target) -> str:
     """The short name of a target, for text and errors."""
     match target:

@@ -139,9 +139,9 @@ def lower(model: Any, call: Call, tensors: Leaves, *, name: str, device: str, co
     flat = _Flat(model, call)
     with guarded_state(model, name):
         program = _export_flat(flat, _separate(tensors), model, name)
-    sources = [f"L['flat'][{index}]" for index in range(len(tensors))]
-    body = convert(program, name, device, call.names, sources, contiguous)
-    body, out_spec = prove(body, tensors, lambda *flat: _reference(model, call, flat))
+        sources = [f"L['flat'][{index}]" for index in range(len(tensors))]
+        body = convert(program, name, device, call.names, sources, contiguous)
+        body, out_spec = prove(body, tensors, lambda *flat: _reference(model, call, flat))
     return Lowered(body, out_spec)
 
 

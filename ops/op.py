@@ -16,11 +16,11 @@ from .containers import finish, objects_in
 from .device import CPU, Device
 from .errors import LoweringError, SignatureError
 from .evaluation import inference_form
-from .graph import BodyCall, KernelCall, Target
+from .graph import BodyCall, KernelCall, Target, calling
 from .kernel import Kernel
 from .lower import Call, Lowered, flatten_call, lower
 from .plan import Plan
-from .recording import current
+from .recording import current, without_modes
 from .signature import input_check, require_contiguous
 
 _unnamed = itertools.count()
@@ -42,7 +42,7 @@ class InferenceOp(ABC):
         recorder = current()
         if recorder is None:
             return self.run(args, kwargs)
-        with torch._C.DisableTorchFunction():  # what looks at the arguments here is not the user's doing
+        with without_modes():  # what looks at the arguments here is not the user's doing
             return recorder.call(self.application(args, kwargs))
 
     @abstractmethod
@@ -223,7 +223,7 @@ class ModelOp(InferenceOp):
                 raise SignatureError("no body fits these inputs", where=f"op {self.name!r}")
             with recording(None):
                 lowered = self.lowerer(call, tensors)
-            found = (lowered, Plan(lowered.body.graph))
+            found = (lowered, Plan(calling(lowered.body)))
             self._lowered.setdefault(_key(call), []).append(found)
             input_check(lowered.body)(*tensors)
         return found

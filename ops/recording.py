@@ -56,6 +56,24 @@ def current() -> Recording | None:
 
 
 @contextmanager
+def without_modes() -> Iterator[None]:
+    """Takes torch's function modes off for a while: the recorder's, and any that the user has entered.
+
+    Switching torch functions off altogether would break torch.export, whose proxies need them.
+    """
+    import torch
+
+    modes = []
+    try:
+        while torch._C._len_torch_function_stack():
+            modes.append(torch.overrides._pop_mode())
+        yield
+    finally:
+        for mode in reversed(modes):
+            torch.overrides._push_mode(mode)
+
+
+@contextmanager
 def recording(recorder: Recording | None) -> Iterator[None]:
     """Makes a recorder the current one; None suspends recording."""
     before = current()

@@ -468,9 +468,12 @@ def tensor_type(tensor: torch.Tensor) -> Type:
 
 
 def _tensors(tree: Any) -> Iterator[torch.Tensor]:
-    for leaf in leaves(tree):
-        if isinstance(leaf, torch.Tensor):
-            yield leaf
+    """The tensors of a tree; a traced list of strings, which pretends to be a list, is not looked into."""
+    if isinstance(tree, torch.Tensor):
+        yield tree
+    elif not is_traced(tree) and isinstance(tree, tuple | list | dict):
+        for item in tree.values() if isinstance(tree, dict) else tree:
+            yield from _tensors(item)
 
 
 def _overload(packet: Any, args: Any, kwargs: Any) -> Any:
