@@ -164,9 +164,7 @@ def main() -> None:
         "compiler": compiler_version(),
         "torch": torch.__version__,
     }
-    print(
-        f"{'case':12} {'threads':>7} {'torch ms':>9} {'compile':>8} {'torch em.':>9} {'analysis':>8} {'tuned':>6}  tuning"
-    )
+    print(f"{'case':12} {'threads':>7} {'torch ms':>9} {'compile':>8} {'torch em.':>9} {'analysis':>8} {'tuned':>6}")
     for threads in args.threads:
         torch.set_num_threads(threads)
         for case in cases():

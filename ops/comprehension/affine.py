@@ -67,10 +67,8 @@ def expression(form: Affine) -> Expr:
     total: Expr | None = None
     for atom, c in form.terms:
         term = atom if abs(c) == 1 else op("*", integer(abs(c)), atom)
-        if total is None:
-            total = term if c > 0 else op("neg", term)
-        else:
-            total = op("+" if c > 0 else "-", total, term)
+        signed = term if c > 0 else op("neg", term)
+        total = signed if total is None else op("+" if c > 0 else "-", total, term)
     if total is None:
         return integer(form.const)
     if form.const:

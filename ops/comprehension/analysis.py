@@ -32,10 +32,7 @@ class Rated:
 def default_schedule(program: Program, target: Target, fuse: bool = True) -> ProgramSchedule:
     """The schedule that the model likes best."""
     types = {n: t.dtype for n, t in program.tensors.items()}
-    chosen = []
-    for group in groups(program, fuse):
-        for nest in group.nests:
-            chosen.append(rated(nest, types, target, len(group.shared))[0].schedule)
+    chosen = [rated(n, types, target, len(g.shared))[0].schedule for g in groups(program, fuse) for n in g.nests]
     return ProgramSchedule(tuple(chosen), fuse)
 
 

@@ -24,7 +24,7 @@ class Apply(torch.autograd.Function):
         return tuple(results)
 
     @staticmethod
-    @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator]
+    @torch.autograd.function.once_differentiable
     def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
         """Runs the backward; gradients that nobody wants are None."""
         training: Training = ctx.training

@@ -38,8 +38,8 @@ class CppEmitter:
         self._entry: Callable[..., int] = getattr(self._library, ENTRY)
         outputs = list(dict.fromkeys(program.outputs))
         count = len(program.inputs) + len(program.contents) + len(outputs) + 1
-        self._entry.argtypes = [ctypes.c_void_p] * count  # type: ignore[attr-defined]
-        self._entry.restype = ctypes.c_int64  # type: ignore[attr-defined]
+        self._entry.argtypes = [ctypes.c_void_p] * count
+        self._entry.restype = ctypes.c_int64
         types = [program.tensors[n] for n in outputs]
         self._shapes = [(t.shape, stored(t.dtype)) for t in types]
         self._order = [outputs.index(n) for n in program.outputs]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import islice, product
 from math import ceil, prod
 
 from .cpp_values import Point, Value, ValueEmitter, compute_type, lane_type, memory_type
@@ -20,6 +20,9 @@ from .specialise import identity
 
 PARALLEL_WORK = 1 << 15
 """Iterations below which starting threads costs more than it gains."""
+
+PACKED_AT_MOST = 8
+"""Operands of a nest that are packed; as many buffers there are a thread."""
 
 
 @dataclass(frozen=True)
@@ -123,8 +126,8 @@ class _NestEmitter:
         choices = []
         for axis in tiled:
             extent, tile = self._free[axis], self._tile(axis)
-            sizes = ([tile] if extent >= tile else []) + ([extent % tile] if extent % tile else [])
-            choices.append([(axis, s) for s in sizes])
+            counts = ([tile] if extent >= tile else []) + ([extent % tile] if extent % tile else [])
+            choices.append([(axis, s) for s in counts])
         lines: list[str] = []
         for combination in product(*choices):
             sizes = dict(combination)
@@ -142,7 +145,7 @@ class _NestEmitter:
     def _points(self, sizes: Mapping[str, int]) -> list[Point]:
         """The tile's points; the last vector may have fewer lanes."""
         vectors = [(0, 1)]
-        if self._axis in sizes:
+        if self._axis is not None and self._axis in sizes:
             vectors = list(_vectors(sizes[self._axis], self._lanes))
         elif self._axis in self._free:
             vectors = list(_vectors(self._free[self._axis], self._lanes))
@@ -205,9 +208,9 @@ class _NestEmitter:
                 v = values.spread(v)
             if self._axis in self._reduced and p.lanes < self._lanes:
                 kept = values.spread(values.value(neutral, p)).code
-                lanes = f"Vec<{self._same_width()}, {self._lanes}>"
-                v = Value(f"((iota<{self._same_width()}, {self._lanes}>(0) < ({lanes}{{}} + {p.lanes})) ? {v.code} : {kept})",
-                          v.dtype, True)  # fmt: skip
+                lanes = f"{self._same_width()}, {self._lanes}"
+                inside = f"iota<{lanes}>(0) < (Vec<{lanes}>{{}} + {p.lanes})"
+                v = Value(f"(({inside}) ? {v.code} : {kept})", v.dtype, True)
             values.lines.append(f"{locals_[p]} = {self._combined(locals_[p], v.code, bool(self._axis))};")
         return values.take()
 
@@ -234,8 +237,7 @@ class _NestEmitter:
         lines = []
         for number, (offsets, vectors) in enumerate(by_place.items()):
             local, kind = f"{self._prefix}s{number}", compute_type(self._dtype)
-            for other in vectors[1:]:
-                lines.append(f"{vectors[0]} = {self._combined(vectors[0], other, True)};")
+            lines += [f"{vectors[0]} = {self._combined(vectors[0], other, True)};" for other in vectors[1:]]
             lines.append(f"{kind} {local} = {vectors[0]}[0];")
             each = self._combined(local, f"({kind}){vectors[0]}[i]", False)
             lines.append(f"for (int i = 1; i < {self._lanes}; i++) {local} = {each};")
@@ -350,16 +352,16 @@ class _NestEmitter:
             strides[axis] = step
             step *= n
         across = strides.pop(self._axis or "")
-        inner = [(a, s) for a, s in strides.items()]
+        inner = list(strides.items())
         # x_axis counts elements: tiles are `across` apart, elements 1, so the tile's step is folded into a pointer.
-        return replace(load, tensor=self._packed[load], strides=((self._axis or "", 1), *inner), offset=0,
-                       dynamic=(), place=None) if across == tile else replace(
-            load, tensor=f"{self._packed[load]}_tile", strides=((self._axis or "", 1), *inner), offset=0, place=None)  # fmt: skip
+        axes = ((self._axis or "", 1), *inner)
+        buffer = self._packed[load] if across == tile else f"{self._packed[load]}_tile"
+        return replace(load, tensor=buffer, strides=axes, offset=0, dynamic=(), place=None)
 
     def _pack(self) -> list[str]:
         """Copies into the buffers, with zeros behind the last lanes."""
         lines: list[str] = []
-        for number, load in enumerate(self._packable()):
+        for number, load in enumerate(islice(self._packable(), PACKED_AT_MOST)):
             buffer = f"{self._prefix}k{number}"
             layout, tile = self._layout(load), self._tile(self._axis or "")
             size = prod(n for _, n in layout) * tile

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from .cpp_nest import Names, Target, emit_nest
 from .cpp_prelude import prelude
 from .cpp_values import memory_type
+from .dtypes import DType
 from .fusion import Group, groups
 from .ir import Load, Program
 from .schedule import ProgramSchedule
@@ -41,9 +42,9 @@ def generate(program: Program, schedule: ProgramSchedule, target: Target, clamp:
     for number, group in enumerate(found):
         body += _group(group, schedule, names, target, number, at)
         at += len(group.nests)
-    text = "\n".join([prelude(), _SCRATCH, _signature(program, names), *_locals(program, names, layout, found),
-                      "int64_t status = 0; volatile int64_t* bad = &status; (void)bad;", *body, "return status;", "}"])  # fmt: skip
-    return Generated(text + "\n", workspace, tuple(names.checks))
+    status = "int64_t status = 0; volatile int64_t* bad = &status; (void)bad;"
+    head = [prelude(), _SCRATCH, _signature(program, names), status, *_locals(program, names, layout, found)]
+    return Generated("\n".join([*head, *body, "return status;", "}", ""]), workspace, tuple(names.checks))
 
 
 # One buffer for packing a thread and a nest's operand; it grows and stays, as a call must not allocate each time.
@@ -61,9 +62,9 @@ static void* scratch(size_t bytes, int number) {
 }"""
 
 
-def _pointers(program: Program) -> tuple[dict[str, str], dict[str, object]]:
+def _pointers(program: Program) -> tuple[dict[str, str], dict[str, DType]]:
     pointers = {name: f"p{i}" for i, name in enumerate(program.tensors)}
-    return pointers, {name: t.dtype for name, t in program.tensors.items()}  # type: ignore[return-value]
+    return pointers, {name: t.dtype for name, t in program.tensors.items()}
 
 
 def _signature(program: Program, names: Names) -> str:

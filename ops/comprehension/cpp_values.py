@@ -118,7 +118,7 @@ class ValueEmitter:
     def cast(self, v: Value, into: DType) -> Value:
         """The value converted, as torch converts."""
         source, target = compute_type(v.dtype), compute_type(into)
-        if v.dtype == into or (source == target and not into.name == "float16"):
+        if v.dtype == into or (source == target and into.name != "float16"):
             return Value(v.code, into, v.vector)
         if not v.vector:
             code = f"({v.code} != 0)" if into.is_bool else f"({target})({v.code})"

@@ -128,6 +128,7 @@ class _Walk:
 
     def _extreme_seed(self, nest: Nest, gradient: Access, own: Access, base: Access | None) -> tuple[Expr, Expr]:
         zero = number(0.0, gradient)
+        kept: Expr
         if base is not None:
             kept = op("?:", op("==", base, own), gradient, zero)
             passed: Expr = op("?:", op("==", base, own), zero, gradient)

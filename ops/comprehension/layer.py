@@ -7,7 +7,7 @@ import json
 import string
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -35,8 +35,8 @@ from .warning import ComprehensionWarning
 if TYPE_CHECKING:
     from .kernel import ComprehensionKernel
 
-Result = Union[torch.Tensor, list[torch.Tensor]]
-OptionsLike = Union[Options, str, Sequence[Options | str], None]
+Result = torch.Tensor | list[torch.Tensor]
+OptionsLike = Options | str | Sequence[Options | str] | None
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 
@@ -152,7 +152,7 @@ class Layer:
     def __call__(
         self,
         *inputs: Any,
-        options: OptionsLike = None,
+        options: OptionsLike = Options | str | Sequence[Options | str] | None
         outputs: torch.Tensor | Sequence[torch.Tensor] | None = None,
         cache: str | None = None,
         reorder_function: Reorder | None = None,
@@ -185,12 +185,13 @@ class Layer:
 
     def _run(self, plan: Plan, inputs: Sequence[torch.Tensor], reorder: Reorder | None) -> Result:
         """Runs a plan on inputs whose shapes and types are known to fit."""
-        if not all([x.is_contiguous() for x in inputs]):
+        if not all(x.is_contiguous() for x in inputs):
             inputs = [x.contiguous() for x in inputs]
         if torch.is_grad_enabled():
             wanted = frozenset([i for i, x in enumerate(inputs) if x.requires_grad])
             if wanted:
-                found: Sequence[torch.Tensor] = Apply.apply(plan.training(wanted, reorder), reorder, *inputs)
+                training = plan.training(wanted, reorder)
+                found: Sequence[torch.Tensor] = Apply.apply(training, reorder, *inputs)  # type: ignore[no-untyped-call]
                 return found[0] if self._single else list(found)
         results = plan.forward(inputs)
         return results[0] if self._single else results
@@ -201,7 +202,8 @@ class Layer:
             raise ComprehensionInputError("outputs= and reorder_function= cannot be recorded", where=self.name)
         pairs = zip(inputs, self._dtypes, strict=False)
         tensors = [t if isinstance(t, torch.Tensor) else torch.tensor(t, dtype=d) for t, d in pairs]
-        return self._operators.call([*tensors, *inputs[len(tensors) :]])
+        result: Result = self._operators.call([*tensors, *inputs[len(tensors) :]])
+        return result
 
     def _slow_call(
         self,
@@ -211,11 +213,9 @@ class Layer:
         cache: str | None,
         reorder: Reorder | None,
     ) -> Result:
+        if any(isinstance(t, torch.Tensor) and type(t) not in _PLAIN for t in inputs):
+            return self._recorded_call(inputs, outputs is not None or reorder is not None)
         tensors = self.check_inputs(inputs)
-        if _watched() or any(type(t) not in _PLAIN for t in tensors):
-            if outputs is not None or reorder is not None:
-                raise ComprehensionInputError("outputs and reorder_function cannot be recorded", where=self.name)
-            return self._operators.call(tensors)
         plan = self.plan(tensors, options, cache)
         if outputs is not None:
             return self._run_into(plan, tensors, outputs)
@@ -244,7 +244,8 @@ class Layer:
                 expected=[p.name for p in params],
             )
         tensors: list[torch.Tensor] = []
-        for value, param, dtype in zip(inputs, params, self._dtypes, strict=True):
+        for given, param, dtype in zip(inputs, params, self._dtypes, strict=True):
+            value = given
             if not isinstance(value, torch.Tensor):
                 if param.dims or not isinstance(value, (bool, int, float)):
                     raise ComprehensionInputError(
@@ -290,7 +291,7 @@ class Layer:
 
     # -- plans and options -------------------------------------------------------------------------------
 
-    def plan(self, tensors: Sequence[torch.Tensor], options: OptionsLike = None, cache: str | None = None) -> Plan:
+    def plan(self, tensors: Sequence[torch.Tensor], options: OptionsLike = Options | str | Sequence[Options | str] | None
         """What runs for these inputs and options; compiled once."""
         shapes = [tuple(t.shape) for t in tensors]
         pair = self._pair(options, cache, shapes)

@@ -340,7 +340,8 @@ def collapsed(loops: Loops, shared: int = 0) -> Loops:
                 continue
             axes[at : at + 2] = [(b, axes[at][1] * n)]
             loops = _without(loops, a)
-            loops = replace(loops, **{side: tuple(axes)})
+            merged = tuple(axes)
+            loops = replace(loops, left=merged) if side == "left" else replace(loops, reduced=merged)
     return loops
 
 

@@ -46,5 +46,7 @@ class ComprehensionModule(torch.nn.Module):
     def forward(self, *inputs: Any) -> Result:
         """Runs the layer on the given inputs and the parameters."""
         given = iter(inputs)
-        everything = [getattr(self, f"tc_{n}") if h else next(given) for n, h in zip(self._names, self._held)]
+        everything = [
+            getattr(self, f"tc_{n}") if h else next(given) for n, h in zip(self._names, self._held, strict=True)
+        ]
         return self.layer(*everything)

@@ -209,7 +209,7 @@ class _Builder:
                 raise TensorAccessError("a range that depends on variables needs a reduction", at=s.place)
             value = op("?:", ranges.predicate, value, identity(s.op, value.dtype))
         shift = {v: op("+", var(v), integer(low)) for v, (low, _) in box.items() if low}
-        return fold(substitute(value, {k: e for k, e in shift.items()}))
+        return fold(substitute(value, dict(shift)))
 
     def _proved(self, e: Expr, known: list[Affine], guarded: bool, box: dict[str, tuple[int, int]]) -> Expr:
         """Renames accesses to versions, and says of each index how it is known to be inside."""

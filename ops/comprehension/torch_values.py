@@ -227,18 +227,18 @@ def _cut(value: torch.Tensor, dtype: DType) -> torch.Tensor:
     return value if mask == -1 else value & mask
 
 
+def _is_float(a: Values) -> bool:
+    return isinstance(a, torch.Tensor) and a.is_floating_point()
+
+
 def _divide(a: Values, b: Values) -> torch.Tensor:
-    if (isinstance(a, torch.Tensor) and a.is_floating_point()) or (
-        isinstance(b, torch.Tensor) and b.is_floating_point()
-    ):
-        return torch.true_divide(a, b)  # type: ignore[arg-type]
+    if _is_float(a) or _is_float(b):
+        return torch.true_divide(a, b)
     return _without_zero(partial(torch.div, rounding_mode="floor"), a, b)
 
 
 def _modulo(a: Values, b: Values) -> torch.Tensor:
-    if (isinstance(a, torch.Tensor) and a.is_floating_point()) or (
-        isinstance(b, torch.Tensor) and b.is_floating_point()
-    ):
+    if _is_float(a) or _is_float(b):
         return torch.remainder(a, b)  # type: ignore[arg-type]
     return _without_zero(torch.remainder, a, b)
 

@@ -124,15 +124,13 @@ def _tensors(layer: Layer, inputs: Sequence[Any]) -> list[Any]:
     shapes = [tuple(x.shape) if isinstance(x, torch.Tensor) else x for x in inputs]
     smallest = min((d for s in shapes if isinstance(s, (tuple, list)) for d in s), default=1)
     found: list[Any] = []
-    for value, param in zip(inputs, layer.definition.params, strict=False):
-        if isinstance(value, (tuple, list, torch.Size)):
-            dtype = stored(param.dtype)
-            value = (
-                torch.randint(0, smallest, tuple(value)).to(dtype)
-                if not param.dtype.is_float
-                else torch.randn(tuple(value)).to(dtype)
-            )
-        found.append(value)
+    for given, param in zip(inputs, layer.definition.params, strict=False):
+        if not isinstance(given, (tuple, list)):
+            found.append(given)
+            continue
+        shape, dtype = tuple(given), stored(param.dtype)
+        values = torch.randn(shape) if param.dtype.is_float else torch.randint(0, smallest, shape)
+        found.append(values.to(dtype))
     return [*found, *inputs[len(found) :]]
 
 
@@ -306,7 +304,8 @@ class Search:
 
     def _crossed(self, parents: list[_Candidate]) -> ProgramSchedule:
         first, second = (self._random.choice(parents).schedule for _ in range(2))
-        assert first is not None and second is not None
+        assert first is not None
+        assert second is not None
         if self._random.randrange(100) >= self._settings.crossover_rate or first.fuse != second.fuse:
             return first
         pairs = zip(first.nests, second.nests, strict=True)

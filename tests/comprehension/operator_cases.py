@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - texts of comprehensions read better on one line
 """One table of cases for every test of layers: the operators of the peer's own test-suite, with torch's reference.
 
 Each case is a text with `{t}` for the float type, what makes its inputs from a generator and a type, and the

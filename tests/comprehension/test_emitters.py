@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - texts of comprehensions read better on one line
 """Generated code against the torch emitter where they could disagree: NaN, integers, tails, schedules, threads."""
 
 import itertools

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - texts of comprehensions read better on one line
 """Every error of the language: its class, its text, and the place that its caret points at."""
 
 import pytest

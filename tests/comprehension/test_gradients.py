@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - texts of comprehensions read better on one line
 """Gradients: derived and checked by gradcheck on both emitters, named as on the page, reordered, and free."""
 
 import pytest
