@@ -152,7 +152,7 @@ class Layer:
     def __call__(
         self,
         *inputs: Any,
-        options: OptionsLike = Options | str | Sequence[Options | str] | None
+        options: OptionsLike = None,
         outputs: torch.Tensor | Sequence[torch.Tensor] | None = None,
         cache: str | None = None,
         reorder_function: Reorder | None = None,
@@ -291,7 +291,7 @@ class Layer:
 
     # -- plans and options -------------------------------------------------------------------------------
 
-    def plan(self, tensors: Sequence[torch.Tensor], options: OptionsLike = Options | str | Sequence[Options | str] | None
+    def plan(self, tensors: Sequence[torch.Tensor], options: OptionsLike = None, cache: str | None = None) -> Plan:
         """What runs for these inputs and options; compiled once."""
         shapes = [tuple(t.shape) for t in tensors]
         pair = self._pair(options, cache, shapes)

@@ -96,7 +96,7 @@ def test_sizes(text, shapes, kind, message):
 def test_inputs():
     layer = define("def f(float(N) A) -> (B) { B(i) = A(i) }")
     with pytest.raises(
-        errors.ComprehensionInputError, match="has another type; got torch.float64; expected torch.float32"
+        errors.ComprehensionInputError, match=r"has another type; got torch\.float64; expected torch\.float32"
     ):
         layer(torch.zeros(3, dtype=torch.float64))
     with pytest.raises(errors.ComprehensionInputError, match="input 'A' of 'f' is no tensor; got list"):

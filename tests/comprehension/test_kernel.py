@@ -88,7 +88,7 @@ def test_a_foreign_artifact_is_not_loaded(tuned, inputs):
 
 
 def test_missing_text():
-    with pytest.raises(errors.ComprehensionInputError, match="mm: the asset 'comprehension.tc' is missing"):
+    with pytest.raises(errors.ComprehensionInputError, match=r"mm: the asset 'comprehension\.tc' is missing"):
         ComprehensionKernel.build({"name": "mm"}, {})
 
 
