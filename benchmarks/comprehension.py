@@ -94,10 +94,11 @@ def forward_row(case: Case, seconds: float, compiled: bool) -> dict[str, Any]:
     """Torch, torch.compile, the torch emitter, the analysis's choice, and the tuned one."""
     layer, options, took = tuned(case, seconds)
     default, reference = define(case.text), define(case.text)
+    reference.set_tuned([tuple(x.shape) for x in case.inputs], [_TORCH])
     functions: dict[str, Callable[[], Any]] = {
         "torch": lambda: case.torch(*case.inputs),
-        "torch emitter": lambda: reference(*case.inputs, options=_TORCH),
-        "analysis": lambda: default(*case.inputs, options=_DEFAULT),
+        "torch emitter": lambda: reference(*case.inputs),
+        "analysis": lambda: default(*case.inputs),
         "tuned": lambda: layer(*case.inputs),
     }
     if compiled:
@@ -110,7 +111,7 @@ def forward_row(case: Case, seconds: float, compiled: bool) -> dict[str, Any]:
     return row
 
 
-_TORCH, _DEFAULT = Options("torch"), Options()
+_TORCH = Options("torch")
 
 
 def training_row(case: Case, seconds: float) -> dict[str, Any]:

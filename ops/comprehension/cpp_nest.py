@@ -238,13 +238,19 @@ class _NestEmitter:
         for number, (offsets, vectors) in enumerate(by_place.items()):
             local, kind = f"{self._prefix}s{number}", compute_type(self._dtype)
             lines += [f"{vectors[0]} = {self._combined(vectors[0], other, True)};" for other in vectors[1:]]
+            lines += self._folded(vectors[0])
             lines.append(f"{kind} {local} = {vectors[0]}[0];")
-            each = self._combined(local, f"({kind}){vectors[0]}[i]", False)
-            lines.append(f"for (int i = 1; i < {self._lanes}; i++) {local} = {each};")
             p = Point(offsets, 0, self._lanes)
             values.accumulators[p] = Value(local, self._dtype, False)
         values.accumulators = {p: self._with_base(v, p) for p, v in values.accumulators.items()}
         return lines + values.take()
+
+    def _folded(self, local: str) -> list[str]:
+        """Reduces a vector onto each of its lanes, by halves."""
+        lanes = f"{self._same_width()}, {self._lanes}"
+        steps = [1 << k for k in reversed(range(self._lanes.bit_length() - 1))]
+        halves = [f"__builtin_shuffle({local}, iota<{lanes}>(0) ^ {step})" for step in steps]
+        return [f"{local} = {self._combined(local, half, True)};" for half in halves]
 
     def _with_base(self, v: Value, p: Point) -> Value:
         """Joins a reduction with the contents before."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from .analysis import default_schedule, naive_schedule, prefers_torch
@@ -191,4 +192,8 @@ class Options:
 
     def key(self) -> str:
         """Equal for equal options."""
+        return self._key
+
+    @cached_property
+    def _key(self) -> str:
         return json.dumps(self.to_plain(), sort_keys=True)

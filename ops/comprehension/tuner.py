@@ -383,7 +383,10 @@ class Search:
         reference = _Candidate(None)
         few += [reference] if reference not in few and reference in self._runs else []
         again = dict.fromkeys(few, float("inf"))
-        for _ in range(8):
+        end = time.monotonic() + 3.0
+        for turn in range(60):
+            if turn >= 8 and time.monotonic() > end:
+                break
             for candidate in few:
                 again[candidate] = min(again[candidate], self._timed(self._runs[candidate], 1))
         self._times.update(again)
