@@ -15,7 +15,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 # Bases of the classes that are taken apart, by module.
-_FAMILIES = {"transformers.cache_utils": ("Cache", "CacheLayerMixin")}
+_FAMILIES = {"transformers.cache_utils": ("Cache", "CacheLayerMixin", "LinearAttentionCacheLayerMixin")}
 _STATIC = (bool, str, bytes, type(None), torch.dtype, torch.device, type)
 
 
@@ -132,7 +132,8 @@ def _made(node: Any, met: list[Any]) -> Any:
         return met[node.place]
     if not isinstance(node, Held):
         return node
-    thing = node.context.kind.__new__(node.context.kind)
+    kind: Any = node.context.kind
+    thing = kind.__new__(kind)
     met.append(thing)
     _restore(thing, node, met)
     return thing

@@ -53,6 +53,8 @@ _HINTS = (
     "aten.sym_constrain_range.default", "aten.sym_constrain_range_for_size.default",
     "aten._assert_tensor_metadata.default", "aten._assert_async.msg", "aten._assert_async.default",
 )  # fmt: skip
+# What transformers calls while it is exported, for want of the other in the compiler -> what it calls in eager.
+_EQUAL = {"transformers.grouped_mm_fallback.default": "aten._grouped_mm.default"}
 # Without gradients these give their argument back.
 _NOTHING = ("aten.detach_.default", "aten.lift_fresh.default", "aten.alias.default")
 
@@ -206,7 +208,7 @@ class _Reader:
 
     def overload(self, node: torch.fx.Node, target: torch._ops.OpOverload) -> None:
         """Converts an operator of torch, or one that a kernel is registered under."""
-        name = str(target)
+        name = _EQUAL.get(str(target), str(target))
         if name in _HINTS:
             return
         if name in _NOTHING:

@@ -37,12 +37,13 @@ from .types import TensorType
 
 @dataclass
 class Line:
-    """One line of generated source, with what it reads and writes."""
+    """One line of generated source, with what it reads and writes, and the call of an op that it belongs to."""
 
     text: str
     node: Node | None
     reads: list[str] = field(default_factory=list)
     writes: list[str] = field(default_factory=list)
+    call: Node | None = None
 
 
 @dataclass
@@ -182,7 +183,10 @@ class Emitter:
         if self.checked or any(name in self.varying for name in inputs):
             check = self.ref(self.bindings.check_inputs(body))
             self.lines.append(Line(f"{check}({', '.join(inputs)})", node, list(inputs)))
+        first = len(self.lines)
         self.inline(body.graph, inputs, place)
+        for line in self.lines[first:]:
+            line.call = node
         self._reads = []
         results = [self.tree(leaf, place) for leaf in leaves(body.graph.output)]
         self.bind_results(node, body, results, place)
@@ -293,7 +297,7 @@ class Emitter:
 
     def subgraph(self, graph: Graph, device: Device) -> str:
         """A branch or a loop's body as a function of its own in the table."""
-        inner = Emitter(self.bindings, checked=self.checked, table=self.table)
+        inner = Emitter(self.bindings, checked=True, table=self.table)  # the other branch may never have been checked
         inner._refs = self._refs
         function = inner.function(graph, device, device)
         self.table[name := f"g_{len(self.table)}"] = function
@@ -341,12 +345,14 @@ class Emitter:
         self.inline(graph, inputs, home)
         self._reads = []
         result = self.output(graph.output)
-        source, nodes = self.source(inputs, result)
+        source, nodes, calls = self.source(inputs, result)
         code = compile(source, "<tracepack plan>", "exec")
         namespace = dict(self.table) if device is None else self.table
         exec(code, namespace)
         function: Callable[..., Any] = namespace.pop("plan")
-        function.__dict__.update(source=source, nodes=nodes, homes=[self.devices.get(n, CPU) for n in inputs])
+        function.__dict__.update(
+            source=source, nodes=nodes, calls=calls, homes=[self.devices.get(n, CPU) for n in inputs]
+        )
         return function
 
     def output(self, tree: Any) -> str:
@@ -376,21 +382,24 @@ class Emitter:
                 return self.bindings.place(node.target.body) if isinstance(node.target, BodyCall) else home
         return home
 
-    def source(self, inputs: list[str], result: str) -> tuple[str, dict[int, Node]]:
-        """The text of the function, with values freed after their last use, and the node of every line."""
+    def source(self, inputs: list[str], result: str) -> tuple[str, dict[int, Node], dict[int, Node]]:
+        """The text of the function, values freed after their last use; for every line its node and its op's call."""
         last = {name: index for index, line in enumerate(self.lines) for name in _variables(line)}
         kept = {*self._reads, *inputs}
         text = [f"def plan({', '.join(inputs)}):"]
         nodes: dict[int, Node] = {}
+        calls: dict[int, Node] = {}
         for index, line in enumerate(self.lines):
             text.append(f" {line.text}")
             if line.node is not None:
                 nodes[len(text)] = line.node
+            if line.call is not None:
+                calls[len(text)] = line.call
             dead = [n for n in _variables(line) if last[n] == index and n not in kept]
             if dead and index + 1 < len(self.lines) and not line.text.startswith("if "):
                 text[-1] += f"; del {', '.join(dead)}"
         text.append(f" return {result}")
-        return "\n".join(text), nodes
+        return "\n".join(text), nodes, calls
 
 
 def _is_affine(node: Node) -> bool:

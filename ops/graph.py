@@ -264,7 +264,8 @@ def verify(graph: Graph, outer: frozenset[int] = frozenset()) -> None:
         outer: ids of Values that an enclosing graph defines. Subgraphs take everything as inputs, so it is empty.
 
     Raises:
-        GraphError: a value is used before it is produced, is produced twice, or a node has a foreign argument.
+        GraphError: a value is used before it is produced, is produced twice, a node has a foreign argument, or an op
+            is called unlike its body.
     """
     defined = set(outer)
     for value in graph.inputs:
@@ -275,11 +276,23 @@ def verify(graph: Graph, outer: frozenset[int] = frozenset()) -> None:
             _check_use(leaf, defined, where)
         if isinstance(node.target, BodyCall):
             verify(node.target.body.graph)
+            _check_call(node, node.target.body, where)
         for value in leaves(node.output):
             if value is not None:
                 _define(value, defined, where)
     for leaf in leaves(graph.output):
         _check_use(leaf, defined, "the outputs")
+
+
+def _check_call(node: Node, body: Body, where: str) -> None:
+    """A call of an op must fit its body, which a file may say otherwise."""
+    got = len(node.args), len(list(leaves(node.output)))
+    expected = len(body.graph.inputs), len(list(leaves(body.graph.output)))
+    if got != expected or node.kwargs:
+        numbers = "{} inputs and {} outputs"
+        raise GraphError(
+            "an op is called unlike its body", where=where, got=numbers.format(*got), expected=numbers.format(*expected)
+        )
 
 
 def _define(value: Any, defined: set[int], where: str) -> None:

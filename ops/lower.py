@@ -7,6 +7,7 @@ equal to the model's or excluded by a guard.
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ from .containers import pack, state, unpack
 from .convert import convert
 from .errors import LoweringError, TracepackError
 from .evaluation import call_untouched, guarded_state, inference_form
+from .expr import compile_expression
 from .graph import Body, Facts
 from .plan import Plan
 from .types import TensorType
@@ -212,7 +214,9 @@ def prove(body: Body, tensors: Leaves, reference: Callable[..., Any]) -> tuple[B
     guards = list(body.facts.guards)
     for symbol in body.facts.symbols:
         guards = [g for g in guards if g not in (f"{symbol} >= 2", f"{symbol} >= 1")]
-        guards += checker.least(symbol, tensors)
+        least = checker.least(symbol, tensors)
+        tried = [size for size in (1, 0) if not any(f">= {size + 1}" in guard for guard in least)]
+        guards = [checker.relaxed(guard, symbol, tried, tensors) for guard in guards] + least
     return replace(body, facts=Facts(body.facts.symbols, tuple(dict.fromkeys(guards)))), spec
 
 
@@ -244,6 +248,16 @@ class _Checker:
         graph = self.body.graph
         return list(Plan(graph).run(_separate(tensors), checked=False))
 
+    def relaxed(self, guard: str, symbol: str, tried: Sequence[int], tensors: Leaves) -> str:
+        """A guard that torch set only because it sets sizes of 0 and 1 apart, opened for those that were tried."""
+        if not _SETS_APART.search(guard) or not re.search(rf"\b{symbol}\b", guard):
+            return guard
+        symbols = self.body.facts.symbols
+        sizes = {name: tensors[index].size(dim) for name, (index, dim) in symbols.items()}
+        holds = compile_expression(guard, symbols)
+        failing = [size for size in tried if not _holds(holds, {**sizes, symbol: size})]
+        return " or ".join([f"({guard})" if failing else guard, *(f"{symbol} == {size}" for size in failing)])
+
     def least(self, symbol: str, tensors: Leaves) -> list[str]:
         """The guard for the least size of a symbol, found by trying 1 and then 0.
 
@@ -273,6 +287,17 @@ class _Checker:
             return False
         finally:
             torch.set_rng_state(state)
+
+
+# How torch writes that a computed size is neither 0 nor 1.
+_SETS_APART = re.compile(r"(>= 2|> 1|!= 1|!= 0)$")
+
+
+def _holds(condition: Callable[..., Any], sizes: dict[str, int]) -> bool:
+    try:
+        return bool(condition(*sizes.values()))
+    except ArithmeticError:
+        return False
 
 
 def _resized(tensor: torch.Tensor, kind: Any, symbols: Sequence[str], size: int) -> torch.Tensor:

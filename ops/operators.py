@@ -191,7 +191,7 @@ def _cond(pred: Any, on_true: Callable[..., Any], on_false: Callable[..., Any], 
 
 def _while(test: Callable[..., Any], body: Callable[..., Any], carried: Any, constant: Any = ()) -> Any:
     state = tuple(carried)
-    while test(*state, *constant):
+    while test(*state, *constant)[0]:
         state = tuple(body(*state, *constant))
     return state
 

@@ -9,18 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from types import FrameType, TracebackType
 from typing import Any
 
 import torch
 
 from .device import CPU, Device
 from .emit import Bindings, Emitter
-from .errors import GuardError, NodeError, TracepackError
-from .graph import Body, Constant, Graph, Guard, Node, Value, target_name, uses
+from .errors import TracepackError
+from .explain import explain
+from .graph import Body, Constant, Graph, Guard, Node
 from .records import record_factory
 from .signature import fail_guard, input_check, output_check
-from .types import TensorType
 
 
 class Plan:
@@ -101,44 +100,3 @@ class Plan:
 def _guard_failure(node: Node) -> Callable[[Any], None]:
     assert isinstance(node.target, Guard)
     return fail_guard(node.target.expected, node.target.reason, node.line)
-
-
-def explain(error: BaseException, function: Callable[..., Any]) -> BaseException:
-    """The error to raise for one that escaped from a generated function: it names the node and the user's line.
-
-    Our own errors, and those that mean the machine rather than the graph, are returned as they are.
-    """
-    if isinstance(error, TracepackError | MemoryError):
-        return error
-    frame, line = _plan_frame(error.__traceback__, function)
-    node = function.nodes.get(line) if frame else None  # type: ignore[attr-defined]
-    if frame is None or node is None:
-        return error
-    where = f"node {target_name(node.target)}"
-    where += f" ({node.line})" if node.line else ""
-    if isinstance(error, ValueError) and "values to unpack" in str(error):
-        return GuardError("the operator gave another number of results than when it was recorded", where=where)
-    return NodeError(f"{_first_line(error)}; {_arguments(node, frame)}", where=where)
-
-
-def _plan_frame(trace: TracebackType | None, function: Callable[..., Any]) -> tuple[FrameType | None, int]:
-    found: tuple[FrameType | None, int] = (None, 0)
-    while trace is not None:
-        if trace.tb_frame.f_code is function.__code__:
-            found = (trace.tb_frame, trace.tb_lineno)
-        trace = trace.tb_next
-    return found
-
-
-def _first_line(error: BaseException) -> str:
-    text = str(error).strip().split("\n")[0]
-    text = text.split("Exception raised from")[0].strip()
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-
-def _arguments(node: Node, frame: FrameType) -> str:
-    """The shapes at hand when a node failed."""
-    tensors = [value for value in frame.f_locals.values() if isinstance(value, torch.Tensor)]
-    kinds = [str(leaf.type) for leaf in uses(node) if isinstance(leaf, Value) and isinstance(leaf.type, TensorType)]
-    shown = ", ".join(f"{str(t.dtype).removeprefix('torch.')}{list(t.shape)}" for t in tensors[-4:])
-    return f"recorded with ({', '.join(kinds)}), tensors at hand: {shown or 'none'}"

@@ -66,11 +66,11 @@ def without_modes() -> Iterator[None]:
     modes = []
     try:
         while torch._C._len_torch_function_stack():
-            modes.append(torch.overrides._pop_mode())
+            modes.append(torch.overrides._pop_mode())  # type: ignore[no-untyped-call]
         yield
     finally:
         for mode in reversed(modes):
-            torch.overrides._push_mode(mode)
+            torch.overrides._push_mode(mode)  # type: ignore[no-untyped-call]
 
 
 @contextmanager

@@ -6,7 +6,7 @@ the Python function that called them is named.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -47,7 +47,7 @@ class Effects(TorchDispatchMode):
         """Whether anything was drawn from torch's global generator."""
         return not torch.equal(self._state, torch.get_rng_state())
 
-    def refuse_random(self, name: str) -> None:
+    def refuse_random(self, name: str) -> NoReturn:
         """Refuses a draw from torch's global generator, which is set back.
 
         Raises:

@@ -85,7 +85,8 @@ def _pairs(wanted: Any, got: Any, name: str) -> Iterator[tuple[str, Any, Any]]:
 
 def _compare(name: str, wanted: Any, got: Any) -> OutputReport:
     if not isinstance(wanted, torch.Tensor) or not isinstance(got, torch.Tensor):
-        same = type(wanted) is type(got) and (wanted == got or (wanted != wanted and got != got))
+        plain = type(wanted) is type(got) and not isinstance(wanted, tuple | list | dict)  # those differ in structure
+        same = plain and (wanted == got or (wanted != wanted and got != got))
         close = isinstance(wanted, float) and isinstance(got, float) and abs(wanted - got) <= 1e-4 * max(1, abs(wanted))
         return OutputReport(name, 0.0 if same else _gap(wanted, got), same, same or close)
     got = got.cpu()

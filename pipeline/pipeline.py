@@ -12,10 +12,11 @@ import torch
 from ..ops.device import CPU, Device
 from ..ops.devices import present
 from ..ops.errors import TracepackError
+from ..ops.explain import explain
 from ..ops.generators import seeded_state
 from ..ops.graph import Body, Constant, Facts, Graph, Operator, bodies, walk
 from ..ops.placement import place_all
-from ..ops.plan import Plan, explain
+from ..ops.plan import Plan
 from ..ops.signature import tensor_check
 from ..ops.text import types_text
 from .entry import make_entry
@@ -36,6 +37,7 @@ class Pipeline:
         facts: what is known about the sizes of its inputs.
         device: where ops of accelerators run; None leaves them where they were scripted.
         gpu_ops: ``"cpu"`` moves ops of accelerators to the CPU.
+        source: the mapped file, kept so that other loads of it share its weights.
     """
 
     def __init__(
@@ -47,7 +49,9 @@ class Pipeline:
         *,
         device: Device | None = None,
         gpu_ops: str = "gpu",
+        source: Any = None,
     ) -> None:
+        self.source = source
         self.name, self.graph, self.parameters, self.facts = name, graph, parameters, facts
         self._places = place_all(graph, device, present(), gpu_ops)
         self._entry: Callable[[Mapping[str, Any]], Any] | None = None

@@ -16,17 +16,19 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from ..ops.errors import RecordError, TracepackError
-from ..ops.graph import Constant, Guard, KernelCall, Literal, Node, Operator, Value, leaves
+from ..ops.graph import Constant, Guard, KernelCall, Node, Operator, Value, leaves
 from ..ops.kernel import kernel_of_operator
 from ..ops.operators import PYTHON, allowed, recorded_names
 from ..ops.recording import Application, recording
-from ..ops.records import is_record, to_record
-from ..ops.types import ANY, DTYPES, SCALARS, STRINGS, TensorType, Type
+from ..ops.records import is_record
+from ..ops.types import ANY, SCALARS, STRINGS
 from .effects import Effects
 from .generators import Generators
 from .lines import user_line
 from .refusals import IGNORED, METADATA, SIZES, refusal
 from .scalars import Traced, is_traced, traced
+from .trees import concrete, overload_of, plain_leaf, same_container, tensor_type, title, to_ir
+from .twins import Twins, versions
 
 
 class Recorder(TorchFunctionMode):
@@ -59,18 +61,18 @@ class Recorder(TorchFunctionMode):
         self.sources: list[torch.Generator] = []
         self.refused: TracepackError | None = None
         self._function: Any = None
-        self._twins: set[int] = set()  # tensors that an operator gave back, as it may not with other strides
+        self._twins = Twins()
 
     # -- inputs and outputs ------------------------------------------------------------------------------------
 
-    def input(self, concrete: Any) -> tuple[Value, Any]:
+    def input(self, leaf: Any) -> tuple[Value, Any]:
         """A graph input for one leaf of the examples, and what to hand to the function in its place."""
-        if isinstance(concrete, torch.Tensor):
-            value = Value(tensor_type(concrete))
-            self._know(concrete, value)
-            return value, concrete
-        value = Value(STRINGS if isinstance(concrete, list) else SCALARS[type(concrete)])
-        return value, traced(self, value, concrete, varies=False)
+        if isinstance(leaf, torch.Tensor):
+            value = Value(tensor_type(leaf))
+            self._know(leaf, value)
+            return value, leaf
+        value = Value(STRINGS if isinstance(leaf, list) else SCALARS[type(leaf)])
+        return value, traced(self, value, leaf, varies=False)
 
     def output(self, result: Any) -> Any:
         """The output tree of the graph for what the function returned.
@@ -79,7 +81,7 @@ class Recorder(TorchFunctionMode):
             RecordError: it holds something that an archive cannot.
         """
         self._function = None
-        return self._tree(result, self._output_leaf)
+        return to_ir(result, self._output_leaf, self._key)
 
     def _output_leaf(self, leaf: Any) -> Any:
         if isinstance(leaf, torch.Tensor | Traced) or is_traced(leaf):
@@ -123,7 +125,7 @@ class Recorder(TorchFunctionMode):
     def _unknown(self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """An operator of torch.library that a kernel stands behind, or something that may not be recorded."""
         if isinstance(func, torch._ops.OpOverloadPacket):
-            func = _overload(func, self.concrete(args), self.concrete(kwargs))
+            func = overload_of(func, concrete(args), concrete(kwargs))
         if isinstance(func, torch._ops.OpOverload):
             kernel = kernel_of_operator(str(func).removesuffix(".default").replace(".", "::", 1))
             if kernel is not None:
@@ -131,7 +133,7 @@ class Recorder(TorchFunctionMode):
             if str(func) in allowed():
                 return self.apply(Operator(str(func)), func, args, kwargs)
         raise RecordError(
-            f"{_title(func)} cannot be recorded", where=str(user_line() or ""), fix="Use another torch function for it."
+            f"{title(func)} cannot be recorded", where=str(user_line() or ""), fix="Use another torch function for it."
         )
 
     def apply(self, target: Any, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -143,14 +145,14 @@ class Recorder(TorchFunctionMode):
         varies = any(id(leaf) in self._varying for leaf in inputs)
         loose = _gives_any_rank(target) or any(id(leaf) in self._loose for leaf in inputs)
         effects = Effects(line)
-        before = {id(t): t._version for t in _tensors((args, kwargs))}
+        before = versions((args, kwargs))
         try:
             with effects:
-                result = func(*self.concrete(args), **self.concrete(kwargs))
+                result = func(*concrete(args), **concrete(kwargs))
         except Exception as error:
             self.failed = (error, line)
             raise
-        result = self._separate(result, before)
+        result = self._twins.separate(result, before, title(func))
         self.generators.drew(inputs)
         varying = effects.varying or (isinstance(target, KernelCall) and target.kernel.varying)
         node = Node(target, node_args, node_kwargs, None, line, varying)
@@ -162,37 +164,10 @@ class Recorder(TorchFunctionMode):
             self._loose |= {id(leaf) for leaf in leaves(node.output) if leaf is not None}
         return wrapped
 
-    def _separate(self, result: Any, before: dict[int, int]) -> Any:
-        """The result with another tensor object where an operator gave back an argument, as `contiguous` may.
-
-        With other strides it would not, so the recording must tell the two apart. Only an operator that writes gives
-        its argument back always.
-        """
-        if isinstance(result, torch.Tensor):
-            same = id(result) in before
-            if not same or result._version != before[id(result)] or _title(self._function).endswith("_"):
-                self._refuse_reshaped_twin(result, same)
-                return result
-            twin = result.detach()
-            self._twins |= {id(result), id(twin)}
-            self._alive += (result, twin)
-            return twin
-        if type(result) in (tuple, list):
-            return type(result)(self._separate(item, before) for item in result)
-        return result
-
-    def _refuse_reshaped_twin(self, tensor: torch.Tensor, written: bool) -> None:
-        if written and id(tensor) in self._twins and _title(self._function).endswith(RESHAPING):
-            raise RecordError(
-                f"{_title(self._function)} changes the shape of a tensor that may be another one too",
-                where=str(user_line() or ""),
-                fix="Use the form that returns a new view, without the underscore.",
-            )
-
     def _drawn(self, node: Node, effects: Effects) -> Node:
         """The node of a function that drew from torch's global generator, where `drawing` allows that."""
         if not self.sources or not isinstance(node.target, Operator):
-            effects.refuse_random(_title(self._function))
+            effects.refuse_random(title(self._function))
         source = self.generators.value(self.sources[-1], effects.before)
         self.generators.drew([source], torch.get_rng_state())
         arguments = (source, node.target.name, node.args, node.kwargs)
@@ -222,19 +197,19 @@ class Recorder(TorchFunctionMode):
 
     def scalar(self, name: str, *args: Any) -> Any:
         """Records arithmetic, or a scalar read off a tensor, and returns the traced result."""
-        plain = self.concrete(args)
+        plain = concrete(args)
         with torch._C.DisableTorchFunction():
-            concrete = PYTHON[name](*plain)
+            found = PYTHON[name](*plain)
         varies = name in ("item", "is_nonzero") or any(
             a.varies if is_traced(a) else id(self._values.get(id(a))) in self._varying for a in args
         )
-        value = Value(SCALARS.get(type(concrete), ANY))
+        value = Value(SCALARS.get(type(found), ANY))
         self.nodes.append(Node(Operator(f"py.{name}"), self.arguments(args), {}, value, user_line(), varies))
         if varies:
             self._varying.add(id(value))
-        return traced(self, value, concrete, varies)
+        return traced(self, value, found, varies)
 
-    def torch(self, func: Callable[..., Any], *args: Any) -> Any:
+    def direct(self, func: Callable[..., Any], *args: Any) -> Any:
         """Records a torch function that torch's own parser would not take a traced scalar for."""
         with torch._C.DisableTorchFunction():
             return self._record(func, args, {})
@@ -290,53 +265,16 @@ class Recorder(TorchFunctionMode):
 
     def arguments(self, tree: Any) -> Any:
         """Arguments in the form of the IR."""
-        return self._tree(tree, self._argument_leaf)
+        return to_ir(tree, self._argument_leaf, self._key)
 
     def _argument_leaf(self, leaf: Any) -> Any:
         if is_traced(leaf):
             return leaf.value
         if isinstance(leaf, torch.Tensor):
             return self._values.get(id(leaf)) or self._capture(leaf)
-        for kind in ("dtype", "layout", "memory_format"):
-            if isinstance(leaf, getattr(torch, kind)):
-                return Literal(kind, str(leaf).removeprefix("torch."))
-        if isinstance(leaf, torch.device):
-            return Literal("device", "cpu" if leaf.type == "cpu" else "op")
-        if leaf in (int, float, bool, complex) and isinstance(leaf, type):
-            return Literal("dtype", _PYTHON_DTYPES[leaf])
-        if leaf is None or leaf is Ellipsis or type(leaf) in (bool, int, float, complex, str, bytes):
-            return leaf
         if isinstance(leaf, torch.Generator):
             return self.generators.value(leaf)
-        return self._numpy_leaf(leaf)
-
-    def _numpy_leaf(self, leaf: Any) -> Any:
-        """A numpy array is a constant; a numpy scalar a number."""
-        kind = type(leaf)
-        if kind.__module__ == "numpy" and hasattr(leaf, "item") and getattr(leaf, "ndim", 1) == 0:
-            return leaf.item()
-        raise RecordError(
-            f"{_title(self._function)} has an argument that cannot be recorded",
-            where=str(user_line() or ""),
-            got=f"{kind.__module__}.{kind.__qualname__}",
-            expected="tensors, numbers, strings and containers of them",
-        )
-
-    def _tree(self, tree: Any, leaf: Callable[[Any], Any]) -> Any:
-        """A Python tree in the containers of the IR."""
-        if is_traced(tree):
-            return leaf(tree)
-        if is_record(tree):
-            return to_record(tree, tuple(self._tree(item, leaf) for item in tree))
-        if isinstance(tree, tuple):
-            return tuple(self._tree(item, leaf) for item in tree)
-        if isinstance(tree, list):
-            return [self._tree(item, leaf) for item in tree]
-        if isinstance(tree, dict):
-            return {self._key(key): self._tree(item, leaf) for key, item in tree.items()}
-        if isinstance(tree, slice):
-            return slice(*(self._tree(item, leaf) for item in (tree.start, tree.stop, tree.step)))
-        return leaf(tree)
+        return plain_leaf(leaf, title(self._function))
 
     def _key(self, key: Any) -> Any:
         if is_traced(key):
@@ -349,25 +287,15 @@ class Recorder(TorchFunctionMode):
         """The same Python tree with every leaf replaced, containers of any registered kind."""
         return torch.utils._pytree.tree_map(leaf, tree, is_leaf=is_traced)
 
-    def concrete(self, tree: Any) -> Any:
-        """Arguments for a real call: traced scalars become plain ones."""
-        if is_traced(tree):
-            return tree.concrete
-        if type(tree) in (tuple, torch.Size):
-            return tuple(self.concrete(item) for item in tree)
-        if type(tree) is list:
-            return [self.concrete(item) for item in tree]
-        if type(tree) is dict:
-            return {key: self.concrete(item) for key, item in tree.items()}
-        if isinstance(tree, slice):
-            return slice(*(self.concrete(item) for item in (tree.start, tree.stop, tree.step)))
-        return tree
-
     # -- values ------------------------------------------------------------------------------------------------
 
     def knows(self, tensor: Any) -> bool:
         """Whether a tensor is a value of the recording, rather than a captured one."""
         return id(tensor) in self._values
+
+    def varies(self, tensor: Any) -> bool:
+        """Whether data decides the sizes of a tensor, or whether it exists at all."""
+        return is_traced(tensor) or id(self._values.get(id(tensor))) in self._varying
 
     def _know(self, tensor: torch.Tensor, value: Value) -> None:
         self._values[id(tensor)] = value
@@ -396,7 +324,7 @@ class Recorder(TorchFunctionMode):
         if is_record(result) or type(result) in (tuple, list, torch.Size):
             pairs = [self._result(item, varies, args, kwargs) for item in result]
             outputs, items = tuple(p[0] for p in pairs), [p[1] for p in pairs]
-            return outputs, _same_container(result, items)
+            return outputs, same_container(result, items)
         if type(result) is dict:
             found = {key: self._result(item, varies, args, kwargs) for key, item in result.items()}
             return {k: v[0] for k, v in found.items()}, {k: v[1] for k, v in found.items()}
@@ -430,64 +358,3 @@ def _gives_any_rank(target: Any) -> bool:
     if isinstance(target, Operator):
         return any(word in target.name for word in ("squeeze", "cov", "corrcoef", "lstsq"))
     return isinstance(target, KernelCall)
-
-
-RESHAPING = ("squeeze_", "unsqueeze_", "transpose_", ".t_", "swapaxes_", "swapdims_")
-
-_PYTHON_DTYPES = {
-    int: "int64",
-    float: str(torch.get_default_dtype()).removeprefix("torch."),
-    bool: "bool",
-    complex: "complex64",
-}
-
-
-def _same_container(result: Any, items: list[Any]) -> Any:
-    """A container like the result, with its items replaced."""
-    if type(result) is list:
-        return items
-    if hasattr(type(result), "_make"):
-        return type(result)._make(items)
-    if is_record(result):
-        return type(result)(items)
-    return tuple(items)
-
-
-def tensor_type(tensor: torch.Tensor) -> Type:
-    """The type of a tensor of the recording, with its sizes as they were.
-
-    Raises:
-        RecordError: it is not a dense tensor of a dtype that archives know.
-    """
-    name = str(tensor.dtype).removeprefix("torch.")
-    if name not in DTYPES or tensor.layout is not torch.strided:
-        raise RecordError(
-            "a tensor that cannot be recorded", where=str(user_line() or ""), got=f"{tensor.dtype}, {tensor.layout}"
-        )
-    return TensorType(name, tuple(int(size) for size in torch.Tensor.size(tensor)))
-
-
-def _tensors(tree: Any) -> Iterator[torch.Tensor]:
-    """The tensors of a tree; a traced list of strings, which pretends to be a list, is not looked into."""
-    if isinstance(tree, torch.Tensor):
-        yield tree
-    elif not is_traced(tree) and isinstance(tree, tuple | list | dict):
-        for item in tree.values() if isinstance(tree, dict) else tree:
-            yield from _tensors(item)
-
-
-def _overload(packet: Any, args: Any, kwargs: Any) -> Any:
-    """The overload that a call of a packet such as `torch.ops.aten.add` goes to."""
-    with torch._C.DisableTorchFunction():
-        try:
-            name = torch._C._jit_resolve_packet(packet._qualified_op_name, *args, **kwargs)
-        except Exception:  # torch itself refuses the call, and says so when it is made
-            return packet
-    return getattr(packet, name or "default")
-
-
-def _title(func: Any) -> str:
-    if func is None:
-        return "the result"
-    name = recorded_names().get(func) or torch.overrides.resolve_name(func) or getattr(func, "__qualname__", str(func))
-    return str(name)

@@ -23,7 +23,7 @@ class Tracer(Protocol):
         """Records arithmetic and returns the traced result."""
         ...
 
-    def torch(self, func: Any, *args: Any) -> Any:
+    def direct(self, func: Any, *args: Any) -> Any:
         """Records a torch function that torch's own parser would not take a traced scalar for."""
         ...
 
@@ -217,7 +217,7 @@ def _with_tensor(name: str, reflected: bool) -> Callable[[Any, Any], Any]:
     function = getattr(torch.Tensor, f"__{'' if reflected else 'r'}{name}__")  # what Python calls for a plain complex
 
     def method(self: Any, other: Any) -> Any:
-        return self.tracer.torch(function, other, self) if isinstance(other, torch.Tensor) else plain(self, other)
+        return self.tracer.direct(function, other, self) if isinstance(other, torch.Tensor) else plain(self, other)
 
     return method
 

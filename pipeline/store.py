@@ -10,10 +10,10 @@ import torch
 
 from .. import __version__
 from ..ops.device import parse_device, place, require_present
-from ..ops.placement import check_gpu_ops
 from ..ops.devices import accelerator, present
 from ..ops.errors import ArchiveError, GoldenMismatchError
 from ..ops.graph import Constant, Record
+from ..ops.placement import check_gpu_ops
 from ..ops.records import is_record, to_record
 from ..serialization.archive import Archive, write
 from ..serialization.codec import Decoder, decode_tree, encode_tree, encode_type, expect, malformed
@@ -106,7 +106,8 @@ def _read(archive: Archive, trust: bool, wanted: Any, gpu_ops: str) -> Pipeline:
     ]
     contents = decode(archive, constants, trusted_build(trust, archive.label))
     parameters = _decode_parameters(archive.manifest, len(contents.graph.inputs))
-    return Pipeline(contents.name, contents.graph, parameters, contents.facts, device=wanted, gpu_ops=gpu_ops)
+    graph, facts = contents.graph, contents.facts
+    return Pipeline(contents.name, graph, parameters, facts, device=wanted, gpu_ops=gpu_ops, source=weights)
 
 
 # -- the calling convention ------------------------------------------------------------------------------------

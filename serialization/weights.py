@@ -141,7 +141,7 @@ class MappedTensors:
         Raises:
             ArchiveError: the row does not fit the member.
         """
-        key = (row.get("tensor"), row.get("dtype"), str(row.get("shape")), str(row.get("strides")))
+        key = tuple(str(row.get(field)) for field in ("tensor", "dtype", "shape", "strides"))
         if key not in self._tensors:
             self._tensors[key] = self._make(row, where)
         return self._tensors[key]

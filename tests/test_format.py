@@ -193,3 +193,18 @@ def test_saving_twice_gives_the_same_bytes() -> None:
     mod = pipeline()
     x = torch.rand(2, 4)
     assert saved(mod, examples=[{"x": x}]) == saved(mod, examples=[{"x": x}])
+
+
+def test_the_page_names_every_operator_of_python_and_every_limit() -> None:
+    from pathlib import Path
+
+    from tracepack.ops.operators import PYTHON
+    from tracepack.ops.types import DTYPES
+    from tracepack.serialization.schema import FIELDS, VERSION
+
+    page = (Path(__file__).parent.parent / "docs" / "format.md").read_text()
+    words = set(page.replace("`", " ").split())
+    assert {name for name in PYTHON if name not in words} == set()
+    assert {name for name in DTYPES if name not in words} == set()
+    assert {name for name in FIELDS if f"| `{name}` |" not in page} == set()
+    assert page.startswith(f"# The archive format, version {VERSION[0]}.{VERSION[1]}")

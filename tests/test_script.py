@@ -127,7 +127,9 @@ def test_a_frozen_size_is_refused_not_answered_wrongly():
     op = tracepack.script(module)
     mod = tracepack.trace(lambda x: op(x), torch.rand(6, 4))
     assert torch.equal(mod(torch.ones(9, 4)), module(torch.ones(9, 4)))
-    with pytest.raises(tracepack.SignatureError, match=r"the sizes do not satisfy \(N % 3\) == 0; got N = 4 \(dimension 0 of 'x'\)"):
+    with pytest.raises(
+        tracepack.SignatureError, match=r"the sizes do not satisfy \(N % 3\) == 0; got N = 4 \(dimension 0 of 'x'\)"
+    ):
         mod(torch.rand(4, 4))
 
 
@@ -143,7 +145,12 @@ def test_two_parameters_given_one_tensor_stay_two_parameters():
 @pytest.mark.parametrize(
     ("model", "device", "error", "text"),
     [
-        (MyCell, None, tracepack.ScriptError, r"a class was given; got MyCell; expected an instance of it. Pass MyCell\("),
+        (
+            MyCell,
+            None,
+            tracepack.ScriptError,
+            r"a class was given; got MyCell; expected an instance of it. Pass MyCell\(",
+        ),
         (3, None, tracepack.ScriptError, "nothing that can become an op; got int; expected an nn.Module"),
         (None, None, tracepack.ScriptError, "nothing that can become an op; got NoneType"),
         ("nothing.pt", None, tracepack.ScriptError, "cannot read a TorchScript file|no such file"),
@@ -167,7 +174,9 @@ def test_a_device_that_this_machine_lacks_is_refused():
 
 def test_a_model_that_torch_cannot_export_is_refused_with_the_reason():
     op = tracepack.script(Branching())
-    with pytest.raises(tracepack.LoweringError, match=r"op 'Branching': torch.export cannot lower it; got .*tracepack.cond"):
+    with pytest.raises(
+        tracepack.LoweringError, match=r"op 'Branching': torch.export cannot lower it; got .*tracepack.cond"
+    ):
         tracepack.trace(lambda x: op(x), torch.rand(3, 4))
 
 

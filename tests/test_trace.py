@@ -119,7 +119,9 @@ def test_nested_inputs_by_name(cell, reloaded):
         same(pipeline.run(feed), process(**feed))
         with pytest.raises(tracepack.SignatureError, match=r"input 'batch': another structure; got keys \['y'\]"):
             pipeline.run({**feed, "batch": {"y": x}})
-        with pytest.raises(tracepack.SignatureError, match=r"input 'extra': another structure; got list of 1; expected list of 2"):
+        with pytest.raises(
+            tracepack.SignatureError, match=r"input 'extra': another structure; got list of 1; expected list of 2"
+        ):
             pipeline.run({**feed, "extra": [x]})
 
 
@@ -182,11 +184,17 @@ def test_a_size_that_python_reads_is_fixed_not_frozen(function, reloaded):
 
 
 REFUSED = {
-    "a branch on a tensor": (lambda x: x if x.sum() > 0 else -x, "a branch on a tensor cannot be recorded.*tracepack.cond"),
+    "a branch on a tensor": (
+        lambda x: x if x.sum() > 0 else -x,
+        "a branch on a tensor cannot be recorded.*tracepack.cond",
+    ),
     "numpy": (lambda x: torch.from_numpy(x.numpy()), "a tensor cannot leave the graph as an array"),
     "tolist": (lambda x: x.tolist(), "a tensor cannot leave the graph as an array or a list"),
     "a data pointer": (lambda x: x + x.data_ptr(), "a tensor's memory cannot be reached"),
-    "a branch on an item": (lambda x: x if x.sum().item() > 0 else -x, "a value that data decides cannot leave the graph"),
+    "a branch on an item": (
+        lambda x: x if x.sum().item() > 0 else -x,
+        "a value that data decides cannot leave the graph",
+    ),
     "gradients": (lambda x: x.requires_grad_(), "gradients cannot be recorded"),
 }
 
@@ -205,7 +213,9 @@ def test_a_counter_outside_is_found_by_the_second_recording():
         count[0] += 1
         return x * count[0]
 
-    with pytest.raises(tracepack.RecordError, match="a second recording on other data differs: .* was called with 1 and 2"):
+    with pytest.raises(
+        tracepack.RecordError, match="a second recording on other data differs: .* was called with 1 and 2"
+    ):
         tracepack.trace(process, torch.rand(3))
 
 
@@ -262,7 +272,10 @@ BAD_FEEDS = {
     "missing": ({"x": (3, 4)}, r"input 'h': missing input; got \['x'\]; expected x: f32\[N,4\], h: f32\[N,4\]"),
     "unknown": ({"x": (3, 4), "h": (3, 4), "z": (1,)}, r"input 'z': unknown input; expected x: f32\[N,4\]"),
     "rank": ({"x": (3, 4), "h": (3,)}, r"input 'h': wrong rank; got shape \(3,\); expected 2 dimensions"),
-    "size": ({"x": (3, 4), "h": (3, 5)}, r"input 'h': dimension 1 has a wrong size; got 5 in shape \(3, 5\); expected 4"),
+    "size": (
+        {"x": (3, 4), "h": (3, 5)},
+        r"input 'h': dimension 1 has a wrong size; got 5 in shape \(3, 5\); expected 4",
+    ),
     "batch": ({"x": (3, 4), "h": (2, 4)}, r"input 'h': dimension 0 must equal dimension 0 of 'x'; got 2 .* expected 3"),
 }
 
@@ -342,7 +355,9 @@ def test_a_non_contiguous_output_is_refused_or_repaired():
             return x, x.t()
 
     x = torch.rand(3, 4)
-    text = r"op 'Transposed': output 1 is not contiguous; got shape \(4, 3\) with strides \(1, 4\). Call .contiguous\(\)"
+    text = (
+        r"op 'Transposed': output 1 is not contiguous; got shape \(4, 3\) with strides \(1, 4\). Call .contiguous\(\)"
+    )
     with pytest.raises(tracepack.NonContiguousOutputError, match=text):
         tracepack.script(Transposed())(x)
     with pytest.raises(tracepack.NonContiguousOutputError, match=text):
@@ -400,9 +415,13 @@ def test_a_trace_inside_a_trace_is_refused():
 
 
 def test_examples_that_do_not_fit_are_refused():
-    with pytest.raises(tracepack.RecordError, match="the examples do not fit the function: missing a required argument: 'y'"):
+    with pytest.raises(
+        tracepack.RecordError, match="the examples do not fit the function: missing a required argument: 'y'"
+    ):
         tracepack.trace(lambda x, y: x, torch.rand(3))
-    with pytest.raises(tracepack.SignatureError, match="input 'x': a value that a pipeline cannot take; got builtins.object"):
+    with pytest.raises(
+        tracepack.SignatureError, match="input 'x': a value that a pipeline cannot take; got builtins.object"
+    ):
         tracepack.trace(lambda x: x, object())
     with pytest.raises(tracepack.RecordError, match="trace takes a function; got int"):
         tracepack.trace(3)

@@ -24,13 +24,14 @@ fi
 echo "making $folder with $("$found" --version)"
 rm -rf "$folder"
 
-# Some distributions ship python3 without ensurepip; virtualenv brings its own.
+# Some distributions ship python3 without ensurepip; virtualenv brings its own pip. It is fetched into a folder of its
+# own, so that nothing is installed for the user.
 if ! "$found" -m venv "$folder" >/dev/null 2>&1; then
     rm -rf "$folder"
-    "$found" -m virtualenv --version >/dev/null 2>&1 ||
-        "$found" -m pip install --quiet --user virtualenv >/dev/null 2>&1 ||
-        "$found" -m pip install --quiet --user --break-system-packages virtualenv >/dev/null 2>&1 || true
-    if ! "$found" -m virtualenv --quiet "$folder"; then
+    helper=$(mktemp -d)
+    trap 'rm -rf "$helper"' EXIT
+    "$found" -m pip install --quiet --target "$helper" virtualenv >/dev/null 2>&1 || true
+    if ! PYTHONPATH=$helper "$found" -m virtualenv --quiet "$folder"; then
         echo "$found can make no virtual environment. Install its venv module (on Debian and Ubuntu:" \
             "apt install python3-venv), then run make again." >&2
         exit 1

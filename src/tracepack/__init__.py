@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from .ops.op import InferenceOp as InferenceOp
     from .ops.script import script as script
     from .ops.tokenizer import tokenizer as tokenizer
+    from .pipeline.control import cond as cond
+    from .pipeline.control import while_loop as while_loop
     from .pipeline.drawing import drawing as drawing
     from .pipeline.pipeline import Pipeline as Pipeline
     from .pipeline.store import load as load
@@ -35,11 +37,13 @@ _ERRORS = (
 _HOMES = {
     "InferenceOp": "ops.op",
     "Pipeline": "pipeline.pipeline",
+    "cond": "pipeline.control",
     "drawing": "pipeline.drawing",
     "load": "pipeline.store",
     "script": "ops.script",
     "tokenizer": "ops.tokenizer",
     "trace": "pipeline.trace",
+    "while_loop": "pipeline.control",
     **dict.fromkeys(_ERRORS, "ops.errors"),
 }
 _MODULES = {"comprehension": "ops.comprehension"}

@@ -1,1 +1,2 @@
-def generation_cases(): return []
+def generation_cases():
+    return []

@@ -1,1 +1,2 @@
-def layer_cases(): return []
+def layer_cases():
+    return []

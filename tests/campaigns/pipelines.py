@@ -81,6 +81,6 @@ def _kind(reason: str) -> str:
         r"^<string[^>]*>:\d+ in \w+: (.*?): (?=[a-z].* (recorded|graph|memory|torch|error|tensor|inputs|numbers|recording))",
         "",
         reason,
-    )  # noqa: E501
+    )
     text = re.sub(r"^<string.*?: ", "", text)
     return text.split("; got")[0].split(". ")[0][:150]

@@ -262,7 +262,7 @@ class Writer:
             f"torch.zeros_like({t})", f"{t}.repeat({n}, 1)", f"torch.full_like({t}, {n})", f"{t} * {n}",
             f"torch.tensor({self.pick(float, '1.5')})", f"torch.empty({n}).fill_(1)", f"{t}.expand({n}, -1)",
             f"torch.tensor([[1.0, {n}]])", f"torch.nn.functional.pad({t}, (0, {n}))", f"torch.nn.functional.one_hot({t}.long() % 3, 3)",
-            f"torch.as_tensor([{n}])", f"{t}[:{n}]", f"{t}.narrow(0, 0, {n})", f"torch.randn(2)",
+            f"torch.as_tensor([{n}])", f"{t}[:{n}]", f"{t}.narrow(0, 0, {n})", "torch.randn(2)",
         ]  # fmt: skip
         return [f"{self.name('t')} = {self.choose.choice(made)}"]
 
@@ -311,7 +311,7 @@ class Writer:
         name, tensor = self.name("a"), self.tensor()
         over = self.choose.choice(
             [f"range({self.pick(int, '2')} % 5)", f"range({tensor}.shape[0] % 6)", "range(3)", f"{tensor}.unbind(0)[:3]", f"{tensor}[:3]",
-             f"enumerate({tensor})", f"zip({tensor}, {self.tensor()})", f"{tensor}.shape", f"torch.arange(2)"]
+             f"enumerate({tensor})", f"zip({tensor}, {self.tensor()})", f"{tensor}.shape", "torch.arange(2)"]
         )  # fmt: skip
         step = self.choose.choice(
             [f"{name} = {name} + 1", f"{name} = {name} * i", f"{name} += i", f"{name} = {tensor}[i]"]

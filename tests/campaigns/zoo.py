@@ -205,8 +205,8 @@ _VISION: list[tuple[str, str, str, dict[str, Any], Callable[[int, int], Inputs]]
      {"image_size": 32, "patch_size": 2, "embed_dim": 16, "depths": [1, 1], "num_heads": [2, 2], "window_size": 4}, pixels(32)),
     ("swinv2", "Swinv2Model", "Swinv2Config",
      {"image_size": 32, "patch_size": 2, "embed_dim": 16, "depths": [1, 1], "num_heads": [2, 2], "window_size": 4}, pixels(32)),
-    ("convnext", "ConvNextModel", "ConvNextConfig", {"hidden_sizes": [8, 8, 16, 16], "depths": [1, 1, 1, 1]}, images(32)),
-    ("convnextv2", "ConvNextV2Model", "ConvNextV2Config", {"hidden_sizes": [8, 8, 16, 16], "depths": [1, 1, 1, 1]}, images(32)),
+    ("convnext", "ConvNextModel", "ConvNextConfig", {"hidden_sizes": [8, 8, 16, 16], "depths": [1, 1, 1, 1]}, images(16)),
+    ("convnextv2", "ConvNextV2Model", "ConvNextV2Config", {"hidden_sizes": [8, 8, 16, 16], "depths": [1, 1, 1, 1]}, images(16)),
     ("resnet", "ResNetForImageClassification", "ResNetConfig",
      {"embedding_size": 8, "hidden_sizes": [8, 8, 16, 16], "depths": [1, 1, 1, 1], "num_labels": 4}, images(16)),
     ("regnet", "RegNetModel", "RegNetConfig",
@@ -216,7 +216,7 @@ _VISION: list[tuple[str, str, str, dict[str, Any], Callable[[int, int], Inputs]]
     ("efficientnet", "EfficientNetModel", "EfficientNetConfig", {"width_coefficient": 0.1, "depth_coefficient": 0.1}, images(16)),
     ("poolformer", "PoolFormerModel", "PoolFormerConfig", {"hidden_sizes": [8, 8, 16, 16], "depths": [1, 1, 1, 1]}, images(16)),
     ("segformer", "SegformerForSemanticSegmentation", "SegformerConfig",
-     {"hidden_sizes": [8, 8, 16, 16], "depths": [1, 1, 1, 1], "num_attention_heads": [1, 1, 2, 2], "decoder_hidden_size": 16}, images(32)),
+     {"hidden_sizes": [8, 8, 16, 16], "depths": [1, 1, 1, 1], "num_attention_heads": [1, 1, 2, 2], "decoder_hidden_size": 16}, images(16)),
     ("mobilevit", "MobileViTModel", "MobileViTConfig",
      {"hidden_sizes": [16, 16, 16], "neck_hidden_sizes": [8, 8, 8, 8, 16, 16, 16], "image_size": 64}, pixels(64)),
     ("levit", "LevitModel", "LevitConfig", {"image_size": 64, "hidden_sizes": [16, 24, 32], "num_attention_heads": [2, 3, 4],
@@ -246,7 +246,10 @@ def _simple(kind: str, rows: list[Any], inputs: Callable[[int, int], Inputs]) ->
 
 
 def _whisper(batch: int, length: int) -> Inputs:
-    return {"input_features": torch.randn(batch, 8, 60), "decoder_input_ids": torch.randint(5, VOCABULARY, (batch, length))}
+    return {
+        "input_features": torch.randn(batch, 8, 60),
+        "decoder_input_ids": torch.randint(5, VOCABULARY, (batch, length)),
+    }
 
 
 def _clip_config(name: str) -> Callable[[], Any]:
@@ -316,7 +319,7 @@ def transformers_cases() -> list[Case]:
         *_simple("text", _TEXT_ENCODERS, tokens),
         *_simple("text", _DECODERS, tokens),
         *_simple("text", _TRANSLATORS, translation),
-        *[Case(n, "vision", hf(m, c, **s), make, sizes=((2, 2), (3, 3))) for n, m, c, s, make in _VISION],
+        *[Case(n, "vision", hf(m, c, **s), make, sizes=((2, 4), (3, 6))) for n, m, c, s, make in _VISION],
         *_simple("audio", _AUDIO, waves),
         *_MIXED,
     ]

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 GAP_X, GAP_Y = 28.0, 46.0
+GAP_POINT = 14.0  # beside a point of a long edge
 SWEEPS = 12  # the orderings settle after a handful; more do not change the pictures
 
 
@@ -69,11 +70,13 @@ def lay_out(boxes: Sequence[Box], edges: Sequence[tuple[int, int]], *, last: fro
     if not boxes:
         return Layout(0.0, 0.0, [])
     _layers(boxes, edges, last)
-    paths = [_cut(boxes[a], boxes[b]) for a, b in edges]
+    trunks: dict[tuple[int, int], Box] = {}
+    paths = [_cut(boxes[a], boxes[b], trunks) for a, b in edges]
     rows = _rows(boxes, paths)
     _order(rows)
     _set_heights(rows)
     _set_widths(rows)
+    _close_up(rows)
     left = min(box.x for row in rows for box in row)
     for row in rows:
         for box in row:
@@ -97,13 +100,15 @@ def _layers(boxes: Sequence[Box], edges: Sequence[tuple[int, int]], last: frozen
         boxes[number].layer = min(users[number]) - 1
 
 
-def _cut(start: Box, end: Box) -> list[Box]:
-    """The edge as a path with a point in every layer between its ends."""
-    points = [Box(0.0, 0.0, layer=layer) for layer in range(start.layer + 1, end.layer)]
+def _cut(start: Box, end: Box, trunks: dict[tuple[int, int], Box]) -> list[Box]:
+    """The edge as a path with a point in every layer between its ends; edges from one box share their points."""
+    layers = range(start.layer + 1, end.layer)
+    points = [trunks.setdefault((id(start), layer), Box(0.0, 0.0, layer=layer)) for layer in layers]
     path = [start, *points, end]
     for upper, lower in pairwise(path):
-        upper.below.append(lower)
-        lower.above.append(upper)
+        if lower not in upper.below:
+            upper.below.append(lower)
+            lower.above.append(upper)
     return path
 
 
@@ -111,9 +116,8 @@ def _rows(boxes: Sequence[Box], paths: Sequence[Sequence[Box]]) -> list[list[Box
     rows: list[list[Box]] = [[] for _ in range(1 + max(box.layer for box in boxes))]
     for box in boxes:
         rows[box.layer].append(box)
-    for path in paths:
-        for point in path[1:-1]:
-            rows[point.layer].append(point)
+    for point in {id(point): point for path in paths for point in path[1:-1]}.values():
+        rows[point.layer].append(point)
     return rows
 
 
@@ -173,13 +177,47 @@ def _set_heights(rows: list[list[Box]]) -> None:
 def _set_widths(rows: list[list[Box]]) -> None:
     for row in rows:
         x = 0.0
-        for box in row:
+        for box, following in zip(row, [*row[1:], row[-1]], strict=True):
             box.x = x
-            x += box.width + GAP_X
+            x += box.width + _gap(box, following)
     for sweep in range(2 * SWEEPS):
         down = sweep % 2 == 0
         for row in rows[1:] if down else reversed(rows[:-1]):
             _pull(row, (lambda box: box.above) if down else (lambda box: box.below))
+
+
+def _close_up(rows: list[list[Box]]) -> None:
+    """Moves the unconnected parts of a graph together, from left to right, as near as their rows allow."""
+    parts = sorted(_parts(rows), key=lambda part: min(box.x for box in part))
+    ends: dict[int, float] = {}
+    for part in parts:
+        starts: dict[int, float] = {}
+        for box in part:
+            starts[box.layer] = min(starts.get(box.layer, box.x), box.x)
+        room = [start - ends[layer] - GAP_X for layer, start in starts.items() if layer in ends]
+        shift = min(room) if room else 0.0
+        for box in part:
+            box.x -= shift
+            ends[box.layer] = max(ends.get(box.layer, box.x), box.x + box.width)
+
+
+def _parts(rows: list[list[Box]]) -> list[list[Box]]:
+    """The connected parts of the graph."""
+    seen: set[int] = set()
+    parts: list[list[Box]] = []
+    for start in (box for row in rows for box in row):
+        if id(start) in seen:
+            continue
+        part, waiting = [], [start]
+        seen.add(id(start))
+        while waiting:
+            box = waiting.pop()
+            part.append(box)
+            fresh = [other for other in (*box.above, *box.below) if id(other) not in seen]
+            seen |= {id(other) for other in fresh}
+            waiting += {id(other): other for other in fresh}.values()
+        parts.append(part)
+    return parts
 
 
 def _pull(row: list[Box], neighbours: Callable[[Box], list[Box]]) -> None:
@@ -193,12 +231,16 @@ def _pull(row: list[Box], neighbours: Callable[[Box], list[Box]]) -> None:
         near = neighbours(box)
         wish = sum(other.middle for other in near) / len(near) - box.width / 2 if near else box.x
         block: tuple[float, int, list[tuple[Box, float]]] = (wish, 1, [(box, 0.0)])
-        while blocks and _end(blocks[-1]) + GAP_X > block[0] / block[1]:
+        while blocks and _end(blocks[-1]) + _gap(blocks[-1][2][-1][0], block[2][0][0]) > block[0] / block[1]:
             block = _join(blocks.pop(), block)
         blocks.append(block)
     for wishes, count, members in blocks:
         for box, offset in members:
             box.x = wishes / count + offset
+
+
+def _gap(a: Box, b: Box) -> float:
+    return GAP_X if a.width and b.width else GAP_POINT
 
 
 def _end(block: tuple[float, int, list[tuple[Box, float]]]) -> float:
@@ -211,5 +253,5 @@ def _join(
     a: tuple[float, int, list[tuple[Box, float]]], b: tuple[float, int, list[tuple[Box, float]]]
 ) -> tuple[float, int, list[tuple[Box, float]]]:
     box, offset = a[2][-1]
-    shift = offset + box.width + GAP_X
+    shift = offset + box.width + _gap(box, b[2][0][0])
     return a[0] + b[0] - shift * b[1], a[1] + b[1], a[2] + [(box, at + shift) for box, at in b[2]]

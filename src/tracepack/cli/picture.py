@@ -5,10 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from html import escape
+from itertools import pairwise
 from typing import Any
 
-from ..ops.graph import BodyCall, Graph, Guard, KernelCall, Node, Value, leaves, target_name, uses
+from ..ops.graph import (
+    BodyCall,
+    Graph,
+    Guard,
+    KernelCall,
+    Literal,
+    Node,
+    Operator,
+    Record,
+    Value,
+    leaves,
+    map_leaves,
+    target_name,
+    uses,
+)
 from ..ops.text import plain_text
+from ..ops.types import TensorType
 from .layout import Box, Layout, lay_out
 from .report import clean
 
@@ -27,7 +43,7 @@ _STYLE = """
   .kernel rect { fill: #fdf2fa; stroke: #dd2590; stroke-width: 1.5px; }
   .kernel .name { font-weight: 600; fill: #851651; }
   .guard rect { fill: #fffaeb; stroke: #dc6803; stroke-dasharray: 4 3; }
-  .edge { fill: none; stroke: #98a2b3; stroke-width: 1.4px; }
+  .edge { fill: none; stroke: #98a2b3; stroke-width: 1.4px; stroke-linecap: round; }
 """
 
 
@@ -82,7 +98,7 @@ def _panel(title: str, graph: Graph, names: list[str]) -> tuple[float, float, li
     last = frozenset(i for i, thing in enumerate(drawn) if thing.kind == "end" and not thing.gives)
     layout = lay_out(boxes, edges, last=last)
     lines = [f'<text class="title" x="0" y="12">{_text(title)}</text>', f'<g transform="translate(0,{_n(TITLE)})">']
-    lines += [_edge(path) for path in layout.paths]
+    lines += _edges_svg(layout, {id(box) for box in boxes})
     lines += [_shape(thing, box) for thing, box in zip(drawn, boxes, strict=True)]
     inputs = {id(box) for thing, box in zip(drawn, boxes, strict=True) if thing.kind == "end"}
     lines += _types(layout, carried, inputs)
@@ -94,17 +110,34 @@ def _panel(title: str, graph: Graph, names: list[str]) -> tuple[float, float, li
 
 
 def _things(graph: Graph, names: list[str]) -> list[_Drawn]:
-    things = [
-        _Drawn("end", name, [str(value.type)], gives=[value]) for name, value in zip(names, graph.inputs, strict=True)
-    ]
-    things += [_thing(node) for node in graph.nodes]
+    sizes = _sizes(graph)
+    inputs = zip(names, graph.inputs, strict=True)
+    things = [_Drawn("end", name, [str(value.type)], gives=[value]) for name, value in inputs]
+    things += [_thing(node, sizes) for node in graph.nodes if not _is_size(node, sizes)]
     things += [_Drawn("end", name, [], takes=[value]) for name, value in named_outputs(graph.output)]
     return things
 
 
-def _thing(node: Node) -> _Drawn:
+def _sizes(graph: Graph) -> dict[int, str]:
+    """Sizes that nodes read and only other nodes use: written as a symbol where they are used, they need no edges."""
+    shown = {id(value) for value in leaves(graph.output)}
+    shown |= {id(leaf) for node in graph.nodes if isinstance(node.target, Guard) for leaf in uses(node)}
+    found: dict[int, str] = {}
+    for node in graph.nodes:
+        match node:
+            case Node(target=Operator("py.size"), args=(Value(type=TensorType(shape=shape)), int(dim)), output=Value()):
+                if id(node.output) not in shown and -len(shape) <= dim < len(shape):
+                    found[id(node.output)] = str(shape[dim])
+    return found
+
+
+def _is_size(node: Node, sizes: dict[int, str]) -> bool:
+    return isinstance(node.output, Value) and id(node.output) in sizes
+
+
+def _thing(node: Node, sizes: dict[int, str]) -> _Drawn:
     gives = [v for v in leaves(node.output) if isinstance(v, Value)]
-    takes = _unique(v for v in uses(node) if isinstance(v, Value))
+    takes = _unique(v for v in uses(node) if isinstance(v, Value) and id(v) not in sizes)
     match node.target:
         case BodyCall(body):
             return _Drawn("op", body.name, [f"@{body.device}"], gives, takes)
@@ -112,7 +145,7 @@ def _thing(node: Node) -> _Drawn:
             return _Drawn("kernel", kernel.name, [], gives, takes)
         case Guard(expected, _):
             return _Drawn("guard", f"must be {expected!r}", [], gives, takes)
-    return _Drawn("torch", _short(target_name(node.target)), _notes(node), gives, takes)
+    return _Drawn("torch", _short(target_name(node.target)), _notes(node, sizes), gives, takes)
 
 
 def _short(name: str) -> str:
@@ -121,12 +154,17 @@ def _short(name: str) -> str:
     return parts[1] if parts[0] == "aten" else parts[-1]
 
 
-def _notes(node: Node) -> list[str]:
+def _notes(node: Node, sizes: dict[int, str]) -> list[str]:
     """The arguments that no edge shows, in one short line."""
-    parts = [plain_text(arg) for arg in node.args if not isinstance(arg, Value)]
-    parts += [f"{name}={plain_text(arg)}" for name, arg in node.kwargs.items() if not isinstance(arg, Value)]
-    text = ", ".join(part for part in parts if part)
-    return [text if len(text) <= 34 else text[:33] + "…"] if text else []
+
+    def text(arg: Any) -> str:
+        return plain_text(map_leaves(lambda leaf: Literal("size", sizes[id(leaf)]) if id(leaf) in sizes else leaf, arg))
+
+    parts = [text(arg) for arg in node.args if not isinstance(arg, Value) or id(arg) in sizes]
+    named = {name: arg for name, arg in node.kwargs.items() if not isinstance(arg, Value) or id(arg) in sizes}
+    parts += [f"{name}={text(arg)}" for name, arg in named.items()]
+    line = ", ".join(part for part in parts if part)
+    return [line if len(line) <= 34 else line[:33] + "…"] if line else []
 
 
 def named_outputs(tree: Any, name: str = "") -> list[tuple[str, Value]]:
@@ -147,8 +185,9 @@ def named_outputs(tree: Any, name: str = "") -> list[tuple[str, Value]]:
         case tuple() | list():
             pairs = enumerate(tree)
             return [found for index, v in pairs for found in named_outputs(v, f"{name or 'out'}[{index}]")]
-    items = getattr(tree, "items", None)
-    return named_outputs(tuple(items), name) if isinstance(items, tuple) else []
+        case Record():
+            return named_outputs(tree.items, name)
+    return []
 
 
 def _unique(values: Iterable[Value]) -> list[Value]:
@@ -185,15 +224,17 @@ def _shape(thing: _Drawn, box: Box) -> str:
     return "".join(lines) + "</g>"
 
 
-def _edge(path: list[Box]) -> str:
-    """A smooth line from the bottom of the first box to the top of the last, through the points between."""
-    x, y = path[0].middle, path[0].bottom
-    text = f"M{_n(x)},{_n(y)}"
-    for box in path[1:]:
-        bend = (box.y - y) / 2
-        text += f" C{_n(x)},{_n(y + bend)} {_n(box.middle)},{_n(box.y - bend)} {_n(box.middle)},{_n(box.y)}"
-        x, y = box.middle, box.bottom
-    return f'<path class="edge" d="{text}" marker-end="url(#tip)"/>'
+def _edges_svg(layout: Layout, ends: set[int]) -> list[str]:
+    """Smooth lines from box to box; where edges run together, one line is drawn once."""
+    steps = {(id(upper), id(lower)): (upper, lower) for path in layout.paths for upper, lower in pairwise(path)}
+    return [_step(upper, lower, id(lower) in ends) for upper, lower in steps.values()]
+
+
+def _step(upper: Box, lower: Box, tip: bool) -> str:
+    bend = (lower.y - upper.bottom) / 2
+    start, end = f"{_n(upper.middle)},{_n(upper.bottom)}", f"{_n(lower.middle)},{_n(lower.y)}"
+    curve = f"M{start} C{_n(upper.middle)},{_n(upper.bottom + bend)} {_n(lower.middle)},{_n(lower.y - bend)} {end}"
+    return f'<path class="edge" d="{curve}"' + (' marker-end="url(#tip)"/>' if tip else "/>")
 
 
 def _types(layout: Layout, carried: list[Value], inputs: set[int]) -> list[str]:

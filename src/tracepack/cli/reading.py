@@ -10,6 +10,7 @@ from ..ops.graph import Body, Constant, Graph, KernelCall, walk
 from ..ops.kernel import Kernel
 from ..ops.text import types_text
 from ..serialization.archive import Archive
+from ..serialization.codec import expect, malformed
 from ..serialization.contents import Contents, constants_of, decode, input_types
 from ..serialization.schema import WEIGHTS
 
@@ -100,9 +101,33 @@ def describe(path: str) -> Described:
     """
     archive = Archive(path)
     archive.check_listing()
+    _check_rows(archive.manifest)
     constants = constants_of(archive.manifest)
     contents = decode(archive, constants, lambda row, assets: NamedKernel(row))
+    names, kinds = archive.manifest["parameters"]["names"], input_types(archive.manifest)
+    if not len(names) == len(kinds) == len(contents.graph.inputs):
+        got = f"{len(names)} names and {len(kinds)} types"
+        raise malformed("$.parameters", got, f"{len(contents.graph.inputs)} of each")
     return Described(archive, contents, constants)
+
+
+def _check_rows(manifest: dict[str, Any]) -> None:
+    """Checks those rows of the manifest that only commands read, which would otherwise trust them."""
+    for index, row in enumerate(manifest["constants"]):
+        match row:
+            case {"tensor": str(), "dtype": str(), "shape": list()}:
+                pass
+            case _:
+                raise malformed(f"$.constants[{index}]", row, "a constant")
+    for name, row in manifest["members"].items():
+        match row:
+            case {"size": int(), "sha256": str()}:
+                pass
+            case _:
+                raise malformed(f"$.members[{name!r}]", row, "a size and a sha256")
+    names = expect(manifest["parameters"].get("names"), list, "$.parameters.names")
+    if not all(isinstance(name, str) for name in (*names, *manifest["members"])):
+        raise malformed("$.parameters.names", names, "names")
 
 
 def kernels_of(graph: Graph) -> Iterator[NamedKernel]:

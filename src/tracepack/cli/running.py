@@ -73,7 +73,7 @@ def run(path: str, files: Sequence[str], values: Sequence[str], output: str | No
 
 
 def named(tree: Any, name: str = "") -> Iterator[tuple[str, Any]]:
-    """The leaves of a result with names: a dict's keys, the fields of a record, ``out`` and positions elsewhere.
+    """The leaves of a result with names: a dict's keys, ``out`` and positions elsewhere.
 
     Example:
         >>> [n for n, _ in named({"probs": 1, "state": (2, 3)})], [n for n, _ in named(1)]

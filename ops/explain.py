@@ -1,0 +1,86 @@
+"""From an error inside a generated function to what a user should read: the node, its op, the line, the arguments.
+
+Nothing is kept for this while a pipeline runs: the number of the failing line leads to the node, and the variables
+that this line names are still in the frame of the error.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from types import FrameType, TracebackType
+from typing import Any
+
+import torch
+
+from .errors import GuardError, NodeError, TracepackError
+from .graph import Node, Value, target_name, uses
+from .types import TensorType
+
+
+def explain(error: BaseException, function: Callable[..., Any]) -> BaseException:
+    """The error to raise for one that escaped from a generated function.
+
+    Our own errors, and those that mean the machine rather than the graph, are returned as they are.
+
+    Args:
+        error: what was raised.
+        function: what `Emitter.function` made.
+    """
+    if isinstance(error, TracepackError | MemoryError):
+        return error
+    frame, line = _plan_frame(error.__traceback__, function)
+    node = function.nodes.get(line) if frame else None  # type: ignore[attr-defined]
+    if frame is None or node is None:
+        return error
+    where = _where(node, function.calls.get(line))  # type: ignore[attr-defined]
+    if isinstance(error, ValueError) and "values to unpack" in str(error):
+        return GuardError("the operator gave another number of results than when it was recorded", where=where)
+    text = function.source.splitlines()[line - 1]  # type: ignore[attr-defined]
+    return NodeError(f"{_first_line(error)}; {_arguments(node, text, frame)}", where=where)
+
+
+def _where(node: Node, call: Node | None) -> str:
+    """The node with its line, and the op that it belongs to with the line that called it."""
+    where = f"node {target_name(node.target)}"
+    if call is not None:
+        where += f" of op {target_name(call.target)!r}"
+    where += f" ({node.line})" if node.line else ""
+    return where + (f", called at {call.line}" if call is not None and call.line else "")
+
+
+def _plan_frame(trace: TracebackType | None, function: Callable[..., Any]) -> tuple[FrameType | None, int]:
+    found: tuple[FrameType | None, int] = (None, 0)
+    while trace is not None:
+        if trace.tb_frame.f_code is function.__code__:
+            found = (trace.tb_frame, trace.tb_lineno)
+        trace = trace.tb_next
+    return found
+
+
+def _first_line(error: BaseException) -> str:
+    text = str(error).strip().split("\n")[0]
+    text = text.split("Exception raised from")[0].strip()
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _arguments(node: Node, text: str, frame: FrameType) -> str:
+    """What the failing line was called with, and the types that were recorded for its values."""
+    shown = ", ".join(_show(argument) for argument in _read(text, frame)) or "none"
+    kinds = [str(leaf.type) for leaf in uses(node) if isinstance(leaf, Value) and isinstance(leaf.type, TensorType)]
+    return f"arguments: {shown}" + (f"; recorded with {', '.join(kinds)}" if kinds else "")
+
+
+def _read(text: str, frame: FrameType) -> Iterator[Any]:
+    """The tensors and numbers behind the variables and weights that a generated line reads, in its order."""
+    call = text.split("; del ", maxsplit=1)[0].split(" = ", 1)[-1]
+    for name in re.findall(r"\b(?:v\d+|w_\d+)\b", call):
+        scope = frame.f_locals if name in frame.f_locals else frame.f_globals
+        if name in scope:
+            yield scope[name]
+
+
+def _show(argument: Any) -> str:
+    if isinstance(argument, torch.Tensor):
+        return f"{str(argument.dtype).removeprefix('torch.')}{list(argument.shape)}"
+    return repr(argument)[:60]

@@ -1,0 +1,83 @@
+"""Files that were tampered with: every command ends with a code of the table and one line, never with a traceback."""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tracepack.cli import exits, main
+from tracepack.serialization.archive import Archive, Member, member, write
+from tracepack.serialization.archive import pack as packed
+from tracepack.serialization.archive import unpack as unpacked
+
+SOURCE = Path(__file__).parent / "archives" / "1.0.tpk"
+JUNK: list[Any] = [None, True, -1, 2**62, 1.5, "", "x", b"x", [], [1], {}, {"v": 0}, {"t": [None]}, [["float32", [1]]]]
+COMMANDS = (["inspect"], ["show", "--bodies"], ["show", "--svg", "-"], ["verify"])
+GOOD = {exits.OK, exits.FAILED, exits.ARCHIVE, exits.DEVICE, exits.RUN, exits.MISSING}
+
+
+def places(tree: Any) -> Iterator[tuple[Any, Any]]:
+    """Every container of a tree with every key in it."""
+    items = list(tree.items()) if isinstance(tree, dict) else list(enumerate(tree)) if isinstance(tree, list) else []
+    for key, item in items:
+        yield tree, key
+        yield from places(item)
+
+
+def mutated(tree: Any, rng: random.Random) -> Any:
+    """A copy with one place replaced by junk, or removed."""
+    tree = copy.deepcopy(tree)
+    holder, key = rng.choice(list(places(tree)))
+    if rng.random() < 0.25:
+        del holder[key]
+    else:
+        holder[key] = rng.choice(JUNK)
+    return tree
+
+
+def variants(count: int, seed: int) -> Iterator[tuple[dict[str, Any], list[Member]]]:
+    """Manifests and members with one mutation each, in the manifest or in a graph, their hashes right."""
+    archive, rng = Archive(SOURCE), random.Random(seed)
+    fields = {key: value for key, value in archive.manifest.items() if key != "members"}
+    content = {name: archive.read(name) for name in archive.names()}
+    for _ in range(count):
+        changed, manifest = dict(content), fields
+        if rng.random() < 0.5:
+            manifest = mutated(fields, rng)
+        else:
+            name = rng.choice([name for name in content if name.endswith(".msgpack")])
+            changed[name] = packed(mutated(unpacked(content[name], name), rng))
+        yield manifest, [member(name, data) for name, data in changed.items()]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_tampered_files(seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "bad.tpk"
+    for manifest, members in variants(12, seed):
+        write(str(path), manifest, members)
+        for command in COMMANDS:
+            code = main([command[0], str(path), *command[1:]])
+            err = capsys.readouterr().err
+            assert code in GOOD, (command, err)
+            assert err.count("\n") <= 1
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_cut_and_overwritten_files(seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, data, rng = tmp_path / "bad.tpk", SOURCE.read_bytes(), random.Random(seed)
+    for _ in range(12):
+        if rng.random() < 0.5:
+            path.write_bytes(data[: rng.randrange(len(data))])
+        else:
+            at = rng.randrange(len(data) - 8)
+            path.write_bytes(data[:at] + rng.randbytes(8) + data[at + 8 :])
+        for command in COMMANDS:
+            code = main([command[0], str(path), *command[1:]])
+            err = capsys.readouterr().err
+            assert code in GOOD, (command, err)
+            assert err.count("\n") <= 1
