@@ -228,6 +228,7 @@ class Search:
         self._times: dict[_Candidate, float] = {}
         self._runs: dict[_Candidate, Run] = {}
         self._choices: dict[bool, list[list[Rated]]] = {}
+        self._analysed = _Candidate(None)
 
     def run(self, seeds: Sequence[Options]) -> list[tuple[float, Options]]:
         """Milliseconds and options, the fastest first; an interrupt ends the search with what was found."""
@@ -284,6 +285,7 @@ class Search:
             place = rank // len(fusions)
             chosen = [r[min(place * (1 + place // 4), len(r) - 1)].schedule for r in self._ratings(fuse)]
             found.append(_Candidate(ProgramSchedule(tuple(chosen), fuse)))
+        self._analysed = found[0]
         return list(dict.fromkeys(found))[: self._settings.pop_size]
 
     def _bred(self) -> list[_Candidate]:
@@ -335,27 +337,30 @@ class Search:
     # -- evaluation --------------------------------------------------------------------------------------
 
     def _evaluate(self, population: list[_Candidate], generation: int) -> None:
-        """Compiles what is new in parallel, then checks and times one after the other."""
+        """Compiles what is new, a few at a time in parallel, then checks and times each alone."""
         new = [c for c in dict.fromkeys(population) if c not in self._times]
         workers = max(1, min(self._settings.threads, os.cpu_count() or 1))
         with ThreadPoolExecutor(workers) as pool:
-            built = list(pool.map(self._compiled, new))
-        for number, (candidate, run) in enumerate(zip(new, built, strict=True)):
-            self._times[candidate] = float("inf")
-            if run is not None and self._agrees(run):
-                self._times[candidate] = self._timed(run, 3)
-                self._runs[candidate] = run
-            best = min(self._times.values())
-            self._report(f"generation {generation + 1}/{self._settings.generations}, "
-                         f"{number + 1}/{len(new)}, best {1e3 * best:.4f} ms")  # fmt: skip
-            if self._over():
-                return
+            for first in range(0, len(new), 2 * workers):
+                few = new[first : first + 2 * workers]
+                for number, (candidate, run) in enumerate(zip(few, pool.map(self._compiled, few), strict=True)):
+                    self._rate(candidate, run)
+                    best = 1e3 * min(self._times.values())
+                    done = f"generation {generation + 1}/{self._settings.generations}, {first + number + 1}/{len(new)}"
+                    self._report(f"{done}, best {best:.4f} ms")
+                if self._over():
+                    return
+
+    def _rate(self, candidate: _Candidate, run: Run | None) -> None:
+        """Times a candidate that compiled and agrees with the reference; others never win."""
+        self._times[candidate] = float("inf")
+        if run is not None and self._agrees(run):
+            self._times[candidate] = self._timed(run, 3)
+            self._runs[candidate] = run
 
     def _compiled(self, candidate: _Candidate) -> Run | None:
         if candidate.schedule is None:
             return self._reference
-        if self._over():
-            return None
         try:
             return CppEmitter(self._program, candidate.schedule, self._clamp)
         except CompilerError:
@@ -378,10 +383,10 @@ class Search:
         return best
 
     def _settle(self) -> None:
-        """Times the few fastest again, in turns, so that a noisy machine does not choose."""
+        """Times the fastest, the analysis's choice and torch's again, in turns, so that noise does not choose."""
         few = sorted(self._runs, key=self._times.__getitem__)[:4]
-        reference = _Candidate(None)
-        few += [reference] if reference not in few and reference in self._runs else []
+        always = [c for c in (_Candidate(None), self._analysed) if c in self._runs]
+        few += [c for c in always if c not in few]
         again = dict.fromkeys(few, float("inf"))
         end = time.monotonic() + 3.0
         for turn in range(60):
