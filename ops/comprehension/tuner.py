@@ -343,7 +343,8 @@ class Search:
         with ThreadPoolExecutor(workers) as pool:
             for first in range(0, len(new), 2 * workers):
                 few = new[first : first + 2 * workers]
-                for number, (candidate, run) in enumerate(zip(few, pool.map(self._compiled, few), strict=True)):
+                built = list(pool.map(self._compiled, few))  # all of them, as timing is done alone
+                for number, (candidate, run) in enumerate(zip(few, built, strict=True)):
                     self._rate(candidate, run)
                     best = 1e3 * min(self._times.values())
                     done = f"generation {generation + 1}/{self._settings.generations}, {first + number + 1}/{len(new)}"
