@@ -91,9 +91,21 @@ def _cheapest_pair(operands: list[Operand], keep: set[str], window: Window) -> t
 
 def _join(a: Operand, b: Operand, needed: set[str]) -> Operand:
     axes = [x for x in dict.fromkeys([*a.axes, *b.axes]) if x in needed]
+    if (product := _matrix_product(a, b, axes)) is not None:
+        return product
     letter = {x: LETTERS[i] for i, x in enumerate(dict.fromkeys([*a.axes, *b.axes]))}
     left, right, out = ("".join(letter[x] for x in names) for names in (a.axes, b.axes, axes))
     return Operand(torch.einsum(f"{left},{right}->{out}", a.tensor, b.tensor), axes)
+
+
+def _matrix_product(a: Operand, b: Operand, axes: list[str]) -> Operand | None:
+    """`mm` where it fits: einsum would go through `bmm`, which takes a tenth longer on one matrix."""
+    shared = [x for x in a.axes if x in b.axes and x not in axes]
+    if len(a.axes) != 2 or len(b.axes) != 2 or len(shared) != 1 or len(axes) != 2:
+        return None
+    left = a.tensor if a.axes[1] == shared[0] else a.tensor.T
+    right = b.tensor if b.axes[0] == shared[0] else b.tensor.T
+    return Operand(torch.mm(left, right), axes)
 
 
 def largest_operand(product: Product, left: list[str], window: Window) -> int:
