@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import string
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,19 +12,16 @@ import torch
 
 from .autograd import Apply
 from .check import check
+from .definitions import chosen, formatted, named, parsed
 from .errors import (
-    AlreadyDefinedError,
     ComprehensionInputError,
-    ConstantsError,
     DerivativeError,
     OptionsError,
-    UndefinedNameError,
 )
 from .gradients import OptionsPair, Plan, Reorder
 from .ir import Definition
 from .library import Operators
 from .options import Options
-from .parser import parse
 from .runner import Artifacts
 from .specialise import dry_run
 from .torch_values import stored
@@ -73,25 +69,7 @@ def define(
         >>> layer(torch.ones(2, 3), torch.ones(3, 4)).sum()
         tensor(24.)
     """
-    return Layer(_formatted(text, constants), name, training, backward, gather)
-
-
-def _formatted(text: str, constants: Mapping[str, object] | None) -> str:
-    """The text with constants in place; without constants, doubled braces are read as single ones."""
-    if constants is None:
-        return text.replace("{{", "{").replace("}}", "}") if "{{" in text else text
-    try:
-        return string.Formatter().vformat(text, (), dict(constants))
-    except KeyError as error:
-        if not str(error.args[0]).isidentifier():
-            raise ConstantsError("with constants, the text's own braces are written twice", got=error) from error
-        raise ConstantsError(
-            f"the text names the constant {error}",
-            got=sorted(constants),
-            fix="Give it, or double its braces.",
-        ) from error
-    except (ValueError, IndexError) as error:
-        raise ConstantsError("with constants, the text's own braces are written twice", got=error) from error
+    return Layer(formatted(text, constants), name, training, backward, gather)
 
 
 class Layer:
@@ -110,10 +88,10 @@ class Layer:
         if gather not in ("check", "clamp"):
             raise OptionsError(f"unknown gather {gather!r}", expected="'check' or 'clamp'")
         self.text, self.gather, self.backward_name = text, gather, backward
-        definitions = {d.name: d for d in map(check, _distinct(text))}
-        self.definition = _chosen(definitions, name, backward)
+        definitions = {d.name: d for d in map(check, parsed(text))}
+        self.definition = chosen(definitions, name, backward)
         self.name = self.definition.name
-        self._backward = None if backward is None else _named(definitions, backward)
+        self._backward = None if backward is None else named(definitions, backward)
         for definition in (self.definition, self._backward):
             if definition is not None:
                 dry_run(definition)
@@ -369,32 +347,6 @@ def options_pair(options: OptionsLike) -> OptionsPair:
     raise OptionsError(
         "options are no options", got=type(options).__name__, expected="Options, a preset's name, or a pair"
     )
-
-
-def _distinct(text: str) -> list[Any]:
-    found = parse(text)
-    seen: set[str] = set()
-    for definition in found:
-        if definition.name in seen:
-            raise AlreadyDefinedError(f"'{definition.name}' is already defined", at=definition.place)
-        seen.add(definition.name)
-    return found
-
-
-def _named(definitions: Mapping[str, Definition], name: str) -> Definition:
-    if name not in definitions:
-        raise UndefinedNameError(f"there is no definition '{name}'", expected=f"one of {sorted(definitions)}")
-    return definitions[name]
-
-
-def _chosen(definitions: Mapping[str, Definition], name: str | None, backward: str | None) -> Definition:
-    """The forward: the one named, or the only one beside the backward."""
-    if name is not None:
-        return _named(definitions, name)
-    others = [d for d in definitions.values() if d.name != backward]
-    if len(others) != 1:
-        raise UndefinedNameError("there are several definitions", expected=f"name= one of {sorted(definitions)}")
-    return others[0]
 
 
 def _watched() -> bool:

@@ -38,7 +38,8 @@ class Operators:
         if self.name not in _REGISTERED:
             self._define()
             _REGISTERED[self.name] = self
-            self._keep = layer
+        registered = _REGISTERED[self.name]
+        registered._keep, registered._layer = layer, self._layer  # the latest, with its options, serves recordings
         from .kernel import ComprehensionKernel
 
         self._kernel = ComprehensionKernel(layer)

@@ -9,8 +9,8 @@ import torch
 from tracepack.ops.comprehension import ComprehensionWarning, Options, define, errors
 from tracepack.ops.comprehension.cpp_emitter import CppEmitter
 from tracepack.ops.comprehension.options import PRESETS
+from tracepack.ops.comprehension.search import Search
 from tracepack.ops.comprehension.torch_emitter import TorchEmitter
-from tracepack.ops.comprehension.tuner import Search
 
 MATMUL = "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }"
 QUICK = {"generations": 2, "pop_size": 3, "threads": 2}
