@@ -31,6 +31,7 @@ from .graph import (
     leaves,
     uses,
 )
+from .kernel import Kernel
 from .operators import resolve, template
 from .types import TensorType
 
@@ -57,6 +58,7 @@ class Bindings:
         checks: makes the function that checks the inputs of a body, or its outputs.
         record: builds a named tuple from a record's values.
         guard: the function that fails a guard: called with the guard's node and the value found.
+        kernel: the kernel to call for one of the graph: its session where calls change it.
     """
 
     place: Callable[[Body], Device]
@@ -66,6 +68,7 @@ class Bindings:
     check_outputs: Callable[[Body], Callable[..., Any]]
     record: Callable[[Record], Callable[..., Any]]
     guard: Callable[[Node], Callable[[Any], None]]
+    kernel: Callable[[Kernel], Kernel]
 
 
 class Emitter:
@@ -130,7 +133,7 @@ class Emitter:
             case KernelCall(kernel):
                 device = self.device_of(node, CPU)
                 arguments = self.arguments(node, device, wrap="_contiguous")
-                self.line(f"{self.ref(kernel)}({arguments})", node, device)
+                self.line(f"{self.ref(self.bindings.kernel(kernel))}({arguments})", node, device)
             case Guard():
                 self.guard(node, device)
             case BodyCall(body):
@@ -383,7 +386,7 @@ class Emitter:
         return home
 
     def source(self, inputs: list[str], result: str) -> tuple[str, dict[int, Node], dict[int, Node]]:
-        """The text of the function, values freed after their last use; for every line its node and its op's call."""
+        """The text, with values freed after their last use; for every line its node and its op's call."""
         last = {name: index for index, line in enumerate(self.lines) for name in _variables(line)}
         kept = {*self._reads, *inputs}
         text = [f"def plan({', '.join(inputs)}):"]

@@ -40,6 +40,25 @@ class Kernel(ABC):
     """Whether the shapes of its results depend on more than the shapes of its arguments."""
 
     @property
+    def stateful(self) -> bool:
+        """Whether a call changes what later calls give."""
+        return False
+
+    def session(self) -> Kernel:
+        """A kernel of its own with the initial state; a kernel without state is its own session."""
+        return self
+
+    def reset(self) -> None:  # noqa: B027 - nothing to do without state
+        """Goes back to the initial state."""
+
+    def attributes(self) -> dict[str, Any]:
+        """Copies of what calls change, by name."""
+        return {}
+
+    def set_attributes(self, values: Mapping[str, Any]) -> None:  # noqa: B027
+        """Sets what `attributes` gave."""
+
+    @property
     @abstractmethod
     def name(self) -> str:
         """A short name for graphs, errors and profiles."""

@@ -7,11 +7,13 @@ equal to the model's or excluded by a guard.
 
 from __future__ import annotations
 
+import logging
 import re
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch.export import Dim
@@ -20,9 +22,9 @@ from torch.utils import _pytree as pytree
 from .containers import pack, state, unpack
 from .convert import convert
 from .errors import LoweringError, TracepackError
-from .evaluation import call_untouched, guarded_state, inference_form
+from .evaluation import Live, buffers_in_place, guarded_state, inference_form
 from .expr import compile_expression
-from .graph import Body, Facts
+from .graph import Body, Constant, Facts
 from .plan import Plan
 from .types import TensorType
 
@@ -115,7 +117,8 @@ class _Flat(torch.nn.Module):
 
     def forward(self, *flat: Any) -> Any:
         args, kwargs, objects = self.call.rebuild(flat)
-        return tuple(pytree.tree_leaves(returned(self.model(*args, **kwargs), objects)))
+        with buffers_in_place(self.model):
+            return tuple(pytree.tree_leaves(returned(self.model(*args, **kwargs), objects)))
 
 
 def returned(result: Any, objects: Sequence[Any]) -> Any:
@@ -124,7 +127,16 @@ def returned(result: Any, objects: Sequence[Any]) -> Any:
     return state(list(objects), met), pack(result, met)
 
 
-def lower(model: Any, call: Call, tensors: Leaves, *, name: str, device: str, contiguous: bool) -> Lowered:
+def lower(
+    model: Any,
+    call: Call,
+    tensors: Leaves,
+    *,
+    name: str,
+    device: str,
+    contiguous: bool,
+    shared: dict[int, Constant] | None = None,
+) -> Lowered:
     """Lowers a module or a callable for one call structure.
 
     Args:
@@ -134,6 +146,7 @@ def lower(model: Any, call: Call, tensors: Leaves, *, name: str, device: str, co
         name: the op's name.
         device: the device that the op is scripted for.
         contiguous: whether outputs are made contiguous instead of refused.
+        shared: the constants of the op's other bodies; see `convert`.
 
     Raises:
         LoweringError: torch.export cannot take it, or the result differs from the model.
@@ -142,14 +155,26 @@ def lower(model: Any, call: Call, tensors: Leaves, *, name: str, device: str, co
     with guarded_state(model, name):
         program = _export_flat(flat, _separate(tensors), model, name)
         sources = [f"L['flat'][{index}]" for index in range(len(tensors))]
-        body = convert(program, name, device, call.names, sources, contiguous)
-        body, out_spec = prove(body, tensors, lambda *flat: _reference(model, call, flat))
+        body = convert(program, name, device, call.names, sources, contiguous, shared)
+        body, out_spec = prove(body, tensors, lambda: _Reference(call, Live(model), name))
     return Lowered(body, out_spec)
 
 
-def _reference(model: Any, call: Call, tensors: Leaves) -> Any:
-    args, kwargs, objects = call.rebuild(tensors)
-    return returned(call_untouched(model, args, kwargs), objects)
+class _Reference:
+    """The model as a function from flat tensors to all that it returns; it keeps its state from call to call."""
+
+    def __init__(self, call: Call, live: Live, name: str) -> None:
+        self.call, self.live, self.name = call, live, name
+
+    def __call__(self, *tensors: Any) -> Any:
+        args, kwargs, objects = self.call.rebuild(tensors)
+        with guarded_state(self.live.model, self.name):  # some remember the sizes that they met
+            return returned(self.live(args, kwargs), objects)
+
+    @property
+    def changed(self) -> bool:
+        """Whether the calls so far changed the model's state."""
+        return self.live.changed
 
 
 def _separate(tensors: Leaves) -> list[torch.Tensor]:
@@ -185,9 +210,21 @@ def _examples(tensors: Sequence[torch.Tensor]) -> list[list[torch.Tensor]]:
 def export(flat: torch.nn.Module, tensors: Sequence[torch.Tensor], model: Any) -> Any:
     """torch.export with every size left to it, in the model's inference form, without its warnings."""
     shapes = tuple(dict.fromkeys(range(t.dim()), Dim.AUTO) for t in tensors)
-    with torch.no_grad(), inference_form(model), inference_form(flat), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with torch.no_grad(), inference_form(model), inference_form(flat), quiet():
         return torch.export.export(flat, tuple(tensors), dynamic_shapes={"flat": shapes}, strict=False)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Without torch.export's warnings and log: what it says matters is in the error that it raises."""
+    disabled = logging.root.manager.disable
+    logging.disable(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(disabled)
 
 
 def _reason(error: BaseException) -> str:
@@ -195,13 +232,26 @@ def _reason(error: BaseException) -> str:
     return f"{type(error).__name__}: {lines[0][:300] if lines else ''}"
 
 
-def prove(body: Body, tensors: Leaves, reference: Callable[..., Any]) -> tuple[Body, Any]:
+class Reference(Protocol):
+    """A model to hold a body against; see `_Reference`."""
+
+    @property
+    def changed(self) -> bool:
+        """Whether the calls so far changed the model's state."""
+        ...
+
+    def __call__(self, *tensors: Any) -> Any:
+        """All that the model returns for flat tensors."""
+        ...
+
+
+def prove(body: Body, tensors: Leaves, reference: Callable[[], Reference]) -> tuple[Body, Any]:
     """Holds a body against the model on the examples, and settles what happens at sizes 0 and 1.
 
     Args:
         body: what was lowered.
         tensors: the example.
-        reference: the model, as a function from flat tensors to all that it returns.
+        reference: makes the model in its initial state.
 
     Returns:
         The body with its guards, and torch's description of the containers of the result.
@@ -221,15 +271,16 @@ def prove(body: Body, tensors: Leaves, reference: Callable[..., Any]) -> tuple[B
 
 
 class _Checker:
-    def __init__(self, body: Body, reference: Callable[..., Any]) -> None:
+    def __init__(self, body: Body, reference: Callable[[], Reference]) -> None:
         self.body, self.reference = body, reference
 
     def require_equal(self, tensors: Leaves) -> Any:
         """Runs both on the example; returns the structure of the result."""
         where = f"op {self.body.name!r}"
-        wanted, spec = pytree.tree_flatten(self.reference(*_separate(tensors)))
+        model, plan = self.reference(), Plan(self.body.graph)
+        wanted, spec = pytree.tree_flatten(model(*_separate(tensors)))
         state = torch.get_rng_state()
-        got = self.run(tensors)
+        got = list(plan.run(_separate(tensors), checked=False))
         if not torch.equal(state, torch.get_rng_state()):
             torch.set_rng_state(state)
             raise LoweringError(
@@ -241,7 +292,20 @@ class _Checker:
             raise LoweringError(
                 "the lowered graph does not answer as the model does", where=where, got=difference(wanted, got)
             )
+        if model.changed:
+            self.require_state(model, plan, tensors)
         return spec
+
+    def require_state(self, model: Reference, plan: Plan, tensors: Leaves) -> None:
+        """Runs both once more, from the state that their first runs left."""
+        wanted, got = pytree.tree_leaves(model(*_separate(tensors))), plan.run(_separate(tensors), checked=False)
+        if not same_leaves(wanted, got):
+            raise LoweringError(
+                "the lowered graph does not keep the model's state",
+                where=f"op {self.body.name!r}",
+                got=f"in a second run, {difference(wanted, got)}",
+                fix="Keep state in registered buffers and change it in place.",
+            )
 
     def run(self, tensors: Leaves) -> list[Any]:
         """One run of the body on copies, without the rule of contiguity, which is checked at the first use."""
@@ -282,7 +346,7 @@ class _Checker:
         small = [_resized(t, v.type, symbols, size) for t, v in zip(tensors, self.body.graph.inputs, strict=True)]
         state = torch.get_rng_state()
         try:
-            return same_leaves(pytree.tree_leaves(self.reference(*_separate(small))), self.run(small))
+            return same_leaves(pytree.tree_leaves(self.reference()(*_separate(small))), self.run(small))
         except Exception:  # the model itself refuses this size
             return False
         finally:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -14,13 +16,14 @@ from ..ops.devices import present
 from ..ops.errors import TracepackError
 from ..ops.explain import explain
 from ..ops.generators import seeded_state
-from ..ops.graph import Body, Constant, Facts, Graph, Operator, bodies, walk
+from ..ops.graph import Body, BodyCall, Constant, Facts, Graph, KernelCall, Node, Operator, bodies, walk
 from ..ops.placement import place_all
 from ..ops.plan import Plan
 from ..ops.signature import tensor_check
+from ..ops.state import State, is_stateful
 from ..ops.text import types_text
 from .entry import make_entry
-from .inputs import Parameters
+from .inputs import Parameters, thawed
 
 MOST_SIGNATURES = 4096  # input signatures remembered as checked; past that they are checked again
 
@@ -53,7 +56,9 @@ class Pipeline:
     ) -> None:
         self.source = source
         self.name, self.graph, self.parameters, self.facts = name, graph, parameters, facts
+        self._device, self._gpu_ops = device, gpu_ops
         self._places = place_all(graph, device, present(), gpu_ops)
+        self.lock = threading.RLock()
         self._entry: Callable[[Mapping[str, Any]], Any] | None = None
 
     # -- running ---------------------------------------------------------------------------------------------
@@ -91,7 +96,7 @@ class Pipeline:
 
     def run_slowly(self, feed: Mapping[str, Any], seen: set[Any]) -> Any:
         """A run that converts and checks everything, and remembers the signature of the inputs as good."""
-        flat = self.parameters.flatten(feed)
+        flat = self.parameters.flatten(thawed(feed) if self._writes else feed)
         self._check(flat)
         function = self.plan.checked
         flat = [_home(value, device) for value, device in zip(flat, self.plan.homes, strict=True)]
@@ -112,6 +117,63 @@ class Pipeline:
             except Exception as error:
                 self.fail(error, function)
 
+    # -- state -----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def stateful(self) -> bool:
+        """Whether a run changes what later runs give: a buffer that a model writes to, a counter, a generator."""
+        return is_stateful(self.graph)
+
+    def state(self) -> dict[str, Any]:
+        """Copies of all that runs change, by the name of the op and its buffer; empty for most pipelines.
+
+        Example:
+            >>> import torch, tracepack
+            >>> class Counter(torch.nn.Module):
+            ...     def __init__(self):
+            ...         super().__init__()
+            ...         self.register_buffer("runs", torch.zeros((), dtype=torch.long))
+            ...     def forward(self, x):
+            ...         self.runs += 1
+            ...         return x * self.runs
+            >>> op = tracepack.script(Counter())
+            >>> mod = tracepack.trace(lambda x: op(x), torch.ones(2))
+            >>> mod(torch.ones(2)), mod(torch.ones(2)), mod.state()
+            (tensor([1., 1.]), tensor([2., 2.]), {'Counter.runs': tensor(2)})
+            >>> mod.reset()
+            >>> mod(torch.ones(2))
+            tensor([1., 1.])
+        """
+        with self.lock:
+            return self._bound().read(self.graph)
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        """Sets all that runs change to what `state` gave, from this pipeline or another of the same file.
+
+        Raises:
+            SignatureError: a name is missing or unknown, or a tensor has another dtype or shape.
+        """
+        with self.lock:
+            self._bound().write(self.graph, state)
+
+    def reset(self) -> None:
+        """Goes back to the state that is saved with the pipeline, before its first run."""
+        with self.lock:
+            self._bound().reset()
+
+    def session(self) -> Pipeline:
+        """The same pipeline with a state of its own, in its initial state, over the same weights.
+
+        Runs of one pipeline with state happen one after the other, also when several threads call it; a session for
+        each stream of data keeps the streams apart.
+        """
+        return Pipeline(self.name, self.graph, self.parameters, self.facts, device=self._device, gpu_ops=self._gpu_ops)
+
+    def _bound(self) -> State:
+        """The state, with everything in it: generated functions bind what they use when they are made."""
+        _ = self.plan.checked
+        return self.plan.state
+
     def seed(self, number: int) -> None:
         """Seeds the generators that the pipeline keeps from run to run: the first with `number`, the next one more.
 
@@ -131,6 +193,11 @@ class Pipeline:
     @cached_property
     def _check(self) -> Callable[[Sequence[Any]], None]:
         return tensor_check(f"pipeline {self.name!r}", self.parameters.names, self.parameters.types, self.facts)
+
+    @cached_property
+    def _writes(self) -> bool:
+        """Whether anything writes in place, so that it may write into an input."""
+        return any(map(_may_write, walk(self.graph)))
 
     @cached_property
     def plan(self) -> Plan:
@@ -198,6 +265,17 @@ def _generators(graph: Graph) -> list[Constant]:
     """The states of the generators that a graph keeps."""
     made = [node for node in walk(graph) if isinstance(node.target, Operator) and node.target.name == "py.generator"]
     return [node.args[0] for node in made if node.args[1]]
+
+
+def _may_write(node: Node) -> bool:
+    """Whether a node may write into its arguments, as far as names tell."""
+    match node.target:
+        case Operator(name):
+            last = name.removeprefix("aten.").split(".")[0 if name.startswith("aten.") else -1]
+            return (last.endswith("_") and not re.match(r"__(?!i|setitem)", last)) or "out" in node.kwargs
+        case BodyCall(body):
+            return any(map(_may_write, walk(body.graph)))
+    return isinstance(node.target, KernelCall)
 
 
 def _home(value: Any, device: Device) -> Any:

@@ -89,7 +89,7 @@ def _call_by_name(op: Any) -> Callable[..., Any]:
         with torch.no_grad():
             result = op(**inputs)
         if isinstance(result, dict):  # a cache cannot leave a pipeline; `generation` carries it between ops
-            return {key: value for key, value in result.items() if key != "past_key_values"}
+            return {key: value for key, value in result.items() if key not in ("past_key_values", "cache_params")}
         return result
 
     return process
