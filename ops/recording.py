@@ -57,7 +57,7 @@ def current() -> Recording | None:
 
 @contextmanager
 def without_modes() -> Iterator[None]:
-    """Takes torch's function modes off for a while: the recorder's, and any that the user has entered.
+    """Takes torch's modes off for a while: the recorder's, and any that the user has entered.
 
     Switching torch functions off altogether would break torch.export, whose proxies need them.
     """
@@ -66,11 +66,12 @@ def without_modes() -> Iterator[None]:
     modes = []
     try:
         while torch._C._len_torch_function_stack():
-            modes.append(torch.overrides._pop_mode())
-        yield
+            modes.append(torch.overrides._pop_mode())  # type: ignore[no-untyped-call]
+        with torch.utils._python_dispatch._disable_current_modes():
+            yield
     finally:
         for mode in reversed(modes):
-            torch.overrides._push_mode(mode)
+            torch.overrides._push_mode(mode)  # type: ignore[no-untyped-call]
 
 
 @contextmanager

@@ -21,10 +21,12 @@ from ..ops.plan import Plan
 from ..ops.recording import current, recording
 from ..ops.types import SCALARS, STRINGS, Type
 from .compare import difference
+from .effects import Watch
 from .lines import user_line
 from .prune import prune
-from .recorder import Recorder, tensor_type
+from .recorder import Recorder
 from .scalars import is_traced, traced
+from .trees import concrete, tensor_type
 from .variation import clones
 
 
@@ -60,7 +62,8 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *
         return torch.cond(pred, true_fn, false_fn, args)
     if not isinstance(recorder, Recorder) or not _is_decided_by_data(pred):
         return true_fn(*args) if pred else false_fn(*args)
-    return _Control(recorder, "cond").choose(pred, true_fn, false_fn, args)
+    with recorder.within():
+        return _Control(recorder, "cond").choose(pred, true_fn, false_fn, args)
 
 
 def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], *carried: Any) -> Any:
@@ -90,7 +93,8 @@ def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], *carrie
     if torch.compiler.is_exporting():
         result = torch.while_loop(cond_fn, lambda *state: _tuple(body_fn(*state)), carried)
     elif isinstance(recorder, Recorder):
-        result = _Control(recorder, "while_loop").repeat(cond_fn, body_fn, carried)
+        with recorder.within():
+            result = _Control(recorder, "while_loop").repeat(cond_fn, body_fn, carried)
     else:
         result = carried
         while cond_fn(*result):
@@ -218,8 +222,8 @@ class _Control:
         graphs = [branch.graph(outer) for branch in (first, second)]
         operands = (*filter(_is_decided_by_data, leaves), *outer.values())
         with torch._C.DisableTorchFunction():
-            taken = graphs[0] if self.truth(self.recorder.concrete(pred)) else graphs[1]
-            result = Plan(taken).run(self.recorder.concrete(operands))
+            taken = graphs[0] if self.truth(concrete(pred)) else graphs[1]
+            result = Plan(taken).run(concrete(operands))
         arguments = self.recorder.arguments
         return self.add((arguments(pred), *graphs, arguments(operands)), result, first.spec)
 
@@ -234,9 +238,9 @@ class _Control:
         self.check_loop(test, body, leaves, spec)
         outer = {key: thing for part in (test, body) for key, (thing, _) in part.lifted.items()}
         graphs = [part.graph(outer) for part in (test, body)]
-        state, constant = self.recorder.concrete(tuple(leaves)), tuple(outer.values())
+        state, constant = concrete(tuple(leaves)), tuple(outer.values())
         plans = [Plan(graph) for graph in graphs]
-        extra = self.recorder.concrete(constant)
+        extra = concrete(constant)
         with torch._C.DisableTorchFunction():
             following = plans[1].run([*clones(state), *extra])
         again = self.record(step, following, spec, carried=True)
@@ -253,7 +257,7 @@ class _Control:
         if len(test.output) != 1:
             raise self.error("the condition must return one truth value", got=str(test))
         with torch._C.DisableTorchFunction():
-            given = _Recorded([], [], (), [_kind(leaf) for leaf in self.recorder.concrete(leaves)], spec, {})
+            given = _Recorded([], [], (), [_kind(leaf) for leaf in concrete(leaves)], spec, {})
         if body.spec != spec or body.kinds != given.kinds:
             raise self.error("the body returns other things than it takes", got=str(body), expected=str(given))
 
@@ -261,10 +265,10 @@ class _Control:
         """Records one function on copies of the operands."""
         branch = Branch(self.recorder)
         with torch._C.DisableTorchFunction():
-            copies = clones(self.recorder.concrete(list(leaves)))
+            copies = clones(concrete(list(leaves)))
             pairs = [self.operand(branch, *both, carried) for both in zip(leaves, copies, strict=True)]
         try:
-            with _pop_mode_temporarily(), recording(branch), branch:
+            with _pop_mode_temporarily(), recording(branch), Watch(branch), branch:
                 result = function(*pytree.tree_unflatten([handed for _, handed in pairs], spec))
                 results, found = pytree.tree_flatten(result)
                 output = tuple(branch._output_leaf(leaf) for leaf in results)
@@ -274,7 +278,7 @@ class _Control:
             raise self.error(f"a branch fails on the example: {type(error).__name__}: {error}") from error
         branch.refuse_outer_writes(self.line)
         with torch._C.DisableTorchFunction():
-            kinds = [_kind(branch.concrete(leaf)) for leaf in results]
+            kinds = [_kind(concrete(leaf)) for leaf in results]
         inputs = [value for value, _ in pairs if value is not None]
         return _Recorded(inputs, branch.nodes, output, kinds, found, branch.lifted)
 

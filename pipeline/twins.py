@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch.utils._pytree import tree_leaves
 
 from ..ops.errors import RecordError
-from ..ops.graph import leaves
 from .lines import user_line
 
 _RESHAPING = ("squeeze_", "unsqueeze_", "transpose_", ".t_", "swapaxes_", "swapdims_")
@@ -19,7 +19,12 @@ _RESHAPING = ("squeeze_", "unsqueeze_", "transpose_", ".t_", "swapaxes_", "swapd
 
 def versions(tree: Any) -> dict[int, int]:
     """How often each tensor in a tree was written, by id."""
-    return {id(leaf): leaf._version for leaf in leaves(tree) if isinstance(leaf, torch.Tensor)}
+    return {id(leaf): version(leaf) for leaf in tree_leaves(tree) if isinstance(leaf, torch.Tensor)}
+
+
+def version(tensor: torch.Tensor) -> int:
+    """How often a tensor was written; tensors made in inference mode do not count."""
+    return -1 if tensor.is_inference() else tensor._version
 
 
 class Twins:
@@ -43,7 +48,7 @@ class Twins:
         if isinstance(result, torch.Tensor):
             if id(result) not in before:
                 return result
-            if result._version != before[id(result)] or function.endswith("_"):
+            if version(result) != before[id(result)] or function.endswith("_"):
                 self._refuse_reshaping(result, function)
                 return result
             twin = result.detach()
