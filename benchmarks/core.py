@@ -1,6 +1,6 @@
 """The core: running the seed cell and a chain of ten, loading 400 MB, and the first result in a fresh process.
 
-    python -m benchmarks.core
+python -m benchmarks.core
 """
 
 from __future__ import annotations
@@ -122,8 +122,8 @@ def chain() -> list[Row]:
 _LOAD = """
 import sys, time, torch, tracepack
 def private():
-    text = open("/proc/self/smaps_rollup").read()
-    return sum(int(line.split()[1]) for line in text.splitlines() if line.startswith(("Private_Dirty", "Private_Clean")))
+    lines = open("/proc/self/smaps_rollup").read().splitlines()
+    return sum(int(line.split()[1]) for line in lines if line.startswith(("Private_Dirty", "Private_Clean")))
 kind, path = sys.argv[1:]
 tracepack.load(sys.argv[2].replace(".pt", ".small.tpk") if kind == "jit" else path.replace(".tpk", ".small.tpk"))
 torch.jit.load(path.replace(".tpk", ".small.pt") if kind == "tpk" else path.replace(".pt", ".small.pt"))

@@ -44,4 +44,6 @@ def show(rows: list[dict[str, object]]) -> None:
     for row in rows:
         value, limit = float(str(row["value"])), float(str(row["limit"]))
         mark = "ok" if value <= limit else "OVER"
-        print(f"{row['what']:{width}s}  {value:9.3f} {row['unit']:6s} limit {limit:<6g} {mark:5s} {row.get('note', '')}")
+        print(
+            f"{row['what']:{width}s}  {value:9.3f} {row['unit']:6s} limit {limit:<6g} {mark:5s} {row.get('note', '')}"
+        )

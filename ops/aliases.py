@@ -11,6 +11,17 @@ from typing import Any
 
 import torch
 
+# Operators that write their running statistics without a word in their schemas, where a switch says so.
+_STATISTICS = ("running_mean", "running_var")
+_UNSAID = dict.fromkeys(
+    (
+        "aten.batch_norm.default", "aten.instance_norm.default", "aten.native_batch_norm.default",
+        "aten._batch_norm_impl_index.default", "aten.cudnn_batch_norm.default", "aten.miopen_batch_norm.default",
+    ),
+    _STATISTICS,
+)  # fmt: skip
+_SWITCHES = ("training", "use_input_stats")
+
 
 def mutated_inputs(graph: torch.fx.Graph) -> list[int]:
     """The positions of the placeholders whose memory some node may write."""
@@ -47,8 +58,11 @@ def _written(node: torch.fx.Node) -> Iterator[torch.fx.Node]:
                 yield from operands
         return
     if isinstance(node.target, torch._ops.OpOverload):
-        for _, argument, value in _arguments(node):
-            if argument.alias_info is not None and argument.alias_info.is_write:
+        unsaid = _UNSAID.get(str(node.target), ())
+        switched = _argument(node, _SWITCHES)
+        for name, argument, value in _arguments(node):
+            writes = argument.alias_info is not None and argument.alias_info.is_write
+            if writes or (name in unsaid and switched):
                 yield from _nodes(value)
 
 
@@ -67,6 +81,11 @@ def _arguments(node: torch.fx.Node) -> Iterator[tuple[str, Any, Any]]:
             yield argument.name, argument, node.args[index]
         elif argument.name in node.kwargs:
             yield argument.name, argument, node.kwargs[argument.name]
+
+
+def _argument(node: torch.fx.Node, names: tuple[str, ...]) -> Any:
+    """The value of the first argument of one of some names."""
+    return next((value for name, _, value in _arguments(node) if name in names), None)
 
 
 def _nodes(value: Any) -> Iterator[torch.fx.Node]:

@@ -8,6 +8,7 @@ imported for it.
 
 from __future__ import annotations
 
+import copy
 import sys
 from typing import Any
 
@@ -111,9 +112,16 @@ def _pack(tree: Any, met: list[Any], kinds: tuple[type, ...]) -> Any:
 
 def _state(thing: Any, place: int, met: list[Any], kinds: tuple[type, ...]) -> tuple[HeldContext, list[Any]]:
     attributes = {name: value for name, value in vars(thing).items() if name != "_pin"}
-    static = {name: value for name, value in attributes.items() if isinstance(value, _STATIC)}
+    static = {name: value for name, value in attributes.items() if _is_static(value)}
     names = tuple(name for name in attributes if name not in static)
     return HeldContext(type(thing), names, static, place), [_pack(attributes[n], met, kinds) for n in names]
+
+
+def _is_static(value: Any) -> bool:
+    """Whether a value is fixed: a flag or a name, or a container of such; a number may be a size."""
+    if type(value) in (list, tuple, dict) and value:
+        return all(map(_is_static, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, _STATIC)
 
 
 def state(objects: list[Any], met: list[Any]) -> list[Any]:
@@ -132,7 +140,8 @@ def _made(node: Any, met: list[Any]) -> Any:
         return met[node.place]
     if not isinstance(node, Held):
         return node
-    thing = node.context.kind.__new__(node.context.kind)
+    kind: Any = node.context.kind
+    thing = kind.__new__(kind)
     met.append(thing)
     _restore(thing, node, met)
     return thing
@@ -157,4 +166,4 @@ def finish(returned: Any, objects: list[Any]) -> Any:
 def _restore(thing: Any, held: Held, met: list[Any]) -> None:
     attributes = dict(zip(held.context.names, (unpack(child, met) for child in held.children), strict=True))
     vars(thing).clear()
-    vars(thing).update({**held.context.static, **attributes})
+    vars(thing).update({**copy.deepcopy(held.context.static), **attributes})

@@ -60,7 +60,13 @@ _NOTHING = ("aten.detach_.default", "aten.lift_fresh.default", "aten.alias.defau
 
 
 def convert(
-    program: ExportedProgram, name: str, device: str, inputs: Sequence[str], sources: Sequence[str], contiguous: bool
+    program: ExportedProgram,
+    name: str,
+    device: str,
+    inputs: Sequence[str],
+    sources: Sequence[str],
+    contiguous: bool,
+    shared: dict[int, Constant] | None = None,
 ) -> Body:
     """Makes the body of an op from an exported program whose outputs are a flat tuple.
 
@@ -71,12 +77,13 @@ def convert(
         inputs: a name for each flat tensor input.
         sources: how torch.export's guards write each of them.
         contiguous: whether outputs are made contiguous.
+        shared: the constants of the op's other bodies by the id of the model's tensor: they have one state.
 
     Raises:
         LoweringError, UnknownOperatorError: the program holds something that a graph cannot.
     """
     reader = _Reader(program.graph_module, name)
-    reader.constants(program)
+    reader.constants(program, {} if shared is None else shared)
     users = [n for n in program.graph.nodes if n.op == "placeholder" and n.name not in reader.known]
     sizes = _sizes(program, users, sources)
     values = []
@@ -87,8 +94,8 @@ def convert(
     graph = reader.graph(program.graph, tuple(values))
     for index in mutated_inputs(program.graph):
         placeholder = [n for n in program.graph.nodes if n.op == "placeholder"][index]
-        if isinstance(constant := reader.known[placeholder.name], Constant):
-            constant.mutable = True
+        if isinstance(constant := reader.known[placeholder.name], Constant) and not constant.mutable:
+            constant.mutable, constant.tensor = True, constant.tensor.detach().clone()  # the model's own goes on
     verify(graph)
     return Body(name, device, graph, sizes.facts, tuple(inputs), contiguous)
 
@@ -130,10 +137,9 @@ class _Reader:
         self.known: dict[str, Any] = {}  # fx node name -> Value, Constant, Graph, or a tuple of Values
         self.nodes: list[Node] = []
 
-    def constants(self, program: ExportedProgram) -> None:
+    def constants(self, program: ExportedProgram, shared: dict[int, Constant]) -> None:
         """Takes in parameters, buffers and tensors that the model captured."""
         kinds = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
-        shared: dict[int, Constant] = {}
         for spec in program.graph_signature.input_specs:
             if spec.kind == InputKind.USER_INPUT:
                 continue

@@ -31,7 +31,9 @@ from .graph import (
     leaves,
     uses,
 )
+from .kernel import Kernel
 from .operators import resolve, template
+from .reuse import in_place
 from .types import TensorType
 
 
@@ -57,6 +59,7 @@ class Bindings:
         checks: makes the function that checks the inputs of a body, or its outputs.
         record: builds a named tuple from a record's values.
         guard: the function that fails a guard: called with the guard's node and the value found.
+        kernel: the kernel to call for one of the graph: its session where calls change it.
     """
 
     place: Callable[[Body], Device]
@@ -66,6 +69,7 @@ class Bindings:
     check_outputs: Callable[[Body], Callable[..., Any]]
     record: Callable[[Record], Callable[..., Any]]
     guard: Callable[[Node], Callable[[Any], None]]
+    kernel: Callable[[Kernel], Kernel]
 
 
 class Emitter:
@@ -83,6 +87,7 @@ class Emitter:
         self._reads: list[str] = []
         self._keep: list[Any] = []  # ids in _refs stay taken
         self._transposed: dict[Any, Any] = {}
+        self._in_place: dict[int, str] = {}
 
     # -- names -----------------------------------------------------------------------------------------------
 
@@ -118,6 +123,7 @@ class Emitter:
         """Writes the nodes of a graph whose inputs are the given variables."""
         for value, name in zip(graph.inputs, inputs, strict=True):
             self.names[id(value)] = name
+        self._in_place |= in_place(graph)
         for node in graph.nodes:
             self.node(node, device)
 
@@ -130,7 +136,7 @@ class Emitter:
             case KernelCall(kernel):
                 device = self.device_of(node, CPU)
                 arguments = self.arguments(node, device, wrap="_contiguous")
-                self.line(f"{self.ref(kernel)}({arguments})", node, device)
+                self.line(f"{self.ref(self.bindings.kernel(kernel))}({arguments})", node, device)
             case Guard():
                 self.guard(node, device)
             case BodyCall(body):
@@ -139,6 +145,7 @@ class Emitter:
     def operator(self, node: Node, name: str, device: Device) -> None:
         """Writes the call of an operator, on the device of its first tensor."""
         device = self.device_of(node, device)
+        name = self._in_place.get(id(node), name)
         inline = template(name)
         if name == "aten.linear.default" and _is_affine(node):
             text = self.affine(node, device)

@@ -19,14 +19,19 @@ from .errors import LoweringError
 def inference_form(model: Any) -> Iterator[None]:
     """Puts a module into evaluation mode for a while; the flags of all its parts come back, whatever happens."""
     modules = list(model.modules()) if isinstance(model, torch.nn.Module) else []
-    training = [module for module in modules if module.training]
+    before = [(module, module.training) for module in modules]
     try:
-        for module in training:
-            module.training = False
+        if any(type(module).train is not torch.nn.Module.train for module in modules):
+            model.eval()  # a part that decides its mode itself keeps that decision
+        else:
+            for module, training in before:
+                if training:
+                    module.training = False
         yield
     finally:
-        for module in training:
-            module.training = True
+        for module, training in before:
+            if module.training is not training:
+                module.training = training
 
 
 @contextmanager
@@ -102,11 +107,63 @@ def equal_content(a: Any, b: Any) -> bool:
     return isinstance(a, int | float | complex | str | bytes | set | frozenset) and bool(a == b)
 
 
-def call_untouched(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Calls a model in inference form, without gradients, its buffers replaced by copies for the call."""
-    with torch.no_grad(), inference_form(model):
-        if isinstance(model, torch.nn.Module) and not isinstance(model, torch.jit.ScriptModule):
-            copies = {name: buffer.detach().clone() for name, buffer in model.named_buffers()}
-            if copies:
-                return torch.func.functional_call(model, copies, args, kwargs)
-        return model(*args, **kwargs)
+class Live:
+    """A model as inference runs it, on copies of its buffers that it keeps from call to call."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        named = model.named_buffers() if isinstance(model, torch.nn.Module) else ()
+        self.initial = {name: buffer.detach().clone() for name, buffer in named}
+        self.buffers = dict(self.initial)
+
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Runs the model without gradients; the user's own buffers stay as they are."""
+        with torch.no_grad(), inference_form(self.model):
+            if self.buffers:
+                return torch.func.functional_call(self.model, self.buffers, args, kwargs)
+            return self.model(*args, **kwargs)
+
+    @property
+    def changed(self) -> bool:
+        """Whether calls wrote to a buffer or replaced one."""
+        return any(now is not self.initial[name] or now._version for name, now in self.buffers.items())
+
+
+def buffers_of(model: Any) -> list[tuple[Any, str, torch.Tensor, torch.Tensor, int]]:
+    """Every buffer of a module: its holder, name, tensor, a copy of its values, and its version."""
+    if not isinstance(model, torch.nn.Module):
+        return []
+    pairs = [(m, n, b) for m in model.modules() for n, b in m._buffers.items() if b is not None]
+    return [(module, name, buffer, buffer.detach().clone(), buffer._version) for module, name, buffer in pairs]
+
+
+def set_back(buffers: list[tuple[Any, str, torch.Tensor, torch.Tensor, int]]) -> None:
+    """Gives buffers the values that `buffers_of` saw."""
+    with torch.no_grad():
+        for module, name, buffer, values, _ in buffers:
+            buffer.copy_(values)
+            module._buffers[name] = buffer
+
+
+@contextmanager
+def buffers_in_place(model: Any) -> Iterator[None]:
+    """Turns the replacing of a buffer into a write: torch.export loses `self.h = ...` below the outermost module.
+
+    Raises:
+        LoweringError: a buffer was replaced by a tensor of another dtype or shape.
+    """
+    modules = list(model.modules()) if isinstance(model, torch.nn.Module) else []
+    before = [(module, name, buffer) for module in modules for name, buffer in module._buffers.items()]
+    yield
+    for module, name, buffer in before:
+        now = module._buffers.get(name)
+        if now is buffer or not isinstance(buffer, torch.Tensor) or not isinstance(now, torch.Tensor):
+            continue
+        if now.dtype != buffer.dtype or now.shape != buffer.shape:
+            raise LoweringError(
+                f"the model replaces its buffer {name!r} by another kind of tensor",
+                got=f"{now.dtype} {tuple(now.shape)}",
+                expected=f"{buffer.dtype} {tuple(buffer.shape)}",
+            )
+        buffer.copy_(now)
+        module._buffers[name] = buffer

@@ -40,6 +40,25 @@ class Kernel(ABC):
     """Whether the shapes of its results depend on more than the shapes of its arguments."""
 
     @property
+    def stateful(self) -> bool:
+        """Whether a call changes what later calls give."""
+        return False
+
+    def session(self) -> Kernel:
+        """A kernel of its own with the initial state; a kernel without state is its own session."""
+        return self
+
+    def reset(self) -> None:  # noqa: B027 - nothing to do without state
+        """Goes back to the initial state."""
+
+    def attributes(self) -> dict[str, Any]:
+        """Copies of what calls change, by name."""
+        return {}
+
+    def set_attributes(self, values: Mapping[str, Any]) -> None:  # noqa: B027
+        """Sets what `attributes` gave."""
+
+    @property
     @abstractmethod
     def name(self) -> str:
         """A short name for graphs, errors and profiles."""
@@ -57,18 +76,26 @@ class Kernel(ABC):
     def build(cls, description: Mapping[str, Any], assets: Mapping[str, bytes]) -> Kernel:
         """Makes the kernel again; compiling may wait until the first call."""
 
+    @classmethod
+    def build_trusted(cls, description: Mapping[str, Any], assets: Mapping[str, bytes]) -> Kernel:
+        """Like `build`, for an archive that the caller trusts: compiled code among the assets may be loaded."""
+        return cls.build(description, assets)
+
     @abstractmethod
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs on the device of its tensors, which are contiguous."""
 
 
-def build_kernel(kind: str, description: Mapping[str, Any], assets: Mapping[str, bytes]) -> Kernel:
-    """Makes the kernel of a kind from what an archive stored.
+def build_kernel(
+    kind: str, description: Mapping[str, Any], assets: Mapping[str, bytes], *, trust: bool = False
+) -> Kernel:
+    """Makes the kernel of a kind from what an archive stored; `trust` allows code among the assets.
 
     Raises:
         GraphError: the kind is not known to this version.
     """
-    return _class_of(kind).build(description, assets)
+    found = _class_of(kind)
+    return found.build_trusted(description, assets) if trust else found.build(description, assets)
 
 
 def _class_of(kind: str) -> type[Kernel]:

@@ -7,10 +7,13 @@ equal to the model's or excluded by a guard.
 
 from __future__ import annotations
 
+import logging
+import re
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch.export import Dim
@@ -19,8 +22,9 @@ from torch.utils import _pytree as pytree
 from .containers import pack, state, unpack
 from .convert import convert
 from .errors import LoweringError, TracepackError
-from .evaluation import call_untouched, guarded_state, inference_form
-from .graph import Body, Facts
+from .evaluation import Live, buffers_in_place, guarded_state, inference_form
+from .expr import compile_expression
+from .graph import Body, Constant, Facts
 from .plan import Plan
 from .types import TensorType
 
@@ -113,7 +117,8 @@ class _Flat(torch.nn.Module):
 
     def forward(self, *flat: Any) -> Any:
         args, kwargs, objects = self.call.rebuild(flat)
-        return tuple(pytree.tree_leaves(returned(self.model(*args, **kwargs), objects)))
+        with buffers_in_place(self.model):
+            return tuple(pytree.tree_leaves(returned(self.model(*args, **kwargs), objects)))
 
 
 def returned(result: Any, objects: Sequence[Any]) -> Any:
@@ -122,7 +127,16 @@ def returned(result: Any, objects: Sequence[Any]) -> Any:
     return state(list(objects), met), pack(result, met)
 
 
-def lower(model: Any, call: Call, tensors: Leaves, *, name: str, device: str, contiguous: bool) -> Lowered:
+def lower(
+    model: Any,
+    call: Call,
+    tensors: Leaves,
+    *,
+    name: str,
+    device: str,
+    contiguous: bool,
+    shared: dict[int, Constant] | None = None,
+) -> Lowered:
     """Lowers a module or a callable for one call structure.
 
     Args:
@@ -132,6 +146,7 @@ def lower(model: Any, call: Call, tensors: Leaves, *, name: str, device: str, co
         name: the op's name.
         device: the device that the op is scripted for.
         contiguous: whether outputs are made contiguous instead of refused.
+        shared: the constants of the op's other bodies; see `convert`.
 
     Raises:
         LoweringError: torch.export cannot take it, or the result differs from the model.
@@ -140,14 +155,26 @@ def lower(model: Any, call: Call, tensors: Leaves, *, name: str, device: str, co
     with guarded_state(model, name):
         program = _export_flat(flat, _separate(tensors), model, name)
         sources = [f"L['flat'][{index}]" for index in range(len(tensors))]
-        body = convert(program, name, device, call.names, sources, contiguous)
-        body, out_spec = prove(body, tensors, lambda *flat: _reference(model, call, flat))
+        body = convert(program, name, device, call.names, sources, contiguous, shared)
+        body, out_spec = prove(body, tensors, lambda: _Reference(call, Live(model), name))
     return Lowered(body, out_spec)
 
 
-def _reference(model: Any, call: Call, tensors: Leaves) -> Any:
-    args, kwargs, objects = call.rebuild(tensors)
-    return returned(call_untouched(model, args, kwargs), objects)
+class _Reference:
+    """The model as a function from flat tensors to all that it returns; it keeps its state from call to call."""
+
+    def __init__(self, call: Call, live: Live, name: str) -> None:
+        self.call, self.live, self.name = call, live, name
+
+    def __call__(self, *tensors: Any) -> Any:
+        args, kwargs, objects = self.call.rebuild(tensors)
+        with guarded_state(self.live.model, self.name):  # some remember the sizes that they met
+            return returned(self.live(args, kwargs), objects)
+
+    @property
+    def changed(self) -> bool:
+        """Whether the calls so far changed the model's state."""
+        return self.live.changed
 
 
 def _separate(tensors: Leaves) -> list[torch.Tensor]:
@@ -183,9 +210,21 @@ def _examples(tensors: Sequence[torch.Tensor]) -> list[list[torch.Tensor]]:
 def export(flat: torch.nn.Module, tensors: Sequence[torch.Tensor], model: Any) -> Any:
     """torch.export with every size left to it, in the model's inference form, without its warnings."""
     shapes = tuple(dict.fromkeys(range(t.dim()), Dim.AUTO) for t in tensors)
-    with torch.no_grad(), inference_form(model), inference_form(flat), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with torch.no_grad(), inference_form(model), inference_form(flat), quiet():
         return torch.export.export(flat, tuple(tensors), dynamic_shapes={"flat": shapes}, strict=False)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Without torch.export's warnings and log: what it says matters is in the error that it raises."""
+    disabled = logging.root.manager.disable
+    logging.disable(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(disabled)
 
 
 def _reason(error: BaseException) -> str:
@@ -193,13 +232,26 @@ def _reason(error: BaseException) -> str:
     return f"{type(error).__name__}: {lines[0][:300] if lines else ''}"
 
 
-def prove(body: Body, tensors: Leaves, reference: Callable[..., Any]) -> tuple[Body, Any]:
+class Reference(Protocol):
+    """A model to hold a body against; see `_Reference`."""
+
+    @property
+    def changed(self) -> bool:
+        """Whether the calls so far changed the model's state."""
+        ...
+
+    def __call__(self, *tensors: Any) -> Any:
+        """All that the model returns for flat tensors."""
+        ...
+
+
+def prove(body: Body, tensors: Leaves, reference: Callable[[], Reference]) -> tuple[Body, Any]:
     """Holds a body against the model on the examples, and settles what happens at sizes 0 and 1.
 
     Args:
         body: what was lowered.
         tensors: the example.
-        reference: the model, as a function from flat tensors to all that it returns.
+        reference: makes the model in its initial state.
 
     Returns:
         The body with its guards, and torch's description of the containers of the result.
@@ -212,20 +264,23 @@ def prove(body: Body, tensors: Leaves, reference: Callable[..., Any]) -> tuple[B
     guards = list(body.facts.guards)
     for symbol in body.facts.symbols:
         guards = [g for g in guards if g not in (f"{symbol} >= 2", f"{symbol} >= 1")]
-        guards += checker.least(symbol, tensors)
+        least = checker.least(symbol, tensors)
+        tried = [size for size in (1, 0) if not any(f">= {size + 1}" in guard for guard in least)]
+        guards = [checker.relaxed(guard, symbol, tried, tensors) for guard in guards] + least
     return replace(body, facts=Facts(body.facts.symbols, tuple(dict.fromkeys(guards)))), spec
 
 
 class _Checker:
-    def __init__(self, body: Body, reference: Callable[..., Any]) -> None:
+    def __init__(self, body: Body, reference: Callable[[], Reference]) -> None:
         self.body, self.reference = body, reference
 
     def require_equal(self, tensors: Leaves) -> Any:
         """Runs both on the example; returns the structure of the result."""
         where = f"op {self.body.name!r}"
-        wanted, spec = pytree.tree_flatten(self.reference(*_separate(tensors)))
+        model, plan = self.reference(), Plan(self.body.graph)
+        wanted, spec = pytree.tree_flatten(model(*_separate(tensors)))
         state = torch.get_rng_state()
-        got = self.run(tensors)
+        got = list(plan.run(_separate(tensors), checked=False))
         if not torch.equal(state, torch.get_rng_state()):
             torch.set_rng_state(state)
             raise LoweringError(
@@ -237,12 +292,35 @@ class _Checker:
             raise LoweringError(
                 "the lowered graph does not answer as the model does", where=where, got=difference(wanted, got)
             )
+        if model.changed:
+            self.require_state(model, plan, tensors)
         return spec
+
+    def require_state(self, model: Reference, plan: Plan, tensors: Leaves) -> None:
+        """Runs both once more, from the state that their first runs left."""
+        wanted, got = pytree.tree_leaves(model(*_separate(tensors))), plan.run(_separate(tensors), checked=False)
+        if not same_leaves(wanted, got):
+            raise LoweringError(
+                "the lowered graph does not keep the model's state",
+                where=f"op {self.body.name!r}",
+                got=f"in a second run, {difference(wanted, got)}",
+                fix="Keep state in registered buffers and change it in place.",
+            )
 
     def run(self, tensors: Leaves) -> list[Any]:
         """One run of the body on copies, without the rule of contiguity, which is checked at the first use."""
         graph = self.body.graph
         return list(Plan(graph).run(_separate(tensors), checked=False))
+
+    def relaxed(self, guard: str, symbol: str, tried: Sequence[int], tensors: Leaves) -> str:
+        """A guard that torch set only because it sets sizes of 0 and 1 apart, opened for those that were tried."""
+        if not _SETS_APART.search(guard) or not re.search(rf"\b{symbol}\b", guard):
+            return guard
+        symbols = self.body.facts.symbols
+        sizes = {name: tensors[index].size(dim) for name, (index, dim) in symbols.items()}
+        holds = compile_expression(guard, symbols)
+        failing = [size for size in tried if not _holds(holds, {**sizes, symbol: size})]
+        return " or ".join([f"({guard})" if failing else guard, *(f"{symbol} == {size}" for size in failing)])
 
     def least(self, symbol: str, tensors: Leaves) -> list[str]:
         """The guard for the least size of a symbol, found by trying 1 and then 0.
@@ -268,11 +346,22 @@ class _Checker:
         small = [_resized(t, v.type, symbols, size) for t, v in zip(tensors, self.body.graph.inputs, strict=True)]
         state = torch.get_rng_state()
         try:
-            return same_leaves(pytree.tree_leaves(self.reference(*_separate(small))), self.run(small))
+            return same_leaves(pytree.tree_leaves(self.reference()(*_separate(small))), self.run(small))
         except Exception:  # the model itself refuses this size
             return False
         finally:
             torch.set_rng_state(state)
+
+
+# How torch writes that a computed size is neither 0 nor 1.
+_SETS_APART = re.compile(r"(>= 2|> 1|!= 1|!= 0)$")
+
+
+def _holds(condition: Callable[..., Any], sizes: dict[str, int]) -> bool:
+    try:
+        return bool(condition(*sizes.values()))
+    except ArithmeticError:
+        return False
 
 
 def _resized(tensor: torch.Tensor, kind: Any, symbols: Sequence[str], size: int) -> torch.Tensor:

@@ -15,13 +15,14 @@ from torch.utils import _pytree as pytree
 from .containers import finish, objects_in
 from .device import CPU, Device
 from .errors import LoweringError, SignatureError
-from .evaluation import inference_form
-from .graph import BodyCall, KernelCall, Target, calling
+from .evaluation import buffers_of, inference_form, set_back
+from .graph import BodyCall, Constant, KernelCall, Target, calling
 from .kernel import Kernel
 from .lower import Call, Lowered, flatten_call, lower
 from .plan import Plan
 from .recording import current, without_modes
 from .signature import input_check, require_contiguous
+from .state import State
 
 _unnamed = itertools.count()
 
@@ -64,6 +65,7 @@ class _BodyApplication:
     kwargs: dict[str, Any]
     plan: Plan
     out_spec: Any
+    state: State
     objects: list[Any]  # among the caller's arguments; the call may change them
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -78,10 +80,11 @@ class _KernelApplication:
     target: Target
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
+    state: State
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         assert isinstance(self.target, KernelCall)
-        return self.target.kernel(*args, **kwargs)
+        return self.state.kernel(self.target.kernel)(*args, **kwargs)
 
     def rebuild(self, result: Any) -> Any:
         return result
@@ -92,15 +95,15 @@ class KernelOp(InferenceOp):
 
     def __init__(self, kernel: Kernel, name: str, device: Device) -> None:
         super().__init__(name, device)
-        self.kernel = kernel
+        self.kernel, self.state = kernel, State()
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Runs the kernel."""
-        return self.kernel(*args, **kwargs)
+        return self.state.kernel(self.kernel)(*args, **kwargs)
 
     def application(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The call as one kernel node."""
-        return _KernelApplication(KernelCall(self.kernel), args, kwargs)
+        return _KernelApplication(KernelCall(self.kernel), args, kwargs, self.state)
 
 
 Lowerer = Callable[[Call, Sequence[Any]], Lowered]
@@ -130,6 +133,8 @@ class ModelOp(InferenceOp):
         super().__init__(name, device)
         self.model, self.contiguous, self.fallback = model, contiguous, fallback
         self.lowerer = lowerer or self._lower
+        self.state = State()
+        self._shared: dict[int, Constant] = {}
         self._lowered: dict[Any, list[tuple[Lowered, Plan]]] = {}
         self._kernel: KernelOp | None = None
         self._copy: Any = None
@@ -141,6 +146,8 @@ class ModelOp(InferenceOp):
         args, kwargs = self._moved(args), self._moved(kwargs)
         call, tensors = flatten_call(args, kwargs, self.parameters)
         found = self._find(call, tensors)
+        if self._kernel is not None:
+            return self._kernel.run(args, kwargs)
         if found is not None:
             lowered, plan = found
             result = pytree.tree_unflatten(list(plan.run(tensors)), lowered.out_spec)
@@ -148,16 +155,39 @@ class ModelOp(InferenceOp):
         return self._run_model(args, kwargs)
 
     def _run_model(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        with torch.no_grad(), inference_form(self.model):
-            result = self._resident()(*args, **kwargs)
+        model = self._resident()
+        with torch.no_grad(), inference_form(model):
+            result = model(*args, **kwargs) if model is not self.model else self._run_unchanged(args, kwargs)
         leaves, spec = pytree.tree_flatten(result)
         if self.contiguous:
             return pytree.tree_unflatten([_contiguous(leaf) for leaf in leaves], spec)
         require_contiguous(self.name, [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)])
         return result
 
+    def _run_unchanged(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Runs the user's model; if it changes its buffers they are set back, and a copy of it goes on from there."""
+        before = buffers_of(self.model)
+        if not before:
+            return self.model(*args, **kwargs)
+        result = self.model(*args, **kwargs)
+        if any(
+            holder._buffers.get(name) is not old or old._version != version for holder, name, old, _, version in before
+        ):
+            import copy
+
+            self._copy = copy.deepcopy(self.model)
+            set_back(before)
+        return result
+
     def _resident(self) -> Any:
-        """The model on the op's device: the user's own where it lies there, else a copy."""
+        """The model to run: the user's own where it lies on the op's device and keeps no state, else a copy."""
+        if self._copy is not None:
+            return self._copy
+        if isinstance(self.model, torch.jit.ScriptModule):
+            from .torchscript import own_copy
+
+            self._copy = own_copy(self.model, str(self.device))
+            return self._copy
         if not isinstance(self.model, torch.nn.Module) or model_device(self.model) in (None, self.device):
             return self.model
         if self._copy is None:
@@ -183,22 +213,29 @@ class ModelOp(InferenceOp):
 
     def application(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The call as one node; lowers the model if no body fits it yet."""
+        if self._is_opaque(args, kwargs):
+            assert self._kernel is not None
+            return self._kernel.application(args, kwargs)
         recorder = current()
         if recorder is not None:
             args, kwargs = recorder.plain(args), recorder.plain(kwargs)
-        if self._kernel is not None:
-            return self._kernel.application(args, kwargs)
         args, kwargs = self._canonical(args, kwargs)
         call, tensors = flatten_call(args, kwargs, self.parameters)
-        try:
-            lowered, plan = self.lowered(call, tensors)
-        except LoweringError as error:
-            if self.fallback is None:
-                raise
-            self._kernel = KernelOp(self.fallback(error), self.name, self.device)
-            return self._kernel.application(args, kwargs)
+        lowered, plan = self.lowered(call, tensors)
         objects = objects_in((args, kwargs))
-        return _BodyApplication(BodyCall(lowered.body), tuple(tensors), {}, plan, lowered.out_spec, objects)
+        return _BodyApplication(BodyCall(lowered.body), tuple(tensors), {}, plan, lowered.out_spec, self.state, objects)
+
+    def _is_opaque(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether the model is a kernel, which takes numbers and strings as they are decided at run time."""
+        if self._kernel is None and self.fallback is not None:
+            recorder = current()
+            plain = (args, kwargs) if recorder is None else recorder.concrete((args, kwargs))
+            try:
+                call, tensors = flatten_call(*self._canonical(*plain), self.parameters)
+                self.lowered(call, tensors)
+            except LoweringError as error:
+                self._kernel = KernelOp(self.fallback(error), self.name, self.device)
+        return self._kernel is not None
 
     def _canonical(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The same call with arguments by position where it can, so that both spellings share a body."""
@@ -223,7 +260,7 @@ class ModelOp(InferenceOp):
                 raise SignatureError("no body fits these inputs", where=f"op {self.name!r}")
             with recording(None):
                 lowered = self.lowerer(call, tensors)
-            found = (lowered, Plan(calling(lowered.body)))
+            found = (lowered, Plan(calling(lowered.body), state=self.state))
             self._lowered.setdefault(_key(call), []).append(found)
             input_check(lowered.body)(*tensors)
         return found
@@ -238,7 +275,10 @@ class ModelOp(InferenceOp):
         return None
 
     def _lower(self, call: Call, tensors: Sequence[Any]) -> Lowered:
-        return lower(self.model, call, tensors, name=self.name, device=str(self.device), contiguous=self.contiguous)
+        return lower(
+            self.model, call, tensors,
+            name=self.name, device=str(self.device), contiguous=self.contiguous, shared=self._shared,
+        )  # fmt: skip
 
 
 def _key(call: Call) -> Any:

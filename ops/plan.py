@@ -20,6 +20,7 @@ from .explain import explain
 from .graph import Body, Constant, Graph, Guard, Node
 from .records import record_factory
 from .signature import fail_guard, input_check, output_check
+from .state import State
 
 
 class Plan:
@@ -29,10 +30,18 @@ class Plan:
         graph: what to run.
         place: the device of every op that the graph calls; ops run where they were scripted by default.
         home: the device of torch code that no tensor decides.
+        state: what the graph changes; a plan has its own by default.
     """
 
-    def __init__(self, graph: Graph, place: Callable[[Body], Device] | None = None, home: Device = CPU) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        place: Callable[[Body], Device] | None = None,
+        home: Device = CPU,
+        state: State | None = None,
+    ) -> None:
         self.graph, self.home = graph, home
+        self.state = State() if state is None else state
         self._place = place or (lambda body: CPU)
         self._constants: dict[tuple[int, Device], Any] = {}
 
@@ -66,15 +75,16 @@ class Plan:
             check_outputs=output_check,
             record=record_factory,
             guard=_guard_failure,
+            kernel=self.state.kernel,
         )
 
     def _constant(self, constant: Constant, device: Device) -> Any:
-        """The tensor of a constant on a device; state is copied, so that plans do not share it."""
+        """The tensor of a constant on a device; a mutable one is the state's."""
+        if constant.mutable:
+            return self.state.tensor(constant, device)
         key = (id(constant), device)
         if key not in self._constants:
             tensor = constant.tensor.detach()
-            if constant.mutable:
-                tensor = tensor.clone()
             self._constants[key] = tensor.to(str(device)) if str(tensor.device) != str(device) else tensor
         return self._constants[key]
 

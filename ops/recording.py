@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from .graph import Target
+from .state import State
 
 
 class Application(Protocol):
@@ -19,6 +20,7 @@ class Application(Protocol):
     target: Target
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
+    state: State
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Applies the target to real values."""
@@ -40,6 +42,10 @@ class Recording(Protocol):
 
     def call(self, application: Application) -> Any:
         """Records one call and returns its result."""
+        ...
+
+    def concrete(self, tree: Any) -> Any:
+        """Arguments with traced scalars replaced by plain ones, to look at: nothing may be made to depend on them."""
         ...
 
     def plain(self, tree: Any) -> Any:

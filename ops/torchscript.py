@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, ClassVar
 
 import torch
@@ -58,7 +59,7 @@ def lower_scripted(
             if len(users) != len(tensors):
                 raise LoweringError("only tensors can be inputs of a converted ScriptModule", where=f"op {name!r}")
             body = convert(program, name, device, call.names, [f"L['{user}']" for user in users], contiguous)
-            return Lowered(*prove(body, tensors, lambda *flat: _reference(model, call, flat)))
+            return Lowered(*prove(body, tensors, lambda: _Reference(model, call)))
         except Exception as caught:  # the converter raises errors of many kinds
             error = error or caught
     if isinstance(error, TracepackError):
@@ -75,10 +76,17 @@ def _converted(model: Any, args: tuple[Any, ...]) -> Any:
         return TS2EPConverter(_in_evaluation(model), args).convert()
 
 
-def _reference(model: Any, call: Call, tensors: Sequence[Any]) -> Any:
-    args, _, objects = call.rebuild(tensors)
-    with torch.no_grad():
-        return returned(_in_evaluation(model)(*args), objects)
+class _Reference:
+    """The module as a function from flat tensors to all that it returns; it keeps its state from call to call."""
+
+    def __init__(self, model: Any, call: Call) -> None:
+        self.model, self.call = _in_evaluation(model), call
+        self.changed = bool(changing(self.model))  # said by its code, whether a call did it or not
+
+    def __call__(self, *tensors: Any) -> Any:
+        args, _, objects = self.call.rebuild(tensors)
+        with torch.no_grad():
+            return returned(self.model(*args), objects)
 
 
 def _in_evaluation(model: Any) -> Any:
@@ -86,6 +94,12 @@ def _in_evaluation(model: Any) -> Any:
     if not isinstance(model, torch.jit.ScriptModule):
         return model
     clone = _from_bytes(_to_bytes(model))
+    return clone.eval() if hasattr(clone, "training") else clone
+
+
+def own_copy(model: Any, device: str) -> Any:
+    """A copy in evaluation mode on a device, for an op to run."""
+    clone = relocated(_from_bytes(_to_bytes(model), device), device)
     return clone.eval() if hasattr(clone, "training") else clone
 
 
@@ -108,14 +122,16 @@ class TorchScriptKernel(Kernel):
         data: the bytes of `torch.jit.save`.
         name: the op's name.
         reason: why it could not be lowered.
+        changes: the attributes that calls may change.
     """
 
     kind: ClassVar[str] = "torchscript"
     runs_code: ClassVar[bool] = True
 
-    def __init__(self, data: bytes, name: str, reason: str) -> None:
-        self.data, self._name, self.reason = data, name, reason
+    def __init__(self, data: bytes, name: str, reason: str, changes: Sequence[str] = ()) -> None:
+        self.data, self._name, self.reason, self.changes = data, name, reason, tuple(changes)
         self._modules: dict[str, Any] = {}
+        self._latest: Any = None  # the module that was called last; it has the present state
 
     @property
     def name(self) -> str:
@@ -124,7 +140,7 @@ class TorchScriptKernel(Kernel):
 
     def description(self) -> dict[str, Any]:
         """The op's name, and why it is opaque."""
-        return {"name": self._name, "reason": self.reason}
+        return {"name": self._name, "reason": self.reason, "changes": list(self.changes)}
 
     def assets(self) -> dict[str, bytes]:
         """The TorchScript file."""
@@ -133,15 +149,45 @@ class TorchScriptKernel(Kernel):
     @classmethod
     def build(cls, description: Mapping[str, Any], assets: Mapping[str, bytes]) -> TorchScriptKernel:
         """Keeps the bytes; they are loaded at the first call."""
-        return cls(assets["module.pt"], str(description["name"]), str(description["reason"]))
+        changes = [str(path) for path in description.get("changes", ())]
+        return cls(assets["module.pt"], str(description["name"]), str(description["reason"]), changes)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the module on the device of its first tensor."""
         tensors = [leaf for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
-        device = str(tensors[0].device) if tensors else "cpu"
+        return self._module(str(tensors[0].device) if tensors else "cpu")(*args, **kwargs)
+
+    def _module(self, device: str) -> Any:
+        """The module on a device, with the present state."""
         if device not in self._modules:
             self._modules[device] = relocated(_from_bytes(self.data, device), device)
-        return self._modules[device](*args, **kwargs)
+        module, before = self._modules[device], self._latest
+        if before is not None and before is not module:
+            _write(module, self.changes, _read(before, self.changes), device)
+        self._latest = module
+        return module
+
+    @property
+    def stateful(self) -> bool:
+        """Whether its code changes any of its attributes."""
+        return bool(self.changes)
+
+    def session(self) -> TorchScriptKernel:
+        """The same module, loaded once more."""
+        return TorchScriptKernel(self.data, self._name, self.reason, self.changes)
+
+    def reset(self) -> None:
+        """Loads the module anew at the next call."""
+        self._modules, self._latest = {}, None
+
+    def attributes(self) -> dict[str, Any]:
+        """Copies of the attributes that calls may change: tensors, numbers and strings."""
+        return _read(self._latest or self._module("cpu"), self.changes)
+
+    def set_attributes(self, values: Mapping[str, Any]) -> None:
+        """Sets attributes of the module that was called last."""
+        module = self._latest or self._module("cpu")
+        _write(module, self.changes, values, None)
 
 
 def relocated(module: Any, device: str) -> Any:
@@ -155,7 +201,7 @@ def _methods(module: Any) -> list[Any]:
     inner = module._c if hasattr(module, "_c") else None
     if inner is None:
         return [module]
-    return [getattr(part, name) for part in module.modules() for name in part._c._method_names()]
+    return [part._c._get_method(name) for part in module.modules() for name in part._c._method_names()]
 
 
 def _rewrite(block: Any, device: str) -> None:
@@ -172,4 +218,66 @@ def _rewrite(block: Any, device: str) -> None:
 
 def opaque(model: Any, name: str, error: LoweringError) -> TorchScriptKernel:
     """Keeps a ScriptModule that cannot be lowered as it is."""
-    return TorchScriptKernel(_to_bytes(_in_evaluation(model)), name, str(error)[:500])
+    module = _in_evaluation(model)
+    return TorchScriptKernel(_to_bytes(module), name, str(error)[:500], changing(module))
+
+
+def changing(module: Any) -> list[str]:
+    """The attributes that a module's code may change, as dotted paths.
+
+    Those that are assigned to, and the buffers of parts that call an operator which writes.
+    """
+    if not isinstance(module, torch.jit.ScriptModule):
+        return []
+    assigned: set[str] = set()
+    found: list[str] = []
+    parts = list(module.named_modules())
+    for _, part in parts:
+        for kind, name in _effects(part):
+            assigned |= {name} if kind == "assigned" else set()
+    for path, part in parts:
+        buffers = dict(part.named_buffers(recurse=False))
+        written = any(kind == "written" for kind, _ in _effects(part))
+        names = sorted({n for n in assigned if part._c.hasattr(n)} | (set(buffers) if written else set()))
+        found += [f"{path}.{name}" if path else name for name in names]
+    return found
+
+
+def _effects(part: Any) -> Iterator[tuple[str, str]]:
+    """What the methods of one part assign to, and the operators in them that write."""
+    for name in part._c._method_names():
+        for node in _nodes(part._c._get_method(name).graph):
+            kind = node.kind()
+            if kind == "prim::SetAttr":
+                yield "assigned", node.s("name")
+            elif kind.startswith("aten::") and kind.endswith("_") and not kind.endswith("__"):
+                yield "written", kind
+
+
+def _nodes(block: Any) -> Iterator[Any]:
+    for node in block.nodes():
+        yield node
+        for inner in node.blocks():
+            yield from _nodes(inner)
+
+
+def _read(module: Any, paths: Sequence[str]) -> dict[str, Any]:
+    """Copies of attributes that are tensors, numbers or strings."""
+    found: dict[str, Any] = {}
+    for path in paths:
+        value = attrgetter(path)(module)
+        if isinstance(value, torch.Tensor):
+            found[path] = value.detach().clone()
+        elif value is None or isinstance(value, bool | int | float | str):
+            found[path] = value
+    return found
+
+
+def _write(module: Any, paths: Sequence[str], values: Mapping[str, Any], device: str | None) -> None:
+    for path in paths:
+        if path in values:
+            *owner, name = path.split(".")
+            value = values[path]
+            if isinstance(value, torch.Tensor):
+                value = value.detach().clone() if device is None else value.to(device, copy=True)
+            setattr(attrgetter(".".join(owner))(module) if owner else module, name, value)

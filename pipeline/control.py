@@ -91,7 +91,8 @@ def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], *carrie
     """
     recorder = current()
     if torch.compiler.is_exporting():
-        result = torch.while_loop(cond_fn, lambda *state: _tuple(body_fn(*state)), carried)
+        loop: Any = torch.while_loop
+        result = loop(cond_fn, lambda *state: _tuple(body_fn(*state)), carried)
     elif isinstance(recorder, Recorder):
         with recorder.within():
             result = _Control(recorder, "while_loop").repeat(cond_fn, body_fn, carried)
@@ -120,7 +121,7 @@ class Branch(Recorder):
     def __init__(self, parent: Recorder) -> None:
         super().__init__(settled=parent.settled)
         self.parent = parent
-        self.captured, self._versions = parent.captured, parent._versions
+        self.captured, self._versions, self.states = parent.captured, parent._versions, parent.states
         self.lifted: dict[int, tuple[Any, Value]] = {}
         self.outer_versions: list[tuple[torch.Tensor, int]] = []
 

@@ -49,7 +49,19 @@ def make(T, seen, slowly, fast, enabled, enable, fail, keys, dtypes, convert):
 
 
 def make_entry(pipeline: Pipeline) -> Callable[[Mapping[str, Any]], Any]:
-    """The function behind `Pipeline.run`."""
+    """The function behind `Pipeline.run`; a pipeline with state runs once at a time."""
+    entry = _unlocked(pipeline)
+    if not pipeline.stateful:
+        return entry
+
+    def locked(feed: Mapping[str, Any]) -> Any:
+        with pipeline.lock:
+            return entry(feed)
+
+    return locked
+
+
+def _unlocked(pipeline: Pipeline) -> Callable[[Mapping[str, Any]], Any]:
     seen: set[Any] = set()
     kinds = [v.type for v in pipeline.graph.inputs]
     flat = all(isinstance(parameter.tree, Slot) for parameter in pipeline.parameters.items)

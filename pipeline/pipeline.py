@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -19,6 +20,7 @@ from ..ops.graph import Body, BodyCall, Constant, Facts, Graph, KernelCall, Node
 from ..ops.placement import place_all
 from ..ops.plan import Plan
 from ..ops.signature import tensor_check
+from ..ops.state import State, is_stateful
 from ..ops.text import types_text
 from .entry import make_entry
 from .inputs import Parameters, thawed
@@ -54,7 +56,9 @@ class Pipeline:
     ) -> None:
         self.source = source
         self.name, self.graph, self.parameters, self.facts = name, graph, parameters, facts
+        self._device, self._gpu_ops = device, gpu_ops
         self._places = place_all(graph, device, present(), gpu_ops)
+        self.lock = threading.RLock()
         self._entry: Callable[[Mapping[str, Any]], Any] | None = None
 
     # -- running ---------------------------------------------------------------------------------------------
@@ -112,6 +116,63 @@ class Pipeline:
                 return function(*flat)
             except Exception as error:
                 self.fail(error, function)
+
+    # -- state -----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def stateful(self) -> bool:
+        """Whether a run changes what later runs give: a buffer that a model writes to, a counter, a generator."""
+        return is_stateful(self.graph)
+
+    def state(self) -> dict[str, Any]:
+        """Copies of all that runs change, by the name of the op and its buffer; empty for most pipelines.
+
+        Example:
+            >>> import torch, tracepack
+            >>> class Counter(torch.nn.Module):
+            ...     def __init__(self):
+            ...         super().__init__()
+            ...         self.register_buffer("runs", torch.zeros((), dtype=torch.long))
+            ...     def forward(self, x):
+            ...         self.runs += 1
+            ...         return x * self.runs
+            >>> op = tracepack.script(Counter())
+            >>> mod = tracepack.trace(lambda x: op(x), torch.ones(2))
+            >>> mod(torch.ones(2)), mod(torch.ones(2)), mod.state()
+            (tensor([1., 1.]), tensor([2., 2.]), {'Counter.runs': tensor(2)})
+            >>> mod.reset()
+            >>> mod(torch.ones(2))
+            tensor([1., 1.])
+        """
+        with self.lock:
+            return self._bound().read(self.graph)
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        """Sets all that runs change to what `state` gave, from this pipeline or another of the same file.
+
+        Raises:
+            SignatureError: a name is missing or unknown, or a tensor has another dtype or shape.
+        """
+        with self.lock:
+            self._bound().write(self.graph, state)
+
+    def reset(self) -> None:
+        """Goes back to the state that is saved with the pipeline, before its first run."""
+        with self.lock:
+            self._bound().reset()
+
+    def session(self) -> Pipeline:
+        """The same pipeline with a state of its own, in its initial state, over the same weights.
+
+        Runs of one pipeline with state happen one after the other, also when several threads call it; a session for
+        each stream of data keeps the streams apart.
+        """
+        return Pipeline(self.name, self.graph, self.parameters, self.facts, device=self._device, gpu_ops=self._gpu_ops)
+
+    def _bound(self) -> State:
+        """The state, with everything in it: generated functions bind what they use when they are made."""
+        _ = self.plan.checked
+        return self.plan.state
 
     def seed(self, number: int) -> None:
         """Seeds the generators that the pipeline keeps from run to run: the first with `number`, the next one more.

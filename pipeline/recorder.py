@@ -27,6 +27,7 @@ from .generators import Generators
 from .lines import user_line
 from .refusals import IGNORED, METADATA, SIZES, TEXTS, refusal
 from .scalars import Traced, is_traced, traced
+from .states import States
 from .trees import concrete, overload_of, plain_leaf, same_container, tensor_type, title, to_ir
 from .twins import Twins, version, versions
 
@@ -62,6 +63,7 @@ class Recorder(TorchFunctionMode):
         self.sources: list[torch.Generator] = []
         self.refused: TracepackError | None = None
         self.printing = False
+        self.states = States()
         self._function: Any = None
         self._twins = Twins()
         self._inside: set[int] = set()  # memory of values, and of constants
@@ -199,6 +201,8 @@ class Recorder(TorchFunctionMode):
             with recording(None):
                 return application.run(args, kwargs)
 
+        self.states.enter(application.state)
+
         with self.refusing():
             result = self.apply(application.target, run, application.args, application.kwargs)
         return application.rebuild(result)
@@ -278,6 +282,10 @@ class Recorder(TorchFunctionMode):
             yield
         finally:
             self.printing = before
+
+    def concrete(self, tree: Any) -> Any:
+        """Arguments with traced scalars replaced by plain ones, unguarded."""
+        return concrete(tree)
 
     def plain(self, tree: Any) -> Any:
         """Arguments of an op with traced scalars replaced by plain ones, each guarded."""

@@ -163,6 +163,7 @@ def _encode_examples(pipeline: Pipeline, examples: Sequence[Mapping[str, Any]]) 
         return encode_tree(value, leaf)
 
     rows = []
+    pipeline = pipeline.session() if pipeline.stateful else pipeline  # examples follow each other from the start
     for example in examples:
         inputs = {name: leaf(value) for name, value in example.items()}  # before a run that may write into them
         rows.append({"inputs": inputs, "output": leaf(pipeline.run(example))})
@@ -204,7 +205,7 @@ def verify_golden(pipeline: Pipeline, archive: Archive) -> Report:
         raise GoldenMismatchError(
             "the archive has no golden examples", where=archive.label, fix="Save it with save(path, examples=[...])."
         )
-    return replay(pipeline, pairs)
+    return replay(pipeline.session() if pipeline.stateful else pipeline, pairs)
 
 
 def _live(tree: Any) -> Any:

@@ -138,7 +138,9 @@ def _record(
     recorder = Recorder(settled=settled)
     pairs = [recorder.input(leaf) for leaf in clones(leaves)]
     args, kwargs = _call(items, [handed for _, handed in pairs], keywords)
-    with torch.no_grad(), recording(recorder), printable(recorder), Watch(recorder), recorder:
+    with (
+        recorder.states, torch.no_grad(), recording(recorder), printable(recorder), Watch(recorder), recorder
+    ):  # fmt: skip
         try:
             output = recorder.output(process(*args, **kwargs))
         except Exception:

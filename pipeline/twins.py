@@ -9,17 +9,25 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch.utils._pytree import tree_leaves
 
 from ..ops.errors import RecordError
 from .lines import user_line
+from .scalars import is_traced
 
 _RESHAPING = ("squeeze_", "unsqueeze_", "transpose_", ".t_", "swapaxes_", "swapdims_")
 
 
 def versions(tree: Any) -> dict[int, int]:
-    """How often each tensor in a tree was written, by id."""
-    return {id(leaf): version(leaf) for leaf in tree_leaves(tree) if isinstance(leaf, torch.Tensor)}
+    """How often each tensor in a tree was written, by id.
+
+    A traced list of strings, which pretends to be a list, is not looked into: that would read its length.
+    """
+    if isinstance(tree, torch.Tensor):
+        return {id(tree): version(tree)}
+    if is_traced(tree) or not isinstance(tree, tuple | list | dict):
+        return {}
+    items = tree.values() if isinstance(tree, dict) else tree
+    return {key: count for item in items for key, count in versions(item).items()}
 
 
 def version(tensor: torch.Tensor) -> int:

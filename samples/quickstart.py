@@ -1,6 +1,6 @@
 """The first example: a cell in PyTorch, packed into one file and run from it.
 
-    python samples/quickstart.py
+python samples/quickstart.py
 """
 
 from __future__ import annotations

@@ -32,7 +32,8 @@ def sentences() -> list[tuple[str, str]]:
     """The first sentence of the documentation of several hundred public functions and classes, with their names."""
     names = """bisect bz2 calendar contextlib copy csv datetime difflib fnmatch fractions functools glob gzip heapq
         linecache lzma operator pathlib pickle pprint queue random sched secrets shutil smtplib statistics string
-        subprocess tarfile tempfile textwrap threading timeit tokenize turtle typing uuid wave weakref zipfile""".split()
+        subprocess tarfile tempfile textwrap threading timeit tokenize turtle typing uuid wave weakref
+        zipfile""".split()
     root = Path(sysconfig.get_paths()["stdlib"])
     found: dict[str, str] = {}
     for name in names:
@@ -82,13 +83,13 @@ def pack(path: str) -> None:
     print(f"packed in {time.perf_counter() - start:.1f} s: {os.path.getsize(path) / 1e6:.1f} MB, {pipeline.signature}")
 
     # The same function with the eager model in place of the op.
-    encode = encoder  # noqa: F841
+    encode = encoder
     torch.set_num_threads(1)
     with torch.inference_mode():
         print(f"eager model: {milliseconds_per_query(embed):.2f} ms per query")
 
 
-def milliseconds_per_query(embed) -> float:  # noqa: ANN001
+def milliseconds_per_query(embed) -> float:
     """The least time of several runs over the queries, one at a time."""
     best = float("inf")
     for _ in range(8):

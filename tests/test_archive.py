@@ -44,7 +44,7 @@ def test_bytes_and_file_objects_load(cell_file):
     path, module, x, h = cell_file
     data = path.read_bytes()
     expected = module(x, h)[0]
-    for source in (data, bytearray(data), memoryview(data), io.BytesIO(data), open(path, "rb"), str(path), path):
+    for source in (data, bytearray(data), memoryview(data), io.BytesIO(data), path.open("rb"), str(path), path):
         assert torch.equal(tracepack.load(source)(x, h)[0], expected)
         if hasattr(source, "close"):
             source.close()
@@ -162,7 +162,9 @@ def test_a_file_that_is_not_there_or_not_ours(tmp_path):
     ]:
         with pytest.raises(tracepack.ArchiveError, match=text):
             tracepack.load(tmp_path / name)
-    with pytest.raises(tracepack.ArchiveError, match="not an archive; got int; expected a path, bytes or a binary file"):
+    with pytest.raises(
+        tracepack.ArchiveError, match="not an archive; got int; expected a path, bytes or a binary file"
+    ):
         tracepack.load(3)
     with pytest.raises(tracepack.ArchiveError, match="not a way to verify; got 'some'; expected one of"):
         tracepack.load(tmp_path / "text", verify="some")
@@ -195,7 +197,10 @@ def test_a_truncated_file_is_refused(cell_file, kept):
 
 
 def test_a_newer_format_says_so(cell_file):
-    for version, text in [([2, 0], "a newer format; got 2.0; expected 1.0 to 1"), ([1, 99], "a newer format; got 1.99")]:
+    for version, text in [
+        ([2, 0], "a newer format; got 2.0; expected 1.0 to 1"),
+        ([1, 99], "a newer format; got 1.99"),
+    ]:
         with pytest.raises(tracepack.ArchiveError, match=text):
             tracepack.load(rewritten(cell_file[0], lambda m, v=version: m.update(version=v)))
 
@@ -207,7 +212,9 @@ def test_a_missing_or_unlisted_member_is_named(cell_file):
     def expect_more(manifest):
         manifest["members"]["kernels/0/0"] = {"sha256": "0", "size": 1}
 
-    with pytest.raises(tracepack.ArchiveError, match="member 'weights.safetensors': a member is not listed in the manifest"):
+    with pytest.raises(
+        tracepack.ArchiveError, match="member 'weights.safetensors': a member is not listed in the manifest"
+    ):
         tracepack.load(rewritten(cell_file[0], lose))
     with pytest.raises(tracepack.ArchiveError, match="member 'kernels/0/0': a member is missing"):
         tracepack.load(rewritten(cell_file[0], expect_more))
@@ -228,7 +235,10 @@ def with_graph(path, change) -> bytes:
                 content = data
             if entry.filename == MANIFEST:
                 manifest = msgpack.unpackb(content, strict_map_key=False)
-                manifest["members"]["graphs/main.msgpack"] = {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data)}
+                manifest["members"]["graphs/main.msgpack"] = {
+                    "sha256": hashlib.sha256(data).hexdigest(),
+                    "size": len(data),
+                }
                 content = msgpack.packb(manifest)
             new.writestr(entry.filename, content)
     return out.getvalue()
@@ -236,14 +246,17 @@ def with_graph(path, change) -> bytes:
 
 @pytest.mark.parametrize(
     "name", ["aten.from_file.default", "aten.set_.source_Storage", "aten.as_strided.default", "aten.save.default",
-             "torch.load", "torch.Tensor.data_ptr", "torch.hub.load", "os.system", "py.__import__", "torch.Tensor.set_"],
+             "torch.load", "torch.Tensor.data_ptr", "torch.hub.load", "os.system", "py.__import__",
+             "torch.Tensor.set_"],
 )  # fmt: skip
 def test_an_operator_that_is_not_allowed_is_refused(cell_file, name):
     def change(graph):
         graph["nodes"] = [{"target": ["operator", name], "args": [{"v": 0}], "output": {"o": ["float32", [3, 4]]}}]
         graph["output"] = {"v": 2}
 
-    with pytest.raises(tracepack.UnknownOperatorError, match=f"operator '{name}' is not on the list of allowed operators"):
+    with pytest.raises(
+        tracepack.UnknownOperatorError, match=f"operator '{name}' is not on the list of allowed operators"
+    ):
         tracepack.load(with_graph(cell_file[0], change))
 
 
@@ -260,18 +273,25 @@ def test_an_operator_that_this_torch_lacks_says_so(cell_file, monkeypatch):
 
     data = with_graph(cell_file[0], change)
     monkeypatch.setattr("tracepack.serialization.contents._body", lambda *args: None)
-    with pytest.raises(tracepack.UnknownOperatorError, match=r"operator 'torch.not_there_yet' does not exist in torch 2"):
+    with pytest.raises(
+        tracepack.UnknownOperatorError, match=r"operator 'torch.not_there_yet' does not exist in torch 2"
+    ):
         tracepack.load(data)(*cell_file[2:])
 
 
 MALFORMED = {
     "a value from nowhere": (lambda g: g.update(output={"v": 99}), r"graphs/main.msgpack.output: malformed; got 99"),
-    "a value too early": (lambda g: g["nodes"][0]["args"].insert(0, {"v": 3}), "malformed; got 3; expected a number below 2"),
+    "a value too early": (
+        lambda g: g["nodes"][0]["args"].insert(0, {"v": 3}),
+        "malformed; got 3; expected a number below 2",
+    ),
     "no nodes": (lambda g: g.pop("nodes"), "graphs/main.msgpack.nodes: malformed; got 'NoneType'; expected list"),
     "another target": (lambda g: g["nodes"][0].update(target=["eval", "1"]), r"nodes\[0\].target: malformed"),
     "a body from nowhere": (lambda g: g["nodes"][0].update(target=["body", 7]), "expected a number below 1"),
     "a keyword with code": (
-        lambda g: g["nodes"].append({"target": ["operator", "torch.add"], "args": [{"v": 0}], "kwargs": {"x=exit()": 1}}),
+        lambda g: g["nodes"].append(
+            {"target": ["operator", "torch.add"], "args": [{"v": 0}], "kwargs": {"x=exit()": 1}}
+        ),
         "a keyword argument has an impossible name; got 'x=exit",
     ),
     "endless nesting": (lambda g: g.update(output=nested(150)), "malformed; got 'more than|a member cannot be decoded"),
@@ -294,7 +314,9 @@ def test_a_malformed_graph_is_refused_with_its_path(cell_file, name):
         tracepack.load(with_graph(cell_file[0], change))(*cell_file[2:])
 
 
-@pytest.mark.parametrize("guard", ["__import__('os').system('true')", "N.__class__", "9**9**9", "(lambda: 1)()", "[1]", "f'{N}'"])
+@pytest.mark.parametrize(
+    "guard", ["__import__('os').system('true')", "N.__class__", "9**9**9", "(lambda: 1)()", "[1]", "f'{N}'"]
+)
 def test_a_guard_that_is_no_guard_is_refused(cell_file, guard):
     with pytest.raises(tracepack.GraphError, match="a guard expression"):
         tracepack.load(rewritten(cell_file[0], lambda m: m["facts"].update(guards=[guard])))
@@ -308,7 +330,9 @@ def test_an_opaque_op_needs_trust(reloaded):
 
     op = tracepack.script(shout, name="shout")
     mod = tracepack.trace(lambda x: op(x, "abc"), torch.ones(2))
-    with pytest.raises(tracepack.TrustError, match=r"op 'shout' is kept as torchscript, which can run code. Pass trust=True"):
+    with pytest.raises(
+        tracepack.TrustError, match=r"op 'shout' is kept as torchscript, which can run code. Pass trust=True"
+    ):
         reloaded(mod)
     assert torch.equal(reloaded(mod, trust=True)(torch.ones(2)), torch.full((2,), 4.0))
 
@@ -318,7 +342,7 @@ def test_random_damage_never_answers_differently(cell_file):
     path, module, x, h = cell_file
     data, expected = path.read_bytes(), module(x, h)[0]
     source = random.Random(0)
-    refused = 0
+    messages = []
     for _ in range(400):
         damaged = bytearray(data)
         kind = source.randrange(4)
@@ -334,16 +358,15 @@ def test_random_damage_never_answers_differently(cell_file):
         try:
             result = tracepack.load(bytes(damaged))(x, h)[0]
         except tracepack.TracepackError as error:
-            assert len(str(error)) < 600
-            assert "\n" not in str(error)
-            refused += 1
+            messages.append(str(error))
         else:
             assert torch.equal(result, expected)
-    assert refused > 300
+    assert len(messages) > 300
+    assert all(len(text) < 600 and "\n" not in text for text in messages)
 
 
 def test_a_full_disk_leaves_the_old_file_whole(cell_file, monkeypatch):
-    path, module, x, h = cell_file
+    path = cell_file[0]
     before = path.read_bytes()
     mod = tracepack.load(path)
 
@@ -351,7 +374,9 @@ def test_a_full_disk_leaves_the_old_file_whole(cell_file, monkeypatch):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr("tracepack.serialization.archive.os.fsync", full)
-    with pytest.raises(tracepack.ArchiveError, match="cannot write the archive; got No space left on device. A file that was"):
+    with pytest.raises(
+        tracepack.ArchiveError, match="cannot write the archive; got No space left on device. A file that was"
+    ):
         mod.save(path)
     assert path.read_bytes() == before
     assert [p.name for p in path.parent.iterdir()] == [path.name]
@@ -419,7 +444,9 @@ tracepack.load(sys.argv[2]); before = private(); mod = tracepack.load(sys.argv[1
 """
     small = tmp_path / "small.tpk"
     tracepack.trace(lambda x: x + 1, torch.rand(1)).save(small)
-    out = subprocess.run([sys.executable, "-c", code, str(path), str(small)], capture_output=True, text=True, check=True)
+    out = subprocess.run(
+        [sys.executable, "-c", code, str(path), str(small)], capture_output=True, text=True, check=True
+    )
     assert float(out.stdout) < 5
 
 
@@ -441,7 +468,9 @@ def test_golden_examples_find_skew(cell_file, tmp_path):
     with torch.no_grad():
         gap = (module(x, h)[0] - tracepack.load(path)(x, h)[0]).abs().max().item()
     assert report.outputs[0].largest == pytest.approx(gap, rel=1e-6)
-    with pytest.raises(tracepack.GoldenMismatchError, match=r"golden examples give other outputs here: out\[0\] differs by up to 0"):
+    with pytest.raises(
+        tracepack.GoldenMismatchError, match=r"golden examples give other outputs here: out\[0\] differs by up to 0"
+    ):
         report.require()
 
 

@@ -30,7 +30,9 @@ def test_gpu_means_the_machines_kind_of_accelerator():
     assert parse_device(0, "mps") == Device("mps", 0)
 
 
-@pytest.mark.parametrize("given", [True, False, 0.0, 1.5, -2, "", "cpu:", "cuda:-1", "cuda:1 ", "tpu", b"cpu", [], object()])
+@pytest.mark.parametrize(
+    "given", [True, False, 0.0, 1.5, -2, "", "cpu:", "cuda:-1", "cuda:1 ", "tpu", b"cpu", [], object()]
+)
 def test_anything_else_is_refused(given):
     with pytest.raises(tracepack.DeviceError, match="not a device; got .*; expected None, an int"):
         parse_device(given)
@@ -54,8 +56,8 @@ def test_every_row_that_places(scripted, requested, present, expected):
 @pytest.mark.parametrize(
     ("scripted", "requested", "present", "text"),
     [
-        (GPU0, CPU, TWO, "op 'cell': it was scripted for cuda:0 and cannot run on the CPU. Load it on an accelerator, or "
-                         "pass gpu_ops='cpu' to move such ops to the CPU."),
+        (GPU0, CPU, TWO, "op 'cell': it was scripted for cuda:0 and cannot run on the CPU. Load it on an "
+                         "accelerator, or pass gpu_ops='cpu' to move such ops to the CPU."),
         (GPU0, GPU1, ONE, "op 'cell': it needs cuda:1, which this machine lacks. Devices present: cpu, cuda:0."),
         (GPU0, None, NONE, "op 'cell': it needs cuda:0, which this machine lacks. Devices present: cpu."),
     ],
@@ -91,7 +93,9 @@ def test_a_gpu_archive_is_refused_before_any_weight_is_read(tmp_path, monkeypatc
 
     monkeypatch.setattr("tracepack.pipeline.store.mapped_weights", never)
     monkeypatch.setattr("tracepack.serialization.archive.Archive.check", never)
-    with pytest.raises(tracepack.PlacementError, match="op 'MyCell': it was scripted for cuda:1 and cannot run on the CPU"):
+    with pytest.raises(
+        tracepack.PlacementError, match="op 'MyCell': it was scripted for cuda:1 and cannot run on the CPU"
+    ):
         tracepack.load(tmp_path / "cell.tpk", device="cpu")
     with pytest.raises(tracepack.PlacementError, match="op 'MyCell': it needs cuda:0, which this machine lacks"):
         tracepack.load(tmp_path / "cell.tpk")

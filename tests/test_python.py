@@ -281,8 +281,8 @@ def test_every_layout_keeps_values_and_strides(layout) -> None:
     right(process, plain, others=[[laid]])
 
 
-ARITHMETIC = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.complex64, torch.complex128, torch.int8,
-              torch.int16, torch.int32, torch.int64, torch.uint8, torch.bool]  # fmt: skip
+ARITHMETIC = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.complex64, torch.complex128,
+              torch.int8, torch.int16, torch.int32, torch.int64, torch.uint8, torch.bool]  # fmt: skip
 STORED = [torch.complex32, torch.uint16, torch.uint32, torch.uint64, torch.float8_e4m3fn, torch.float8_e4m3fnuz,
           torch.float8_e5m2, torch.float8_e5m2fnuz, torch.float8_e8m0fnu]  # fmt: skip
 

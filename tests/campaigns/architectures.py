@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import io
 import logging
-import pickle
 import subprocess
 import sys
 import tempfile
@@ -90,7 +89,7 @@ def _call_by_name(op: Any) -> Callable[..., Any]:
         with torch.no_grad():
             result = op(**inputs)
         if isinstance(result, dict):  # a cache cannot leave a pipeline; `generation` carries it between ops
-            return {key: value for key, value in result.items() if key != "past_key_values"}
+            return {key: value for key, value in result.items() if key not in ("past_key_values", "cache_params")}
         return result
 
     return process
@@ -155,7 +154,9 @@ def _reloaded(pipeline: Any, feeds: Sequence[Inputs], fresh: bool) -> list[list[
         archive, given, results = (str(Path(folder) / name) for name in ("a.tpk", "in.pt", "out.pt"))
         pipeline.save(archive)
         torch.save(list(feeds), given)
-        ran = subprocess.run([sys.executable, "-c", _SCRIPT, archive, given, results], capture_output=True, text=True)
+        ran = subprocess.run(
+            [sys.executable, "-c", _SCRIPT, archive, given, results], capture_output=True, text=True, check=False
+        )
         if ran.returncode:
             raise RuntimeError(f"in a fresh process: {ran.stderr.strip().splitlines()[-1]}")
         return [_flat(result) for result in torch.load(results)]

@@ -213,7 +213,7 @@ _VISION: list[tuple[str, str, str, dict[str, Any], Callable[[int, int], Inputs]]
      {"embedding_size": 8, "hidden_sizes": [8, 8, 16, 16], "depths": [1, 1, 1, 1], "groups_width": 4}, images(16)),
     ("mobilenet-v1", "MobileNetV1Model", "MobileNetV1Config", {"depth_multiplier": 0.25}, images(16)),
     ("mobilenet-v2", "MobileNetV2Model", "MobileNetV2Config", {"depth_multiplier": 0.25}, images(16)),
-    ("efficientnet", "EfficientNetModel", "EfficientNetConfig", {"width_coefficient": 0.1, "depth_coefficient": 0.1}, images(16)),
+    ("efficientnet", "EfficientNetModel", "EfficientNetConfig", {"width_coefficient": 0.1, "depth_coefficient": 0.1, "hidden_dim": 128}, images(16)),
     ("poolformer", "PoolFormerModel", "PoolFormerConfig", {"hidden_sizes": [8, 8, 16, 16], "depths": [1, 1, 1, 1]}, images(16)),
     ("segformer", "SegformerForSemanticSegmentation", "SegformerConfig",
      {"hidden_sizes": [8, 8, 16, 16], "depths": [1, 1, 1, 1], "num_attention_heads": [1, 1, 2, 2], "decoder_hidden_size": 16}, images(16)),

@@ -1,0 +1,1 @@
+"""Benchmarks: ratios measured in turns in one process; see `interleaved`."""
