@@ -29,7 +29,7 @@ DENIED = re.compile(
       | _nested.* | nested.* | sparse_(coo|csr|csc|bsr|bsc|compressed)_tensor.* | _sparse.* | mkldnn.* | to_mkldnn
       | dense_dim | sparse_dim | indices | values | crow_indices | col_indices | ccol_indices | row_indices | coalesce
       | get_device | compile | save | load | _dimI | _dimV | _indices | _values | _coalesced_? | is_coalesced
-      | sym_(size|stride|numel|storage_offset)\..* | .*_backward(_.*)? | _backward 
+      | sym_(size|stride|numel|storage_offset)\..* | .*_backward(_.*)? | _backward
       | _assert_tensor_metadata\..* | const_data_ptr | choose_qparams.* | fbgemm_.* | cuda | ipu | xpu | mtia
       | sparse_resize.* | segment_reduce | autocast | retains_grad | grad_dtype | is_set_to | is_distributed
     )(\.|$)""",
@@ -66,9 +66,8 @@ def recorded() -> set[str]:
     names = {resolve_name(f) for functions in get_overridable_functions().values() for f in functions}
     names |= {f"torch.{name}" for name in FACTORIES if hasattr(torch, name)}
     names |= {f"torch.{name}" for name in dir(torch._C._VariableFunctions) if name.endswith("_") and name[0] != "_"}
-    names |= set(OVERLOOKED)
     names |= {f"torch.Tensor.{name}" for name in dir(torch.Tensor) if not name.startswith("_") and _is_method(name)}
-    return {name for name in names if name and name.startswith("torch.") and allowed(name)}
+    return {name for name in names if name and name.startswith("torch.") and allowed(name)} | set(OVERLOOKED)
 
 
 def _is_method(name: str) -> bool:
