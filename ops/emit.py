@@ -181,7 +181,10 @@ class Emitter:
         if self.checked or value in self.varying:
             expected = self.literal(node.target.expected)
             fail = self.ref(self.bindings.guard(node))
-            self.lines.append(Line(f"if {value} != {expected}: {fail}({value})", node, list(self._reads)))
+            test = f"{value} != {expected}"
+            if isinstance(node.target.expected, float):  # tells 2 from 2.0, and 0.0 from -0.0
+                test = f"repr({value}) != {self.literal(repr(node.target.expected))}"
+            self.lines.append(Line(f"if {test}: {fail}({value})", node, list(self._reads)))
 
     def call(self, node: Node, body: Body, device: Device) -> None:
         """Writes an op: its checks around the inlined graph of its body."""

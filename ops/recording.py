@@ -63,7 +63,7 @@ def current() -> Recording | None:
 
 @contextmanager
 def without_modes() -> Iterator[None]:
-    """Takes torch's function modes off for a while: the recorder's, and any that the user has entered.
+    """Takes torch's modes off for a while: the recorder's, and any that the user has entered.
 
     Switching torch functions off altogether would break torch.export, whose proxies need them.
     """
@@ -73,7 +73,8 @@ def without_modes() -> Iterator[None]:
     try:
         while torch._C._len_torch_function_stack():
             modes.append(torch.overrides._pop_mode())  # type: ignore[no-untyped-call]
-        yield
+        with torch.utils._python_dispatch._disable_current_modes():
+            yield
     finally:
         for mode in reversed(modes):
             torch.overrides._push_mode(mode)  # type: ignore[no-untyped-call]

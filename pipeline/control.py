@@ -21,6 +21,7 @@ from ..ops.plan import Plan
 from ..ops.recording import current, recording
 from ..ops.types import SCALARS, STRINGS, Type
 from .compare import difference
+from .effects import Watch
 from .lines import user_line
 from .prune import prune
 from .recorder import Recorder
@@ -61,7 +62,8 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *
         return torch.cond(pred, true_fn, false_fn, args)
     if not isinstance(recorder, Recorder) or not _is_decided_by_data(pred):
         return true_fn(*args) if pred else false_fn(*args)
-    return _Control(recorder, "cond").choose(pred, true_fn, false_fn, args)
+    with recorder.within():
+        return _Control(recorder, "cond").choose(pred, true_fn, false_fn, args)
 
 
 def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], *carried: Any) -> Any:
@@ -92,7 +94,8 @@ def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], *carrie
         loop: Any = torch.while_loop
         result = loop(cond_fn, lambda *state: _tuple(body_fn(*state)), carried)
     elif isinstance(recorder, Recorder):
-        result = _Control(recorder, "while_loop").repeat(cond_fn, body_fn, carried)
+        with recorder.within():
+            result = _Control(recorder, "while_loop").repeat(cond_fn, body_fn, carried)
     else:
         result = carried
         while cond_fn(*result):
@@ -266,7 +269,7 @@ class _Control:
             copies = clones(concrete(list(leaves)))
             pairs = [self.operand(branch, *both, carried) for both in zip(leaves, copies, strict=True)]
         try:
-            with _pop_mode_temporarily(), recording(branch), branch:
+            with _pop_mode_temporarily(), recording(branch), Watch(branch), branch:
                 result = function(*pytree.tree_unflatten([handed for _, handed in pairs], spec))
                 results, found = pytree.tree_flatten(result)
                 output = tuple(branch._output_leaf(leaf) for leaf in results)

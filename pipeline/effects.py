@@ -59,3 +59,16 @@ class Effects(TorchDispatchMode):
             where=str(self.line or ""),
             fix="Draw inside `with tracepack.drawing(generator):`, or take the numbers as an input.",
         )
+
+
+class Watch(TorchDispatchMode):
+    """Tells the recorder of every operator that runs, so that none of its values can slip away unseen."""
+
+    def __init__(self, recorder: Any) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.recorder = recorder
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Called by torch for every operator."""
+        self.recorder.watch(str(func), (args, kwargs or {}))
+        return func(*args, **(kwargs or {}))

@@ -29,7 +29,7 @@ from .refusals import IGNORED, METADATA, SIZES, TEXTS, refusal
 from .scalars import Traced, is_traced, traced
 from .states import States
 from .trees import concrete, overload_of, plain_leaf, same_container, tensor_type, title, to_ir
-from .twins import Twins, versions
+from .twins import Twins, version, versions
 
 
 class Recorder(TorchFunctionMode):
@@ -66,6 +66,9 @@ class Recorder(TorchFunctionMode):
         self.states = States()
         self._function: Any = None
         self._twins = Twins()
+        self._inside: set[int] = set()  # memory of values, and of constants
+        self._outside: set[int] = {0}
+        self._depth = 0
 
     # -- inputs and outputs ------------------------------------------------------------------------------------
 
@@ -109,8 +112,15 @@ class Recorder(TorchFunctionMode):
             return self._dispatch(func, args, kwargs or {})
 
     def _dispatch(self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if torch._C._functorch.peek_interpreter_stack() is not None:
+            raise RecordError(
+                "torch.vmap and the other transforms of torch.func cannot be recorded",
+                where=str(user_line() or ""),
+                fix="Write the batch out with dimensions, or script the function that uses them.",
+            )
         if func in IGNORED or (self.printing and func in TEXTS):
-            return func(*args, **kwargs)
+            with self.within():
+                return func(*args, **kwargs)
         if func in METADATA:
             return self._metadata(func, args, kwargs)
         if func in SIZES:
@@ -150,13 +160,20 @@ class Recorder(TorchFunctionMode):
         loose = _gives_any_rank(target) or any(id(leaf) in self._loose for leaf in inputs)
         effects = Effects(line)
         before = versions((args, kwargs))
+        if torch._C._is_any_autocast_enabled():
+            raise RecordError(
+                "autocast cannot be recorded",
+                where=str(line or ""),
+                fix="Convert with .to(dtype), or script that part.",
+            )
         try:
-            with effects:
+            with effects, self.within():
                 result = func(*concrete(args), **concrete(kwargs))
         except Exception as error:
             self.failed = (error, line)
             raise
-        result = self._twins.separate(result, before, title(func))
+        with self.within():
+            result = self._twins.separate(result, before, title(func))
         self.generators.drew(inputs)
         varying = effects.varying or (isinstance(target, KernelCall) and target.kernel.varying)
         node = Node(target, node_args, node_kwargs, None, line, varying)
@@ -191,6 +208,25 @@ class Recorder(TorchFunctionMode):
         return application.rebuild(result)
 
     @contextmanager
+    def within(self) -> Iterator[None]:
+        """While it is entered, what torch runs is known to the recorder."""
+        self._depth += 1
+        try:
+            yield
+        finally:
+            self._depth -= 1
+
+    def watch(self, name: str, tree: Any) -> None:
+        """Refuses an operator that ran on a value of the recording without the recorder's knowledge."""
+        if self._depth == 0 and any(id(leaf) in self._values for leaf in leaves(tree)):
+            with self.refusing():
+                raise RecordError(
+                    f"{name} ran on a tensor of the recording inside something that the recorder does not see",
+                    where=str(user_line() or ""),
+                    fix="Script the TorchScript function or the extension that calls it.",
+                )
+
+    @contextmanager
     def refusing(self) -> Iterator[None]:
         """Keeps the first refusal: the function may catch it and go on, but there is no recording any more."""
         try:
@@ -204,9 +240,9 @@ class Recorder(TorchFunctionMode):
     def scalar(self, name: str, *args: Any) -> Any:
         """Records arithmetic, or a scalar read off a tensor, and returns the traced result."""
         plain = concrete(args)
-        with torch._C.DisableTorchFunction():
+        with torch._C.DisableTorchFunction(), self.within():
             found = PYTHON[name](*plain)
-        varies = name in ("item", "is_nonzero") or any(
+        varies = name in ("item", "is_nonzero", "storage_offset") or any(
             a.varies if is_traced(a) else id(self._values.get(id(a))) in self._varying for a in args
         )
         value = Value(SCALARS.get(type(found), ANY))
@@ -258,17 +294,21 @@ class Recorder(TorchFunctionMode):
 
     def _metadata(self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Rank, dtype and device of a tensor; the first two can hang on sizes, so they are guarded."""
-        found = func(*args, **kwargs)
-        tensor = args[0] if args else None
+        with self.within():
+            found = func(*args, **kwargs)
+        tensor, options = (args[0], args[1:]) if args else (None, ())
         value = self._values.get(id(tensor))
         check = METADATA[func]
         if value is None or check is None:
             return found
-        with torch._C.DisableTorchFunction():
-            expected = PYTHON[check](tensor)
+        if check != "contiguous":
+            options, kwargs = (), {}
+        with torch._C.DisableTorchFunction(), self.within():
+            expected = PYTHON[check](tensor, *options, **kwargs)
         read = Value(SCALARS[type(expected)])
-        varies = id(value) in self._varying
-        self.nodes.append(Node(Operator(f"py.{check}"), (value,), {}, read, user_line(), varies))
+        varies = id(value) in self._varying or check in ("is_conj", "is_neg")  # no part of a run's signature
+        arguments = (value, *self.arguments(options))
+        self.nodes.append(Node(Operator(f"py.{check}"), arguments, self.arguments(kwargs), read, user_line(), varies))
         reason = f"the function asked for the {check} of a tensor"
         self.nodes.append(Node(Guard(expected, reason), (read,), {}, None, user_line()))
         return found
@@ -319,6 +359,7 @@ class Recorder(TorchFunctionMode):
         return is_traced(tensor) or id(self._values.get(id(tensor))) in self._varying
 
     def _know(self, tensor: torch.Tensor, value: Value) -> None:
+        self._inside.add(_memory(tensor))
         self._values[id(tensor)] = value
         self._alive.append(tensor)
 
@@ -326,13 +367,24 @@ class Recorder(TorchFunctionMode):
         """A tensor from outside becomes a constant of the graph."""
         constant = self.captured.get(id(tensor))
         if constant is None:
+            self._refuse_unseen(tensor)
             if tensor.layout is not torch.strided:
                 raise RecordError("a captured tensor is not dense", where=str(user_line() or ""), got=tensor.layout)
             constant = Constant(tensor, f"c{len(self.captured)}")
             self.captured[id(tensor)] = constant
             self._alive.append(tensor)
-            self._versions[id(tensor)] = (tensor, tensor._version, user_line())
+            self._versions[id(tensor)] = (tensor, version(tensor), user_line())
+            self._outside.add(_memory(tensor))
         return constant
+
+    def _refuse_unseen(self, tensor: torch.Tensor) -> None:
+        """Refuses a tensor from outside that is one of the recording's own in another guise."""
+        if _memory(tensor) in self._inside - self._outside:
+            raise RecordError(
+                "a tensor of the recording came back by a way that the recorder does not see",
+                where=str(user_line() or ""),
+                fix="Use torch functions, or script that part.",
+            )
 
     def _result(self, result: Any, varies: bool, args: Any, kwargs: Any) -> tuple[Any, Any]:
         """The output pattern of a node, and the result for the function."""
@@ -364,14 +416,22 @@ class Recorder(TorchFunctionMode):
         Raises:
             RecordError: naming the line where the tensor was first used.
         """
-        for tensor, version, line in self._versions.values():
-            if tensor._version != version:
+        for tensor, before, line in self._versions.values():
+            if version(tensor) != before:
                 raise RecordError(
                     "the function changes a tensor that is not one of its inputs",
                     where=str(line or ""),
                     got=f"a tensor of shape {tuple(tensor.shape)}",
                     fix="Pass it as an input and return the new value, or keep it as a buffer of a scripted module.",
                 )
+
+
+def _memory(tensor: torch.Tensor) -> int:
+    """Where a tensor's memory begins; 0 for one that has none."""
+    if tensor.layout is not torch.strided:
+        return 0
+    with torch._C.DisableTorchFunction():
+        return tensor.untyped_storage().data_ptr() if tensor.device.type != "meta" else 0
 
 
 def _gives_any_rank(target: Any) -> bool:

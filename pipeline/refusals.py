@@ -87,7 +87,7 @@ _FIXED = [
               "is_quantized", "is_nested", "is_mps", "is_xpu", "is_mkldnn", "is_xla", "grad_fn", "grad",
               "is_sparse_csr", "_version"),
     *_methods("result_type", "can_cast", "promote_types"),
-    *_methods("is_conj", "is_neg", "is_inference", "is_pinned", "get_device"),
+    *_methods("is_inference", "is_pinned", "get_device"),
 ]  # fmt: skip
 METADATA: dict[Any, str | None] = {
     **dict.fromkeys(_FIXED),
@@ -96,6 +96,8 @@ METADATA: dict[Any, str | None] = {
     **dict.fromkeys([*_getters("dtype", "itemsize"), T.element_size], "dtype"),
     **dict.fromkeys(_methods("is_floating_point", "is_complex", "is_signed"), "dtype"),
     T.is_contiguous: "contiguous",
+    **dict.fromkeys(_methods("is_conj"), "is_conj"),
+    **dict.fromkeys(_methods("is_neg"), "is_neg"),
 }
 """What reads the kind of a tensor -> the ``py.…`` operator that guards it, where sizes could decide it."""
 

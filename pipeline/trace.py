@@ -18,6 +18,7 @@ from ..ops.errors import RecordError, TracepackError
 from ..ops.graph import Graph, verify
 from ..ops.recording import current, recording
 from .compare import difference
+from .effects import Watch
 from .generators import settle
 from .inputs import Parameter, describe, rebuild
 from .lines import raising_line
@@ -26,7 +27,7 @@ from .printing import printable
 from .prune import prune
 from .recorder import Recorder
 from .sizes import name_sizes, pipeline_facts
-from .variation import clones, varied
+from .variation import clones, shifted, varied
 
 
 def trace(process: Callable[..., Any], *examples: Any, **named: Any) -> Pipeline:
@@ -137,7 +138,9 @@ def _record(
     recorder = Recorder(settled=settled)
     pairs = [recorder.input(leaf) for leaf in clones(leaves)]
     args, kwargs = _call(items, [handed for _, handed in pairs], keywords)
-    with recorder.states, torch.no_grad(), recording(recorder), printable(recorder), recorder:
+    with (
+        recorder.states, torch.no_grad(), recording(recorder), printable(recorder), Watch(recorder), recorder
+    ):  # fmt: skip
         try:
             output = recorder.output(process(*args, **kwargs))
         except Exception:
@@ -215,24 +218,49 @@ def _second(
 ) -> Graph | None:
     """Records again on varied examples and compares; returns the other graph, to see which sizes moved.
 
+    Where the function makes a tensor anew in each run without torch, it is recorded once more, on other whole
+    numbers, which the first variation leaves alone because they may be indices.
+
     Raises:
         RecordError: the two differ, and no guard says why.
     """
-    generators = first.recorder.generators
-    for other in varied(leaves):
-        generators.restore(ends=True)
+
+    def again(other: Sequence[Any]) -> _Recording | None:
+        first.recorder.generators.restore(ends=True)
         try:
             second = _record(process, items, other, keywords, settled=True)
         except Exception:  # a size or data that the function does not take
-            continue
-        settle(generators, second.recorder.generators)
-        found = difference(first.whole, second.whole)
-        if found is None:
+            return None
+        settle(first.recorder.generators, second.recorder.generators)
+        return second if _require_same(first, second) else None
+
+    for other in varied(leaves):
+        second = again(other)
+        if second is not None:
+            others = shifted(leaves) if _makes_tensors(first, second) else None
+            if others is not None:
+                again(others)
             return second.graph
-        if not found.guarded:
-            raise RecordError(
-                f"a second recording on other data differs: {found.what}",
-                where=str(found.line or ""),
-                fix="It depends on something that is not an input: a counter, a cache, random numbers or the time.",
-            )
     return None
+
+
+def _makes_tensors(first: _Recording, second: _Recording) -> bool:
+    """Whether the function took in tensors that it had not held before."""
+    pairs = zip(first.recorder.captured.values(), second.recorder.captured.values(), strict=False)
+    return any(a.tensor is not b.tensor for a, b in pairs)
+
+
+def _require_same(first: _Recording, second: _Recording) -> bool:
+    """Whether two recordings are the same program; False where a guard tells them apart.
+
+    Raises:
+        RecordError: they differ, and no guard says why.
+    """
+    found = difference(first.whole, second.whole)
+    if found is not None and not found.guarded:
+        raise RecordError(
+            f"a second recording on other data differs: {found.what}",
+            where=str(found.line or ""),
+            fix="It depends on something that is not an input: a counter, a cache, random numbers or the time.",
+        )
+    return found is None

@@ -23,11 +23,16 @@ def versions(tree: Any) -> dict[int, int]:
     A traced list of strings, which pretends to be a list, is not looked into: that would read its length.
     """
     if isinstance(tree, torch.Tensor):
-        return {id(tree): tree._version}
+        return {id(tree): version(tree)}
     if is_traced(tree) or not isinstance(tree, tuple | list | dict):
         return {}
     items = tree.values() if isinstance(tree, dict) else tree
     return {key: count for item in items for key, count in versions(item).items()}
+
+
+def version(tensor: torch.Tensor) -> int:
+    """How often a tensor was written; tensors made in inference mode do not count."""
+    return -1 if tensor.is_inference() else tensor._version
 
 
 class Twins:
@@ -51,7 +56,7 @@ class Twins:
         if isinstance(result, torch.Tensor):
             if id(result) not in before:
                 return result
-            if result._version != before[id(result)] or function.endswith("_"):
+            if version(result) != before[id(result)] or function.endswith("_"):
                 self._refuse_reshaping(result, function)
                 return result
             twin = result.detach()

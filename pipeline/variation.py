@@ -67,3 +67,17 @@ def _rows(leaf: Any, batch: int, wanted: int) -> Any:
 def _scaled(leaf: torch.Tensor) -> torch.Tensor:
     """Floating-point data a little smaller: still positive, still a matrix of the same kind, but other numbers."""
     return leaf * 0.875 if leaf.is_floating_point() and leaf.dtype.itemsize > 1 else leaf
+
+
+def shifted(leaves: Sequence[Any]) -> list[Any] | None:
+    """Examples with every whole number one more and every mask inverted; None where there are none of these."""
+    whole = [
+        isinstance(leaf, torch.Tensor) and not leaf.is_floating_point() and not leaf.is_complex() for leaf in leaves
+    ]
+    if not any(whole):
+        return None
+    return [_shift(leaf.detach()) if is_whole else leaf for leaf, is_whole in zip(leaves, whole, strict=True)]
+
+
+def _shift(leaf: torch.Tensor) -> torch.Tensor:
+    return ~leaf if leaf.dtype is torch.bool else leaf + 1

@@ -24,14 +24,14 @@ DENIED = re.compile(
       | to_sparse.* | _to_sparse.* | __array.* | __dlpack.* | __cuda_array_interface__ | __repr__ | __format__
       | __reduce.* | __setstate__ | __deepcopy__ | __dir__ | __hash__ | __len__ | __iter__ | __bool__ | __float__
       | __int__ | __index__ | __complex__ | __contains__ | __reversed__ | is_nonzero
-      | new | new_tensor | reinforce | __set__ | __delete__ | _make_subclass | _make_wrapper_subclass | _rebuild.*
-      | _is_view | _cdata | name | names | volatile | output_nr | imag\.__set__ | from_buffer | frombuffer
+      | new | new_tensor | reinforce | .*__set__ | __delete__ | _make_subclass | _make_wrapper_subclass | _rebuild.*
+      | _is_view | _cdata | name | names | volatile | output_nr |  from_buffer | frombuffer
       | _nested.* | nested.* | sparse_(coo|csr|csc|bsr|bsc|compressed)_tensor.* | _sparse.* | mkldnn.* | to_mkldnn
       | dense_dim | sparse_dim | indices | values | crow_indices | col_indices | ccol_indices | row_indices | coalesce
       | get_device | compile | save | load | _dimI | _dimV | _indices | _values | _coalesced_? | is_coalesced
-      | sym_(size|stride|numel|storage_offset)\..* | .*_backward(_.*)? | _backward | data.__set__
+      | sym_(size|stride|numel|storage_offset)\..* | .*_backward(_.*)? | _backward
       | _assert_tensor_metadata\..* | const_data_ptr | choose_qparams.* | fbgemm_.* | cuda | ipu | xpu | mtia
-      | sparse_resize.* | autocast | retains_grad | grad_dtype | is_set_to | is_distributed
+      | sparse_resize.* | segment_reduce | autocast | retains_grad | grad_dtype | is_set_to | is_distributed
     )(\.|$)""",
     re.VERBOSE,
 )
@@ -43,7 +43,7 @@ UNDERSCORED = re.compile(
     r"is_any_true|convolution|stack|int_mm|weight_int8pack_mm|logcumsumexp|cummax_helper|cummin_helper|"
     r"standard_gamma|sample_dirichlet|dirichlet_grad|masked_softmax|safe_softmax|chunk_cat|test_.*|"
     r"pad_circular|pad_enum|add_relu.*|aminmax|batch_norm_with_update.*|remove_batch_dim|reshape_copy|"
-    r"fused_rms_norm|grouped_mm|ctc_loss|segment_reduce|spdiags|shape_as_tensor|dim_arange)\."
+    r"fused_rms_norm|grouped_mm|ctc_loss|spdiags|shape_as_tensor|dim_arange)\."
 )
 DUNDERS = re.compile(r"torch\.Tensor\.__(r?(add|sub|mul|truediv|div|floordiv|mod|pow|matmul|and|or|xor|lshift|rshift)|"
                      r"i(add|sub|mul|truediv|div|floordiv|mod|pow|and|or|xor|lshift|rshift)|"
@@ -66,9 +66,8 @@ def recorded() -> set[str]:
     names = {resolve_name(f) for functions in get_overridable_functions().values() for f in functions}
     names |= {f"torch.{name}" for name in FACTORIES if hasattr(torch, name)}
     names |= {f"torch.{name}" for name in dir(torch._C._VariableFunctions) if name.endswith("_") and name[0] != "_"}
-    names |= set(OVERLOOKED)
     names |= {f"torch.Tensor.{name}" for name in dir(torch.Tensor) if not name.startswith("_") and _is_method(name)}
-    return {name for name in names if name and name.startswith("torch.") and allowed(name)}
+    return {name for name in names if name and name.startswith("torch.") and allowed(name)} | set(OVERLOOKED)
 
 
 def _is_method(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""Runs all campaigns and writes `docs/coverage.md`: `python -m tests.campaigns [--jobs N] [--only NAME ...]`."""
+"""Runs all campaigns and writes `docs/coverage.md`: `python -m tests.campaigns [--jobs N] [--samples N] [--only NAME ...]`."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from tests.campaigns.tally import Tally
 TARGET = Path(__file__).parents[2] / "docs" / "coverage.md"
 
 
-def campaigns(jobs: int) -> dict[str, Callable[[], Tally]]:
+def campaigns(jobs: int, most: int) -> dict[str, Callable[[], Tally]]:
     """All campaigns by name."""
     found: dict[str, Callable[[], Tally]] = {
-        "operators": lambda: operators.run(None, jobs),
-        "scripted": lambda: operators.run_scripted(None, jobs),
+        "operators": lambda: operators.run(None, jobs, most),
+        "scripted": lambda: operators.run_scripted(None, jobs, most),
         "pipelines": lambda: pipelines.run(None),
     }
     if importlib.util.find_spec("tests.campaigns.architectures"):
@@ -35,11 +35,12 @@ def main() -> int:
     """Runs, reports, and fails where a bug was found."""
     parser = argparse.ArgumentParser(prog="python -m tests.campaigns", description=__doc__)
     parser.add_argument("--jobs", type=int, default=2, help="processes for the operator database")
+    parser.add_argument("--samples", type=int, default=10**9, help="samples of each operator and dtype; all by default")
     parser.add_argument("--only", nargs="*", help="campaigns to run; nothing is written then")
     chosen = parser.parse_args()
     warnings.simplefilter("ignore")
     tallies = []
-    for name, run in campaigns(chosen.jobs).items():
+    for name, run in campaigns(chosen.jobs, chosen.samples).items():
         if chosen.only and name not in chosen.only:
             continue
         start = time.perf_counter()

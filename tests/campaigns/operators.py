@@ -19,31 +19,31 @@ from tests.campaigns.check import Check, Finding, Unusable
 from tests.campaigns.samples import UNINITIALISED, Entry, Sample, drawn, dtypes, entries, other_data, samples, variants
 from tests.campaigns.tally import ERROR, REFUSED, RIGHT, WRONG, Tally
 
-SHARES = 60
+SHARES = 120
 SAMPLES_OF_SHARE = 3  # for each operator and dtype
 _GRAVEST = (WRONG, ERROR, REFUSED, RIGHT)
 
 
-def run(share: int | None = None, jobs: int = 2) -> Tally:
+def run(share: int | None = None, jobs: int = 2, most: int = 10**9) -> Tally:
     """The recorder's tally, over everything or one part of it."""
     tally = Tally("Operator database, called in the processing function", "operators", full=share is None)
-    return _run(tally, _recorded, share, jobs)
+    return _run(tally, _recorded, share, jobs, most)
 
 
-def run_scripted(share: int | None = None, jobs: int = 2) -> Tally:
+def run_scripted(share: int | None = None, jobs: int = 2, most: int = 10**9) -> Tally:
     """The tally of the same operators inside scripted modules: the first samples in float32, or the first dtype."""
     tally = Tally("Operator database, inside a scripted module", "operators", full=share is None)
-    return _run(tally, _scripted, share, jobs)
+    return _run(tally, _scripted, share, jobs, most)
 
 
 Job = Callable[[int, int], "Outcome | None"]
 Outcome = tuple[str, str, str, str, int]  # name, outcome, reason, detail, number of samples
 
 
-def _run(tally: Tally, job: Job, share: int | None, jobs: int) -> Tally:
+def _run(tally: Tally, job: Job, share: int | None, jobs: int, most: int) -> Tally:
     total = len(entries())
     numbers = range(total) if share is None else range(share % SHARES, total, SHARES)
-    cap = 10**9 if share is None else SAMPLES_OF_SHARE
+    cap = most if share is None else SAMPLES_OF_SHARE
     checked, skipped = 0, []
     for number, found in zip(numbers, _map(job, list(numbers), cap, jobs if share is None else 1), strict=True):
         if found is None:
@@ -53,6 +53,8 @@ def _run(tally: Tally, job: Job, share: int | None, jobs: int) -> Tally:
         tally.add(name, outcome, reason, detail)
         checked += count
     tally.notes.append(f"{checked} samples were run, each traced, saved, loaded and run again on other data.")
+    if cap < 10**9:
+        tally.notes.append(f"Of each operator and dtype, up to {cap} samples or so were taken, spread over all.")
     if skipped:
         tally.notes.append(f"Not counted, since eager torch itself has no sample for a CPU: {', '.join(skipped)}.")
     return tally
