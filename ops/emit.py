@@ -386,7 +386,7 @@ class Emitter:
         return home
 
     def source(self, inputs: list[str], result: str) -> tuple[str, dict[int, Node], dict[int, Node]]:
-        """The text of the function, values freed after their last use; for every line its node and its op's call."""
+        """The text, with values freed after their last use; for every line its node and its op's call."""
         last = {name: index for index, line in enumerate(self.lines) for name in _variables(line)}
         kept = {*self._reads, *inputs}
         text = [f"def plan({', '.join(inputs)}):"]

@@ -198,6 +198,17 @@ def _from_numpy(array: np.ndarray[Any, Any]) -> torch.Tensor:
         raise SignatureError("an array that torch cannot take", got=f"numpy {array.dtype}") from error
 
 
+def thawed(tree: Any) -> Any:
+    """The same inputs with copies of read-only arrays, for a pipeline that writes into its inputs."""
+    if isinstance(tree, np.ndarray):
+        return tree if tree.flags.writeable else tree.copy()
+    if is_record(tree):
+        return type(tree)(*map(thawed, tree))
+    if isinstance(tree, tuple | list):
+        return type(tree)(map(thawed, tree))
+    return {key: thawed(item) for key, item in tree.items()} if isinstance(tree, Mapping) else tree
+
+
 class _Writable:
     """A view of a read-only array that torch takes without its warning; a pipeline that writes gets a copy instead."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import os
 import sys
+import sysconfig
 from pathlib import PurePath
 from types import FrameType, TracebackType
 
@@ -14,6 +15,7 @@ from ..ops.graph import SourceLine
 
 _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _TORCHS = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
+_PYTHONS = sysconfig.get_path("stdlib") + os.sep
 _TYPED = ("<stdin", "<ipython", "<string", "<doctest")  # what a user types has no file
 
 
@@ -21,7 +23,9 @@ def _is_users(path: str) -> bool:
     """Whether a file is neither torch's, nor ours, nor generated."""
     if path.startswith("<"):
         return path.startswith(_TYPED)
-    return not path.startswith((_OURS, _TORCHS))
+    if path.startswith((_OURS, _TORCHS)):
+        return False
+    return not path.startswith(_PYTHONS) or "-packages" in path  # what is installed lies inside Python's own library
 
 
 def user_line() -> SourceLine | None:

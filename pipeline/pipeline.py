@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -15,14 +16,14 @@ from ..ops.devices import present
 from ..ops.errors import TracepackError
 from ..ops.explain import explain
 from ..ops.generators import seeded_state
-from ..ops.graph import Body, Constant, Facts, Graph, Operator, bodies, walk
+from ..ops.graph import Body, BodyCall, Constant, Facts, Graph, KernelCall, Node, Operator, bodies, walk
 from ..ops.placement import place_all
 from ..ops.plan import Plan
 from ..ops.signature import tensor_check
 from ..ops.state import State, is_stateful
 from ..ops.text import types_text
 from .entry import make_entry
-from .inputs import Parameters
+from .inputs import Parameters, thawed
 
 MOST_SIGNATURES = 4096  # input signatures remembered as checked; past that they are checked again
 
@@ -95,7 +96,7 @@ class Pipeline:
 
     def run_slowly(self, feed: Mapping[str, Any], seen: set[Any]) -> Any:
         """A run that converts and checks everything, and remembers the signature of the inputs as good."""
-        flat = self.parameters.flatten(feed)
+        flat = self.parameters.flatten(thawed(feed) if self._writes else feed)
         self._check(flat)
         function = self.plan.checked
         flat = [_home(value, device) for value, device in zip(flat, self.plan.homes, strict=True)]
@@ -194,6 +195,11 @@ class Pipeline:
         return tensor_check(f"pipeline {self.name!r}", self.parameters.names, self.parameters.types, self.facts)
 
     @cached_property
+    def _writes(self) -> bool:
+        """Whether anything writes in place, so that it may write into an input."""
+        return any(map(_may_write, walk(self.graph)))
+
+    @cached_property
     def plan(self) -> Plan:
         """The graph compiled for this placement; `plan.source` shows what runs."""
         return Plan(self.graph, self._place, self._home)
@@ -259,6 +265,17 @@ def _generators(graph: Graph) -> list[Constant]:
     """The states of the generators that a graph keeps."""
     made = [node for node in walk(graph) if isinstance(node.target, Operator) and node.target.name == "py.generator"]
     return [node.args[0] for node in made if node.args[1]]
+
+
+def _may_write(node: Node) -> bool:
+    """Whether a node may write into its arguments, as far as names tell."""
+    match node.target:
+        case Operator(name):
+            last = name.removeprefix("aten.").split(".")[0 if name.startswith("aten.") else -1]
+            return (last.endswith("_") and not re.match(r"__(?!i|setitem)", last)) or "out" in node.kwargs
+        case BodyCall(body):
+            return any(map(_may_write, walk(body.graph)))
+    return isinstance(node.target, KernelCall)
 
 
 def _home(value: Any, device: Device) -> Any:

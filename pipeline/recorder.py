@@ -24,10 +24,10 @@ from ..ops.records import is_record
 from ..ops.types import ANY, SCALARS, STRINGS
 from .effects import Effects
 from .generators import Generators
-from .states import States
 from .lines import user_line
-from .refusals import IGNORED, METADATA, SIZES, refusal
+from .refusals import IGNORED, METADATA, SIZES, TEXTS, refusal
 from .scalars import Traced, is_traced, traced
+from .states import States
 from .trees import concrete, overload_of, plain_leaf, same_container, tensor_type, title, to_ir
 from .twins import Twins, versions
 
@@ -43,6 +43,7 @@ class Recorder(TorchFunctionMode):
         captured: tensors that the function used without being given them, by id.
         failed: the last error of torch that the function caught, with its line.
         refused: the first refusal.
+        printing: whether `print` reads the values, so that their text does not come back.
         generators: what it drew random numbers from.
         sources: generators that stand in for torch's global one, the innermost last; see `drawing`.
     """
@@ -61,6 +62,7 @@ class Recorder(TorchFunctionMode):
         self.generators = Generators(self.nodes.append)
         self.sources: list[torch.Generator] = []
         self.refused: TracepackError | None = None
+        self.printing = False
         self.states = States()
         self._function: Any = None
         self._twins = Twins()
@@ -107,7 +109,7 @@ class Recorder(TorchFunctionMode):
             return self._dispatch(func, args, kwargs or {})
 
     def _dispatch(self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if func in IGNORED:
+        if func in IGNORED or (self.printing and func in TEXTS):
             return func(*args, **kwargs)
         if func in METADATA:
             return self._metadata(func, args, kwargs)
@@ -220,6 +222,8 @@ class Recorder(TorchFunctionMode):
 
     def pin(self, scalar: Any, reason: str) -> Any:
         """Guards that a traced scalar keeps its present value, and returns that."""
+        if self.printing:
+            return scalar.concrete
         line = user_line()
         if scalar.varies:
             with self.refusing():
@@ -233,6 +237,15 @@ class Recorder(TorchFunctionMode):
         guard = Guard(scalar.concrete, f"the recording holds for one value only, because {reason}")
         self.nodes.append(Node(guard, (scalar.value,), {}, None, line))
         return scalar.concrete
+
+    @contextmanager
+    def printed(self) -> Iterator[None]:
+        """While it is entered, values may be turned into text."""
+        before, self.printing = self.printing, True
+        try:
+            yield
+        finally:
+            self.printing = before
 
     def concrete(self, tree: Any) -> Any:
         """Arguments with traced scalars replaced by plain ones, unguarded."""

@@ -32,6 +32,9 @@ _NUMBER = Refusal(
 _ARRAY = Refusal(
     "a tensor cannot leave the graph as an array or a list", "Use torch functions instead of numpy's or Python's."
 )
+_TEXT = Refusal(
+    "a tensor's values cannot leave the graph as text", "Print it with print(), or name things by sizes instead."
+)
 _MEMORY = Refusal("a tensor's memory cannot be reached in a recording", "Use an operator that makes a new tensor.")
 _GRAD = Refusal("gradients cannot be recorded", "Pack the inference function; train before packing.")
 _DEVICE = Refusal(
@@ -59,6 +62,7 @@ def _by_function() -> dict[Any, Refusal]:
 
 
 _TABLE = _by_function()
+_TABLE.update(dict.fromkeys((T.__repr__, T.__format__), _TEXT))
 _TABLE.update({torch.as_strided: _MEMORY, torch.autograd.grad: _GRAD, torch.is_nonzero: _BRANCH})
 
 
@@ -82,6 +86,7 @@ _FIXED = [
     *_getters("device", "layout", "requires_grad", "is_leaf", "is_cuda", "is_cpu", "is_meta", "is_sparse",
               "is_quantized", "is_nested", "is_mps", "is_xpu", "is_mkldnn", "is_xla", "grad_fn", "grad",
               "is_sparse_csr", "_version"),
+    *_methods("result_type", "can_cast", "promote_types"),
     *_methods("is_conj", "is_neg", "is_inference", "is_pinned", "get_device"),
 ]  # fmt: skip
 METADATA: dict[Any, str | None] = {
@@ -96,8 +101,11 @@ METADATA: dict[Any, str | None] = {
 
 # Let through unrecorded: they compute nothing that the graph needs.
 IGNORED: set[Any] = {
-    T.__repr__, T.__format__, T.__hash__, T.__dir__, torch._C._set_grad_enabled, T.__deepcopy__,
+    T.__hash__, T.__dir__, torch._C._set_grad_enabled,
 }  # fmt: skip
+
+TEXTS: set[Any] = {T.__repr__, T.__format__}
+"""What turns a tensor into text: for `print` only."""
 
 
 Reader = Callable[..., Any]
@@ -137,16 +145,19 @@ def _read(name: str) -> Reader:
     return lambda recorder, tensor: recorder.scalar(name, tensor)
 
 
-SIZES: dict[Any, Reader] = {
-    function: _of_recorded(reader)
-    for function, reader in {
-        **dict.fromkeys(_getters("shape"), _shape),
-        T.size: _size,
-        T.stride: _stride,
-        T.__len__: _length,
-        **dict.fromkeys((T.numel, T.nelement, torch.numel), _read("numel")),
-        T.storage_offset: _read("storage_offset"),
-        T.item: _read("item"),
-    }.items()
+def _copy(recorder: Any, tensor: Any, memo: Any) -> Any:
+    return memo.setdefault(id(tensor), recorder.direct(T.clone, tensor))
+
+
+_READERS: dict[Any, Reader] = {
+    **dict.fromkeys(_getters("shape"), _shape),
+    T.size: _size,
+    T.stride: _stride,
+    T.__len__: _length,
+    **dict.fromkeys((T.numel, T.nelement, torch.numel), _read("numel")),
+    T.storage_offset: _read("storage_offset"),
+    T.item: _read("item"),
+    T.__deepcopy__: _copy,
 }
+SIZES: dict[Any, Reader] = {function: _of_recorded(reader) for function, reader in _READERS.items()}
 """What reads a size or a number off a tensor, and comes back traced."""

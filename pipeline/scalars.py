@@ -51,10 +51,10 @@ class Traced:
         return self.tracer.pin(self, reason)
 
     def __repr__(self) -> str:
-        return repr(self.concrete)
+        return repr(self._pin("it was turned into text"))
 
     def __str__(self) -> str:
-        return str(self.concrete)
+        return str(self._pin("it was turned into text"))
 
     def __format__(self, spec: str) -> str:
         return format(self._pin("it was formatted into a string"), spec)

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from ..ops.errors import RecordError
+from ..ops.errors import RecordError, TracepackError
 from ..ops.graph import Graph, verify
 from ..ops.recording import current, recording
 from .compare import difference
@@ -22,6 +22,7 @@ from .generators import settle
 from .inputs import Parameter, describe, rebuild
 from .lines import raising_line
 from .pipeline import Pipeline
+from .printing import printable
 from .prune import prune
 from .recorder import Recorder
 from .sizes import name_sizes, pipeline_facts
@@ -61,7 +62,12 @@ def trace(process: Callable[..., Any], *examples: Any, **named: Any) -> Pipeline
         raise RecordError("trace was called while another trace runs", fix="Trace the outer function only.")
     given, fixed = _arguments(process, examples, named)
     items, names, leaves = describe(given)
-    first = _record(process, items, leaves, fixed)
+    try:
+        first = _record(process, items, leaves, fixed)
+    except TracepackError:
+        raise
+    except Exception as error:
+        raise _blamed(error, process, items, leaves, fixed) from None
     try:
         second = _second(process, items, leaves, fixed, first)
     finally:
@@ -113,7 +119,10 @@ def _skips(signature: inspect.Signature, given: dict[str, Any], name: str) -> bo
 
 @dataclass
 class _Recording:
+    """A recording, and the whole of it: with what nothing uses, which tells where two recordings part."""
+
     graph: Graph
+    whole: Graph
     recorder: Recorder
 
 
@@ -128,9 +137,9 @@ def _record(
     recorder = Recorder(settled=settled)
     pairs = [recorder.input(leaf) for leaf in clones(leaves)]
     args, kwargs = _call(items, [handed for _, handed in pairs], keywords)
-    with recorder.states, torch.no_grad(), recording(recorder), recorder:
+    with recorder.states, torch.no_grad(), recording(recorder), printable(recorder), recorder:
         try:
-            output = recorder.output(_called(process, args, kwargs))
+            output = recorder.output(process(*args, **kwargs))
         except Exception:
             if recorder.refused is not None:  # what came after it is its doing
                 raise recorder.refused from None
@@ -139,24 +148,34 @@ def _record(
         raise recorder.refused
     recorder.refuse_changes()
     _refuse_swallowed(recorder)
-    graph = prune(Graph(tuple(value for value, _ in pairs), tuple(recorder.nodes), output))
+    whole = Graph(tuple(value for value, _ in pairs), tuple(recorder.nodes), output)
+    graph = prune(whole)
     verify(graph)
-    return _Recording(graph, recorder)
+    return _Recording(graph, whole, recorder)
 
 
-def _called(process: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """The function's result; a library that looks closer at a traced number than torch does gives a plain message."""
+def _blamed(
+    error: Exception,
+    process: Callable[..., Any],
+    items: tuple[Parameter, ...],
+    leaves: Sequence[Any],
+    keywords: Sequence[str],
+) -> Exception:
+    """The error that Python itself gives; one that only the recording brought about as a RecordError with the line."""
+    args, kwargs = _call(items, clones(leaves), keywords)
     try:
-        return process(*args, **kwargs)
-    except TypeError as error:
-        if "Traced" not in str(error):
-            raise
-        raise RecordError(
-            "a number that is decided at run time went where only a plain one is taken",
-            where=str(raising_line(error.__traceback__) or ""),
-            got=str(error).splitlines()[0],
-            fix="Keep it in arithmetic and torch functions, or use a tensor in its place.",
-        ) from error
+        with torch.no_grad():
+            process(*args, **kwargs)
+    except Exception as own:
+        return own
+    found = RecordError(
+        "what works on plain numbers failed on one that is decided at run time",
+        where=str(raising_line(error.__traceback__) or ""),
+        got=f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}",
+        fix="Keep it in arithmetic and torch functions, or use a tensor in its place.",
+    )
+    found.__cause__ = error
+    return found
 
 
 def _call(
@@ -207,7 +226,7 @@ def _second(
         except Exception:  # a size or data that the function does not take
             continue
         settle(generators, second.recorder.generators)
-        found = difference(first.graph, second.graph)
+        found = difference(first.whole, second.whole)
         if found is None:
             return second.graph
         if not found.guarded:

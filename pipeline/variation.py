@@ -34,17 +34,36 @@ def _clone(tensor: torch.Tensor, storages: dict[int, torch.Tensor]) -> torch.Ten
 
 
 def varied(leaves: Sequence[Any]) -> Iterator[list[Any]]:
-    """Examples to record again with: one more row in the batch, then the same sizes with rows moved, then the same."""
-    batch = next((leaf.size(0) for leaf in leaves if isinstance(leaf, torch.Tensor) and leaf.dim()), None)
+    """Examples to record again with: one more row in the batch, then the same sizes, then the same data."""
+    batch = next((size for leaf in leaves if (size := _batch(leaf)) is not None), None)
     if batch is not None and batch > 0:
         yield [_rows(leaf, batch, batch + 1) for leaf in leaves]
         yield [_rows(leaf, batch, batch) for leaf in leaves]
+    elif batch is None:
+        yield [_rows(leaf, -1, -1) for leaf in leaves]
     yield list(leaves)
 
 
+def _batch(leaf: Any) -> int | None:
+    """How many rows an example has: a tensor's first size, or a number of strings."""
+    if isinstance(leaf, torch.Tensor):
+        return leaf.size(0) if leaf.dim() else None
+    return len(leaf) if isinstance(leaf, list) else None
+
+
 def _rows(leaf: Any, batch: int, wanted: int) -> Any:
-    """The rows of a tensor in another order, the first ones repeated where more are wanted."""
-    if not isinstance(leaf, torch.Tensor) or leaf.dim() == 0 or leaf.size(0) != batch:
+    """The rows of a tensor in another order, the first ones repeated where more are wanted, and other numbers."""
+    if isinstance(leaf, list) and len(leaf) == batch:
+        rows = [leaf[(row + 1) % batch] for row in range(wanted)]
+        return [*rows[:-1], f"{rows[-1]} {rows[0]}"] if wanted > batch else rows  # longer, too
+    if not isinstance(leaf, torch.Tensor):
         return leaf
+    if leaf.dim() == 0 or leaf.size(0) != batch:
+        return _scaled(leaf.detach())
     order = (torch.arange(wanted, device=leaf.device) + 1) % batch
-    return leaf.detach().index_select(0, order)
+    return _scaled(leaf.detach().index_select(0, order))
+
+
+def _scaled(leaf: torch.Tensor) -> torch.Tensor:
+    """Floating-point data a little smaller: still positive, still a matrix of the same kind, but other numbers."""
+    return leaf * 0.875 if leaf.is_floating_point() and leaf.dtype.itemsize > 1 else leaf

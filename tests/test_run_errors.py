@@ -1,0 +1,90 @@
+"""Errors inside a run: they name the node, its op, the line and the arguments, and keep the original as the cause."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import tracepack
+
+
+def test_torch_code_names_the_line_and_the_arguments_of_its_own_call() -> None:
+    def process(x, i):
+        rows = x[i]
+        return rows + torch.zeros(x.shape[0], 4)[:2]
+
+    mod = tracepack.trace(process, torch.rand(3, 4), torch.tensor([0, 1]))
+    with pytest.raises(tracepack.NodeError) as caught:
+        mod(torch.rand(3, 4), torch.tensor([7, 7]))
+    text = str(caught.value)
+    assert text.startswith("node torch.Tensor.__getitem__ (test_run_errors.py:")
+    assert text.endswith(
+        "in process: rows = x[i]): IndexError: index 7 is out of bounds for dimension 0 with size 3; "
+        "arguments: float32[3, 4], int64[2]; recorded with f32[N,M], i64[K]"
+    )
+    assert isinstance(caught.value.__cause__, IndexError)
+
+
+class Pick(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = torch.nn.Linear(4, 2)
+
+    def forward(self, x: torch.Tensor, i: torch.Tensor) -> torch.Tensor:
+        return self.linear(x).index_select(1, i)
+
+
+@pytest.mark.parametrize("saved", [False, True])
+def test_a_node_of_an_op_names_the_op_the_model_s_line_and_the_call(reloaded, saved) -> None:
+    op = tracepack.script(Pick(), device="cpu", contiguous=True)
+
+    def process(x, i):
+        y = op(x, i)
+        return y * 2
+
+    mod = tracepack.trace(process, torch.rand(3, 4), torch.tensor([0, 1]))
+    mod = reloaded(mod) if saved else mod
+    for _ in range(2):  # both the checked and the fast way
+        mod(torch.rand(3, 4), torch.tensor([0, 1]))
+        with pytest.raises(tracepack.NodeError) as caught:
+            mod(torch.rand(3, 4), torch.tensor([0, 5]))
+        text = str(caught.value)
+        assert text.startswith("node aten.index_select.default of op 'Pick' (test_run_errors.py:")
+        assert "in forward: return self.linear(x).index_select(1, i)), called at test_run_errors.py:" in text
+        assert "in process: y = op(x, i): " in text
+        assert "arguments: float32[3, 2], int64[2]; recorded with " in text
+        assert isinstance(caught.value.__cause__, (RuntimeError, IndexError))
+
+
+def test_weights_and_numbers_are_shown_with_the_tensors() -> None:
+    table = torch.rand(5, 3)
+
+    def process(x, n):
+        return torch.roll(x, n, 0) @ table
+
+    mod = tracepack.trace(process, torch.rand(4, 5), 2)
+    with pytest.raises(
+        tracepack.NodeError, match=r"matmul.*arguments: float32\[4, 6\], float32\[5, 3\]; recorded with"
+    ):
+        mod(torch.rand(4, 6), 2)
+
+
+def test_another_number_of_results_is_a_guard() -> None:
+    def process(x):
+        a, b = x.unbind(0)
+        return a + b
+
+    mod = tracepack.trace(process, torch.rand(2, 4))
+    with pytest.raises((tracepack.GuardError, tracepack.SignatureError)):
+        mod(torch.rand(3, 4))
+
+
+def test_the_error_of_a_loop_on_data_names_its_line() -> None:
+    def process(x, k):
+        return x.reshape(k.item(), -1)
+
+    mod = tracepack.trace(process, torch.rand(4, 6), torch.tensor(3))
+    with pytest.raises(tracepack.NodeError) as caught:
+        mod(torch.rand(4, 6), torch.tensor(5))
+    assert "return x.reshape(k.item(), -1)" in str(caught.value)
+    assert "arguments: float32[4, 6], 5" in str(caught.value)
