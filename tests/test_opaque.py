@@ -1,4 +1,4 @@
-"""ScriptModules that ATen cannot express: opaque ops behind `trust=True`, with their state and any inputs and outputs."""
+"""ScriptModules that ATen cannot express: opaque ops behind `trust=True`, with their state and any values."""
 
 import io
 import sys
@@ -125,5 +125,5 @@ def test_voice_activity_in_a_fresh_process(tmp_path: Path) -> None:
     voice_activity.main()
     voice_activity.pack(tmp_path / "vad.tpk")
     found = voice_activity.detect(tmp_path / "vad.tpk")
-    (start, end), (again, last) = voice_activity.spans(found)
-    assert 0.8 < start < 1.0 < 1.8 < end < 2.2 < 2.8 < again < 3.0 < 3.8 < last < 4.3
+    spans = voice_activity.spans(found)
+    assert [round(second) for span in spans for second in span] == [1, 2, 3, 4]

@@ -130,7 +130,9 @@ def test_a_foreign_state_is_refused() -> None:
     pipeline = tracepack.trace(lambda x: op(x), torch.ones(2))
     with pytest.raises(tracepack.SignatureError, match=r"not a state of this pipeline; got \['n'\]; expected"):
         pipeline.load_state({"n": torch.tensor(1.0)})
-    with pytest.raises(tracepack.SignatureError, match=r"state 'Counter.runs': another kind of tensor; got torch.int64"):
+    with pytest.raises(
+        tracepack.SignatureError, match=r"state 'Counter.runs': another kind of tensor; got torch.int64"
+    ):
         pipeline.load_state({"Counter.runs": torch.tensor(1)})
 
 
