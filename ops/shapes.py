@@ -44,13 +44,29 @@ def _shapes() -> dict[Any, Callable[..., Any]]:
 
 
 def _lstm(
-    x: torch.Tensor, hx: Any, params: Any, biases: bool, layers: int, dropout: float, train: bool, both: bool, first: bool
+    x: torch.Tensor,
+    hx: Any,
+    params: Any,
+    biases: bool,
+    layers: int,
+    dropout: float,
+    train: bool,
+    both: bool,
+    first: bool,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     return _sequence(x, hx[0], both, first), torch.empty_like(hx[0]), torch.empty_like(hx[1])
 
 
 def _recurrent(
-    x: torch.Tensor, hx: Any, params: Any, biases: bool, layers: int, dropout: float, train: bool, both: bool, first: bool
+    x: torch.Tensor,
+    hx: Any,
+    params: Any,
+    biases: bool,
+    layers: int,
+    dropout: float,
+    train: bool,
+    both: bool,
+    first: bool,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     return _sequence(x, hx, both, first), torch.empty_like(hx)
 
