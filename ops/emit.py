@@ -33,6 +33,7 @@ from .graph import (
 )
 from .kernel import Kernel
 from .operators import resolve, template
+from .reuse import in_place
 from .types import TensorType
 
 
@@ -86,6 +87,7 @@ class Emitter:
         self._reads: list[str] = []
         self._keep: list[Any] = []  # ids in _refs stay taken
         self._transposed: dict[Any, Any] = {}
+        self._in_place: dict[int, str] = {}
 
     # -- names -----------------------------------------------------------------------------------------------
 
@@ -121,6 +123,7 @@ class Emitter:
         """Writes the nodes of a graph whose inputs are the given variables."""
         for value, name in zip(graph.inputs, inputs, strict=True):
             self.names[id(value)] = name
+        self._in_place |= in_place(graph)
         for node in graph.nodes:
             self.node(node, device)
 
@@ -142,6 +145,7 @@ class Emitter:
     def operator(self, node: Node, name: str, device: Device) -> None:
         """Writes the call of an operator, on the device of its first tensor."""
         device = self.device_of(node, device)
+        name = self._in_place.get(id(node), name)
         inline = template(name)
         if name == "aten.linear.default" and _is_affine(node):
             text = self.affine(node, device)

@@ -75,7 +75,7 @@ _BINDINGS = frozenset(
     le log log10 log1p log2 log_softmax logical_and logical_not logical_or logical_xor logsumexp lt
     masked_fill matmul max_pool1d max_pool2d maximum mean minimum mm mul ne neg permute pow prod reciprocal relu
     relu_ remainder repeat_interleave reshape roll rsqrt rsub scatter select selu sigmoid sign sin sinh softmax sqrt
-    square squeeze stack std sub sum t tan tanh tanh_ topk transpose tril triu trunc unbind unsqueeze var where
+    square squeeze stack std sub sum sigmoid_ t tan tanh tanh_ topk transpose tril triu trunc unbind unsqueeze var where
     zeros_like ones_like""".split()
 )
 _NN = frozenset(

@@ -178,7 +178,7 @@ def trusted_build(trust: bool, label: str) -> Build:
                 where=label,
                 fix="Pass trust=True if you trust where the file comes from.",
             )
-        return build_kernel(row["kind"], row["description"], assets)
+        return build_kernel(row["kind"], row["description"], assets, trust=trust)
 
     return build
 

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from .ops import comprehension as comprehension
+    from .ops import slang as slang
     from .ops.errors import TracepackError as TracepackError
     from .ops.op import InferenceOp as InferenceOp
     from .ops.script import script as script
@@ -45,10 +47,15 @@ _HOMES = {
     "while_loop": "pipeline.control",
     **dict.fromkeys(_ERRORS, "ops.errors"),
 }
-__all__ = sorted([*_HOMES, "__version__"])  # noqa: PLE0605
+_MODULES = {"comprehension": "ops.comprehension", "slang": "ops.slang"}
+__all__ = sorted([*_HOMES, *_MODULES, "__version__"])  # noqa: PLE0605
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        value: Any = import_module(f".{_MODULES[name]}", __name__)
+        globals()[name] = value
+        return value
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f".{_HOMES[name]}", __name__), name)

@@ -1,0 +1,132 @@
+"""The kernel of a comprehension: text, constants in place, gradient and tuned options as plain data and assets.
+
+Compiled libraries may travel as assets, tagged with instruction set and source. They are code, so `build` uses them
+only with `trust=True`; otherwise the machine's compiler makes them again, and without one the kernel runs on torch's
+operators and says so once.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ..kernel import Kernel, Plain
+from .errors import ComprehensionInputError
+from .options import Options
+from .runner import Artifacts, artifact_key
+
+if TYPE_CHECKING:
+    from .layer import Layer
+
+TEXT = "comprehension.tc"
+ARTIFACT = "artifact/"
+
+
+class ComprehensionKernel(Kernel):
+    """A layer as something that an archive can hold.
+
+    Args:
+        layer: what to pack.
+        with_artifacts: also pack the compiled libraries of tuned sizes.
+    """
+
+    kind: ClassVar[str] = "comprehension"
+
+    def __init__(self, layer: Layer, with_artifacts: bool = False) -> None:
+        self.layer, self.with_artifacts = layer, with_artifacts
+
+    @property
+    def name(self) -> str:
+        """The forward's name."""
+        return self.layer.name
+
+    @property
+    def operator(self) -> str:
+        """The operator of `torch.library` that runs it."""
+        return self.layer.operator
+
+    def description(self) -> dict[str, Plain]:
+        """What decides the results, and the options by sizes."""
+        tuned: dict[str, Plain] = {k: [o.to_plain() for o in v] for k, v in sorted(self.layer.tuned.items())}
+        return {
+            "name": self.layer.name,
+            "backward": self.layer.backward_name,
+            "gather": self.layer.gather,
+            "tuned": tuned,
+        }
+
+    def assets(self) -> dict[str, bytes]:
+        """The text, and compiled libraries where asked for."""
+        found = {TEXT: self.layer.text.encode()}
+        if self.with_artifacts:
+            found.update(self._artifacts())
+        return found
+
+    def _artifacts(self) -> dict[str, bytes]:
+        """The forward's library for each tuned size whose best options are generated code."""
+        from .cpp_emitter import CppEmitter
+        from .specialise import specialise
+
+        found = {}
+        for key, options in sorted(self.layer.tuned.items()):
+            shapes = [tuple(int(n) for n in s.split("x")) if s else () for s in key.split(",")]
+            if options[0].schedule is None:
+                continue
+            program = specialise(self.layer.definition, shapes)
+            emitter = CppEmitter(program, options[0].schedule, self.layer.gather == "clamp")
+            found[ARTIFACT + artifact_key(emitter.generated.text) + ".so"] = emitter.path.read_bytes()
+        return found
+
+    @classmethod
+    def build(cls, description: Mapping[str, Any], assets: Mapping[str, bytes]) -> ComprehensionKernel:
+        """Makes the kernel again; nothing is compiled before the first call, and no library is loaded.
+
+        Raises:
+            ComprehensionInputError: the text is missing.
+        """
+        return cls._built(description, assets, {})
+
+    @classmethod
+    def build_trusted(cls, description: Mapping[str, Any], assets: Mapping[str, bytes]) -> ComprehensionKernel:
+        """Like `build`, and compiled libraries among the assets are used where their tag fits this machine."""
+        return cls._built(description, assets, _unpacked(assets))
+
+    @classmethod
+    def _built(
+        cls, description: Mapping[str, Any], assets: Mapping[str, bytes], libraries: dict[str, Path]
+    ) -> ComprehensionKernel:
+        from .layer import Layer
+
+        if TEXT not in assets:
+            raise ComprehensionInputError(f"the asset '{TEXT}' is missing", where=str(description.get("name")))
+        text = bytes(assets[TEXT]).decode()
+        layer = Layer(text, description["name"], False, description["backward"], description["gather"])
+        tuned = {k: [Options.from_plain(o) for o in v] for k, v in description["tuned"].items()}
+        layer.load_tuned(tuned, Artifacts(libraries))
+        kernel = layer.kernel()
+        kernel.with_artifacts = any(name.startswith(ARTIFACT) for name in assets)
+        return kernel
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs the layer; several outputs come as a list."""
+        return self.layer(*args, **kwargs)
+
+
+def _unpacked(assets: Mapping[str, bytes]) -> dict[str, Path]:
+    """Compiled libraries as files, which the loader needs; they go with the process."""
+    found: dict[str, Path] = {}
+    names = [n for n in assets if n.startswith(ARTIFACT) and n.endswith(".so")]
+    if not names:
+        return found
+    folder = tempfile.TemporaryDirectory(prefix="tracepack-")
+    _FOLDERS.append(folder)
+    for number, name in enumerate(names):
+        path = Path(folder.name) / f"{number}.so"
+        path.write_bytes(assets[name])
+        found[name[len(ARTIFACT) : -len(".so")]] = path
+    return found
+
+
+_FOLDERS: list[tempfile.TemporaryDirectory[str]] = []

@@ -1,0 +1,359 @@
+"""`define`, and the layer that it returns: a callable on torch tensors with autograd, options and tuning."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from .autograd import Apply
+from .check import check
+from .definitions import chosen, formatted, named, parsed
+from .errors import (
+    ComprehensionInputError,
+    DerivativeError,
+    OptionsError,
+)
+from .gradients import OptionsPair, Plan, Reorder
+from .ir import Definition
+from .library import Operators
+from .options import Options
+from .runner import Artifacts
+from .specialise import dry_run
+from .torch_values import stored
+from .tuning_cache import TuningCache
+from .warning import ComprehensionWarning
+
+if TYPE_CHECKING:
+    from .kernel import ComprehensionKernel
+
+Result = torch.Tensor | list[torch.Tensor]
+OptionsLike = Options | str | Sequence[Options | str] | None
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
+
+
+def define(
+    text: str,
+    name: str | None = None,
+    training: bool = False,
+    backward: str | None = None,
+    constants: Mapping[str, object] | None = None,
+    *,
+    gather: str = "check",
+) -> Layer:
+    """Makes a layer of a tensor comprehension.
+
+    Args:
+        text: one or more definitions. With `constants`, `{name}` is replaced and braces are written twice.
+        name: which definition is the forward; may be left out when there is one, beside the backward.
+        training: asks for a backward right away: an output without a float type is an error then. A layer whose
+            inputs require gradients derives its backward also without.
+        backward: the definition that computes the gradients. It takes the forward's inputs and then the
+            gradients of its outputs, and returns one gradient for each input. Left out, it is derived.
+        constants: values for `str.format` on the text.
+        gather: what an index that was read from a tensor does outside of its dimension: `"check"` raises
+            `IndexRangeError`, `"clamp"` takes the nearest element.
+
+    Returns:
+        The layer; calling it compiles what is needed for the shapes at hand, once.
+
+    Raises:
+        ComprehensionError: one of its subclasses; what is wrong in the text, with line, column and a caret.
+
+    Example:
+        >>> layer = define("def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }")
+        >>> layer(torch.ones(2, 3), torch.ones(3, 4)).sum()
+        tensor(24.)
+    """
+    return Layer(formatted(text, constants), name, training, backward, gather)
+
+
+class Layer:
+    """A tensor comprehension as a callable; made by `define`.
+
+    Attributes:
+        text: the text, with constants in place.
+        name: of the forward definition.
+        gather: `"check"` or `"clamp"`.
+        operator: the name under which `torch.library` knows it.
+    """
+
+    def __init__(
+        self, text: str, name: str | None, training: bool, backward: str | None, gather: str = "check"
+    ) -> None:
+        if gather not in ("check", "clamp"):
+            raise OptionsError(f"unknown gather {gather!r}", expected="'check' or 'clamp'")
+        self.text, self.gather, self.backward_name = text, gather, backward
+        definitions = {d.name: d for d in map(check, parsed(text))}
+        self.definition = chosen(definitions, name, backward)
+        self.name = self.definition.name
+        self._backward = None if backward is None else named(definitions, backward)
+        for definition in (self.definition, self._backward):
+            if definition is not None:
+                dry_run(definition)
+        if training and not any(r.dtype.is_float for r in self.definition.returns):
+            raise DerivativeError(f"'{self.name}' has no float output to train", at=self.definition.place)
+        self._dtypes = [stored(p.dtype) for p in self.definition.params]
+        self._single = len(self.definition.returns) == 1
+        self._plans: dict[object, Plan] = {}
+        self._fast: dict[object, Plan] = {}
+        self._tuned: dict[str, list[Options]] = {}
+        self._artifacts: Artifacts | None = None
+        self._operators = Operators(self, f"tc_{self.name}_{self.key[:12]}")
+        self.operator = self._operators.name
+
+    def __repr__(self) -> str:
+        return f"Layer({self.name!r}, {len(self._dtypes)} inputs, {len(self.definition.returns)} outputs)"
+
+    @property
+    def key(self) -> str:
+        """A name for everything that decides what the layer computes."""
+        parts = json.dumps([self.text, self.name, self.backward_name, self.gather])
+        return hashlib.sha256(parts.encode()).hexdigest()
+
+    @property
+    def forward_definition(self) -> Definition:
+        """The checked forward."""
+        return self.definition
+
+    @property
+    def backward_definition(self) -> Definition | None:
+        """The checked named backward."""
+        return self._backward
+
+    # -- calling ---------------------------------------------------------------------------------------
+
+    def __call__(
+        self,
+        *inputs: Any,
+        options: OptionsLike = None,
+        outputs: torch.Tensor | Sequence[torch.Tensor] | None = None,
+        cache: str | None = None,
+        reorder_function: Reorder | None = None,
+    ) -> Result:
+        """Runs the layer.
+
+        Args:
+            inputs: one for each parameter, of its dtype, all on one device; a parameter without dimensions
+                also takes a number. They are made contiguous if they are not.
+            options: `Options`, a preset's name, or a pair for forward and backward; before the cache, before what
+                `autotune` found, before the default.
+            outputs: tensors to write into, in order; without gradients.
+            cache: a file that `autotune` wrote.
+            reorder_function: takes the list of the outputs' gradients, and returns those that the named
+                backward takes, in its order.
+
+        Returns:
+            The output, or the list of outputs where there are several.
+
+        Raises:
+            ComprehensionError: what does not fit, by one of its subclasses.
+        """
+        if torch.compiler.is_compiling() or _watched():
+            return self._recorded_call(inputs, outputs is not None or reorder_function is not None)
+        if options is None and outputs is None and cache is None and reorder_function is None:
+            plan = self._fast.get(tuple([(type(x), x.shape, x.dtype) for x in inputs if isinstance(x, torch.Tensor)]))
+            if plan is not None:
+                return self._run(plan, inputs, None)
+        return self._slow_call(inputs, options, outputs, cache, reorder_function)
+
+    def _run(self, plan: Plan, inputs: Sequence[torch.Tensor], reorder: Reorder | None) -> Result:
+        """Runs a plan on inputs whose shapes and types are known to fit."""
+        if not all(x.is_contiguous() for x in inputs):
+            inputs = [x.contiguous() for x in inputs]
+        if torch.is_grad_enabled():
+            wanted = frozenset([i for i, x in enumerate(inputs) if x.requires_grad])
+            if wanted:
+                training = plan.training(wanted, reorder)
+                found: Sequence[torch.Tensor] = Apply.apply(training, reorder, *inputs)  # type: ignore[no-untyped-call]
+                return found[0] if self._single else list(found)
+        results = plan.forward(inputs)
+        return results[0] if self._single else results
+
+    def _recorded_call(self, inputs: Sequence[Any], unrecordable: bool) -> Result:
+        """The call as one operator. Nothing of a tensor is read here, as a recorder would take it for a fact."""
+        if unrecordable:
+            raise ComprehensionInputError("outputs= and reorder_function= cannot be recorded", where=self.name)
+        pairs = zip(inputs, self._dtypes, strict=False)
+        tensors = [t if isinstance(t, torch.Tensor) else torch.tensor(t, dtype=d) for t, d in pairs]
+        result: Result = self._operators.call([*tensors, *inputs[len(tensors) :]])
+        return result
+
+    def _slow_call(
+        self,
+        inputs: Sequence[Any],
+        options: OptionsLike,
+        outputs: torch.Tensor | Sequence[torch.Tensor] | None,
+        cache: str | None,
+        reorder: Reorder | None,
+    ) -> Result:
+        if any(isinstance(t, torch.Tensor) and type(t) not in _PLAIN for t in inputs):
+            return self._recorded_call(inputs, outputs is not None or reorder is not None)
+        tensors = self.check_inputs(inputs)
+        plan = self.plan(tensors, options, cache)
+        if outputs is not None:
+            return self._run_into(plan, tensors, outputs)
+        if plan.program.contents:
+            raise ComprehensionInputError(
+                f"'{plan.program.contents[0].split('@')[0]}' is accumulated into and has no contents",
+                where=self.name,
+                fix="Give its contents with outputs=, or write the form with '!'.",
+            )
+        default = options is None and cache is None and tensors == list(inputs)
+        if default and reorder is None and all(t.device.type == "cpu" for t in tensors):
+            self._fast[tuple([(type(x), x.shape, x.dtype) for x in tensors])] = plan
+        return self._run(plan, tensors, reorder)
+
+    def check_inputs(self, inputs: Sequence[Any]) -> list[torch.Tensor]:
+        """The inputs as tensors; shapes are left to the plan.
+
+        Raises:
+            ComprehensionInputError: another number of inputs, or one of another type or device.
+        """
+        params = self.definition.params
+        if len(inputs) != len(params):
+            raise ComprehensionInputError(
+                f"'{self.name}' takes {len(params)} inputs",
+                got=len(inputs),
+                expected=[p.name for p in params],
+            )
+        tensors: list[torch.Tensor] = []
+        for given, param, dtype in zip(inputs, params, self._dtypes, strict=True):
+            value = given
+            if not isinstance(value, torch.Tensor):
+                if param.dims or not isinstance(value, (bool, int, float)):
+                    raise ComprehensionInputError(
+                        f"input '{param.name}' of '{self.name}' is no tensor", got=type(value).__name__
+                    )
+                value = torch.tensor(value, dtype=dtype)
+            if value.dtype != dtype:
+                raise ComprehensionInputError(
+                    f"input '{param.name}' of '{self.name}' has another type", got=value.dtype, expected=dtype
+                )
+            tensors.append(value)
+        devices = {t.device for t in tensors}
+        if len(devices) > 1:
+            shaped = {t.device for t in tensors if t.dim()}
+            if len(shaped) > 1:
+                raise ComprehensionInputError(
+                    f"the inputs of '{self.name}' are on several devices", got=sorted(map(str, devices))
+                )
+            tensors = [t.to(next(iter(shaped or devices))) for t in tensors]
+        return tensors
+
+    def _run_into(
+        self, plan: Plan, tensors: list[torch.Tensor], outputs: torch.Tensor | Sequence[torch.Tensor]
+    ) -> Result:
+        given = [outputs] if isinstance(outputs, torch.Tensor) else list(outputs)
+        p = plan.program
+        if torch.is_grad_enabled() and any(t.requires_grad for t in (*tensors, *given)):
+            raise ComprehensionInputError(
+                "outputs= has no gradient", where=self.name, fix="Call under torch.no_grad()."
+            )
+        kinds = [p.tensors[o] for o in p.outputs]
+        if [(tuple(t.shape), t.dtype) for t in given] != [(k.shape, stored(k.dtype)) for k in kinds]:
+            raise ComprehensionInputError(
+                "outputs= do not fit", where=self.name, got=[(tuple(t.shape), t.dtype) for t in given],
+                expected=[(k.shape, k.dtype.name) for k in kinds],
+            )  # fmt: skip
+        names = [r.name for r in self.definition.returns]
+        contents = [given[names.index(c.split("@")[0])].contiguous() for c in p.contents]
+        results = plan.forward([t.contiguous() for t in tensors], contents)
+        for target, result in zip(given, results, strict=True):
+            target.copy_(result)
+        return given[0] if self._single else given
+
+    # -- plans and options -------------------------------------------------------------------------------
+
+    def plan(self, tensors: Sequence[torch.Tensor], options: OptionsLike = None, cache: str | None = None) -> Plan:
+        """What runs for these inputs and options; compiled once."""
+        shapes = [tuple(t.shape) for t in tensors]
+        pair = self._pair(options, cache, shapes)
+        device = tensors[0].device if tensors else torch.device("cpu")
+        key = (tuple(shapes), device, pair.key())
+        if key not in self._plans:
+            clamp = self.gather == "clamp"
+            self._plans[key] = Plan(self.definition, self._backward, shapes, device, clamp, pair, self._artifacts)
+        return self._plans[key]
+
+    def _pair(self, options: OptionsLike, cache: str | None, shapes: list[tuple[int, ...]]) -> OptionsPair:
+        if options is not None:
+            return options_pair(options)
+        if cache is not None and (found := self._cached(cache, shapes)) is not None:
+            return found
+        tuned = self._tuned.get(shapes_key(shapes))
+        return options_pair(tuned) if tuned else OptionsPair(Options(), Options())
+
+    def _cached(self, cache: str, shapes: list[tuple[int, ...]]) -> OptionsPair | None:
+        """What a cache file holds for these shapes; a missing file or entry is said in a warning."""
+        file = TuningCache(cache)
+        forward = file.best(self.key, shapes)
+        if forward is None:
+            if not file.said:
+                text = f"'{cache}' has no options for '{self.name}' of these sizes"
+                warnings.warn(text, ComprehensionWarning, stacklevel=5)
+            return None
+        backward = TuningCache(cache, backward=True).best(self.key, shapes)
+        return OptionsPair(forward, backward or Options())
+
+    def autotune(self, *inputs: Any, **settings: Any) -> Options | list[Options]:
+        """Searches for the best options for these inputs; see `tracepack.ops.comprehension.tuner.autotune`."""
+        from .tuner import autotune
+
+        return autotune(self, *inputs, **settings)
+
+    def set_tuned(self, shapes: list[tuple[int, ...]], options: list[Options]) -> None:
+        """Uses options for these shapes from now on."""
+        self._tuned[shapes_key(shapes)] = options
+        self._fast.clear()
+
+    @property
+    def tuned(self) -> dict[str, list[Options]]:
+        """Options by shapes, `[forward]` or `[forward, backward]`."""
+        return dict(self._tuned)
+
+    def load_tuned(self, tuned: Mapping[str, list[Options]], artifacts: Artifacts | None) -> None:
+        """Takes over options by shapes and compiled artifacts, as a kernel carried them."""
+        self._tuned.update(tuned)
+        self._artifacts = artifacts
+
+    def kernel(self) -> ComprehensionKernel:
+        """The kernel that packs this layer."""
+        return self._operators.kernel()
+
+
+def shapes_key(shapes: Sequence[tuple[int, ...]]) -> str:
+    """Shapes as text, `"2x3,3x4"`."""
+    return ",".join("x".join(map(str, s)) for s in shapes)
+
+
+def options_pair(options: OptionsLike) -> OptionsPair:
+    """Options for forward and backward from any of the accepted forms.
+
+    Raises:
+        OptionsError: something else.
+    """
+    if isinstance(options, (Options, str)):
+        one = Options(options) if isinstance(options, str) else options
+        return OptionsPair(one, one if one.schedule is None else Options())
+    if isinstance(options, Sequence) and 1 <= len(options) <= 2:
+        both = [Options(o) if isinstance(o, str) else o for o in options]
+        if all(isinstance(o, Options) for o in both):
+            return OptionsPair(both[0], both[1] if len(both) == 2 else Options())
+    raise OptionsError(
+        "options are no options", got=type(options).__name__, expected="Options, a preset's name, or a pair"
+    )
+
+
+def _watched() -> bool:
+    """Whether something records or changes what runs, so that the layer must appear as one operator."""
+    return (
+        torch._C._len_torch_function_stack() > 0
+        or torch._C._len_torch_dispatch_stack() > 0
+        or torch._C._get_tracing_state() is not None
+        or torch._C._functorch.peek_interpreter_stack() is not None
+    )

@@ -1,0 +1,56 @@
+"""Slang functions on torch tensors: loaded from source, differentiable, and packable like any other op.
+
+Names are imported when first used: the compiler's process shares this package, and needs neither torch nor slangpy.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .check import SlangGradientWarning as SlangGradientWarning
+    from .device import create_device as create_device
+    from .errors import CompilerNotFoundError as CompilerNotFoundError
+    from .errors import NotDifferentiableError as NotDifferentiableError
+    from .errors import SlangArgumentError as SlangArgumentError
+    from .errors import SlangCompileError as SlangCompileError
+    from .errors import SlangDtypeError as SlangDtypeError
+    from .errors import SlangError as SlangError
+    from .errors import SlangShapeError as SlangShapeError
+    from .errors import UnknownFunctionError as UnknownFunctionError
+    from .function import SlangFunction as SlangFunction
+    from .kernel import SlangKernel as SlangKernel
+    from .module import SlangModule as SlangModule
+    from .module import TorchModule as TorchModule
+    from .module import load as load
+    from .positions import grid as grid
+
+_ERRORS = (
+    "CompilerNotFoundError",
+    "NotDifferentiableError",
+    "SlangArgumentError",
+    "SlangCompileError",
+    "SlangDtypeError",
+    "SlangError",
+    "SlangShapeError",
+    "UnknownFunctionError",
+)
+_HOMES = {
+    "SlangFunction": "function",
+    "SlangGradientWarning": "check",
+    "SlangKernel": "kernel",
+    "SlangModule": "module",
+    "TorchModule": "module",
+    "create_device": "device",
+    "grid": "positions",
+    "load": "module",
+    **dict.fromkeys(_ERRORS, "errors"),
+}
+__all__ = sorted(_HOMES)  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_HOMES[name]}", __name__), name)

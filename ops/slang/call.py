@@ -1,0 +1,197 @@
+"""A call of one form: how its arguments become slots, and the outputs what the user gets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from .arguments import bind, flatten_argument, is_tensor_like
+from .errors import SlangArgumentError
+from .operation import Operation
+from .positions import grid_shape
+from .specialization import Output, Slot
+from .types import FLOATS, SlangType
+
+
+class Call:
+    """Calls of a function whose arguments have certain types and dtypes.
+
+    Args:
+        operation: what runs.
+        positional: how many arguments came by position.
+        bound: the arguments of the first such call, by parameter.
+    """
+
+    def __init__(self, operation: Operation, positional: int, bound: Mapping[str, Any]) -> None:
+        self.operation = operation
+        self._function = operation.spec.function
+        self._bound_names = tuple(bound)
+        self._direct = self._direct_order(positional, bound)
+        self._only_numbers = not any(map(_has_tensor, bound.values()))
+        self._written = [
+            (number, output)
+            for number, output in enumerate(operation.spec.outputs)
+            if output.parameter >= 0 and is_tensor_like_of(bound, self._function.parameters[output.parameter].name)
+        ]
+        written = {number for number, _ in self._written}
+        self._returned = [number for number in range(len(operation.spec.outputs)) if number not in written]
+        self._single = self._returned == [0] and not self._written and not self._only_numbers
+        self._single = self._single and operation.spec.outputs[0].path == ""
+
+    def _direct_order(self, positional: int, bound: Mapping[str, Any]) -> tuple[int | str, ...] | None:
+        """Where each slot's argument stands, if every argument is a slot just as it is."""
+        names = [parameter.name for parameter in self._function.parameters]
+        order: list[int | str] = []
+        for slot in self.operation.spec.slots:
+            name = names[slot.parameter]
+            if slot.path or not _is_slot_already(bound[name], slot):
+                return None
+            order.append(slot.parameter if slot.parameter < positional else name)
+        return tuple(order)
+
+    def __call__(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """Runs, and gives the result and the `out` parameters that were not passed."""
+        flat = self.flatten(args, kwargs)
+        if self._written and torch.is_grad_enabled():
+            self._set_aside(flat)
+        outputs = self.operation(*flat)
+        return outputs[0] if self._single else self._finish(args, kwargs, outputs)
+
+    def watched(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """The same with nothing but the operator, and the writes, visible to a torch function mode."""
+        with torch._C.DisableTorchFunction():
+            flat = self.flatten(args, kwargs)
+        outputs = self.operation.through_operator(flat)
+        return outputs[0] if self._single else self._finish(args, kwargs, outputs)
+
+    def _finish(self, args: Sequence[Any], kwargs: Mapping[str, Any], outputs: Sequence[torch.Tensor]) -> Any:
+        if self._written:
+            self._write(bind(self._function, args, kwargs), outputs)
+        return self._assemble(outputs)
+
+    def flatten(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
+        """One number or tensor for each slot."""
+        if self._direct is not None:
+            return [args[at] if type(at) is int else kwargs[at] for at in self._direct]  # type: ignore[index]
+        bound = bind(self._function, args, kwargs)
+        device = next((v.device for v in map(_first_tensor, bound.values()) if v is not None), None)
+        flat: list[Any] = []
+        kinds = self.operation.spec.kinds
+        for parameter, kind in zip(self._function.parameters, kinds, strict=True):
+            if kind != "absent":
+                flat += flatten_argument(self._function, parameter, kind, bound[parameter.name], device)
+        return flat
+
+    def _set_aside(self, flat: list[Any]) -> None:
+        """Copies what is about to be overwritten: the backward kernel wants to see it as it was."""
+        for _, output in self._written:
+            if output.slot >= 0:
+                flat[output.slot] = flat[output.slot].clone()
+
+    def _write(self, bound: Mapping[str, Any], outputs: Sequence[torch.Tensor]) -> None:
+        for number, output in self._written:
+            target = _at(bound[self._function.parameters[output.parameter].name], output.path)
+            if isinstance(target, np.ndarray):
+                np.copyto(target, outputs[number].detach().cpu().numpy())
+            else:
+                target.copy_(outputs[number])
+
+    def _assemble(self, outputs: Sequence[torch.Tensor]) -> Any:
+        """A tensor or a dict for the result and each returned parameter; a tuple if there are several."""
+        groups: dict[int, dict[str, Any]] = {}
+        for number in self._returned:
+            output = self.operation.spec.outputs[number]
+            groups.setdefault(output.parameter, {})[output.path] = self._python(outputs[number], output)
+        values = [_nested(self._type_of(parameter), leaves) for parameter, leaves in groups.items()]
+        return None if not values else values[0] if len(values) == 1 else tuple(values)
+
+    def _python(self, tensor: torch.Tensor, output: Output) -> Any:
+        return tensor.item() if self._only_numbers and output.type.kind == "scalar" else tensor
+
+    def _type_of(self, parameter: int) -> SlangType:
+        return self._function.result if parameter < 0 else self._function.parameters[parameter].type
+
+    def backward(self, args: Sequence[Any], kwargs: Mapping[str, Any], result: Any) -> None:
+        """SlangPy's `bwds` on torch tensors: from the outputs' `.grad` to the inputs' `.grad`.
+
+        Raises:
+            SlangArgumentError: an output has no gradient.
+        """
+        operation, spec = self.operation, self.operation.spec
+        operation.check_differentiable()
+        bound = bind(self._function, args, kwargs)
+        flat = [each.detach() if isinstance(each, torch.Tensor) else each for each in self.flatten(args, kwargs)]
+        sources = {-1: result, **{i: bound.get(p.name) for i, p in enumerate(self._function.parameters)}}
+        gradients = []
+        for number in spec.differentiable_outputs:
+            output = spec.outputs[number]
+            gradients.append(self._incoming(sources[output.parameter], output))
+        targets = {i: self._target(bound, i) for i in spec.differentiable_slots}
+        needs = tuple(i for i, target in targets.items() if target is not None)
+        with torch.no_grad():
+            for index, gradient in zip(needs, operation.run_backward(flat, gradients, needs), strict=True):
+                target: Any = targets[index]
+                target.grad = gradient if target.grad is None else target.grad.add_(gradient)
+
+    def _incoming(self, source: Any, output: Output) -> torch.Tensor:
+        tensor = None if source is None else _at(source, output.path)
+        if not isinstance(tensor, torch.Tensor) or tensor.grad is None:
+            name = "_result" if output.parameter < 0 else self._function.parameters[output.parameter].name
+            raise SlangArgumentError(
+                f"{name + output.path!r} has no gradient to start from",
+                where=str(self._function),
+                fix="Pass the forward call's output, and set its .grad.",
+            )
+        return tensor.grad
+
+    def _target(self, bound: Mapping[str, Any], index: int) -> torch.Tensor | None:
+        slot = self.operation.spec.slots[index]
+        value = _at(bound[self._function.parameters[slot.parameter].name], slot.path)
+        wanted = isinstance(value, torch.Tensor) and (value.requires_grad or value.grad is not None)
+        return value if wanted else None
+
+
+def _is_slot_already(value: Any, slot: Slot) -> bool:
+    """Whether a value can be handed on as it is; the form of a call holds its type, so this stays true."""
+    if isinstance(value, torch.Tensor):
+        return True
+    if not slot.is_value:
+        return False
+    if slot.type.scalar in FLOATS:
+        return type(value) in (float, int)
+    return type(value) is (bool if slot.type.scalar == "bool" else int)
+
+
+def is_tensor_like_of(bound: Mapping[str, Any], name: str) -> bool:
+    """Whether the argument of a written parameter is an array, or a struct of them, to be written in place."""
+    return (name in bound and _first_tensor(bound[name]) is not None) or isinstance(bound.get(name), np.ndarray)
+
+
+def _has_tensor(value: Any) -> bool:
+    return is_tensor_like(value) or _first_tensor(value) is not None or grid_shape(value) is not None
+
+
+def _first_tensor(value: Any) -> torch.Tensor | None:
+    if isinstance(value, torch.Tensor):
+        return value
+    if isinstance(value, Mapping):
+        return next((found for found in map(_first_tensor, value.values()) if found is not None), None)
+    if hasattr(type(value), "__dataclass_fields__"):
+        return next((found for found in map(_first_tensor, vars(value).values()) if found is not None), None)
+    return None
+
+
+def _at(value: Any, path: str) -> Any:
+    for part in path.split(".")[1:]:
+        value = value[part] if isinstance(value, Mapping) else getattr(value, part)
+    return value
+
+
+def _nested(type_: SlangType, leaves: Mapping[str, Any], path: str = "") -> Any:
+    """The value of a type from its leaves: nested dicts for a struct."""
+    if type_.kind != "struct":
+        return leaves[path]
+    return {field.name: _nested(field.type, leaves, f"{path}.{field.name}") for field in type_.fields}

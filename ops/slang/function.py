@@ -1,0 +1,286 @@
+"""SlangFunction: a function of a Slang module, called on torch tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from . import arguments as args_
+from .call import Call
+from .errors import SlangArgumentError
+from .kernel import SlangKernel, kernel_of
+from .operation import Operation
+from .specialization import Specialization
+from .types import FunctionType
+
+if TYPE_CHECKING:
+    from .module import SlangModule
+
+_RESULT = "_result"
+_function_mode = torch._C._is_torch_function_mode_enabled
+
+
+class SlangFunction:
+    """A function of a Slang module.
+
+    Called with tensors, it runs once for each element of their broadcast sizes, in parallel, and returns new
+    tensors on the device of its inputs; gradients flow through it as Slang's automatic differentiation says. An
+    argument of type `float3` takes tensors whose last size is 3, a `float3x3` whose last sizes are 3 and 3, a struct a
+    dict or a dataclass with a tensor for each field; the sizes before these are broadcast as torch does. A tensor
+    passed for an `out` or `inout` parameter is written in place, one that is left out is returned.
+
+    Args:
+        module: the module that declares it.
+        name: its name.
+        maps: for some parameters, to which axes of the call their own axes belong.
+        result: what `return_type` was given.
+
+    Example:
+        >>> import torch
+        >>> from tracepack.ops.slang import load
+        >>> module = load("[Differentiable] float square(float x) { return x * x; }")
+        >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+        >>> module.square(x).sum().backward()
+        >>> x.grad
+        tensor([2., 4.])
+    """
+
+    def __init__(
+        self, module: SlangModule, name: str, *, maps: Mapping[str, Sequence[int]] | None = None, result: Any = None
+    ) -> None:
+        self.module, self.name = module, name
+        self._maps, self._result = dict(maps or {}), result
+        self._calls: dict[Any, Call] = {}
+        self.__name__ = name
+
+    def __repr__(self) -> str:
+        return f"<SlangFunction {' | '.join(map(str, self.signatures))}>"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> SlangFunction:
+        return self  # it has no state of its own, and modules that hold one are copied
+
+    @property
+    def signatures(self) -> tuple[FunctionType, ...]:
+        """The overloads, as Slang declares them."""
+        return self.module.program.functions[self.name]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs the function; see the class.
+
+        Args:
+            *args: for the parameters in their order.
+            **kwargs: for the parameters by name, and `_result`: a tensor to fill, `"tensor"`, `"numpy"` or a type.
+
+        Returns:
+            The function's result and the `out` parameters that were not passed: a tensor, a number where only
+            numbers came in, a dict for a struct, a tuple of these, or None.
+
+        Raises:
+            SlangArgumentError: the arguments do not fit the signature.
+            SlangDtypeError: a tensor has another dtype than the parameter.
+            SlangShapeError: sizes do not fit or do not broadcast.
+        """
+        if _function_mode():
+            return self._watched(args, kwargs)
+        # The short way: a form of call that was met before, and nothing else to see to.
+        call = self._calls.get(self._form(args, kwargs))
+        if call is not None:
+            return call(args, kwargs)
+        return self._first_call(args, kwargs)
+
+    def _watched(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call while a mode, a recording for one, watches torch: it shall see the operator, and no more."""
+        result = kwargs.pop(_RESULT, self._result)
+        with torch._C.DisableTorchFunction():
+            call = self._resolve(args, kwargs) if not self._maps else None
+        if call is None:
+            args, kwargs = (), self._mapped(args, kwargs)
+            call = self._resolve(args, kwargs)
+        outputs = call.watched(args, kwargs)
+        return outputs if result is None else _as_wanted(outputs, result)
+
+    def _first_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call of a new form, or one with something to see to; torch.compile leaves it alone."""
+        result = kwargs.pop(_RESULT, self._result)
+        if _from_slangpy(args, kwargs, result):
+            return self._slangpy("__call__", args, kwargs, result)
+        if self._maps:
+            args, kwargs = (), self._mapped(args, kwargs)
+        outputs = self._resolve(args, kwargs)(args, kwargs)
+        return outputs if result is None else _as_wanted(outputs, result)
+
+    @staticmethod
+    def _form(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """What decides how a call is done: dtypes of tensors and types of the rest."""
+        kind_of, tensor = args_.kind_of, torch.Tensor
+        form = [each.dtype if type(each) is tensor else kind_of(each) for each in args]
+        for name, each in kwargs.items():
+            form.append(name)
+            form.append(each.dtype if type(each) is tensor else kind_of(each))
+        return tuple(form)
+
+    def _resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
+        """The call of this form, from memory if it was met before."""
+        if self._maps or self._result is not None:
+            return self._make_call(args, kwargs)
+        form = self._form(args, kwargs)
+        found = self._calls.get(form)
+        if found is None:
+            found = self._calls[form] = self._make_call(args, kwargs)
+        return found
+
+    def _make_call(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Call:
+        function, bound = self._choose(args, kwargs)
+        kinds = tuple(args_.argument_kind(function, parameter, bound) for parameter in function.parameters)
+        operation = self.module.operation(Specialization(function, kinds))
+        return Call(operation, len(args), bound)
+
+    def _choose(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[FunctionType, dict[str, Any]]:
+        """The overload that takes these arguments, its types made concrete."""
+        overloads = self.signatures
+        if len(overloads) > 1:
+            fitting = [each for each in overloads if _binds(each, args, kwargs)]
+            if not fitting:
+                raise SlangArgumentError(
+                    f"no overload of {self.name!r} takes these arguments",
+                    where=" | ".join(map(str, overloads)),
+                    got=", ".join(str(args_.kind_of(each)) for each in (*args, *kwargs.values())),
+                )
+            overloads = (fitting[0],)
+        function = overloads[0]
+        bound = args_.bind(function, args, kwargs)
+        return (self._concrete(function, bound) if function.generic else function), bound
+
+    def _concrete(self, function: FunctionType, bound: Mapping[str, Any]) -> FunctionType:
+        names = [args_.argument_type_name(function, each, bound.get(each.name)) for each in function.parameters]
+        found = self.module.program.specialize(self.name, names)
+        if found is None:
+            raise SlangArgumentError(
+                f"the generic function {self.name!r} does not take these types",
+                where=str(function),
+                got=", ".join(names),
+            )
+        return found
+
+    def bwds(self, *args: Any, **kwargs: Any) -> None:
+        """Runs the backward function, as SlangPy does: reads the outputs' `.grad`, adds to the inputs' `.grad`.
+
+        Args:
+            *args: as for the forward call.
+            **kwargs: as for the forward call; `_result` is the tensor whose `.grad` comes back.
+
+        Raises:
+            SlangArgumentError: an output has no gradient.
+            NotDifferentiableError: the function has no `[Differentiable]`.
+        """
+        result = kwargs.pop(_RESULT, None)
+        if _from_slangpy(args, kwargs, result):
+            self._slangpy("bwds", args, kwargs, result)
+            return
+        if self._maps:
+            args, kwargs = (), self._mapped(args, kwargs)
+        self._resolve(args, kwargs).backward(args, kwargs, result)
+
+    def return_type(self, wanted: Any) -> SlangFunction:
+        """This function, returning its result as another type: `torch.Tensor`, `numpy.ndarray`, SlangPy's `Tensor`."""
+        return SlangFunction(self.module, self.name, maps=self._maps, result=wanted)
+
+    def map(self, *args: Any, **kwargs: Sequence[int]) -> SlangFunction:
+        """This function with the axes of some arguments placed by hand instead of aligned from the last.
+
+        Args:
+            *args: for each parameter in order, to which axis of the call each of its own axes belongs.
+            **kwargs: the same by name.
+        """
+        names = [parameter.name for parameter in self.signatures[0].parameters]
+        maps = {**self._maps, **dict(zip(names, args, strict=False)), **kwargs}
+        return SlangFunction(self.module, self.name, maps=maps, result=self._result)
+
+    def _mapped(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        function, bound = self._choose(args, kwargs)
+        rank = 1 + max(axis for axes in self._maps.values() for axis in axes)
+        types = {parameter.name: parameter.type for parameter in function.parameters}
+        for name, axes in self._maps.items():
+            own = len(types[name].shape) + types[name].rank
+            tensor = torch.as_tensor(bound[name])
+            if tensor.dim() - own != len(axes):
+                raise SlangArgumentError(
+                    f"the map of {name!r} has {len(axes)} axes", where=str(function), expected=tensor.dim() - own
+                )
+            order = sorted(range(len(axes)), key=lambda axis, axes=axes: axes[axis])  # type: ignore[misc]
+            moved = tensor.permute(*order, *range(len(axes), tensor.dim()))
+            index = tuple(slice(None) if axis in axes else None for axis in range(rank))
+            bound[name] = moved[index]
+        return bound
+
+    def kernel(self, *args: Any, **kwargs: Any) -> SlangKernel:
+        """What an archive holds of this function.
+
+        Args:
+            *args: example arguments, which fix the kinds and generic types; none at all: a tensor for each parameter.
+            **kwargs: the same by name.
+        """
+        if args or kwargs:
+            return kernel_of(self._resolve(args, kwargs).operation)
+        function = self.signatures[0]
+        kinds = tuple(args_.argument_kind(function, p, dict.fromkeys([p.name])) for p in function.parameters)
+        return kernel_of(self.module.operation(Specialization(function, kinds)))
+
+    def operation(self, *args: Any, **kwargs: Any) -> Operation:
+        """The operation that a call with these arguments runs."""
+        return self._resolve(args, kwargs).operation
+
+    def _slangpy(self, method: str, args: Sequence[Any], kwargs: Mapping[str, Any], result: Any) -> Any:
+        """Leaves the call to SlangPy's own functional API."""
+        device = next(filter(None, map(_slangpy_device, (*args, *kwargs.values(), result))), None)
+        function: Any = getattr(self.module.slangpy_module(device, backward=method == "bwds"), self.name)
+        if self._maps:
+            function = function.map(**self._maps)
+        if isinstance(result, type):
+            function, result = function.return_type(result), None
+        extra = {} if result is None else {_RESULT: result}
+        called: Callable[..., Any] = function if method == "__call__" else function.bwds
+        return called(*args, **kwargs, **extra)
+
+
+# What torch.compiler.disable does, without its import of torch._dynamo (1 s).
+SlangFunction._first_call._torchdynamo_disable = True  # type: ignore[attr-defined]
+
+
+def _binds(function: FunctionType, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    try:
+        return args_.fits(function, args_.bind(function, args, kwargs))
+    except SlangArgumentError:
+        return False
+
+
+def _from_slangpy(args: Sequence[Any], kwargs: Mapping[str, Any], result: Any) -> bool:
+    """Whether SlangPy's own tensors are among the arguments, which SlangPy itself then serves."""
+    for value in (*args, *kwargs.values(), result):
+        kind = type(value)
+        if kind is torch.Tensor or kind is float:
+            continue
+        if (kind.__module__ or "").startswith("slangpy") and kind.__name__ != "GridArg":
+            return True
+    return False
+
+
+def _slangpy_device(value: Any) -> Any:
+    """The device of one of SlangPy's tensors, or None."""
+    return getattr(value, "device", None) if (type(value).__module__ or "").startswith("slangpy") else None
+
+
+def _as_wanted(outputs: Any, wanted: Any) -> Any:
+    """Puts a result into the tensor that was given for it, or into the type that was asked for."""
+    if isinstance(wanted, torch.Tensor):
+        return wanted.copy_(outputs)
+    if isinstance(wanted, np.ndarray):
+        np.copyto(wanted, outputs.detach().cpu().numpy())
+        return wanted
+    name = wanted if isinstance(wanted, str) else f"{wanted.__module__}.{wanted.__qualname__}"
+    if "numpy" in name:
+        return outputs.detach().cpu().numpy()
+    return torch.as_tensor(outputs)

@@ -1,0 +1,110 @@
+"""SlangKernel: one specialization of a Slang function as an archive holds it, sources and all.
+
+It carries the text of the module and of everything that it imports, SlangPy's own modules left out, the function
+and its types. Built again on another machine it compiles at the first call, for that machine, and differentiates
+as before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import torch
+
+from ..kernel import Kernel, Plain
+from .arguments import bind
+from .call import Call
+from .operation import Operation
+from .program import program_of
+from .sources import Source
+from .specialization import Specialization
+
+_SLOT_TYPES = (torch.Tensor, bool, int, float)
+_MAIN, _IMPORTS = "main.slang", "imports/"
+
+
+class SlangKernel(Kernel):
+    """A Slang function with its types made concrete.
+
+    Args:
+        operation: what runs it.
+    """
+
+    kind: ClassVar[str] = "slang"
+
+    def __init__(self, operation: Operation) -> None:
+        self.operation = operation
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> SlangKernel:
+        return self
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return self.operation.spec.function.name
+
+    @property
+    def operator(self) -> str:
+        """The torch.library operator that runs this kernel, `tracepack::slang_...`, registered if it was not yet."""
+        self.operation.overload()
+        return self.operation.operator
+
+    def description(self) -> dict[str, Plain]:
+        """The module's name, the function, its types, the kinds of its arguments, and the target."""
+        source = self.operation.program.source
+        return {
+            "module": source.name,
+            "origin": source.origin.replace("\\", "/").rpartition("/")[2],
+            "target": self.operation.target,
+            **self.operation.spec.plain(),
+        }
+
+    def assets(self) -> dict[str, bytes]:
+        """The module's text as `main.slang`, and each imported file under `imports/`."""
+        source = self.operation.program.source
+        imported = {f"{_IMPORTS}{name}": text.encode() for name, text in sorted(source.imports.items())}
+        return {_MAIN: source.text.encode(), **imported}
+
+    @classmethod
+    def build(cls, description: Mapping[str, Any], assets: Mapping[str, bytes]) -> SlangKernel:
+        """Makes the kernel again; it compiles at the first call."""
+        imports = {
+            name.removeprefix(_IMPORTS): bytes(text).decode()
+            for name, text in assets.items()
+            if name.startswith(_IMPORTS)
+        }
+        text = bytes(assets[_MAIN]).decode()
+        source = Source(description["module"], text, imports, description["origin"])
+        spec = Specialization.of_plain(description)
+        return kernel_of(Operation(program_of(source), spec, description["target"], kernel_of))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs on a number or a tensor for each slot, or on arguments as the user writes them.
+
+        Returns:
+            For slots one tensor, or a tuple of them; for the user's arguments what the Slang function returns.
+        """
+        spec = self.operation.spec
+        if kwargs or len(args) != len(spec.slots) or not all(isinstance(each, _SLOT_TYPES) for each in args):
+            return Call(self.operation, len(args), bind(spec.function, args, kwargs))(args, kwargs)
+        outputs = self.operation(*self._as_tensors(args))
+        return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+    def _as_tensors(self, args: tuple[Any, ...]) -> list[Any]:
+        """The slots, with a tensor of one element where a number stands for a tensor."""
+        slots = self.operation.spec.slots
+        if all(slot.is_value or isinstance(each, torch.Tensor) for each, slot in zip(args, slots, strict=True)):
+            return list(args)
+        device = next((each.device for each in args if isinstance(each, torch.Tensor)), None)
+        return [
+            each
+            if slot.is_value or isinstance(each, torch.Tensor)
+            else torch.tensor(each, dtype=slot.type.dtype, device=device)
+            for each, slot in zip(args, slots, strict=True)
+        ]
+
+
+def kernel_of(operation: Operation) -> SlangKernel:
+    """The kernel of an operation."""
+    return SlangKernel(operation)

@@ -1,0 +1,182 @@
+"""SlangModule: a Slang source whose functions are attributes, and the ways to load one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ..errors import DeviceError
+from . import device as devices
+from .errors import UnknownFunctionError
+from .function import SlangFunction
+from .kernel import kernel_of
+from .operation import Operation
+from .program import Program, program_of
+from .sources import Source, read_source
+from .specialization import Specialization
+
+
+class SlangModule:
+    """A Slang module whose functions take torch tensors.
+
+    Args:
+        program: the source and what was compiled from it.
+        target: `""` where the tensors say, or `vulkan`.
+        slangpy_device: the device on which SlangPy's own tensors are served, if one was given.
+
+    Example:
+        >>> from tracepack.ops.slang import load
+        >>> module = load("float add(float a, float b) { return a + b; }")
+        >>> module.add(1.0, 2.0)
+        3.0
+        >>> dir(module)
+        ['add']
+    """
+
+    def __init__(self, program: Program, target: str = "", slangpy_device: Any = None) -> None:
+        self.program, self._target, self._device = program, target, slangpy_device
+        self._operations: dict[Specialization, Operation] = {}
+        self._slangpy_modules: dict[tuple[int, bool], Any] = {}
+
+    def __repr__(self) -> str:
+        return f"<SlangModule {self.program.source.name}: {', '.join(dir(self)) or 'no functions'}>"
+
+    def __dir__(self) -> list[str]:
+        return sorted(self.program.functions)
+
+    def __getattr__(self, name: str) -> SlangFunction:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name not in self.program.functions:
+            raise UnknownFunctionError(
+                f"no function {name!r} in the Slang module {self.program.source.name!r}",
+                expected=f"one of {dir(self)}",
+            )
+        # Kept as an attribute, so that the next look-up does not come here (1 us).
+        function: SlangFunction = self.__dict__.setdefault(name, SlangFunction(self, name))
+        return function
+
+    def __getitem__(self, name: str) -> SlangFunction:
+        function: SlangFunction = getattr(self, name)
+        return function
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> SlangModule:
+        return self
+
+    def operation(self, spec: Specialization) -> Operation:
+        """The operation of a specialization, one for each."""
+        found = self._operations.get(spec)
+        if found is None:
+            made = Operation(self.program, spec, self._target, kernel_of)
+            found = self._operations.setdefault(spec, made)
+        return found
+
+    def slangpy_module(self, device: Any = None, *, backward: bool = False) -> Any:
+        """SlangPy's own module of this source.
+
+        Args:
+            device: one of SlangPy's; by default the one given to `load`, else a CPU device.
+            backward: for backward calls, see `Source.with_concrete_tensors`.
+
+        Raises:
+            MissingExtraError: slangpy is not installed.
+        """
+        spy = devices.import_slangpy()
+        device = device or self._device or devices.shared_device(self._target or "cpu")
+        found = self._slangpy_modules.get((id(device), backward))
+        if found is None:
+            source = self.program.source
+            source = source.with_concrete_tensors() if backward else source
+            devices.allow_dispatches(device)
+            name = f"{source.name}_{source.key}"
+            beside = source.includes[0] / f"{source.name}.slang" if source.includes else None
+            loaded = device.load_module_from_source(name, source.text, beside)
+            found = self._slangpy_modules[id(device), backward] = spy.Module(loaded)
+        return found
+
+
+def load(path_or_text: str | Path, device: Any = None, *, include_paths: tuple[str | Path, ...] = ()) -> SlangModule:
+    """Loads a Slang module.
+
+    Args:
+        path_or_text: the path of a `.slang` file, or Slang code.
+        device: None or `cpu` where tensors say where to run; `cuda`, a `torch.device`, or `vulkan`; or a device of
+            SlangPy, for SlangPy's own tensors.
+        include_paths: further directories for imports; the file's own is always looked into.
+
+    Returns:
+        The module; its functions are its attributes.
+
+    Raises:
+        SlangError: there is no such file.
+        SlangCompileError: the code does not compile; with the compiler's message, file and line.
+        MissingExtraError: slangpy is not installed.
+
+    Example:
+        >>> import torch
+        >>> from tracepack.ops.slang import load
+        >>> module = load("float twice(float x) { return 2 * x; }")
+        >>> module.twice(torch.ones(3))
+        tensor([2., 2., 2.])
+    """
+    source = read_source(path_or_text, include_paths)
+    program = program_of(source)
+    _ = program.functions  # compiles now, so that errors arrive here
+    target, slangpy_device = _target_of(device)
+    return SlangModule(program, target, slangpy_device)
+
+
+def _target_of(device: Any) -> tuple[str, Any]:
+    if device is None:
+        return "", None
+    if (type(device).__module__ or "").startswith("slangpy"):
+        return ("vulkan" if device.info.type.name == "vulkan" else ""), device
+    kind = device if device == "vulkan" else None
+    if kind is None:
+        try:
+            kind = torch.device(device).type
+        except (RuntimeError, TypeError):
+            raise DeviceError(
+                "no such device for Slang",
+                got=repr(device),
+                expected="None, 'cpu', 'cuda', 'vulkan' or a device of SlangPy",
+            ) from None
+    return ("vulkan" if kind == "vulkan" else ""), None
+
+
+class TorchModule:
+    """The name under which SlangPy's documentation loads a module for torch; see `load`."""
+
+    @staticmethod
+    def load_from_file(device: Any, path: str | Path) -> SlangModule:
+        """Loads a Slang file.
+
+        Args:
+            device: as for `load`, and any device of SlangPy.
+            path: of the `.slang` file.
+
+        Raises:
+            SlangError: there is no such file.
+            SlangCompileError: the code does not compile.
+        """
+        return load(Path(path), device)
+
+    @staticmethod
+    def load_from_source(device: Any, name: str, source: str) -> SlangModule:
+        """Loads Slang code.
+
+        Args:
+            device: as for `load`, and any device of SlangPy.
+            name: what errors call the module.
+            source: the code.
+
+        Raises:
+            SlangCompileError: the code does not compile.
+        """
+        read = read_source(source + "\n")
+        program = program_of(Source(name, read.text, read.imports, name, read.includes))
+        _ = program.functions
+        target, slangpy_device = _target_of(device)
+        return SlangModule(program, target, slangpy_device)

@@ -1,0 +1,125 @@
+"""Runs a compiled entry on the CPU: a shared library, called with one struct of numbers and pointers.
+
+A call releases Python's lock, so a large dispatch is split over threads by giving each a range of elements.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from .codegen import Variant
+from .specialization import Specialization
+
+THREADED_FROM = 1 << 16
+"""Elements from which a dispatch is split; waking a thread costs 20-50 us, this many elements at least as much."""
+_GRAIN = 1 << 10
+
+_C_TYPES = {
+    "bool": ctypes.c_uint8,
+    "int8_t": ctypes.c_int8,
+    "uint8_t": ctypes.c_uint8,
+    "int16_t": ctypes.c_int16,
+    "uint16_t": ctypes.c_uint16,
+    "int": ctypes.c_int32,
+    "uint": ctypes.c_uint32,
+    "int64_t": ctypes.c_int64,
+    "uint64_t": ctypes.c_uint64,
+    "half": ctypes.c_float,
+    "float": ctypes.c_float,
+    "double": ctypes.c_double,
+}
+_STRUCT = re.compile(r"^struct (EntryPointParams_\d+)\s*$", re.MULTILINE)
+_pool: list[ThreadPoolExecutor] = []
+os.register_at_fork(after_in_child=_pool.clear)
+
+
+_EXTREMUM = re.compile(r"::f(max|min)f?\(a, b\)")
+
+
+def _extremum(match: re.Match[str]) -> str:
+    """`fmax` as a choice that keeps its rules for NaN: the library's function has no vector form."""
+    return f"((a {'>' if match[1] == 'max' else '<'} b || b != b) ? a : b)"
+
+
+def finish_code(code: str, entry: str) -> str:
+    """Adds the function that is called from Python to the C++ that Slang wrote.
+
+    It copies the parameters to its own stack: the compiler then knows that no store of the loop changes them.
+    """
+    code = _EXTREMUM.sub(_extremum, code)
+    struct = _STRUCT.search(code)
+    name = struct[1] if struct else "char"
+    return f"""{code}
+extern "C" __attribute__((visibility("default"))) void tracepack_run(void* parameters)
+{{
+    {name} local = *({name}*)parameters;
+    _{entry}(nullptr, &local, nullptr);
+}}
+"""
+
+
+class NativeEntry:
+    """One compiled entry of one specialization.
+
+    Args:
+        library: the shared library.
+        spec: fixes the types of the slots.
+        variant: forward or backward.
+    """
+
+    def __init__(self, library: Path, spec: Specialization, variant: Variant) -> None:
+        self._run = ctypes.CDLL(str(library)).tracepack_run
+        self._run.argtypes, self._run.restype = (ctypes.c_void_p,), None
+        fields: list[tuple[str, Any]] = [
+            ("begin", ctypes.c_uint64),
+            ("end", ctypes.c_uint64),
+            ("dims", ctypes.c_uint64),
+        ]
+        for index, slot in enumerate(spec.slots):
+            fields.append((f"s{index}", _C_TYPES[slot.type.scalar] if slot.is_value else ctypes.c_uint64))
+        rest = _pointer_count(spec, variant)
+        fields += [(f"r{index}", ctypes.c_uint64) for index in range(rest)]
+        self._struct = type("Parameters", (ctypes.Structure,), {"_fields_": fields})
+        self._parallel = spec.is_pointwise
+        self._library = library
+
+    def __call__(self, total: int, dims: int, words: Sequence[float]) -> None:
+        """Runs elements 0 to `total`.
+
+        Args:
+            total: the number of elements.
+            dims: the address of the sizes of the views.
+            words: for each slot its number or address, then the addresses of the outputs or gradients.
+        """
+        if total >= THREADED_FROM and self._parallel and (threads := torch.get_num_threads()) > 1:
+            self._split(total, dims, words, threads)
+        else:
+            self._run(ctypes.byref(self._struct(0, total, dims, *words)))
+
+    def _split(self, total: int, dims: int, words: Sequence[float], threads: int) -> None:
+        step = -(-total // threads)
+        step += -step % _GRAIN
+        ranges = [self._struct(begin, min(begin + step, total), dims, *words) for begin in range(0, total, step)]
+        if not _pool or _pool[0]._max_workers < threads - 1:
+            _pool[:] = [ThreadPoolExecutor(threads - 1, thread_name_prefix="tracepack-slang")]
+        waiting = [_pool[0].submit(self._run, ctypes.byref(each)) for each in ranges[1:]]
+        self._run(ctypes.byref(ranges[0]))
+        for each in waiting:
+            each.result()
+
+
+def _pointer_count(spec: Specialization, variant: Variant) -> int:
+    """How many pointers follow the slots, in the order of `codegen`."""
+    if variant.needs is None:
+        return len(spec.outputs)
+    views = sum(output.type.kind == "view" for output in spec.outputs)
+    gradients = sum(index in variant.needs or spec.slots[index].is_view for index in spec.differentiable_slots)
+    return views + len(spec.differentiable_outputs) + gradients

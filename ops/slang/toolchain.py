@@ -1,0 +1,139 @@
+"""The machine's C++ compiler: g++ or clang++, else the `zig c++` of the PyPI package ziglang.
+
+`CXX` chooses one. The flags ask for vector code: the loops that we generate are what a compiler vectorises best,
+and glibc's vector mathematics (`libmvec`, within 4 units in the last place) makes `exp` or `sin` as fast as torch's.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from functools import cache
+from importlib import metadata, util
+from pathlib import Path
+
+from . import cache as disk
+from .errors import CompilerNotFoundError, SlangCompileError
+
+_COMMON = ("-x", "c++", "-std=c++17", "-O3", "-fPIC", "-shared", "-w", "-fno-math-errno", "-fno-trapping-math")
+_GCC = ("-march=native", "-mprefer-vector-width=512", "--param=vect-max-version-for-alias-checks=200")
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """A C++ compiler that makes a shared library out of one file.
+
+    Attributes:
+        name: `gcc`, `clang` or `zig`.
+        command: what starts it.
+        identity: changes whenever the compiler does; part of every cache key.
+        flags: for the fastest code on this machine.
+        libraries: to link, after the source.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    identity: str
+    flags: tuple[str, ...]
+    libraries: tuple[str, ...] = ("-lm",)
+
+    def compile(self, code: str, target: Path) -> None:
+        """Compiles C++ code to a shared library, put in place at once.
+
+        Raises:
+            SlangCompileError: the compiler refused the generated code.
+        """
+        with tempfile.TemporaryDirectory(dir=target.parent) as directory:
+            source, output = Path(directory, "kernel.cpp"), Path(directory, "kernel.so")
+            source.write_text(code, encoding="utf-8")
+            arguments = [*self.command, *self.flags, "-o", str(output), str(source), *self.libraries]
+            self._announce()
+            done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+            if done.returncode:
+                raise SlangCompileError(
+                    f"the C++ compiler {self.name} refused the generated kernel: {_first_line(done.stderr)}",
+                    log=done.stderr,
+                    fix="Its full message is in `.log`; CXX chooses another compiler.",
+                )
+            output.replace(target)
+
+    def _announce(self) -> None:
+        """Says why the very first compile of zig takes over a minute."""
+        marker = disk.folder("zig") / "ready"
+        if self.name != "zig" or marker.exists():
+            return
+        print(
+            "tracepack: no g++ or clang++ here, so zig builds its C++ library first; this once takes a minute or two",
+            file=sys.stderr,
+            flush=True,
+        )
+        with tempfile.TemporaryDirectory() as directory:
+            source, output = Path(directory, "warm.cpp"), Path(directory, "warm.so")
+            source.write_text("#include <cmath>\n", encoding="utf-8")
+            _run_with_progress([*self.command, *self.flags, "-o", str(output), str(source)])
+        disk.write(marker, b"")
+
+
+def _run_with_progress(arguments: list[str]) -> None:
+    """Runs a command, with a dot on stderr for each 5 seconds that it takes."""
+    with subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        while True:
+            try:
+                process.wait(timeout=5)
+                break
+            except subprocess.TimeoutExpired:
+                print(".", end="", file=sys.stderr, flush=True)
+    print(" done", file=sys.stderr, flush=True)
+
+
+def _first_line(text: str) -> str:
+    errors = [line for line in text.splitlines() if "error" in line] or text.splitlines()
+    return errors[0].strip() if errors else "no message"
+
+
+@cache
+def find_toolchain() -> Toolchain:
+    """The compiler of this machine, in the order `CXX`, g++, clang++, ziglang.
+
+    Raises:
+        CompilerNotFoundError: there is none.
+    """
+    chosen = os.environ.get("CXX")
+    for name in (chosen, "g++", "clang++", "c++"):
+        path = shutil.which(name) if name else None
+        if path:
+            return _system_compiler(path)
+    if util.find_spec("ziglang") is not None:
+        return _zig()
+    raise CompilerNotFoundError(
+        "no C++ compiler on this machine, and Slang's CPU kernels need one",
+        where="tracepack.slang",
+        fix="Install g++ or clang++, or the package that replaces them: pip install ziglang.",
+    )
+
+
+def _system_compiler(path: str) -> Toolchain:
+    """Told by the file's size and time, not by running it: a warm start has no 5 ms for `--version`."""
+    real = Path(path).resolve()
+    status = real.stat()
+    identity = f"{real.name} {status.st_size} {status.st_mtime_ns}"
+    if "clang" in real.name:
+        return Toolchain("clang", (path,), identity, (*_COMMON, "-march=native"))
+    libraries = ("-lmvec", "-lm") if _has_libmvec() else ("-lm",)
+    vector = ("-D__FAST_MATH__=1", "-fdisable-tree-sincos") if _has_libmvec() else ()
+    return Toolchain("gcc", (path,), identity, (*_COMMON, *_GCC, *vector), libraries)
+
+
+def _zig() -> Toolchain:
+    flags = (*_COMMON, "-march=native", "-target", f"{platform.machine()}-linux-gnu.2.17")
+    return Toolchain("zig", (sys.executable, "-m", "ziglang", "c++"), metadata.version("ziglang"), flags)
+
+
+def _has_libmvec() -> bool:
+    library, version = platform.libc_ver()
+    return library == "glibc" and platform.machine() == "x86_64" and tuple(map(int, version.split("."))) >= (2, 22)

@@ -1,0 +1,174 @@
+# ruff: noqa: E501 - texts of comprehensions read better on one line
+"""Generated code against the torch emitter where they could disagree: NaN, integers, tails, schedules, threads."""
+
+import itertools
+
+import pytest
+import torch
+
+from tracepack.ops.comprehension import Options, define, errors
+from tracepack.ops.comprehension.check import check
+from tracepack.ops.comprehension.compiler import target
+from tracepack.ops.comprehension.cpp_emitter import CppEmitter
+from tracepack.ops.comprehension.fusion import groups
+from tracepack.ops.comprehension.parser import parse
+from tracepack.ops.comprehension.schedule import ProgramSchedule, Schedule
+from tracepack.ops.comprehension.specialise import specialise
+from tracepack.ops.comprehension.torch_emitter import TorchEmitter
+
+EMITTERS = ["torch", "naive", "conv"]
+
+
+def program(text: str, *shapes: tuple[int, ...]):
+    return specialise(check(parse(text)[0]), list(shapes))
+
+
+@pytest.mark.parametrize("options", EMITTERS)
+def test_nan_wins_in_max_and_min(options):
+    layer = define(
+        "def f(float(N,K) A) -> (X, Y, Z) { X(n) max=! A(n,k)\n Y(n) min=! A(n,k)\n Z(n,k) = max(A(n,k), 0.5) }"
+    )
+    a = torch.randn(3, 41)
+    a[0, 0] = a[1, 40] = a[2, 17] = float("nan")
+    a[2, 3] = float("inf")
+    x, y, z = layer(a, options=options)
+    assert x.isnan().all()
+    assert y.isnan().all()
+    assert torch.equal(z.isnan(), a.isnan())
+
+
+@pytest.mark.parametrize("options", EMITTERS)
+def test_fmax_ignores_nan(options):
+    layer = define("def f(float(N) A, float(N) B) -> (X, Y) { X(i) = fmax(A(i), B(i))\n Y(i) = fmin(A(i), B(i)) }")
+    nan = float("nan")
+    a, b = torch.tensor([nan, 1.0, nan, 2.0] * 5), torch.tensor([1.0, nan, nan, 3.0] * 5)
+    x, y = layer(a, b, options=options)
+    torch.testing.assert_close(x, torch.fmax(a, b), equal_nan=True, rtol=0, atol=0)
+    torch.testing.assert_close(y, torch.fmin(a, b), equal_nan=True, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("options", EMITTERS)
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8"])
+def test_integers_floor_and_wrap(dtype, options):
+    kind = getattr(torch, dtype)
+    low, high = torch.iinfo(kind).min, torch.iinfo(kind).max
+    some = [v for v in (low, low + 1, -7, -3, -1, 0, 1, 2, 3, 7, high - 1, high) if v >= low]
+    pairs = torch.tensor(list(itertools.product(some, some)), dtype=torch.int64).to(kind)
+    a, b = pairs[:, 0].contiguous(), pairs[:, 1].contiguous()
+    layer = define(
+        f"def f({dtype}(N) A, {dtype}(N) B) -> (Q, R, S) {{ Q(i) = A(i) / B(i)\n R(i) = A(i) % B(i)\n S(i) = A(i) * B(i) - A(i) }}"
+    )
+    q, r, s = layer(a, b, options=options)
+    x, y = a.tolist(), b.tolist()
+
+    def wrap(v: int) -> int:
+        return (v - low) % (high - low + 1) + low
+
+    assert q.tolist() == [wrap(m // n) if n else 0 for m, n in zip(x, y, strict=True)]
+    assert r.tolist() == [m % n if n else 0 for m, n in zip(x, y, strict=True)]
+    assert s.tolist() == [wrap(m * n - m) for m, n in zip(x, y, strict=True)]
+
+
+@pytest.mark.parametrize("options", EMITTERS)
+def test_floats_modulo_and_special_values(options):
+    layer = define(
+        "def f(float(N) A, float s) -> (M, E, D) { M(i) = A(i) % 0.75\n E(i) = exp(A(i))\n D(i) = A(i) / s }"
+    )
+    inf = float("inf")
+    a = torch.tensor([-2.0, -0.5, 0.0, 0.5, 2.0, inf, -inf, 88.0, 89.0, -87.0, -100.0, -104.0, float("nan")] * 3)
+    for divisor in (3.0, 0.0, inf, 1e-39):
+        m, e, d = layer(a, divisor, options=options)
+        torch.testing.assert_close(m, a % 0.75, equal_nan=True)
+        torch.testing.assert_close(e, a.double().exp().float(), rtol=5e-7, atol=1e-44, equal_nan=True)
+        torch.testing.assert_close(d, a / torch.tensor(divisor), rtol=3e-7, atol=0, equal_nan=True)
+
+
+def test_denormals_survive_the_library():
+    tiny = torch.full((4,), 1e-40)
+    define("def f(float(N) A) -> (B) { B(i) = A(i) + 1.0 }")(tiny)
+    assert (tiny * 0.5 > 0).all()
+
+
+SCHEDULED = [
+    ("def f(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }", [(13, 21), (21, 45)]),
+    ("def f(float(N,C,H,W) I, float(M,C,R,S) F) -> (O) { O(n,m,h,w) +=! I(n,c,2*h+r,w+s) * F(m,c,r,s) }",
+     [(2, 3, 9, 25), (7, 3, 3, 2)]),
+    ("def f(float(N,K) A) -> (O) { t(n) max=! A(n,k)\n O(n,k) = A(n,k) - t(n) }", [(9, 83)]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "shapes"), SCHEDULED)
+def test_every_kind_of_schedule(text, shapes):
+    """Each vector axis with tiles that leave rests on every side, packed and not, in both orders."""
+    p = program(text, *shapes)
+    inputs = [torch.randn(s) for s in shapes]
+    expected = TorchEmitter(p)(inputs)
+    nests = [n for g in groups(p, False) for n in g.nests]
+    tried = 0
+    for axis in [None, *nests[0].extents]:
+        others = [a for a, _ in nests[0].left if a != axis]
+        for vectors, unroll, pack in ((1, (), False), (3, tuple((a, 4) for a in others[-2:]), True)):
+            order = tuple(reversed([a for a, _ in nests[0].left]))
+            schedule = Schedule(axis, vectors, unroll, order, pack)
+            rest = tuple(Schedule(n.left[-1][0], 2) for n in nests[1:])
+            found = CppEmitter(p, ProgramSchedule((schedule, *rest), False))(inputs)
+            torch.testing.assert_close(found, expected, rtol=1e-5, atol=2e-5)
+            tried += 1
+    assert tried >= 6
+
+
+def test_threads_do_not_change_results():
+    layer = define("def f(float(N,K) A) -> (O) { s(n) +=! A(n,k)\n O(n,k) = A(n,k) / s(n) }")
+    a = torch.rand(300, 200) + 1
+    before = torch.get_num_threads()
+    found = []
+    for threads in (1, 2):
+        torch.set_num_threads(threads)
+        found.append(layer(a))
+    torch.set_num_threads(before)
+    assert torch.equal(*found)
+    torch.testing.assert_close(found[0], a / a.sum(1, True))
+
+
+def test_the_torch_emitter_does_not_materialise_the_space():
+    """2^33 iterations, as a contraction, and 2^27 that no contraction covers, in windows."""
+    text = "def f(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }"
+    a, b = torch.randn(2048, 2048), torch.randn(2048, 1)
+    torch.testing.assert_close(define(text)(a, b, options="torch"), a @ b, rtol=1e-3, atol=1e-3)
+    text = "def f(float(M,K) A, float(N,K) B) -> (C) { C(m,n) max=! A(m,k) - B(n,k) }"
+    a, b = torch.randn(512, 64), torch.randn(4096, 64)
+    found = define(text)(a, b, options="torch")
+    assert torch.equal(found[:, :3], (a[:, None] - b[None, :3]).amax(2))
+
+
+def test_generated_code_is_tagged_and_kept(tmp_path, monkeypatch):
+    monkeypatch.setenv("TRACEPACK_CACHE", str(tmp_path))
+    p = program("def f(float(N) A) -> (B) { B(i) = A(i) + 17.0 }", (5,))
+    schedule = ProgramSchedule((Schedule(),))
+    first = CppEmitter(p, schedule)
+    assert first.path.parent == tmp_path / "comprehension"
+    stamp = first.path.stat().st_mtime_ns
+    assert CppEmitter(p, schedule).path.stat().st_mtime_ns == stamp
+    assert "-" in target().name
+
+
+def test_a_compiler_that_refuses(monkeypatch):
+    from tracepack.ops.comprehension import compiler
+
+    with pytest.raises(errors.CompilerError, match="the compiler refused generated code"):
+        compiler.compile_library("this is no C++")
+    compiler.compiler.cache_clear()
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    monkeypatch.setattr(compiler.shutil, "which", lambda name: None)
+    assert compiler.compiler() is None
+    layer = define("def f(float(N) A) -> (B) { B(i) = A(i) * 3 }")
+    assert layer(torch.ones(2)).tolist() == [3.0, 3.0]
+    with pytest.raises(errors.CompilerError, match="no C\\+\\+ compiler was found"):
+        compiler.compile_library("int f;")
+    monkeypatch.undo()
+    compiler.compiler.cache_clear()
+
+
+def test_empty_tensors_are_an_empty_range():
+    with pytest.raises(errors.EmptyRangeError):
+        define("def f(float(N) A) -> (B) { B(i) = A(i) }")(torch.zeros(0), options=Options("torch"))

@@ -1,0 +1,86 @@
+"""The operators of the peer's test-suite: forward and gradient equal to torch's, on sizes, types and emitters."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import torch
+from operator_cases import CASES, Case, Maker
+
+from tracepack.ops.comprehension import Layer, Options, define
+
+TYPES = {"float": torch.float32, "double": torch.float64, "float16": torch.float16}
+# What another order of sums may change, against values of size one.
+TOLERANCE = {"float": 2e-5, "double": 1e-11, "float16": 1e-2}
+
+
+def layer_of(case: Case, dtype: str) -> Layer:
+    return define(case.text, constants={"t": dtype, **case.constants})
+
+
+def as_list(x):
+    return list(x) if isinstance(x, (list, tuple)) else [x]
+
+
+def compare(found, wanted, tolerance):
+    for a, b in zip(found, wanted, strict=True):
+        assert a.dtype == b.dtype
+        assert a.is_contiguous()
+        torch.testing.assert_close(a, b, rtol=tolerance, atol=tolerance)
+
+
+def check(case: Case, dtype: str, k: int, options: Options, gradient: bool):
+    layer, tensors = layer_of(case, dtype), case.inputs(Maker(TYPES[dtype], k))
+    inputs = [x.requires_grad_() if x.is_floating_point() and gradient else x for x in tensors]
+    found, wanted = as_list(layer(*inputs, options=options)), as_list(case.reference(*inputs))
+    compare([t.detach() for t in found], [t.detach() for t in wanted], TOLERANCE[dtype])
+    if not gradient:
+        return
+    leaves = [x for x in inputs if x.requires_grad]
+    seeds = [torch.randn(t.shape, dtype=torch.float64).to(t.dtype) for t in wanted]
+    compare(
+        torch.autograd.grad(found, leaves, seeds),
+        torch.autograd.grad(wanted, leaves, seeds),
+        10 * TOLERANCE[dtype],
+    )
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
+def test_torch_emitter(case):
+    for dtype in case.dtypes:
+        for k in (0, 3):
+            check(case, dtype, k, Options("torch"), case.gradient)
+
+
+@pytest.fixture(scope="module")
+def compiled():
+    """Compiles every case's code two at a time before the tests look at it."""
+
+    def build(case: Case) -> None:
+        for dtype, k, options, gradient in variants(case):
+            tensors = case.inputs(Maker(TYPES[dtype], k))
+            plan = layer_of(case, dtype).plan(tensors, options)
+            if gradient:
+                wanted = frozenset(i for i, t in enumerate(tensors) if t.is_floating_point())
+                plan.training(wanted, None)
+            else:
+                plan.forward  # noqa: B018 - it compiles when asked for
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(build, CASES))
+
+
+def variants(case: Case):
+    """Tiled code with gradients, and fused code of the last type at other sizes."""
+    return [("float", 0, Options("conv"), case.gradient), (case.dtypes[-1], 3, Options("pointwise"), False)]
+
+
+@pytest.mark.usefixtures("compiled")
+@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
+def test_compiled_emitter(case):
+    for dtype, k, options, gradient in variants(case):
+        check(case, dtype, k, options, gradient)
+
+
+def test_there_are_as_many_as_the_peer_has():
+    assert len(CASES) >= 65
+    assert len({c.name for c in CASES}) == len(CASES)

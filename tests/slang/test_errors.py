@@ -1,0 +1,159 @@
+"""Each mistake gives its own error, whose text says what, where, got, expected and what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from tracepack import ops
+from tracepack.ops import slang
+from tracepack.ops.errors import DeviceError, MissingExtraError, TracepackError
+from tracepack.ops.slang import compiler, toolchain
+
+
+def test_compile_error_has_message_file_and_line(tmp_path: Path) -> None:
+    path = tmp_path / "broken.slang"
+    path.write_text("float f(float x) {\n    return y;\n}\n")
+    with pytest.raises(slang.SlangCompileError, match="undefined identifier") as caught:
+        slang.load(path)
+    assert (caught.value.file, caught.value.line) == (str(path), 2)
+    assert str(caught.value).startswith(f"{path}:2: Slang does not compile: undefined identifier")
+    assert "return y" in caught.value.log
+
+
+def test_compile_error_in_text_and_in_an_import(tmp_path: Path) -> None:
+    with pytest.raises(slang.SlangCompileError, match="<text>:1: Slang does not compile"):
+        slang.load("float f( { }")
+    (tmp_path / "part.slang").write_text("\nfloat g() { return nothing; }\n")
+    (tmp_path / "whole.slang").write_text("import part;\nfloat f() { return g(); }\n")
+    with pytest.raises(slang.SlangCompileError) as caught:
+        slang.load(tmp_path / "whole.slang")
+    assert (caught.value.file, caught.value.line) == (str(tmp_path / "part.slang"), 2)
+
+
+def test_missing_file() -> None:
+    with pytest.raises(slang.SlangError, match=r"no Slang file at nowhere\.slang"):
+        slang.load("nowhere.slang")
+
+
+def test_unknown_function_lists_the_known(polynomial: slang.SlangModule) -> None:
+    with pytest.raises(slang.UnknownFunctionError, match=r"no function 'cubic' .*; expected one of \['polynomial'\]"):
+        _ = polynomial.cubic
+    assert not hasattr(polynomial, "cubic")
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs", "text"),
+    [
+        ((1.0,), {}, "parameter 'b' is missing"),
+        ((1.0, 2.0, 3.0, 4.0, 5.0), {}, "too many arguments; got 5; expected at most 4"),
+        ((), {"a": 1.0, "b": 1.0, "c": 1.0, "y": 1.0}, "no parameter 'y'; expected one of ['a', 'b', 'c', 'x']"),
+        ((1.0, 2.0, 3.0, 4.0), {"a": 1.0}, "parameter 'a' was given twice"),
+        ((1.0, 2.0, 3.0, object()), {}, "parameter 'x' cannot take this; got object; expected a tensor"),
+    ],
+)
+def test_wrong_arguments_name_the_parameter_and_the_signature(
+    polynomial: slang.SlangModule, args: tuple[object, ...], kwargs: dict[str, object], text: str
+) -> None:
+    with pytest.raises(slang.SlangArgumentError) as caught:
+        polynomial.polynomial(*args, **kwargs)
+    assert text in str(caught.value)
+    assert "float polynomial(float a, float b, float c, float x)" in str(caught.value)
+
+
+def test_wrong_dtype_says_which_is_wanted(polynomial: slang.SlangModule) -> None:
+    with pytest.raises(slang.SlangDtypeError) as caught:
+        polynomial.polynomial(1.0, 2.0, 3.0, torch.ones(3, dtype=torch.float64))
+    assert str(caught.value) == (
+        "[Differentiable] float polynomial(float a, float b, float c, float x): "
+        "the tensor for 'x' has the wrong dtype; got torch.float64 (double); expected torch.float32 (float). "
+        "Convert it with .to(torch.float32)."
+    )
+
+
+def test_wrong_sizes(polynomial: slang.SlangModule, types: slang.SlangModule, tensors: slang.SlangModule) -> None:
+    with pytest.raises(slang.SlangShapeError, match=r"do not broadcast; got a \(3,\), x \(4,\)"):
+        polynomial.polynomial(torch.ones(3), 1.0, 1.0, torch.ones(4))
+    with pytest.raises(slang.SlangShapeError, match=r"'v' has the wrong sizes; got \(5, 2\); expected \(\.\.\., 3\)"):
+        types.scaled(torch.ones(5, 2), 1.0)
+    with pytest.raises(slang.SlangShapeError, match=r"'t' has the wrong sizes; got \(2,\); expected \(\.\.\., n, n\)"):
+        tensors.total(torch.ones(2))
+
+
+def test_struct_without_a_field(types: slang.SlangModule) -> None:
+    with pytest.raises(slang.SlangArgumentError, match=r"'p' has no field 'y'; got a dict of .*'x'"):
+        types.combine({"x": torch.ones(2)})
+
+
+def test_a_number_that_is_not_whole(types: slang.SlangModule) -> None:
+    with pytest.raises(slang.SlangDtypeError, match=r"the number for 'b' is not whole; got 1\.5; expected int"):
+        types.add_i32(torch.ones(2, dtype=torch.int32), 1.5)
+
+
+def test_no_overload_and_no_generic_fits(types: slang.SlangModule) -> None:
+    with pytest.raises(slang.SlangArgumentError, match="no overload of 'twice' takes these arguments"):
+        types.twice(torch.ones(2, dtype=torch.float64))
+    with pytest.raises(slang.SlangArgumentError, match="generic function 'product' does not take these types"):
+        types.product(torch.ones(2, dtype=torch.bool), torch.ones(2, dtype=torch.bool))
+
+
+def test_gradient_of_a_function_without_differentiable(types: slang.SlangModule) -> None:
+    x = torch.ones(3, requires_grad=True)
+    y = types.plain(x)
+    with pytest.raises(
+        slang.NotDifferentiableError, match=r"'plain', which is not differentiable.*Write \[Differentiable\]"
+    ):
+        y.sum().backward()
+    with pytest.raises(slang.NotDifferentiableError):
+        types.plain.bwds(x, _result=y)
+
+
+def test_bwds_without_an_incoming_gradient(polynomial: slang.SlangModule) -> None:
+    with pytest.raises(slang.SlangArgumentError, match="'_result' has no gradient to start from"):
+        polynomial.polynomial.bwds(1.0, 2.0, 3.0, torch.ones(3), _result=torch.ones(3))
+
+
+def test_bad_devices(polynomial: slang.SlangModule) -> None:
+    with pytest.raises(DeviceError, match="no such device for Slang; got 'quantum'"):
+        slang.load("float f(float x) { return x; }", device="quantum")
+    with pytest.raises(DeviceError, match="unknown device 'tpu' for Slang"):
+        slang.create_device("tpu")
+
+
+def test_no_slangpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiler.util, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'tracepack\[slang\]'"):
+        compiler.package_directory()
+
+
+def test_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(toolchain.shutil, "which", lambda name: None)
+    monkeypatch.setattr(toolchain.util, "find_spec", lambda name: None)
+    with pytest.raises(slang.CompilerNotFoundError, match=r"Install g\+\+ or clang\+\+, .*pip install ziglang"):
+        toolchain.find_toolchain.__wrapped__()
+
+
+@pytest.mark.parametrize("body", ["a * x", "x + a", "a / x", "a - x"])
+def test_a_gradient_that_slang_loses_is_noticed(body: str) -> None:
+    module = slang.load(f"[Differentiable] float3 f(float a, float3 x) {{ return {body}; }}")
+    a, x = torch.tensor(2.0, requires_grad=True), torch.rand(5, 3) + 1
+    result = module.f(a, x).sum()
+    with pytest.warns(slang.SlangGradientWarning, match=r"gradient of 'a' does not agree .* write vector \* scalar"):
+        result.backward()
+
+
+def test_right_gradients_are_not_complained_about() -> None:
+    module = slang.load("[Differentiable] float3 f(float a, float3 x) { return max(x * a, float3(0)) + float3(a); }")
+    a, x = torch.tensor(2.0, requires_grad=True), torch.randn(5, 3)
+    module.f(a, x).sum().backward()
+    expected = torch.autograd.grad((torch.relu(x * a) + a).sum(), a)[0]
+    torch.testing.assert_close(a.grad, expected)
+
+
+def test_all_are_tracepack_errors() -> None:
+    found = [getattr(slang, name) for name in slang.__all__ if name.endswith("Error")]
+    assert len(found) == 8
+    assert all(issubclass(each, TracepackError) for each in found)
+    assert ops.__doc__

@@ -1,0 +1,179 @@
+"""Every sample of the three SlangPy pages that this part grew from, in today's spelling, with the right numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import slangpy as spy
+import torch
+
+from tracepack.ops import slang
+
+from .conftest import POLYNOMIAL, TENSORS
+
+X = np.array([1, 2, 3, 4], dtype=np.float32)
+VALUES = 2 * X * X + 8 * X - 1  # 9, 23, 41, 63; the page on tensors prints 9, 27, 53, 87
+SLOPES = 4 * X + 8
+
+
+@pytest.fixture(scope="module")
+def device(cache: None) -> spy.Device:
+    return slang.create_device("cpu")
+
+
+@pytest.fixture(scope="module")
+def module(cache: None, device: spy.Device) -> slang.SlangModule:
+    return slang.load(POLYNOMIAL, device)
+
+
+@pytest.fixture(scope="module")
+def tensor_module(cache: None, device: spy.Device) -> slang.SlangModule:
+    return slang.load(TENSORS, device)
+
+
+class TestPyTorchPage:
+    def test_load_call_and_backward(self, tmp_path: Path, device: spy.Device) -> None:
+        (tmp_path / "example.slang").write_text(POLYNOMIAL)
+        module = slang.TorchModule.load_from_file(device, str(tmp_path / "example.slang"))
+        x = torch.tensor([1, 2, 3, 4], dtype=torch.float32, requires_grad=True)
+        result = module.polynomial(a=2, b=8, c=-1, x=x)
+        result.backward(torch.ones_like(result))
+        np.testing.assert_array_equal(result.detach().numpy(), VALUES)
+        np.testing.assert_array_equal(x.grad.numpy(), SLOPES)
+
+
+class TestAutodiffPage:
+    def test_result_as_tensor_then_bwds(self, module: slang.SlangModule, device: spy.Device) -> None:
+        x = spy.Tensor.from_numpy(device, X).with_grads(zero=True)
+        result = module.polynomial(a=2, b=8, c=-1, x=x, _result="tensor")
+        assert isinstance(result, spy.Tensor)
+        np.testing.assert_array_equal(result.to_numpy(), VALUES)
+        result = result.with_grads()
+        result.grad.storage.copy_from_numpy(np.ones(4, dtype=np.float32))
+        module.polynomial.bwds(a=2, b=8, c=-1, x=x, _result=result)
+        np.testing.assert_array_equal(x.grad.to_numpy(), SLOPES)
+
+    def test_result_into_a_given_tensor(self, module: slang.SlangModule, device: spy.Device) -> None:
+        x = spy.Tensor.from_numpy(device, X)
+        result = spy.Tensor.empty(device, (4,), float)
+        module.polynomial(a=2, b=8, c=-1, x=x, _result=result)
+        np.testing.assert_array_equal(result.to_numpy(), VALUES)
+
+    def test_return_type(self, module: slang.SlangModule, device: spy.Device) -> None:
+        x = spy.Tensor.from_numpy(device, X)
+        result = module.polynomial.return_type(spy.Tensor)(a=2, b=8, c=-1, x=x)
+        np.testing.assert_array_equal(result.to_numpy(), VALUES)
+
+    def test_the_same_three_ways_with_torch(self, module: slang.SlangModule) -> None:
+        x = torch.from_numpy(X)
+        filled = torch.empty(4)
+        module.polynomial(a=2, b=8, c=-1, x=x, _result=filled)
+        by_name = module.polynomial(a=2, b=8, c=-1, x=x, _result="tensor")
+        by_type = module.polynomial.return_type(torch.Tensor)(a=2, b=8, c=-1, x=x)
+        as_array = module.polynomial.return_type(np.ndarray)(a=2, b=8, c=-1, x=x)
+        for found in (filled.numpy(), by_name.numpy(), by_type.numpy(), as_array):
+            np.testing.assert_array_equal(found, VALUES)
+
+    def test_bwds_on_torch_tensors_adds_to_grad(self, module: slang.SlangModule) -> None:
+        x = torch.from_numpy(X.copy())
+        x.grad = torch.ones(4)
+        result = module.polynomial(a=2, b=8, c=-1, x=x)
+        result.grad = torch.ones(4)
+        module.polynomial.bwds(a=2, b=8, c=-1, x=x, _result=result)
+        np.testing.assert_array_equal(x.grad.numpy(), SLOPES + 1)
+
+
+class TestDifferentiableTensorsPage:
+    def test_polynomial_with_slangpy_tensors(self, tensor_module: slang.SlangModule, device: spy.Device) -> None:
+        x = spy.Tensor.from_numpy(device, X).with_grads(zero=True)
+        result = spy.Tensor.empty(device, x.shape, float)
+        given = {"idx": spy.grid(x.shape), "a": 2, "b": 8, "c": -1}
+        tensor_module.polynomial(**given, x=x, result=result)
+        np.testing.assert_array_equal(result.to_numpy(), VALUES)
+        result = result.with_grads()
+        result.grad.copy_from_numpy(np.ones(4, dtype=np.float32))
+        tensor_module.polynomial.bwds(**given, x=x, result=result)
+        np.testing.assert_array_equal(x.grad.to_numpy(), SLOPES)
+
+    def test_polynomial_with_torch(self, tensor_module: slang.SlangModule) -> None:
+        x = torch.from_numpy(X.copy()).requires_grad_()
+        result = torch.empty(4)
+        tensor_module.polynomial(idx=slang.grid(x.shape), a=2, b=8, c=-1, x=x, result=result)
+        result.backward(torch.ones(4))
+        np.testing.assert_array_equal(result.detach().numpy(), VALUES)
+        np.testing.assert_array_equal(x.grad.numpy(), SLOPES)
+
+    def test_in_place_with_separate_gradients(self, tensor_module: slang.SlangModule, device: spy.Device) -> None:
+        x = spy.Tensor.from_numpy(device, X).with_grads(
+            grad_in=spy.Tensor.from_numpy(device, np.ones(4, dtype=np.float32)),
+            grad_out=spy.Tensor.zeros(device, shape=(4,), dtype=float),
+            zero=False,  # else both are cleared, the incoming one too; the page was written before that
+        )
+        tensor_module.process_inplace(idx=spy.grid(x.shape), data=x)
+        np.testing.assert_array_equal(x.to_numpy(), 2 * X)
+        tensor_module.process_inplace.bwds(idx=spy.grid(x.shape), data=x)
+        np.testing.assert_array_equal(x.grad_out.to_numpy(), 2 * np.ones(4))
+
+    def test_in_place_with_torch(self, tensor_module: slang.SlangModule) -> None:
+        leaf = torch.from_numpy(X.copy()).requires_grad_()
+        data = leaf * 1
+        tensor_module.process_inplace(slang.grid((4,)), data)
+        data.backward(torch.ones(4))
+        np.testing.assert_array_equal(data.detach().numpy(), 2 * X)
+        np.testing.assert_array_equal(leaf.grad.numpy(), 2 * np.ones(4))
+
+    @pytest.mark.parametrize("own", [True, False], ids=["slangpy", "torch"])
+    def test_custom_derivative(self, tensor_module: slang.SlangModule, device: spy.Device, own: bool) -> None:
+        points = np.array([-1, 0.25, 0.5, 2], dtype=np.float32)
+        values, slopes = np.array([0, 0.15625, 0.5, 1]), np.array([0, 1.125, 1.5, 0])
+        if own:
+            x = spy.Tensor.from_numpy(device, points).with_grads(zero=True)
+            result = tensor_module.custom_activation(spy.grid((4,)), x, _result="tensor").with_grads()
+            found = result.to_numpy()
+            result.grad.copy_from_numpy(np.ones(4, dtype=np.float32))
+            tensor_module.custom_activation.bwds(spy.grid((4,)), x, _result=result)
+            gradient = x.grad.to_numpy()
+        else:
+            x = torch.from_numpy(points).requires_grad_()
+            result = tensor_module.custom_activation(slang.grid((4,)), x)
+            result.backward(torch.ones(4))
+            found, gradient = result.detach().numpy(), x.grad.numpy()
+        np.testing.assert_allclose(found, values)
+        np.testing.assert_allclose(gradient, slopes)
+
+    def test_linear_layer_with_slangpy_tensors(self, tensor_module: slang.SlangModule, device: spy.Device) -> None:
+        rng = np.random.default_rng(0)
+        w, b, v = (rng.standard_normal(size, dtype=np.float32) for size in ((3, 5), (3,), (5,)))
+        tensors = [spy.Tensor.from_numpy(device, each).with_grads(zero=True) for each in (w, b, v)]
+        y = spy.Tensor.empty(device, shape=(3,), dtype=float).with_grads()
+        tensor_module.linear_layer(spy.grid(shape=(3,)), *tensors, y)
+        np.testing.assert_allclose(y.to_numpy(), w @ v + b, rtol=1e-5, atol=1e-6)
+        y.grad.copy_from_numpy(np.ones(3, dtype=np.float32))
+        tensor_module.linear_layer.bwds(spy.grid(shape=(3,)), *tensors, y)
+        np.testing.assert_allclose(tensors[0].grad.to_numpy(), np.tile(v, (3, 1)), rtol=1e-5)
+        np.testing.assert_allclose(tensors[1].grad.to_numpy(), np.ones(3))
+        np.testing.assert_allclose(tensors[2].grad.to_numpy(), w.sum(0), rtol=1e-5, atol=1e-6)
+
+    @pytest.mark.parametrize("batch", [(), (4,)], ids=["single", "batched"])
+    def test_linear_layer_with_torch(self, tensor_module: slang.SlangModule, batch: tuple[int, ...]) -> None:
+        torch.manual_seed(0)
+        layer = torch.nn.Linear(5, 3)
+        x = torch.randn(*batch, 5, requires_grad=True)
+        y = torch.zeros(*batch, 3)
+        # Each of the batch's rows runs with every output index: the index has an axis of its own, the last.
+        idx = torch.arange(3, dtype=torch.int32)
+        if batch:
+            rows = [torch.zeros(3) for _ in range(batch[0])]
+            for row, target in zip(x, rows, strict=True):
+                tensor_module.linear_layer(idx, layer.weight, layer.bias, row, target)
+            y = torch.stack(rows)
+        else:
+            tensor_module.linear_layer(idx, layer.weight, layer.bias, x, y)
+        wanted = layer(x)
+        torch.testing.assert_close(y, wanted)
+        found = torch.autograd.grad(y.square().sum(), (layer.weight, layer.bias, x))
+        expected = torch.autograd.grad(wanted.square().sum(), (layer.weight, layer.bias, x))
+        for each, reference in zip(found, expected, strict=True):
+            torch.testing.assert_close(each, reference)
