@@ -177,6 +177,23 @@ def test_a_body_that_counts_for_itself_is_refused() -> None:
         tracepack.trace(lambda x: tracepack.while_loop(lambda x: x.sum() < 9, body, x), torch.ones(2))
 
 
+@pytest.mark.parametrize("draw", [torch.rand_like, lambda x: torch.rand(2, generator=torch.Generator())])
+def test_random_numbers_in_a_branch_are_refused(draw: Callable[[torch.Tensor], torch.Tensor]) -> None:
+    with pytest.raises(tracepack.RecordError, match="a branch draws random numbers"):
+        tracepack.trace(lambda x: tracepack.cond(x.sum() > 0, lambda x: x * 1, draw, x), torch.ones(2))
+
+
+def test_an_error_that_a_branch_catches_is_refused() -> None:
+    def branch(x: torch.Tensor) -> torch.Tensor:
+        try:
+            return x.view(7)
+        except RuntimeError:
+            return x
+
+    with pytest.raises(tracepack.RecordError, match="the function caught an error of torch"):
+        tracepack.trace(lambda x: tracepack.cond(x.sum() > 0, lambda x: x * 1, branch, x), torch.ones(2))
+
+
 def test_both_work_without_a_trace() -> None:
     x = torch.ones(2)
     assert tracepack.cond(x.sum() > 0, lambda x: "yes", lambda x: "no", x) == "yes"
