@@ -26,6 +26,7 @@ from .evaluation import Live, buffers_in_place, guarded_state, inference_form
 from .expr import compile_expression
 from .graph import Body, Constant, Facts
 from .plan import Plan
+from .shapes import free_sizes
 from .types import TensorType
 
 Leaves = Sequence[Any]
@@ -210,7 +211,7 @@ def _examples(tensors: Sequence[torch.Tensor]) -> list[list[torch.Tensor]]:
 def export(flat: torch.nn.Module, tensors: Sequence[torch.Tensor], model: Any) -> Any:
     """torch.export with every size left to it, in the model's inference form, without its warnings."""
     shapes = tuple(dict.fromkeys(range(t.dim()), Dim.AUTO) for t in tensors)
-    with torch.no_grad(), inference_form(model), inference_form(flat), quiet():
+    with torch.no_grad(), inference_form(model), inference_form(flat), quiet(), free_sizes():
         return torch.export.export(flat, tuple(tensors), dynamic_shapes={"flat": shapes}, strict=False)
 
 

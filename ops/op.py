@@ -16,7 +16,7 @@ from .containers import finish, objects_in
 from .device import CPU, Device
 from .errors import LoweringError, SignatureError
 from .evaluation import buffers_of, inference_form, set_back
-from .graph import BodyCall, Constant, KernelCall, Target, calling
+from .graph import BodyCall, Constant, KernelCall, Target, Value, calling, leaves
 from .kernel import Kernel
 from .lower import Call, Lowered, flatten_call, lower
 from .plan import Plan
@@ -72,7 +72,10 @@ class _BodyApplication:
         return self.plan.run(args)
 
     def rebuild(self, result: Any) -> Any:
-        return finish(pytree.tree_unflatten(list(result), self.out_spec), self.objects)
+        assert isinstance(self.target, BodyCall)
+        outputs = leaves(self.target.body.graph.output)  # what is fixed there is no run-time value
+        fixed = [r if isinstance(o, Value | Constant) else o for o, r in zip(outputs, result, strict=True)]
+        return finish(pytree.tree_unflatten(fixed, self.out_spec), self.objects)
 
 
 @dataclass

@@ -132,7 +132,20 @@ class Branch(Recorder):
                 self.lift(leaf)
         return super().__torch_function__(func, types, args, kwargs)
 
+    def _drawn(self, node: Node, effects: Any) -> Node:
+        """Refuses random numbers."""
+        raise self._random()
+
+    def _random(self) -> RecordError:
+        return RecordError(
+            "a branch draws random numbers",
+            where=str(user_line() or ""),
+            fix="Draw them before cond or while_loop and pass the tensor as an operand.",
+        )
+
     def _argument_leaf(self, leaf: Any) -> Any:
+        if isinstance(leaf, torch.Generator):
+            raise self._random()
         if isinstance(leaf, torch.Tensor):
             self.lift(leaf)
         if is_traced(leaf) and leaf.tracer is not self:
@@ -277,6 +290,9 @@ class _Control:
             raise
         except Exception as error:
             raise self.error(f"a branch fails on the example: {type(error).__name__}: {error}") from error
+        if branch.refused is not None:  # the function caught it
+            raise branch.refused
+        self.recorder.failed = self.recorder.failed or branch.failed
         branch.refuse_outer_writes(self.line)
         with torch._C.DisableTorchFunction():
             kinds = [_kind(concrete(leaf)) for leaf in results]

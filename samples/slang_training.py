@@ -110,7 +110,7 @@ def main() -> tuple[float, float]:
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory, "digits.tpk")
         pack(model, test_x[:8], path)
-        pipeline = tracepack.load(path)
+        pipeline = tracepack.load(path, trust=True)  # Slang is code, compiled on this machine
         found = pipeline(test_x)
         print(f"packed into {path.stat().st_size / 1024:.0f} KiB, loaded, and run on all of them")
     print(f"largest difference {float((found - wanted).abs().max()):.1e}, accuracy {accuracy(found, test_y):.1%}")

@@ -47,6 +47,15 @@ def test_random_processing_functions() -> None:
     assert tally.counts()[RIGHT] > len(tally.cases) / 2
 
 
+def test_architectures() -> None:
+    pytest.importorskip("transformers", reason="the demo extra is not installed")
+    from tests.campaigns import architectures
+
+    tally = architectures.run(share())
+    require_clean(tally)
+    assert tally.counts()[RIGHT] > len(tally.cases) / 2
+
+
 def test_the_report_shows_every_outcome_and_escapes_its_cells() -> None:
     tally = Tally("Things", "things", notes=["Two were tried."], full=False)
     tally.add("a", RIGHT)

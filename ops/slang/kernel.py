@@ -32,6 +32,7 @@ class SlangKernel(Kernel):
     """
 
     kind: ClassVar[str] = "slang"
+    runs_code: ClassVar[bool] = True  # Slang for the CPU is compiled as C++: it can reach any memory
 
     def __init__(self, operation: Operation) -> None:
         self.operation = operation

@@ -26,7 +26,7 @@ from tests.campaigns.layers import layer_cases
 from tests.campaigns.tally import ERROR, REFUSED, RIGHT, WRONG, Tally
 from tests.campaigns.zoo import Case, Inputs, transformers_cases
 
-SHARES = 12
+SHARES = 24
 FRESH = 6  # every sixth case is loaded in a process of its own
 
 
@@ -39,7 +39,7 @@ def run(share: int | None = None, only: Sequence[str] = (), report: Callable[[st
     """Runs the campaign, or a part of it.
 
     Args:
-        share: None for all cases; else every twelfth, beginning with this one.
+        share: None for all cases; else every twenty-fourth, beginning with this one.
         only: names of the cases to run; empty for all.
         report: called with a line for each case.
     """

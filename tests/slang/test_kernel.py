@@ -134,7 +134,7 @@ def test_script_trace_save_and_load(layer: Layer, tmp_path: Path) -> None:
     x = torch.randn(5, 4)
     pipeline = tracepack.trace(process, x)
     pipeline.save(tmp_path / "layer.tpk")
-    loaded = tracepack.load(tmp_path / "layer.tpk")
+    loaded = tracepack.load(tmp_path / "layer.tpk", trust=True)
     assert torch.equal(loaded(x), pipeline(x))
     other = torch.randn(9, 4)
     torch.testing.assert_close(loaded(other), 2 * layer.reference(other).detach())
@@ -147,7 +147,7 @@ def test_slang_function_in_a_processing_function(polynomial: slang.SlangModule, 
     x = torch.randn(5, 4)
     pipeline = tracepack.trace(process, x)
     pipeline.save(tmp_path / "process.tpk")
-    loaded = tracepack.load(tmp_path / "process.tpk")
+    loaded = tracepack.load(tmp_path / "process.tpk", trust=True)
     assert torch.equal(loaded(x), process(x))
 
 
@@ -161,14 +161,23 @@ def test_script_of_a_slang_function(polynomial: slang.SlangModule, tmp_path: Pat
     assert torch.equal(process(x), polynomial.polynomial(2.0, 8.0, -1.0, x))
     pipeline = tracepack.trace(process, x)
     pipeline.save(tmp_path / "function.tpk")
-    assert torch.equal(tracepack.load(tmp_path / "function.tpk")(x), process(x))
+    assert torch.equal(tracepack.load(tmp_path / "function.tpk", trust=True)(x), process(x))
 
 
 def test_archive_runs_in_a_fresh_process_without_the_source(polynomial: slang.SlangModule, tmp_path: Path) -> None:
     pipeline = tracepack.trace(lambda x: polynomial.polynomial(2.0, 8.0, -1.0, x), torch.ones(2))
     pipeline.save(tmp_path / "p.tpk")
-    code = "import sys, torch, tracepack; print(tracepack.load(sys.argv[1])(torch.tensor([1.0, 2.0])).tolist())"
+    code = (
+        "import sys, torch, tracepack;print(tracepack.load(sys.argv[1], trust=True)(torch.tensor([1.0, 2.0])).tolist())"
+    )
     done = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path / "p.tpk")], capture_output=True, text=True, check=False
     )
     assert done.stdout.strip() == "[9.0, 23.0]", done.stderr
+
+
+def test_an_archive_with_slang_needs_trust(polynomial: slang.SlangModule, tmp_path: Path) -> None:
+    pipeline = tracepack.trace(lambda x: polynomial.polynomial(2.0, 8.0, -1.0, x), torch.ones(2))
+    pipeline.save(tmp_path / "p.tpk")
+    with pytest.raises(tracepack.TrustError, match="is kept as slang, which can run code. Pass trust=True"):
+        tracepack.load(tmp_path / "p.tpk")

@@ -1,0 +1,89 @@
+"""Shape functions for operators that torch.export would fix the sizes of.
+
+Torch works out the shape of a recurrent layer's result by unrolling it, which fixes the length, and that of
+`max_pool1d` in C++ on plain integers. While a model is exported these functions stand in; they say what comes out and
+compute nothing. What the operators do in a pipeline is their own affair, and every lowered body is proved anyhow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+_KEYS = (torch._C.DispatchKey.CompositeImplicitAutograd, torch._C.DispatchKey.Autograd)
+
+
+@contextmanager
+def free_sizes() -> Iterator[None]:
+    """Puts the shape functions in place for a while; torch's own come back, whatever happens."""
+    before = [(operator, dict(operator.py_kernels)) for operator in _shapes()]
+    try:
+        for operator, shape in _shapes().items():
+            operator.py_kernels.update(dict.fromkeys(_KEYS, shape))
+            operator._dispatch_cache.clear()
+        yield
+    finally:
+        for operator, kernels in before:
+            operator.py_kernels.clear()
+            operator.py_kernels.update(kernels)
+            operator._dispatch_cache.clear()
+
+
+def _shapes() -> dict[Any, Callable[..., Any]]:
+    aten = torch.ops.aten
+    return {
+        aten.lstm.input: _lstm,
+        aten.gru.input: _recurrent,
+        aten.rnn_tanh.input: _recurrent,
+        aten.rnn_relu.input: _recurrent,
+        aten.max_pool1d.default: _max_pool1d,
+    }
+
+
+def _lstm(
+    x: torch.Tensor,
+    hx: Any,
+    params: Any,
+    biases: bool,
+    layers: int,
+    dropout: float,
+    train: bool,
+    both: bool,
+    first: bool,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    return _sequence(x, hx[0], both, first), torch.empty_like(hx[0]), torch.empty_like(hx[1])
+
+
+def _recurrent(
+    x: torch.Tensor,
+    hx: Any,
+    params: Any,
+    biases: bool,
+    layers: int,
+    dropout: float,
+    train: bool,
+    both: bool,
+    first: bool,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    return _sequence(x, hx, both, first), torch.empty_like(hx)
+
+
+def _sequence(x: torch.Tensor, hx: torch.Tensor, both: bool, first: bool) -> torch.Tensor:
+    """The output of a recurrent layer, which runs over the length first."""
+    length, batch = (x.shape[1], x.shape[0]) if first else (x.shape[0], x.shape[1])
+    out = x.new_empty((length, batch, hx.shape[2] * (2 if both else 1)))
+    return out.transpose(0, 1) if first else out
+
+
+def _max_pool1d(
+    x: torch.Tensor, kernel: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1, ceil: bool = False
+) -> torch.Tensor:
+    def pair(value: Any, other: int) -> list[int]:
+        return [other, *([value] if isinstance(value, int) else value)]
+
+    wide = pair(stride, 1) if stride else pair(kernel, 1)
+    pooled = torch.max_pool2d(x.unsqueeze(-2), pair(kernel, 1), wide, pair(padding, 0), pair(dilation, 1), ceil)
+    return pooled.squeeze(-2)
