@@ -44,6 +44,10 @@ class PlacementError(TracepackError):
     """An op cannot run on the device that `load` was asked for."""
 
 
+class OpaqueOpWarning(UserWarning):
+    """A ScriptModule could not be lowered and stays TorchScript; its archive needs `trust=True`."""
+
+
 class ScriptError(TracepackError):
     """`script` was given something that cannot become an op."""
 

@@ -16,9 +16,9 @@ import torch
 from torch.utils import _pytree as pytree
 
 from .convert import convert
-from .errors import LoweringError, ScriptError, TracepackError
+from .errors import LoweringError, OpaqueOpWarning, ScriptError, TracepackError
 from .kernel import Kernel
-from .lower import Call, Lowered, _examples, _separate, prove, returned
+from .lower import Call, Lowered, _examples, _separate, prove, quiet, returned
 
 
 def load_file(path: str) -> Any:
@@ -71,8 +71,7 @@ def lower_scripted(
 def _converted(model: Any, args: tuple[Any, ...]) -> Any:
     from torch._export.converter import TS2EPConverter
 
-    with torch.no_grad(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with torch.no_grad(), quiet():
         return TS2EPConverter(_in_evaluation(model), args).convert()
 
 
@@ -218,6 +217,12 @@ def _rewrite(block: Any, device: str) -> None:
 
 def opaque(model: Any, name: str, error: LoweringError) -> TorchScriptKernel:
     """Keeps a ScriptModule that cannot be lowered as it is."""
+    reason = error.got or error.what
+    warnings.warn(
+        f"op {name!r} is kept as TorchScript, so that its archive loads with trust=True only: {reason}",
+        OpaqueOpWarning,
+        stacklevel=2,
+    )
     module = _in_evaluation(model)
     return TorchScriptKernel(_to_bytes(module), name, str(error)[:500], changing(module))
 

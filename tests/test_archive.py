@@ -329,7 +329,8 @@ def test_an_opaque_op_needs_trust(reloaded):
         return x + len(word)
 
     op = tracepack.script(shout, name="shout")
-    mod = tracepack.trace(lambda x: op(x, "abc"), torch.ones(2))
+    with pytest.warns(tracepack.OpaqueOpWarning, match="op 'shout' is kept as TorchScript, so that its archive"):
+        mod = tracepack.trace(lambda x: op(x, "abc"), torch.ones(2))
     with pytest.raises(
         tracepack.TrustError, match=r"op 'shout' is kept as torchscript, which can run code. Pass trust=True"
     ):

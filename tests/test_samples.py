@@ -20,7 +20,7 @@ EXPECTED = {
         "threading.Thread.join",  # the answer to "wait until another thread has finished"
         "random.Random.choice",
     ],
-    "scripted.py": [],
+    "scripted.py": ["cond(", "all 300 answers equal bit for bit"],
 }
 
 

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 _ERRORS = (
     "ArchiveError", "DeviceError", "GoldenMismatchError", "GraphError", "GuardError", "LoweringError",
-    "MissingExtraError", "NodeError", "NonContiguousOutputError", "PlacementError", "RecordError", "ScriptError",
-    "SignatureError", "TracepackError", "TrustError", "UnknownOperatorError",
+    "MissingExtraError", "NodeError", "NonContiguousOutputError", "OpaqueOpWarning", "PlacementError",
+    "RecordError", "ScriptError", "SignatureError", "TracepackError", "TrustError", "UnknownOperatorError",
 )  # fmt: skip
 _HOMES = {
     "InferenceOp": "ops.op",
