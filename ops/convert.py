@@ -155,7 +155,10 @@ class _Reader:
                 raise LoweringError(
                     f"{spec.target!r} is not a dense tensor", where=f"op {self.op!r}", got=tensor.layout
                 )
-            constant = shared.setdefault(id(tensor), Constant(tensor, str(spec.target).removeprefix("model.")))
+            constant = shared.setdefault(
+                id(tensor),
+                Constant(tensor, str(spec.target).removeprefix("model."), parameter=spec.kind == InputKind.PARAMETER),
+            )
             self.known[spec.arg.name] = constant
 
     def graph(self, graph: torch.fx.Graph, inputs: tuple[Value, ...]) -> Graph:

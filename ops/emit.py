@@ -60,6 +60,7 @@ class Bindings:
         record: builds a named tuple from a record's values.
         guard: the function that fails a guard: called with the guard's node and the value found.
         kernel: the kernel to call for one of the graph: its session where calls change it.
+        grad: whether results must keep their gradients, so that nothing is computed ahead or written over.
     """
 
     place: Callable[[Body], Device]
@@ -70,6 +71,7 @@ class Bindings:
     record: Callable[[Record], Callable[..., Any]]
     guard: Callable[[Node], Callable[[Any], None]]
     kernel: Callable[[Kernel], Kernel]
+    grad: bool = False
 
 
 class Emitter:
@@ -123,7 +125,8 @@ class Emitter:
         """Writes the nodes of a graph whose inputs are the given variables."""
         for value, name in zip(graph.inputs, inputs, strict=True):
             self.names[id(value)] = name
-        self._in_place |= in_place(graph)
+        if not self.bindings.grad:
+            self._in_place |= in_place(graph)
         for node in graph.nodes:
             self.node(node, device)
 
@@ -147,7 +150,7 @@ class Emitter:
         device = self.device_of(node, device)
         name = self._in_place.get(id(node), name)
         inline = template(name)
-        if name == "aten.linear.default" and _is_affine(node):
+        if name == "aten.linear.default" and _is_affine(node) and not self.bindings.grad:
             text = self.affine(node, device)
         elif inline is not None:
             text = inline.format(*(self.tree(arg, device) for arg in node.args))

@@ -28,12 +28,14 @@ class Value:
 class Constant:
     """A tensor that the graph holds: a weight, a buffer, a tensor that the function captured.
 
-    A mutable constant is state: its tensor is the initial value, and every pipeline works on a copy of its own.
+    A mutable constant is state: its tensor is the initial value, and every pipeline works on a copy of its own. A
+    parameter is what training changes.
     """
 
     tensor: Any
     name: str
     mutable: bool = False
+    parameter: bool = False
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ class Plan:
         place: the device of every op that the graph calls; ops run where they were scripted by default.
         home: the device of torch code that no tensor decides.
         state: what the graph changes; a plan has its own by default.
+        grad: whether results keep their gradients.
     """
 
     def __init__(
@@ -39,8 +40,9 @@ class Plan:
         place: Callable[[Body], Device] | None = None,
         home: Device = CPU,
         state: State | None = None,
+        grad: bool = False,
     ) -> None:
-        self.graph, self.home = graph, home
+        self.graph, self.home, self.grad = graph, home, grad
         self.state = State() if state is None else state
         self._place = place or (lambda body: CPU)
         self._constants: dict[tuple[int, Device], Any] = {}
@@ -76,6 +78,7 @@ class Plan:
             record=record_factory,
             guard=_guard_failure,
             kernel=self.state.kernel,
+            grad=self.grad,
         )
 
     def _constant(self, constant: Constant, device: Device) -> Any:
@@ -84,7 +87,7 @@ class Plan:
             return self.state.tensor(constant, device)
         key = (id(constant), device)
         if key not in self._constants:
-            tensor = constant.tensor.detach()
+            tensor = constant.tensor if self.grad else constant.tensor.detach()
             self._constants[key] = tensor.to(str(device)) if str(tensor.device) != str(device) else tensor
         return self._constants[key]
 

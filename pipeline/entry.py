@@ -66,7 +66,7 @@ def _unlocked(pipeline: Pipeline) -> Callable[[Mapping[str, Any]], Any]:
     kinds = [v.type for v in pipeline.graph.inputs]
     flat = all(isinstance(parameter.tree, Slot) for parameter in pipeline.parameters.items)
     plain = flat and kinds and all(isinstance(kind, TensorType) for kind in kinds)
-    if not plain or not all(home.is_cpu for home in pipeline.plan.homes):
+    if pipeline.grad or not plain or not all(home.is_cpu for home in pipeline.plan.homes):
         return lambda feed: pipeline.run_slowly(feed, seen)
     names = [f"x{i}" for i in range(len(kinds))]
     keys = tuple(parameter.name for parameter in pipeline.parameters.items)

@@ -24,6 +24,7 @@ from ..ops.state import State, is_stateful
 from ..ops.text import types_text
 from .entry import make_entry
 from .inputs import Parameters, thawed
+from .training import named_parameters
 
 MOST_SIGNATURES = 4096  # input signatures remembered as checked; past that they are checked again
 
@@ -41,6 +42,7 @@ class Pipeline:
         device: where ops of accelerators run; None leaves them where they were scripted.
         gpu_ops: ``"cpu"`` moves ops of accelerators to the CPU.
         source: the mapped file, kept so that other loads of it share its weights.
+        grad: whether results keep their gradients, to train the pipeline further.
     """
 
     def __init__(
@@ -53,8 +55,9 @@ class Pipeline:
         device: Device | None = None,
         gpu_ops: str = "gpu",
         source: Any = None,
+        grad: bool = False,
     ) -> None:
-        self.source = source
+        self.source, self.grad = source, grad
         self.name, self.graph, self.parameters, self.facts = name, graph, parameters, facts
         self._device, self._gpu_ops = device, gpu_ops
         self._places = place_all(graph, device, present(), gpu_ops)
@@ -110,12 +113,28 @@ class Pipeline:
         return result
 
     def execute(self, function: Callable[..., Any], flat: Sequence[Any]) -> Any:
-        """Runs a generated function without gradients, its errors explained."""
-        with torch.no_grad():
+        """Runs a generated function, without gradients unless the pipeline trains, its errors explained."""
+        with torch.enable_grad() if self.grad else torch.no_grad():
             try:
                 return function(*flat)
             except Exception as error:
                 self.fail(error, function)
+
+    def weights(self) -> dict[str, torch.Tensor]:
+        """The parameters of a pipeline loaded with `grad=True`, by the name of the op and its own: what to train.
+
+        Example:
+            >>> import torch, tracepack, io
+            >>> op, file = tracepack.script(torch.nn.Linear(4, 2), name="head"), io.BytesIO()
+            >>> tracepack.trace(lambda x: op(x), torch.rand(3, 4)).save(file)
+            >>> mod = tracepack.load(file.getvalue(), grad=True)
+            >>> optimizer = torch.optim.SGD(mod.weights().values(), 0.1)
+            >>> mod(torch.rand(3, 4)).square().mean().backward()
+            >>> optimizer.step()
+            >>> sorted(mod.weights())
+            ['head.bias', 'head.weight']
+        """
+        return named_parameters(self.graph) if self.grad else {}
 
     # -- state -----------------------------------------------------------------------------------------------
 
@@ -167,7 +186,8 @@ class Pipeline:
         Runs of one pipeline with state happen one after the other, also when several threads call it; a session for
         each stream of data keeps the streams apart.
         """
-        return Pipeline(self.name, self.graph, self.parameters, self.facts, device=self._device, gpu_ops=self._gpu_ops)
+        options: dict[str, Any] = {"device": self._device, "gpu_ops": self._gpu_ops, "source": self.source}
+        return Pipeline(self.name, self.graph, self.parameters, self.facts, grad=self.grad, **options)
 
     def _bound(self) -> State:
         """The state, with everything in it: generated functions bind what they use when they are made."""
@@ -202,7 +222,7 @@ class Pipeline:
     @cached_property
     def plan(self) -> Plan:
         """The graph compiled for this placement; `plan.source` shows what runs."""
-        return Plan(self.graph, self._place, self._home)
+        return Plan(self.graph, self._place, self._home, grad=self.grad)
 
     def _place(self, body: Body) -> Device:
         return self._places[id(body)]

@@ -370,7 +370,7 @@ class Recorder(TorchFunctionMode):
             self._refuse_unseen(tensor)
             if tensor.layout is not torch.strided:
                 raise RecordError("a captured tensor is not dense", where=str(user_line() or ""), got=tensor.layout)
-            constant = Constant(tensor, f"c{len(self.captured)}")
+            constant = Constant(tensor, f"c{len(self.captured)}", parameter=isinstance(tensor, torch.nn.Parameter))
             self.captured[id(tensor)] = constant
             self._alive.append(tensor)
             self._versions[id(tensor)] = (tensor, version(tensor), user_line())

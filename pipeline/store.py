@@ -23,6 +23,7 @@ from ..serialization.weights import MappedTensors, TensorTable, mapped_weights, 
 from .golden import Report, replay
 from .inputs import Parameter, Parameters, Slot, as_tensor
 from .pipeline import Pipeline
+from .training import make_trainable
 
 ALWAYS_HASHED = 8 << 20  # bytes of weights that are hashed on every load: about 7 ms
 VERIFY = ("code", "all", "golden")
@@ -35,7 +36,7 @@ def save(pipeline: Pipeline, target: Any, examples: Sequence[Mapping[str, Any]] 
     manifest, members, tables = encode(contents, producer)
     weights = TensorTable()
     for constant in tables.constants:
-        weights.add(constant.name, constant.tensor, constant.mutable)
+        weights.add(constant.name, constant.tensor, mutable=constant.mutable, parameter=constant.parameter)
     rows, golden = _encode_examples(pipeline, examples)
     manifest |= {"constants": weights.rows, "examples": rows, "example_tensors": golden.rows}
     members.append(weights.member(WEIGHTS))
@@ -44,7 +45,15 @@ def save(pipeline: Pipeline, target: Any, examples: Sequence[Mapping[str, Any]] 
     write(target, manifest, members)
 
 
-def load(path: Any, device: Any = None, *, trust: bool = False, verify: str = "code", gpu_ops: str = "gpu") -> Pipeline:
+def load(
+    path: Any,
+    device: Any = None,
+    *,
+    trust: bool = False,
+    verify: str = "code",
+    gpu_ops: str = "gpu",
+    grad: bool = False,
+) -> Pipeline:
     """Reads a pipeline from a file, ready to run on a device.
 
     Needs neither the source of the function nor that of the models, and runs no code from the file unless trusted.
@@ -58,6 +67,8 @@ def load(path: Any, device: Any = None, *, trust: bool = False, verify: str = "c
         verify: ``"code"`` checks the hashes of all but large weights; ``"all"`` those of the weights too;
             ``"golden"`` also replays the golden examples.
         gpu_ops: ``"cpu"`` moves ops of accelerators to the CPU.
+        grad: keeps gradients, so that the pipeline trains on: its parameters become copies of its own, which
+            `Pipeline.weights` gives to an optimizer, and `save` writes as they then are.
 
     Raises:
         ArchiveError: the file is missing, truncated, altered, foreign or of a newer format.
@@ -82,7 +93,7 @@ def load(path: Any, device: Any = None, *, trust: bool = False, verify: str = "c
     _check_placement(archive, wanted, gpu_ops)
     if verify != "code" or archive.weights_size() <= ALWAYS_HASHED:
         archive.check(WEIGHTS)
-    pipeline = _read(archive, trust, wanted, gpu_ops)
+    pipeline = _read(archive, trust, wanted, gpu_ops, grad)
     if verify == "golden":
         verify_golden(pipeline, archive).require()
     return pipeline
@@ -96,18 +107,21 @@ def _check_placement(archive: Archive, wanted: Any, gpu_ops: str) -> None:
             place(scripted, wanted, present(), gpu_ops=gpu_ops, op=str(row.get("name")))
 
 
-def _read(archive: Archive, trust: bool, wanted: Any, gpu_ops: str) -> Pipeline:
+def _read(archive: Archive, trust: bool, wanted: Any, gpu_ops: str, grad: bool) -> Pipeline:
     weights = mapped_weights(archive)
     rows = archive.manifest["constants"]
     tensors = tensors_of(rows, weights, "constants")
     constants = [
-        Constant(tensor, str(row.get("name")), bool(row.get("mutable")))
+        Constant(tensor, str(row.get("name")), bool(row.get("mutable")), bool(row.get("parameter")))
         for row, tensor in zip(rows, tensors, strict=True)
     ]
+    if grad:
+        make_trainable(constants, [row.get("origin") for row in rows])
     contents = decode(archive, constants, trusted_build(trust, archive.label))
     parameters = _decode_parameters(archive.manifest, len(contents.graph.inputs))
     graph, facts = contents.graph, contents.facts
-    return Pipeline(contents.name, graph, parameters, facts, device=wanted, gpu_ops=gpu_ops, source=weights)
+    options: dict[str, Any] = {"device": wanted, "gpu_ops": gpu_ops, "source": weights, "grad": grad}
+    return Pipeline(contents.name, graph, parameters, facts, **options)
 
 
 # -- the calling convention ------------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ FIELDS: dict[str, type | tuple[type, ...]] = {
     "facts": dict,  # {"symbols": {name: [input, dim]}, "guards": [text]}
     "bodies": list,  # [{name, device, graph, facts, inputs, contiguous}]
     "kernels": list,  # [{kind, name, description, assets: {name: member}, runs_code}]
-    "constants": list,  # [{name, tensor, dtype, shape, strides, mutable}]
+    "constants": list,  # [{name, tensor, dtype, shape, strides, mutable, parameter, origin}]
     "examples": list,  # [{"inputs": {name: tree}, "output": tree}]
     "example_tensors": list,  # like "constants", in examples.safetensors
     "members": dict,  # {member: {"sha256": hex, "size": bytes}} of every member but the manifest

@@ -41,10 +41,13 @@ class TensorTable:
         self._stored: list[torch.Tensor] = []
         self._by_memory: dict[Any, str] = {}
         self._by_content: dict[Any, str] = {}
+        self._origins: dict[Any, int] = {}
+        self._alive: list[torch.Tensor] = []  # addresses in _by_memory stay taken
 
-    def add(self, name: str, tensor: torch.Tensor, mutable: bool = False) -> int:
+    def add(self, name: str, tensor: torch.Tensor, *, mutable: bool = False, parameter: bool = False) -> int:
         """Takes in a tensor and returns the number of its row."""
         tensor = tensor.detach().resolve_conj().resolve_neg()
+        self._alive.append(tensor)
         dense, strides = _dense(tensor)
         self.rows.append(
             {
@@ -54,12 +57,14 @@ class TensorTable:
                 "shape": list(tensor.shape),
                 "strides": strides,
                 "mutable": mutable,
+                "parameter": parameter,
+                "origin": self._origins.setdefault(_memory(tensor), len(self.rows)),
             }
         )
         return len(self.rows) - 1
 
     def _store(self, tensor: torch.Tensor, dense: torch.Tensor) -> str:
-        memory = (tensor.data_ptr(), tensor.dtype, tuple(tensor.shape), tensor.stride(), str(tensor.device))
+        memory = _memory(tensor)
         if tensor.numel() and memory in self._by_memory:
             return self._by_memory[memory]
         dense = dense.cpu()
@@ -95,6 +100,11 @@ class TensorTable:
         text = json.dumps(entries, separators=(",", ":")).encode()
         text += b" " * (-(8 + len(text)) % ALIGNMENT)
         return struct.pack("<Q", len(text)) + text, parts
+
+
+def _memory(tensor: torch.Tensor) -> Any:
+    """Equal for two tensors that are the same memory read in the same way."""
+    return (tensor.data_ptr() or id(tensor), tensor.dtype, tuple(tensor.shape), tensor.stride(), str(tensor.device))
 
 
 def _dense(tensor: torch.Tensor) -> tuple[torch.Tensor, list[int] | None]:

@@ -482,7 +482,10 @@ def test_a_reader_that_leaves(file: str) -> None:
 
 def test_ctrl_c_is_quiet(file: str) -> None:
     command = [sys.executable, "-m", "tracepack", "bench", file, "--seconds", "60"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+    # A shell's background job, as this test may be, ignores the signal, and so would its children.
+    heeding: dict[str, Any] = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, **heeding) as running:
         time.sleep(6)
         running.send_signal(signal.SIGINT)
         out, err = running.communicate(timeout=30)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
-from weakref import WeakValueDictionary
 
 import torch
 
@@ -43,7 +42,8 @@ def is_plain_eager() -> bool:
     return not (_dispatch_modes() or _function_mode() or _jit_tracing()) and _functorch_level() is None
 
 
-_by_name: WeakValueDictionary[str, Operation] = WeakValueDictionary()
+# Strong: a loaded twin that was dropped must not take the name along, and torch.library keeps operators for good.
+_by_name: dict[str, Operation] = {}
 
 
 def _registered(name: str) -> bool:

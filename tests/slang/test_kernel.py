@@ -181,3 +181,15 @@ def test_an_archive_with_slang_needs_trust(polynomial: slang.SlangModule, tmp_pa
     pipeline.save(tmp_path / "p.tpk")
     with pytest.raises(tracepack.TrustError, match="is kept as slang, which can run code. Pass trust=True"):
         tracepack.load(tmp_path / "p.tpk")
+
+
+def test_a_loaded_pipeline_with_slang_trains(layer: Layer, tmp_path: Path) -> None:
+    op, x = tracepack.script(layer, name="layer", device="cpu"), torch.randn(5, 4)
+    tracepack.trace(lambda x: op(x), x).save(tmp_path / "layer.tpk")
+    loaded = tracepack.load(tmp_path / "layer.tpk", trust=True, grad=True)
+    loaded(x).square().sum().backward()
+    layer.reference(x).square().sum().backward()
+    expected = {f"layer.{name}": p.grad for name, p in layer.named_parameters()}
+    assert loaded.weights().keys() == expected.keys()
+    for name, weight in loaded.weights().items():
+        torch.testing.assert_close(weight.grad, expected[name], rtol=1e-4, atol=1e-5)
