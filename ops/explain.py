@@ -35,7 +35,12 @@ def explain(error: BaseException, function: Callable[..., Any]) -> BaseException
         return error
     where = _where(node, function.calls.get(line))  # type: ignore[attr-defined]
     if isinstance(error, ValueError) and "values to unpack" in str(error):
-        return GuardError("the operator gave another number of results than when it was recorded", where=where)
+        return GuardError(
+            "the operator gave another number of results than when it was recorded",
+            where=where,
+            got=str(error),
+            fix="The function goes through these results one by one, which fixes their number.",
+        )
     text = function.source.splitlines()[line - 1]  # type: ignore[attr-defined]
     return NodeError(f"{_first_line(error)}; {_arguments(node, text, frame)}", where=where)
 

@@ -12,6 +12,7 @@ Values are numbered in order of definition. The form is for people and tests; ar
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from .graph import BodyCall, Constant, Graph, Guard, Literal, Node, Record, Value, leaves, target_name
@@ -26,6 +27,11 @@ def graph_text(graph: Graph, *, bodies: bool = False, lines: bool = False) -> st
         lines: appends the user's line to every node.
     """
     return "\n".join(_Printer(bodies, lines).graph(graph, ""))
+
+
+def guards_text(guards: Sequence[str]) -> str:
+    """Conditions on sizes, all of which must hold."""
+    return " and ".join(f"({guard})" if " or " in guard and len(guards) > 1 else guard for guard in guards)
 
 
 def types_text(tree: Any) -> str:

@@ -116,7 +116,7 @@ class Parameters:
             case _:
                 if type(value) is not type(tree) or value != tree:
                     raise SignatureError(
-                        "a fixed value differs", where=f"input {where!r}", got=repr(value), expected=repr(tree)
+                        "a fixed value differs", where=f"input {where!r}", got=_brief(value), expected=_brief(tree)
                     )
 
     def _sequence(self, tree: Sequence[Any], value: Any, where: str, flat: list[Any], kind: type[Any]) -> None:
@@ -136,6 +136,13 @@ class Parameters:
             )
         for key, part in tree.items():
             self._fill(part, value[key], f"{where}[{key!r}]", flat)
+
+
+def _brief(value: Any) -> str:
+    """A value in a few words: a tensor by its kind."""
+    if isinstance(value, torch.Tensor):
+        return f"a tensor of shape {tuple(value.shape)}"
+    return repr(value)[:80]
 
 
 def to_leaf(value: Any, kind: Type, where: str) -> Any:

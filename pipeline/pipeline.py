@@ -21,7 +21,7 @@ from ..ops.placement import place_all
 from ..ops.plan import Plan
 from ..ops.signature import tensor_check
 from ..ops.state import State, is_stateful
-from ..ops.text import types_text
+from ..ops.text import guards_text, types_text
 from .entry import make_entry
 from .inputs import Parameters, thawed
 from .training import named_parameters
@@ -244,12 +244,16 @@ class Pipeline:
         """Inputs and outputs with dtypes and sizes: an integer is fixed, a letter is free, equal letters are equal."""
         inputs = ", ".join(f"{n}: {t}" for n, t in zip(self.parameters.names, self.parameters.types, strict=True))
         text = f"({inputs}) -> {types_text(self.graph.output)}"
-        return text + (f" where {' and '.join(self.facts.guards)}" if self.facts.guards else "")
+        return text + (f" where {guards_text(self.facts.guards)}" if self.facts.guards else "")
 
     @property
     def placement(self) -> dict[str, str]:
         """The device on which each op runs."""
-        return {body.name: str(self._places[id(body)]) for body in bodies(self.graph)}
+        found: dict[str, str] = {}
+        for body in bodies(self.graph):
+            count = sum(known == body.name or known.startswith(f"{body.name}#") for known in found)
+            found[f"{body.name}#{count + 1}" if count else body.name] = str(self._places[id(body)])
+        return found
 
     def __repr__(self) -> str:
         return f"<Pipeline {self.name!r} {self.signature}>"

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..ops.facts import settle
-from ..ops.graph import BodyCall, Facts, Graph, Guard, Operator, Value, leaves, uses
+from ..ops.graph import BodyCall, Facts, Graph, Guard, Node, Operator, Value, leaves, uses
 from ..ops.types import TensorType
 from .inputs import Parameter, Parameters
 
@@ -91,17 +91,40 @@ def _from_guards(graph: Graph, place: dict[int, int]) -> Iterator[str]:
 
 
 def name_sizes(graph: Graph, other: Graph | None) -> None:
-    """Shows in the types of inner values which sizes moved with the batch in the second recording.
+    """Shows in the types of inner values what the second recording says of their sizes.
 
-    These types are for readers: only the types of inputs are checked.
+    A size that moved with the batch gets its symbol; one that stayed is shown as fixed only where no other size of
+    the inputs is free to move it. These types are for readers: only the types of inputs are checked.
     """
-    if other is None or len(other.nodes) != len(graph.nodes):
-        return
-    letters = _moved_inputs(graph, other)
-    for a, b in zip(graph.nodes, other.nodes, strict=True):
-        for value, moved in zip(leaves(a.output), leaves(b.output), strict=True):
-            if isinstance(value, Value) and isinstance(value.type, TensorType) and isinstance(moved.type, TensorType):
-                value.type = TensorType(value.type.dtype, _named(value.type.shape, moved.type.shape, letters))
+    moved = other if other is not None and len(other.nodes) == len(graph.nodes) else graph
+    letters = _moved_inputs(graph, moved) if moved is not graph else {}
+    free = any(
+        isinstance(size, str) and size not in letters.values()
+        for value in graph.inputs
+        if isinstance(value.type, TensorType)
+        for size in value.type.shape
+    )
+    varying: set[int] = set()
+    for a, b in zip(graph.nodes, moved.nodes, strict=True):
+        varies = a.varying or any(id(leaf) in varying for leaf in uses(a))
+        exact = _body_shapes(a)
+        for index, (value, now) in enumerate(zip(leaves(a.output), leaves(b.output), strict=True)):
+            if not isinstance(value, Value) or not isinstance(value.type, TensorType):
+                continue
+            varying |= {id(value)} if varies else set()
+            shape = _named(value.type.shape, now.type.shape, {} if varies else letters)
+            fixed = exact[index] if index < len(exact) else ()
+            if free:
+                shape = tuple("?" if isinstance(s, int) and s not in fixed else s for s in shape)
+            value.type = TensorType(value.type.dtype, shape)
+
+
+def _body_shapes(node: Node) -> list[tuple[Any, ...]]:
+    """The shapes of an op's outputs as torch.export knows them, in which a number is a fixed size."""
+    if not isinstance(node.target, BodyCall):
+        return []
+    kinds = [leaf.type if isinstance(leaf, Value) else None for leaf in leaves(node.target.body.graph.output)]
+    return [kind.shape if isinstance(kind, TensorType) else () for kind in kinds]
 
 
 def _moved_inputs(graph: Graph, other: Graph) -> dict[tuple[Any, Any], str]:

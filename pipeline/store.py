@@ -11,7 +11,7 @@ import torch
 from .. import __version__
 from ..ops.device import parse_device, place, require_present
 from ..ops.devices import accelerator, present
-from ..ops.errors import ArchiveError, GoldenMismatchError
+from ..ops.errors import ArchiveError, GoldenMismatchError, SignatureError
 from ..ops.graph import Constant, Record
 from ..ops.placement import check_gpu_ops
 from ..ops.records import is_record, to_record
@@ -93,6 +93,9 @@ def load(
     _check_placement(archive, wanted, gpu_ops)
     if verify != "code" or archive.weights_size() <= ALWAYS_HASHED:
         archive.check(WEIGHTS)
+    if verify != "code":
+        for name in archive.names():
+            archive.check(name)
     pipeline = _read(archive, trust, wanted, gpu_ops, grad)
     if verify == "golden":
         verify_golden(pipeline, archive).require()
@@ -177,6 +180,9 @@ def _encode_examples(pipeline: Pipeline, examples: Sequence[Mapping[str, Any]]) 
         return encode_tree(value, leaf)
 
     rows = []
+    if isinstance(examples, Mapping) or not all(isinstance(example, Mapping) for example in examples):
+        got = type(examples).__name__
+        raise SignatureError("examples are a list of dicts like run's", got=got, expected="[{'x': …}, …]")
     pipeline = pipeline.session() if pipeline.stateful else pipeline  # examples follow each other from the start
     for example in examples:
         inputs = {name: leaf(value) for name, value in example.items()}  # before a run that may write into them

@@ -475,6 +475,22 @@ def test_golden_examples_find_skew(cell_file, tmp_path):
         report.require()
 
 
+def test_an_altered_example_is_found_by_verify_all(cell_file):
+    data = corrupt(cell_file[0].read_bytes(), "examples.safetensors")
+    tracepack.load(data)
+    for verify in ("all", "golden"):
+        with pytest.raises(tracepack.ArchiveError, match="member 'examples.safetensors': a member was altered"):
+            tracepack.load(data, verify=verify)
+
+
+def test_examples_that_are_no_feeds_are_refused(tmp_path):
+    mod, x = tracepack.trace(lambda x: x + 1, torch.ones(1)), torch.ones(1)
+    for examples in ({"x": x}, [(x,)], [x]):
+        with pytest.raises(tracepack.SignatureError, match="examples are a list of dicts like run's; got"):
+            mod.save(tmp_path / "a.tpk", examples=examples)
+    assert not (tmp_path / "a.tpk").exists()
+
+
 def test_without_golden_examples_golden_verification_says_so(tmp_path):
     path = tmp_path / "a.tpk"
     tracepack.trace(lambda x: x + 1, torch.ones(1)).save(path)

@@ -268,6 +268,29 @@ def test_the_signature_and_the_text_form(cell):
     assert mod.input_names == ["x", "h"]
 
 
+@pytest.mark.parametrize(
+    ("function", "text"),
+    [
+        (lambda x: x * 2, "(x: f32[N,M]) -> f32[N,?]"),  # only the batch was moved, so no more is claimed
+        (lambda x: x[x > 2], "(x: f32[N,M]) -> f32[?]"),
+        (lambda x: x.sum(0), "(x: f32[N,M]) -> f32[?]"),
+    ],
+)
+def test_the_signature_claims_no_size_that_was_not_seen_to_hold(function, text):
+    assert tracepack.trace(function, torch.arange(12.0).reshape(3, 4)).signature == text
+
+
+def test_the_signature_knows_what_an_op_fixes():
+    op = tracepack.script(torch.nn.Linear(4, 6))
+    mod = tracepack.trace(lambda x: (op(x), op(x).relu()), torch.rand(3, 4))
+    assert mod.signature == "(x: f32[N,4]) -> (f32[N,6], f32[N,6])"
+
+
+def test_two_ops_of_one_name_are_both_placed():
+    a, b = tracepack.script(torch.nn.Linear(4, 4)), tracepack.script(torch.nn.Linear(4, 4))
+    assert tracepack.trace(lambda x: a(x) + b(x), torch.rand(3, 4)).placement == {"Linear": "cpu", "Linear#2": "cpu"}
+
+
 BAD_FEEDS = {
     "missing": ({"x": (3, 4)}, r"input 'h': missing input; got \['x'\]; expected x: f32\[N,4\], h: f32\[N,4\]"),
     "unknown": ({"x": (3, 4), "h": (3, 4), "z": (1,)}, r"input 'z': unknown input; expected x: f32\[N,4\]"),

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from ..ops.graph import Body, Constant, Graph, KernelCall, walk
 from ..ops.kernel import Kernel
-from ..ops.text import types_text
+from ..ops.text import guards_text, types_text
 from ..serialization.archive import Archive
 from ..serialization.codec import expect, malformed
 from ..serialization.contents import Contents, constants_of, decode, input_types
@@ -84,7 +84,7 @@ class Described:
         """Inputs, outputs and guards, as `Pipeline.signature` shows them."""
         text = f"({', '.join(f'{n}: {t}' for n, t in self.inputs)}) -> {self.output}"
         guards = self.contents.facts.guards
-        return text + (f" where {' and '.join(guards)}" if guards else "")
+        return text + (f" where {guards_text(guards)}" if guards else "")
 
     def bytes_of(self, constants: Iterator[Constant]) -> int:
         """Bytes of some constants, those stored once counted once."""
