@@ -106,8 +106,8 @@ def name_sizes(graph: Graph, other: Graph | None) -> None:
     )
     varying: set[int] = set()
     for a, b in zip(graph.nodes, moved.nodes, strict=True):
-        varies = a.varying or any(id(leaf) in varying for leaf in uses(a))
         exact = _body_shapes(a)
+        varies = _decided_by_data(a, exact) or any(id(leaf) in varying for leaf in uses(a))
         for index, (value, now) in enumerate(zip(leaves(a.output), leaves(b.output), strict=True)):
             if not isinstance(value, Value) or not isinstance(value.type, TensorType):
                 continue
@@ -117,6 +117,13 @@ def name_sizes(graph: Graph, other: Graph | None) -> None:
             if free:
                 shape = tuple("?" if isinstance(s, int) and s not in fixed else s for s in shape)
             value.type = TensorType(value.type.dtype, shape)
+
+
+def _decided_by_data(node: Node, exact: list[tuple[Any, ...]]) -> bool:
+    """Whether data decides a node's sizes. torch.export names such sizes of an op u0, u1 …"""
+    if isinstance(node.target, BodyCall):
+        return any(re.search(r"\bu\d", str(size)) for shape in exact for size in shape)
+    return node.varying
 
 
 def _body_shapes(node: Node) -> list[tuple[Any, ...]]:

@@ -24,7 +24,7 @@ def test_a_promised_version_loads_and_gives_the_right_numbers(version: str) -> N
     mod = tracepack.load(path, verify="golden")
     assert mod.signature == (
         "(batch['ids']: i64[N], scale: float, flag: bool) -> {'best': torch.return_types.max(values=f32[N], "
-        "indices=i64[N]), 'out': (f64[?,2], [bf16[?,4], bool]), 'count': int, 'none': None}"
+        "indices=i64[N]), 'out': (f64[N,2], [bf16[N,4], bool]), 'count': int, 'none': None}"
     )
     got = mod.run({"batch": {"ids": torch.tensor([0, 3, 5])}, "scale": 1.5, "flag": True})
     torch.testing.assert_close(got["best"].values, torch.tensor(VALUES), rtol=1e-5, atol=1e-5)
