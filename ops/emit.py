@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .device import CPU, Device
+from .errors import GraphError
 from .graph import (
     Body,
     BodyCall,
@@ -153,6 +154,8 @@ class Emitter:
         if name == "aten.linear.default" and _is_affine(node) and not self.bindings.grad:
             text = self.affine(node, device)
         elif inline is not None:
+            if len(node.args) != (2 if "{1}" in inline else 1) or node.kwargs:
+                raise GraphError("an operator has another number of arguments than it takes", where=f"node {name}")
             text = inline.format(*(self.tree(arg, device) for arg in node.args))
         else:
             text = f"{self.ref(resolve(name), 'f')}({self.arguments(node, device)})"
@@ -250,8 +253,6 @@ class Emitter:
         import keyword
 
         if not name.isidentifier() or keyword.iskeyword(name):
-            from .errors import GraphError
-
             raise GraphError("a keyword argument has an impossible name", got=repr(name[:80]))
         return name
 
@@ -455,8 +456,6 @@ def _torch_object(literal: Literal, device: Device) -> Any:
 
     if literal.kind == "device":
         return torch.device(str(CPU if literal.name == "cpu" else device))
-    from .errors import GraphError
-
     kinds = {"dtype": torch.dtype, "layout": torch.layout, "memory_format": torch.memory_format}
     found = getattr(torch, literal.name, None)
     if literal.kind not in kinds or not isinstance(found, kinds[literal.kind]):

@@ -187,6 +187,7 @@ def _strided(flat: torch.Tensor, shape: list[int], strides: Any, archive: Archiv
     dense = (
         isinstance(strides, list)
         and len(strides) == len(shape)
+        and all(type(stride) is int for stride in strides)
         and sorted(strides) == sorted(_dense_strides(shape, strides))
     )
     if not dense:
