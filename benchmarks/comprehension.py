@@ -137,7 +137,7 @@ def call_cost() -> dict[str, float]:
     run = layer.plan([a, b]).forward
     out = torch.empty(8)
     pointers = [a.data_ptr(), b.data_ptr(), out.data_ptr(), 0]
-    entry = run._entry  # type: ignore[attr-defined]
+    entry = run._entry  # type: ignore[attr-defined]  # mypy does not know the attribute, which is set dynamically
 
     def many(f: Callable[[], Any]) -> Callable[[], Any]:
         return lambda: [f() for _ in range(200)]

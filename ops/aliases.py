@@ -75,7 +75,7 @@ def _subgraphs(node: torch.fx.Node) -> Iterator[torch.fx.Graph]:
 
 
 def _arguments(node: torch.fx.Node) -> Iterator[tuple[str, Any, Any]]:
-    schema = node.target._schema  # type: ignore[union-attr]
+    schema = node.target._schema  # type: ignore[union-attr]  # the kind was checked just before
     for index, argument in enumerate(schema.arguments):
         if index < len(node.args):
             yield argument.name, argument, node.args[index]

@@ -202,6 +202,7 @@ class _Reader:
         """Converts one application."""
         target = node.target
         if target is operator.getitem and isinstance(self.known.get(getattr(node.args[0], "name", "")), tuple):
+            # The kind was checked just before.
             self.known[node.name] = self.known[node.args[0].name][node.args[1]]  # type: ignore[union-attr, index]
         elif target in _ARITHMETIC:
             self.add(node, Operator(f"py.{_ARITHMETIC[target]}"))
@@ -240,7 +241,7 @@ class _Reader:
 
     def higher(self, node: torch.fx.Node, target: torch._ops.HigherOrderOperator) -> None:
         """Converts control flow on data, and takes apart the wrappers of `no_grad` blocks."""
-        name = str(target.name())  # type: ignore[no-untyped-call]
+        name = str(target.name())  # type: ignore[no-untyped-call]  # torch leaves it untyped
         if name in ("cond", "while_loop"):
             self.add(node, Operator(name), varying=True)
         elif name == "wrap_with_set_grad_enabled":

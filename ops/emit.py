@@ -164,7 +164,7 @@ class Emitter:
     def affine(self, node: Node, device: Device) -> str:
         """A linear layer on a matrix as the `addmm` that torch makes of it, the weight transposed once and for all."""
         x, weight, bias = node.args
-        key = ("transposed", id(weight), device)
+        key = (id(weight), device)
         if key not in self._transposed:
             self._transposed[key] = self.bindings.constant(weight, device).t()
         transposed = self.ref(self._transposed[key], "w")
@@ -215,7 +215,7 @@ class Emitter:
             if isinstance(leaf, Constant):  # a weight that is returned must not be open to writes
                 results[index] = self.cloned(results[index], place)
         names = list(dict.fromkeys(r for leaf, r in zip(inner, results, strict=True) if _is_tensor(leaf)))
-        if names and (self.checked or body.contiguous or any(name in self.varying for name in names)):
+        if names:
             self.check_results(node, body, names)
         for outer, result in zip(outputs, results, strict=True):
             if outer is not None:

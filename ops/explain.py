@@ -30,9 +30,11 @@ def explain(error: BaseException, function: Callable[..., Any]) -> BaseException
     if isinstance(error, TracepackError | MemoryError):
         return error
     frame, line = _plan_frame(error.__traceback__, function)
+    # Mypy does not know the attribute, which is set dynamically.
     node = function.nodes.get(line) if frame else None  # type: ignore[attr-defined]
     if frame is None or node is None:
         return error
+    # Mypy does not know the attribute, which is set dynamically.
     where = _where(node, function.calls.get(line))  # type: ignore[attr-defined]
     if isinstance(error, ValueError) and "values to unpack" in str(error):
         return GuardError(
@@ -41,6 +43,7 @@ def explain(error: BaseException, function: Callable[..., Any]) -> BaseException
             got=str(error),
             fix="The function goes through these results one by one, which fixes their number.",
         )
+    # Mypy does not know the attribute, which is set dynamically.
     text = function.source.splitlines()[line - 1]  # type: ignore[attr-defined]
     return NodeError(f"{_first_line(error)}; {_arguments(node, text, frame)}", where=where)
 

@@ -153,12 +153,12 @@ def _aten(rest: str) -> Callable[..., Any]:
     if which == "out" or which.endswith("_out") or which in ("dimname", "names"):
         pass
     elif base in _BINDINGS:
-        return getattr(torch._C._VariableFunctions, base)  # type: ignore[no-any-return]
+        return getattr(torch._C._VariableFunctions, base)  # type: ignore[no-any-return]  # torch leaves it untyped
     elif base in _NN and hasattr(torch._C._nn, base):
-        return getattr(torch._C._nn, base)  # type: ignore[no-any-return]
+        return getattr(torch._C._nn, base)  # type: ignore[no-any-return]  # torch leaves it untyped
     elif base in _METHODS:
-        return getattr(torch.Tensor, base)  # type: ignore[no-any-return]
-    return exact  # type: ignore[no-any-return]
+        return getattr(torch.Tensor, base)  # type: ignore[no-any-return]  # torch leaves it untyped
+    return exact  # type: ignore[no-any-return]  # torch leaves it untyped
 
 
 def _walk(rest: str) -> Callable[..., Any]:
@@ -167,7 +167,7 @@ def _walk(rest: str) -> Callable[..., Any]:
     found: Any = torch
     for part in rest.split("."):
         found = getattr(found, part)
-    return found  # type: ignore[no-any-return]
+    return found  # type: ignore[no-any-return]  # torch leaves it untyped
 
 
 def template(name: str) -> str | None:

@@ -60,11 +60,13 @@ class Plan:
     @property
     def source(self) -> str:
         """The generated Python source of the fast function."""
+        # Mypy does not know the attribute, which is set dynamically.
         return self.fast.source  # type: ignore[attr-defined, no-any-return]
 
     @property
     def homes(self) -> list[Device]:
         """The device on which each input is wanted."""
+        # Mypy does not know the attribute, which is set dynamically.
         return self.checked.homes  # type: ignore[attr-defined, no-any-return]
 
     @cached_property

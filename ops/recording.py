@@ -72,12 +72,12 @@ def without_modes() -> Iterator[None]:
     modes = []
     try:
         while torch._C._len_torch_function_stack():
-            modes.append(torch.overrides._pop_mode())  # type: ignore[no-untyped-call]
+            modes.append(torch.overrides._pop_mode())  # type: ignore[no-untyped-call]  # torch leaves it untyped
         with torch.utils._python_dispatch._disable_current_modes():
             yield
     finally:
         for mode in reversed(modes):
-            torch.overrides._push_mode(mode)  # type: ignore[no-untyped-call]
+            torch.overrides._push_mode(mode)  # type: ignore[no-untyped-call]  # torch leaves it untyped
 
 
 @contextmanager

@@ -30,7 +30,7 @@ def load_file(path: str) -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return torch.jit.load(path, map_location="cpu")  # type: ignore[no-untyped-call]
+            return torch.jit.load(path, map_location="cpu")  # type: ignore[no-untyped-call]  # torch leaves it untyped
     except (RuntimeError, ValueError, OSError) as error:
         reason = str(error).strip().split("\n")[0]
         raise ScriptError(
@@ -111,6 +111,7 @@ def _to_bytes(model: Any) -> bytes:
 def _from_bytes(data: bytes, device: str = "cpu") -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        # Torch leaves it untyped.
         return torch.jit.load(io.BytesIO(data), map_location=device)  # type: ignore[no-untyped-call]
 
 

@@ -23,14 +23,14 @@ class Effects(TorchDispatchMode):
     """
 
     def __init__(self, line: SourceLine | None) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()  # type: ignore[no-untyped-call]  # torch leaves it untyped
         self.line = line
         self.varying = False
         self._state: Any = None
 
     def __enter__(self) -> Any:
         self._state = torch.get_rng_state()
-        return super().__enter__()  # type: ignore[no-untyped-call]
+        return super().__enter__()  # type: ignore[no-untyped-call]  # torch leaves it untyped
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Called by torch for every operator."""
@@ -65,7 +65,7 @@ class Watch(TorchDispatchMode):
     """Tells the recorder of every operator that runs, so that none of its values can slip away unseen."""
 
     def __init__(self, recorder: Any) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()  # type: ignore[no-untyped-call]  # torch leaves it untyped
         self.recorder = recorder
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

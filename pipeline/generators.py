@@ -49,12 +49,12 @@ class Generators:
         before = generator.get_state() if state is None else state
         for stretch in reversed(self.stretches):
             if stretch.generator is generator and torch.equal(stretch.end, before):
-                return stretch.node.output  # type: ignore[no-any-return]
+                return stretch.node.output  # type: ignore[no-any-return]  # torch leaves it untyped
         constant = Constant(before, f"generator{len(self.stretches)}", mutable=True)
         node = Node(Operator("py.generator"), (constant, True), {}, Value(ANY), user_line())
         self._add(node)
         self.stretches.append(Stretch(generator, node, before, before))
-        return node.output  # type: ignore[no-any-return]
+        return node.output  # type: ignore[no-any-return]  # torch leaves it untyped
 
     def drew(self, values: Iterable[Any], state: torch.Tensor | None = None) -> None:
         """Notes where the generators of a call stand after it."""

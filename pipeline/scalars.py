@@ -132,7 +132,7 @@ for _dunder, _name in {
     "__sym_not__": "not_",
 }.items():  # fmt: skip
     setattr(_Number, _dunder, _unary(_name))
-_Number.__hash__ = Traced.__hash__  # type: ignore[method-assign]
+_Number.__hash__ = Traced.__hash__  # type: ignore[method-assign]  # a class body repeats it on purpose
 
 
 class TracedInt(_Number, torch.SymInt):
@@ -142,7 +142,7 @@ class TracedInt(_Number, torch.SymInt):
         self._bind(tracer, value, concrete, varies)
         self.node = None
 
-    @property  # type: ignore[misc]
+    @property  # type: ignore[misc]  # mypy cannot follow the dynamic class
     def __class__(self) -> type:
         return int
 
@@ -164,7 +164,7 @@ class TracedFloat(_Number, torch.SymFloat):
         self._bind(tracer, value, concrete, varies)
         self.node = None
 
-    @property  # type: ignore[misc]
+    @property  # type: ignore[misc]  # mypy cannot follow the dynamic class
     def __class__(self) -> type:
         return float
 
@@ -182,7 +182,7 @@ class TracedBool(_Number, torch.SymBool):
         self._bind(tracer, value, concrete, varies)
         self.node = None
 
-    @property  # type: ignore[misc]
+    @property  # type: ignore[misc]  # mypy cannot follow the dynamic class
     def __class__(self) -> type:
         return bool
 
@@ -195,7 +195,7 @@ class TracedComplex(_Number):
     def __init__(self, tracer: Tracer, value: Value, concrete: complex, varies: bool) -> None:
         self._bind(tracer, value, concrete, varies)
 
-    @property  # type: ignore[misc]
+    @property  # type: ignore[misc]  # mypy cannot follow the dynamic class
     def __class__(self) -> type:
         return complex
 
@@ -233,7 +233,7 @@ class TracedStr(Traced):
     def __init__(self, tracer: Tracer, value: Value, concrete: str, varies: bool) -> None:
         self._bind(tracer, value, concrete, varies)
 
-    @property  # type: ignore[misc]
+    @property  # type: ignore[misc]  # mypy cannot follow the dynamic class
     def __class__(self) -> type:
         return str
 
@@ -275,7 +275,7 @@ class TracedStrings(Traced):
     def __init__(self, tracer: Tracer, value: Value, concrete: list[str], varies: bool) -> None:
         self._bind(tracer, value, concrete, varies)
 
-    @property  # type: ignore[misc]
+    @property  # type: ignore[misc]  # mypy cannot follow the dynamic class
     def __class__(self) -> type:
         return list
 
@@ -295,9 +295,10 @@ class TracedStrings(Traced):
         return self.tracer.scalar("cat_strings", other, self)
 
     def __eq__(self, other: object) -> bool:
+        # A foreign object may be anything.
         return list(self) == list(other)  # type: ignore[call-overload, no-any-return]
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # meant: the name gets another kind here
 
 
 CLASSES: dict[type, type[Any]] = {

@@ -43,7 +43,7 @@ def _from_bodies(graph: Graph, place: dict[int, int]) -> Iterator[str]:
         body = node.target.body
         direct = {i: place[id(a)] for i, a in enumerate(node.args) if id(a) in place and id(a) not in written}
         for index, outer in direct.items():
-            shape = body.graph.inputs[index].type.shape  # type: ignore[union-attr]
+            shape = body.graph.inputs[index].type.shape  # type: ignore[union-attr]  # the kind was checked just before
             for dim, size in enumerate(shape):
                 if isinstance(size, int):
                     yield f"d{outer}_{dim} == {size}"

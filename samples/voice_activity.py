@@ -95,7 +95,7 @@ def main() -> None:
         subprocess.run([sys.executable, __file__, "detect", path, result], check=True)
         found = torch.load(result)
         print(f"{path.name}: {path.stat().st_size / 1e6:.1f} MB, speech at {spans(found)} s")
-    eager = torch.jit.load(module_path())  # type: ignore[no-untyped-call]
+    eager = torch.jit.load(module_path())  # type: ignore[no-untyped-call]  # torch leaves it untyped
     with torch.no_grad():
         wanted = torch.cat([eager(chunk[None], RATE)[:, 0] for chunk in recording().split(CHUNK)])
     assert torch.equal(found, wanted), "the file does not answer as the module does"

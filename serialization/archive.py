@@ -29,7 +29,7 @@ _CHUNK = 8 << 20
 
 def pack(data: Any) -> bytes:
     """Plain data as msgpack; equal data gives equal bytes."""
-    return msgpack.packb(data, use_bin_type=True)  # type: ignore[no-any-return]
+    return msgpack.packb(data, use_bin_type=True)  # type: ignore[no-any-return]  # torch leaves it untyped
 
 
 def unpack(data: bytes, member: str) -> Any:
@@ -121,6 +121,7 @@ def _write_member(archive: zipfile.ZipFile, item: Member) -> str:
 
 def _padding(archive: zipfile.ZipFile, info: zipfile.ZipInfo, large: bool) -> bytes:
     """An extra field that makes the member's data start at a multiple of the alignment."""
+    # The kind was checked just before.
     start = archive.fp.tell() + 30 + len(info.filename.encode()) + (20 if large else 0) + 4  # type: ignore[union-attr]
     fill = -start % ALIGNMENT
     return struct.pack("<HH", _PADDING_ID, fill) + b"\0" * fill

@@ -42,6 +42,7 @@ def members(kind: Any) -> Iterator[str]:
         if inspect.isfunction(member):
             yield f"    {name}{inspect.signature(member)}"
         elif isinstance(member, property):
+            # Numbers and tensors both fit.
             yield f"    {name}: {inspect.signature(member.fget).return_annotation}"  # type: ignore[arg-type]
         elif isinstance(member, staticmethod):
             yield f"    static {name}{inspect.signature(member.__func__)}"

@@ -115,7 +115,7 @@ def _fold_neutral(e: Op, values: list[int | float | bool | None]) -> Expr:
     return e
 
 
-def _evaluate(name: str, values: list) -> int | bool | None:  # type: ignore[type-arg]
+def _evaluate(name: str, values: list) -> int | bool | None:  # type: ignore[type-arg]  # generic over what it is given
     """Applies an integer operator; None where the language does not define it here (a zero divisor)."""
     if name in COMPARISONS:
         a, b = values

@@ -137,6 +137,6 @@ def _in_row(nest: Loops, rows: set[str], axes: set[str]) -> Loops:
     return _changed(nest, change)
 
 
-def _changed(nest: Loops, change) -> Loops:  # type: ignore[no-untyped-def]
+def _changed(nest: Loops, change) -> Loops:  # type: ignore[no-untyped-def]  # generic over what it is given
     final = None if nest.final is None else change(nest.final)
     return replace(nest, value=change(nest.value), store=change(nest.store), final=final)

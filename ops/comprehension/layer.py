@@ -169,6 +169,7 @@ class Layer:
             wanted = frozenset([i for i, x in enumerate(inputs) if x.requires_grad])
             if wanted:
                 training = plan.training(wanted, reorder)
+                # Torch leaves it untyped.
                 found: Sequence[torch.Tensor] = Apply.apply(training, reorder, *inputs)  # type: ignore[no-untyped-call]
                 return found[0] if self._single else list(found)
         results = plan.forward(inputs)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .layer import Layer
 
 NAMESPACE = "tracepack"
-_LIBRARY: Any = torch.library.Library(NAMESPACE, "FRAGMENT")  # type: ignore[no-untyped-call]
+_LIBRARY: Any = torch.library.Library(NAMESPACE, "FRAGMENT")  # type: ignore[no-untyped-call]  # torch leaves it untyped
 _REGISTERED: dict[str, Operators] = {}
 
 

@@ -106,7 +106,7 @@ class _Parser:
             body.append(self._statement())
         return DefSyntax(place, name, tuple(params), tuple(returns), tuple(body))
 
-    def _list(self, item) -> list:  # type: ignore[no-untyped-def, type-arg]
+    def _list(self, item) -> list:  # type: ignore[no-untyped-def, type-arg]  # generic over what it is given
         """Items between commas up to the closing parenthesis, which is consumed."""
         if self._accept(")"):
             return []

@@ -239,14 +239,14 @@ def _divide(a: Values, b: Values) -> torch.Tensor:
 
 def _modulo(a: Values, b: Values) -> torch.Tensor:
     if _is_float(a) or _is_float(b):
-        return torch.remainder(a, b)  # type: ignore[arg-type]
+        return torch.remainder(a, b)  # type: ignore[arg-type]  # numbers and tensors both fit
     return _without_zero(torch.remainder, a, b)
 
 
 def _without_zero(function: Callable[..., torch.Tensor], a: Values, b: Values) -> torch.Tensor:
     """Integers divided by zero give zero, in every emitter; torch and the processor would stop."""
     if not isinstance(b, torch.Tensor):
-        return function(a, b) if b else torch.zeros_like(a)  # type: ignore[arg-type]
+        return function(a, b) if b else torch.zeros_like(a)  # type: ignore[arg-type]  # numbers and tensors both fit
     zero = b == 0
     return torch.where(zero, 0, function(a, torch.where(zero, 1, b)))
 

@@ -75,6 +75,7 @@ class Call:
     def flatten(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
         """One number or tensor for each slot."""
         if self._direct is not None:
+            # The kind was checked just before.
             return [args[at] if type(at) is int else kwargs[at] for at in self._direct]  # type: ignore[index]
         bound = bind(self._function, args, kwargs)
         device = next((v.device for v in map(_first_tensor, bound.values()) if v is not None), None)

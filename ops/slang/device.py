@@ -100,7 +100,7 @@ def _open(spy: Any, kind: str, options: Any) -> Any:
     try:
         if kind == "cuda":
             handles = spy.get_cuda_current_context_native_handles()
-            torch.cuda.init()  # type: ignore[no-untyped-call]
+            torch.cuda.init()  # type: ignore[no-untyped-call]  # torch leaves it untyped
             return spy.Device(type=spy.DeviceType.cuda, compiler_options=options, existing_device_handles=handles)
         return spy.Device(type=getattr(spy.DeviceType, kind), compiler_options=options)
     finally:

@@ -210,6 +210,7 @@ class SlangFunction:
                 raise SlangArgumentError(
                     f"the map of {name!r} has {len(axes)} axes", where=str(function), expected=tensor.dim() - own
                 )
+            # Mypy cannot follow the dynamic class.
             order = sorted(range(len(axes)), key=lambda axis, axes=axes: axes[axis])  # type: ignore[misc]
             moved = tensor.permute(*order, *range(len(axes), tensor.dim()))
             index = tuple(slice(None) if axis in axes else None for axis in range(rank))
@@ -247,6 +248,7 @@ class SlangFunction:
 
 
 # What torch.compiler.disable does, without its import of torch._dynamo (1 s).
+# Mypy does not know the attribute, which is set dynamically.
 SlangFunction._first_call._torchdynamo_disable = True  # type: ignore[attr-defined]
 
 

@@ -52,6 +52,7 @@ def _registered(name: str) -> bool:
 
 
 # What torch.compiler.assume_constant_result does, without its import of torch._dynamo (1 s).
+# Mypy does not know the attribute, which is set dynamically.
 _registered._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
@@ -112,6 +113,7 @@ class Operation:
             if tensor.requires_grad:
                 wants = True
         if wants and torch.is_grad_enabled():
+            # Torch leaves it untyped.
             return _Apply.apply(self, *arguments)  # type: ignore[no-untyped-call, no-any-return]
         return self.run(arguments)
 

@@ -91,7 +91,7 @@ class Service:
 
 
 _service = Service()
-os.register_at_fork(after_in_child=_service.__init__)  # type: ignore[misc]
+os.register_at_fork(after_in_child=_service.__init__)  # type: ignore[misc]  # mypy cannot follow the dynamic class
 
 
 def ask(**request: Any) -> dict[str, Any]:

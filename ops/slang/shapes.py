@@ -49,7 +49,7 @@ def common_batch(spec: Specialization, batches: Sequence[tuple[int, tuple[int, .
     try:
         if all(type(size) is int for batch in sizes for size in batch):
             return _broadcast(sizes)
-        return tuple(torch.broadcast_shapes(*sizes))  # type: ignore[no-untyped-call]
+        return tuple(torch.broadcast_shapes(*sizes))  # type: ignore[no-untyped-call]  # torch leaves it untyped
     except (RuntimeError, ValueError):
         got = ", ".join(f"{spec.slot_name(index)} {tuple(batch)}" for index, batch in batches)
         raise SlangShapeError(

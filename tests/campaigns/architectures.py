@@ -96,6 +96,7 @@ def _call_by_name(op: Any) -> Callable[..., Any]:
 
 
 def _copied(feed: Inputs) -> Inputs:
+    # Torch leaves it untyped.
     return torch.utils._pytree.tree_map_only(torch.Tensor, torch.clone, feed)  # type: ignore[no-any-return]
 
 

@@ -76,7 +76,7 @@ class Program:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             exec(compile(self.source, name, "exec"), namespace)
-        return namespace["process"]  # type: ignore[no-any-return]
+        return namespace["process"]  # type: ignore[no-any-return]  # torch leaves it untyped
 
     def others(self) -> list[list[Any]]:
         """Other inputs to run it on: other data, other strides, one tensor given twice, other sizes."""
