@@ -19,7 +19,6 @@ import torch
 from .analysis import Rated, rated
 from .compiler import compiler, target
 from .cpp_emitter import CppEmitter
-from .dtypes import DType
 from .errors import CompilerError, OptionsError
 from .fusion import groups
 from .ir import Program
@@ -127,9 +126,8 @@ class Search:
     def _ratings(self, fuse: bool) -> list[list[Rated]]:
         """The analysis's schedules of every nest, the cheapest first."""
         if fuse not in self._choices:
-            types: dict[str, DType] = {n: t.dtype for n, t in self._program.tensors.items()}
             self._choices[fuse] = [
-                [r for r in rated(n, types, target(), len(g.shared)) if r.cost < float("inf")][:TOP]
+                [r for r in rated(n, target(), len(g.shared)) if r.cost < float("inf")][:TOP]
                 for g in groups(self._program, fuse)
                 for n in g.nests
             ]
