@@ -59,7 +59,7 @@ def autotune(
     search = _LayerSearch(layer, tensors, chosen, cache, options)
     best = [search.forward()]
     if training and wanted:
-        best.append(search.backward(wanted))
+        best.append(Options() if search.interrupted else search.backward(wanted))
     layer.set_tuned(shapes, best)
     return best if len(best) == 2 else best[0]
 
@@ -95,6 +95,7 @@ class _LayerSearch:
         self._given = None if options is None else options_pair(options)
         self._shapes = [tuple(t.shape) for t in tensors]
         self._plan = layer.plan(tensors, Options("torch"))
+        self.interrupted = False
 
     def forward(self) -> Options:
         """The best options of the forward."""
@@ -139,6 +140,7 @@ class _LayerSearch:
             "backward" if backward else "forward",
         )
         found = search.run(seeds)
+        self.interrupted = search.interrupted
         if file is not None:
             file.store(self._layer.key, self._shapes, found)
         return found[0][1]

@@ -1,4 +1,4 @@
-"""The tuner's cache files: the best options found, by layer, sizes, instruction set and compiler.
+"""The tuner's cache files: the best options found, by layer, sizes, instruction set, compiler and number of threads.
 
 `cache="conv.tc"` names two files, `conv.tc.options` and `conv.tc_backward.options`; both are JSON and are
 replaced as a whole, so that a reader never sees half of one.
@@ -13,6 +13,8 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+import torch
 
 from .compiler import compiler_version, target
 from .errors import OptionsError
@@ -37,7 +39,7 @@ class TuningCache:
         self.said = False
 
     def best(self, layer: str, shapes: Sequence[tuple[int, ...]]) -> Options | None:
-        """The fastest options for a layer and shapes on this kind of machine, or None."""
+        """The fastest options for a layer and shapes on this kind of machine and as many threads, or None."""
         found = self.all(layer, shapes)
         return found[0][1] if found else None
 
@@ -92,4 +94,5 @@ def _key(layer: str, shapes: Sequence[tuple[int, ...]]) -> dict[str, Any]:
         "sizes": [list(s) for s in shapes],
         "target": target().name,
         "compiler": compiler_version(),
+        "threads": torch.get_num_threads(),
     }
