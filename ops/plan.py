@@ -15,8 +15,7 @@ import torch
 
 from .device import CPU, Device
 from .emit import Bindings, Emitter
-from .errors import TracepackError
-from .explain import explain
+from .explain import fail
 from .graph import Body, Constant, Graph, Guard, Node
 from .records import record_factory
 from .signature import fail_guard, input_check, output_check
@@ -109,7 +108,7 @@ class Plan:
             try:
                 return function(*inputs)
             except Exception as error:
-                raise explain(error, function) from (None if isinstance(error, TracepackError) else error)
+                fail(error, function)
 
 
 def _guard_failure(node: Node) -> Callable[[Any], None]:

@@ -24,6 +24,7 @@ from .inputs import Parameter, describe, rebuild
 from .lines import raising_line
 from .pipeline import Pipeline
 from .printing import printable
+from .program import Program
 from .prune import prune
 from .recorder import Recorder
 from .sizes import name_sizes, pipeline_facts
@@ -75,7 +76,7 @@ def trace(process: Callable[..., Any], *examples: Any, **named: Any) -> Pipeline
         first.recorder.generators.restore()
     parameters, facts = pipeline_facts(items, names, first.graph)
     name_sizes(first.graph, second)
-    return Pipeline(_name(process), first.graph, parameters, facts)
+    return Pipeline(Program(_name(process), first.graph, parameters, facts))
 
 
 def _name(process: Callable[..., Any]) -> str:

@@ -61,7 +61,7 @@ def run(path: str, files: Sequence[str], values: Sequence[str], output: str | No
     if output is not None:
         _check_output(output)
     pipeline = loading.load(path)
-    result = list(named(pipeline.run(build_feed(pipeline.parameters, given))))
+    result = list(named(pipeline.run(build_feed(pipeline.program.parameters, given))))
     if output is not None:
         write_atomically(output, _encode(output, result))
     rows = [[name, _kind(value), _shape(value), _excerpt(value)] for name, value in result]
@@ -316,7 +316,7 @@ def random_feed(pipeline: Pipeline, sizes: Mapping[str, int]) -> dict[str, Any]:
     Raises:
         UsageError: a size is unknown, or no size tried fits.
     """
-    facts = pipeline.facts
+    facts = pipeline.program.facts
     unknown = set(sizes) - set(facts.symbols)
     if unknown:
         known = f"one of {', '.join(facts.symbols) or 'none: all sizes are fixed'}"
@@ -324,8 +324,8 @@ def random_feed(pipeline: Pipeline, sizes: Mapping[str, int]) -> dict[str, Any]:
     generator = torch.Generator().manual_seed(0)
     reason = ""
     for chosen in itertools.islice(_guesses(pipeline, sizes), _MOST_TRIES):
-        flat = [_random(kind, chosen, generator) for kind in pipeline.parameters.types]
-        feed = {item.name: rebuild(item.tree, flat) for item in pipeline.parameters.items}
+        flat = [_random(kind, chosen, generator) for kind in pipeline.program.parameters.types]
+        feed = {item.name: rebuild(item.tree, flat) for item in pipeline.program.parameters.items}
         try:
             pipeline.run(feed)
         except (SignatureError, GuardError, NodeError) as error:
@@ -337,7 +337,7 @@ def random_feed(pipeline: Pipeline, sizes: Mapping[str, int]) -> dict[str, Any]:
 
 def _guesses(pipeline: Pipeline, sizes: Mapping[str, int]) -> Iterator[dict[str, int]]:
     """Sizes to try: all free ones equal, then every combination of likely ones, those that ops take first."""
-    names = list(pipeline.facts.symbols)
+    names = list(pipeline.program.facts.symbols)
     free = [name for name in names if name not in sizes]
 
     def complete(chosen: Sequence[int]) -> dict[str, int]:
