@@ -14,10 +14,11 @@ from typing import Any
 import torch
 
 from .device import CPU, Device
-from .emit import Bindings, Emitter
+from .emit import Emitter
 from .explain import fail
 from .graph import Body, Constant, Graph, Guard, Node
 from .records import record_factory
+from .scope import Bindings
 from .signature import fail_guard, input_check, output_check
 from .state import State
 
