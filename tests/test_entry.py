@@ -7,9 +7,9 @@ import sys
 import numpy as np
 import pytest
 import torch
+from models import MyCell
 
 import tracepack
-from tests.models import MyCell
 from tracepack.ops.device import CPU, Device
 from tracepack.pipeline.runner import Runner, give_back
 
