@@ -23,6 +23,7 @@ from .containers import pack, state, unpack
 from .convert import convert
 from .errors import LoweringError, TracepackError
 from .evaluation import Live, buffers_in_place, guarded_state, inference_form
+from .export_errors import lowering_error
 from .expr import compile_expression
 from .graph import Body, Constant, Facts
 from .plan import Plan
@@ -154,7 +155,7 @@ def lower(
     """
     flat = _Flat(model, call)
     with guarded_state(model, name):
-        program = _export_flat(flat, _separate(tensors), model, name)
+        program = _export_flat(flat, _separate(tensors), model, name, _Reference(call, Live(model), name))
         sources = [f"L['flat'][{index}]" for index in range(len(tensors))]
         body = convert(program, name, device, call.names, sources, contiguous, shared)
         body, out_spec = prove(body, tensors, lambda: _Reference(call, Live(model), name))
@@ -183,23 +184,20 @@ def _separate(tensors: Leaves) -> list[torch.Tensor]:
     return [tensor.detach().clone() for tensor in tensors]
 
 
-def _export_flat(flat: _Flat, tensors: Sequence[torch.Tensor], model: Any, name: str) -> Any:
+def _export_flat(
+    flat: _Flat, tensors: Sequence[torch.Tensor], model: Any, name: str, reference: Callable[..., Any]
+) -> Any:
     """Exports with sizes as free as the model allows; a first size of 1 is tried as 2, since torch fixes ones."""
     error: Exception | None = None
     for example in _examples(tensors):
         try:
             return export(flat, example, model)
         except Exception as caught:  # torch.export raises errors of many kinds
-            error = error or caught
+            error = caught
     assert error is not None
     if isinstance(error, TracepackError):
         raise error
-    raise LoweringError(
-        "torch.export cannot lower it",
-        where=f"op {name!r}",
-        got=_reason(error),
-        fix="Rewrite that part, or use torch.jit.script or tracepack.cond for branches on data.",
-    ) from error
+    raise lowering_error(error, name, lambda: reference(*_separate(tensors))) from error
 
 
 def _examples(tensors: Sequence[torch.Tensor]) -> list[list[torch.Tensor]]:
@@ -217,20 +215,20 @@ def export(flat: torch.nn.Module, tensors: Sequence[torch.Tensor], model: Any) -
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Without torch.export's warnings and log: what it says matters is in the error that it raises."""
-    disabled = logging.root.manager.disable
+    """Without torch.export's warnings, log and prints: what matters of them is in the error that it raises."""
+    from torch.export import _trace
+
+    module: Any = _trace
+    disabled, printing = logging.root.manager.disable, getattr(module, "print", print)
     logging.disable(logging.ERROR)
+    module.print = lambda *_, **__: None  # what it calls to show the graph so far where it fails
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     finally:
+        module.print = printing
         logging.disable(disabled)
-
-
-def _reason(error: BaseException) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return f"{type(error).__name__}: {lines[0][:300] if lines else ''}"
 
 
 class Reference(Protocol):

@@ -17,11 +17,11 @@ import torch
 from ..ops.errors import RecordError, TracepackError
 from ..ops.graph import Graph, verify
 from ..ops.recording import current, recording
+from ..ops.user_code import raising_line
 from .compare import difference
 from .effects import Watch
 from .generators import settle
 from .inputs import Parameter, describe, rebuild
-from .lines import raising_line
 from .pipeline import Pipeline
 from .printing import printable
 from .program import Program

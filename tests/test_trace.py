@@ -379,7 +379,7 @@ def test_a_non_contiguous_output_is_refused_or_repaired():
 
     x = torch.rand(3, 4)
     text = (
-        r"op 'Transposed': output 1 is not contiguous; got shape \(4, 3\) with strides \(1, 4\). Call .contiguous\(\)"
+        r"op 'Transposed': output 1 is not contiguous; got shape \(4, 3\) with strides \(1, 4\). Pass contiguous=True"
     )
     with pytest.raises(tracepack.NonContiguousOutputError, match=text):
         tracepack.script(Transposed())(x)
