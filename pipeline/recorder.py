@@ -16,7 +16,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from ..ops.errors import RecordError, TracepackError
-from ..ops.graph import Constant, Guard, KernelCall, Node, Operator, Value, leaves
+from ..ops.graph import Guard, KernelCall, Node, Operator, Value, leaves
 from ..ops.kernel import kernel_of_operator
 from ..ops.operators import PYTHON, allowed, recorded_names
 from ..ops.recording import Application, recording
@@ -28,8 +28,9 @@ from .lines import user_line
 from .refusals import IGNORED, METADATA, SIZES, TEXTS, refusal
 from .scalars import Traced, is_traced, traced
 from .states import States
-from .trees import concrete, overload_of, plain_leaf, same_container, tensor_type, title, to_ir
-from .twins import Twins, version, versions
+from .trees import concrete, overload_of, plain_leaf, same_container, title, to_ir
+from .twins import Twins, versions
+from .values import Values
 
 
 class Recorder(TorchFunctionMode):
@@ -40,7 +41,7 @@ class Recorder(TorchFunctionMode):
 
     Attributes:
         nodes: what was recorded, in order.
-        captured: tensors that the function used without being given them, by id.
+        values: the tensors that it knows.
         failed: the last error of torch that the function caught, with its line.
         refused: the first refusal.
         printing: whether `print` reads the values, so that their text does not come back.
@@ -52,12 +53,7 @@ class Recorder(TorchFunctionMode):
         super().__init__()
         self.settled = settled
         self.nodes: list[Node] = []
-        self.captured: dict[int, Constant] = {}
-        self._values: dict[int, Value] = {}
-        self._alive: list[Any] = []  # ids in _values stay taken
-        self._varying: set[int] = set()
-        self._loose: set[int] = set()  # values whose rank may hang on sizes
-        self._versions: dict[int, tuple[torch.Tensor, int, Any]] = {}
+        self.values = Values()
         self.failed: tuple[BaseException, Any] | None = None
         self.generators = Generators(self.nodes.append)
         self.sources: list[torch.Generator] = []
@@ -66,8 +62,6 @@ class Recorder(TorchFunctionMode):
         self.states = States()
         self._function: Any = None
         self._twins = Twins()
-        self._inside: set[int] = set()  # memory of values, and of constants
-        self._outside: set[int] = {0}
         self._depth = 0
 
     # -- inputs and outputs ------------------------------------------------------------------------------------
@@ -75,9 +69,7 @@ class Recorder(TorchFunctionMode):
     def input(self, leaf: Any) -> tuple[Value, Any]:
         """A graph input for one leaf of the examples, and what to hand to the function in its place."""
         if isinstance(leaf, torch.Tensor):
-            value = Value(tensor_type(leaf))
-            self._know(leaf, value)
-            return value, leaf
+            return self.values.add(leaf), leaf
         value = Value(STRINGS if isinstance(leaf, list) else SCALARS[type(leaf)])
         return value, traced(self, value, leaf, varies=False)
 
@@ -156,8 +148,8 @@ class Recorder(TorchFunctionMode):
         self._function = func
         node_args, node_kwargs = self.arguments(args), self.arguments(kwargs)
         inputs = [leaf for leaf in leaves((node_args, node_kwargs)) if isinstance(leaf, Value)]
-        varies = any(id(leaf) in self._varying for leaf in inputs)
-        loose = _gives_any_rank(target) or any(id(leaf) in self._loose for leaf in inputs)
+        varies = any(id(leaf) in self.values.varying for leaf in inputs)
+        loose = _gives_any_rank(target) or any(id(leaf) in self.values.loose for leaf in inputs)
         effects = Effects(line)
         before = versions((args, kwargs))
         if torch._C._is_any_autocast_enabled():
@@ -182,7 +174,7 @@ class Recorder(TorchFunctionMode):
         self.nodes.append(node)
         node.output, wrapped = self._result(result, varies or varying, args, kwargs)
         if loose:
-            self._loose |= {id(leaf) for leaf in leaves(node.output) if leaf is not None}
+            self.values.loose |= {id(leaf) for leaf in leaves(node.output) if leaf is not None}
         return wrapped
 
     def _drawn(self, node: Node, effects: Effects) -> Node:
@@ -218,7 +210,7 @@ class Recorder(TorchFunctionMode):
 
     def watch(self, name: str, tree: Any) -> None:
         """Refuses an operator that ran on a value of the recording without the recorder's knowledge."""
-        if self._depth == 0 and any(id(leaf) in self._values for leaf in leaves(tree)):
+        if self._depth == 0 and any(leaf in self.values for leaf in leaves(tree)):
             with self.refusing():
                 raise RecordError(
                     f"{name} ran on a tensor of the recording inside something that the recorder does not see",
@@ -242,13 +234,11 @@ class Recorder(TorchFunctionMode):
         plain = concrete(args)
         with torch._C.DisableTorchFunction(), self.within():
             found = PYTHON[name](*plain)
-        varies = name in ("item", "is_nonzero", "storage_offset") or any(
-            a.varies if is_traced(a) else id(self._values.get(id(a))) in self._varying for a in args
-        )
+        varies = name in ("item", "is_nonzero", "storage_offset") or any(map(self.values.varies, args))
         value = Value(SCALARS.get(type(found), ANY))
         self.nodes.append(Node(Operator(f"py.{name}"), self.arguments(args), {}, value, user_line(), varies))
         if varies:
-            self._varying.add(id(value))
+            self.values.varying.add(id(value))
         return traced(self, value, found, varies)
 
     def direct(self, func: Callable[..., Any], *args: Any) -> Any:
@@ -297,7 +287,7 @@ class Recorder(TorchFunctionMode):
         with self.within():
             found = func(*args, **kwargs)
         tensor, options = (args[0], args[1:]) if args else (None, ())
-        value = self._values.get(id(tensor))
+        value = self.values.of(tensor)
         check = METADATA[func]
         if value is None or check is None:
             return found
@@ -306,7 +296,7 @@ class Recorder(TorchFunctionMode):
         with torch._C.DisableTorchFunction(), self.within():
             expected = PYTHON[check](tensor, *options, **kwargs)
         read = Value(SCALARS[type(expected)])
-        varies = id(value) in self._varying or check in ("is_conj", "is_neg")  # no part of a run's signature
+        varies = id(value) in self.values.varying or check in ("is_conj", "is_neg")  # no part of a run's signature
         arguments = (value, *self.arguments(options))
         self.nodes.append(Node(Operator(f"py.{check}"), arguments, self.arguments(kwargs), read, user_line(), varies))
         reason = f"the function asked for the {check} of a tensor"
@@ -315,9 +305,9 @@ class Recorder(TorchFunctionMode):
 
     def rank(self, tensor: torch.Tensor) -> int:
         """The rank of a tensor of the recording, guarded where sizes may decide it."""
-        value = self._values[id(tensor)]
-        if id(value) in self._loose:
-            self._loose.discard(id(value))
+        value = id(self.values.of(tensor))
+        if value in self.values.loose:
+            self.values.loose.discard(value)
             self._metadata(torch.Tensor.dim, (tensor,), {})
         with torch._C.DisableTorchFunction():
             return int(tensor.dim())
@@ -332,7 +322,7 @@ class Recorder(TorchFunctionMode):
         if is_traced(leaf):
             return leaf.value
         if isinstance(leaf, torch.Tensor):
-            return self._values.get(id(leaf)) or self._capture(leaf)
+            return self.values.of(leaf) or self.values.capture(leaf)
         if isinstance(leaf, torch.Generator):
             return self.generators.value(leaf)
         return plain_leaf(leaf, title(self._function))
@@ -348,52 +338,10 @@ class Recorder(TorchFunctionMode):
         """The same Python tree with every leaf replaced, containers of any registered kind."""
         return torch.utils._pytree.tree_map(leaf, tree, is_leaf=is_traced)
 
-    # -- values ------------------------------------------------------------------------------------------------
-
-    def knows(self, tensor: Any) -> bool:
-        """Whether a tensor is a value of the recording, rather than a captured one."""
-        return id(tensor) in self._values
-
-    def varies(self, tensor: Any) -> bool:
-        """Whether data decides the sizes of a tensor, or whether it exists at all."""
-        return is_traced(tensor) or id(self._values.get(id(tensor))) in self._varying
-
-    def _know(self, tensor: torch.Tensor, value: Value) -> None:
-        self._inside.add(_memory(tensor))
-        self._values[id(tensor)] = value
-        self._alive.append(tensor)
-
-    def _capture(self, tensor: torch.Tensor) -> Constant:
-        """A tensor from outside becomes a constant of the graph."""
-        constant = self.captured.get(id(tensor))
-        if constant is None:
-            self._refuse_unseen(tensor)
-            if tensor.layout is not torch.strided:
-                raise RecordError("a captured tensor is not dense", where=str(user_line() or ""), got=tensor.layout)
-            constant = Constant(tensor, f"c{len(self.captured)}", parameter=isinstance(tensor, torch.nn.Parameter))
-            self.captured[id(tensor)] = constant
-            self._alive.append(tensor)
-            self._versions[id(tensor)] = (tensor, version(tensor), user_line())
-            self._outside.add(_memory(tensor))
-        return constant
-
-    def _refuse_unseen(self, tensor: torch.Tensor) -> None:
-        """Refuses a tensor from outside that is one of the recording's own in another guise."""
-        if _memory(tensor) in self._inside - self._outside:
-            raise RecordError(
-                "a tensor of the recording came back by a way that the recorder does not see",
-                where=str(user_line() or ""),
-                fix="Use torch functions, or script that part.",
-            )
-
     def _result(self, result: Any, varies: bool, args: Any, kwargs: Any) -> tuple[Any, Any]:
         """The output pattern of a node, and the result for the function."""
         if isinstance(result, torch.Tensor):
-            value = Value(tensor_type(result))
-            self._know(result, value)
-            if varies:
-                self._varying.add(id(value))
-            return value, result
+            return self.values.add(result, varies=varies), result
         if is_record(result) or type(result) in (tuple, list, torch.Size):
             pairs = [self._result(item, varies, args, kwargs) for item in result]
             outputs, items = tuple(p[0] for p in pairs), [p[1] for p in pairs]
@@ -403,35 +351,12 @@ class Recorder(TorchFunctionMode):
             return {k: v[0] for k, v in found.items()}, {k: v[1] for k, v in found.items()}
         if type(result) in SCALARS:
             value = Value(SCALARS[type(result)])
-            self._varying.add(id(value))
+            self.values.varying.add(id(value))
             return value, traced(self, value, result, varies=True)
         if isinstance(result, list) and all(isinstance(item, str) for item in result):
             value = Value(STRINGS)
             return value, traced(self, value, result, varies=True)
         return None, result
-
-    def refuse_changes(self) -> None:
-        """Refuses a function that wrote into a tensor from outside: its next run would start from another value.
-
-        Raises:
-            RecordError: naming the line where the tensor was first used.
-        """
-        for tensor, before, line in self._versions.values():
-            if version(tensor) != before:
-                raise RecordError(
-                    "the function changes a tensor that is not one of its inputs",
-                    where=str(line or ""),
-                    got=f"a tensor of shape {tuple(tensor.shape)}",
-                    fix="Pass it as an input and return the new value, or keep it as a buffer of a scripted module.",
-                )
-
-
-def _memory(tensor: torch.Tensor) -> int:
-    """Where a tensor's memory begins; 0 for one that has none."""
-    if tensor.layout is not torch.strided:
-        return 0
-    with torch._C.DisableTorchFunction():
-        return tensor.untyped_storage().data_ptr() if tensor.device.type != "meta" else 0
 
 
 def _gives_any_rank(target: Any) -> bool:

@@ -117,7 +117,7 @@ def _of_recorded(reader: Reader) -> Reader:
     """Reads a tensor of the recording through `reader`, and any other plainly: a captured tensor never changes."""
 
     def read(recorder: Any, func: Reader, tensor: Any, *args: Any, **kwargs: Any) -> Any:
-        if not recorder.knows(tensor):
+        if tensor not in recorder.values:
             return func(tensor, *args, **kwargs)
         return reader(recorder, tensor, *args, **kwargs)
 

@@ -150,7 +150,7 @@ def _record(
             raise
     if recorder.refused is not None:
         raise recorder.refused
-    recorder.refuse_changes()
+    recorder.values.refuse_changes()
     _refuse_swallowed(recorder)
     whole = Graph(tuple(value for value, _ in pairs), tuple(recorder.nodes), output)
     graph = prune(whole)
@@ -247,7 +247,7 @@ def _second(
 
 def _makes_tensors(first: _Recording, second: _Recording) -> bool:
     """Whether the function took in tensors that it had not held before."""
-    pairs = zip(first.recorder.captured.values(), second.recorder.captured.values(), strict=False)
+    pairs = zip(first.recorder.values.captured.values(), second.recorder.values.captured.values(), strict=False)
     return any(a.tensor is not b.tensor for a, b in pairs)
 
 
