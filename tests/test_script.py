@@ -175,7 +175,9 @@ def test_a_device_that_this_machine_lacks_is_refused():
 def test_a_model_that_torch_cannot_export_is_refused_with_the_reason():
     op = tracepack.script(Branching())
     with pytest.raises(
-        tracepack.LoweringError, match=r"op 'Branching': torch.export cannot lower it; got .*tracepack.cond"
+        tracepack.LoweringError,
+        match=r"op 'Branching', models.py:\d+ in forward: .*: the model decides by its data which way to go, "
+        r"and only one way ran. Rewrite that part with torch.where or tracepack.cond",
     ):
         tracepack.trace(lambda x: op(x), torch.rand(3, 4))
 
