@@ -28,6 +28,7 @@ from .program import Program
 from .prune import prune
 from .recorder import Recorder
 from .sizes import name_sizes, pipeline_facts
+from .undo import Undo
 from .variation import clones, shifted, varied
 
 
@@ -140,7 +141,8 @@ def _record(
     pairs = [recorder.input(leaf) for leaf in clones(leaves)]
     args, kwargs = _call(items, [handed for _, handed in pairs], keywords)
     with (
-        recorder.states, torch.no_grad(), recording(recorder), printable(recorder), Watch(recorder), recorder
+        recorder.states, torch.no_grad(), recording(recorder), printable(recorder),
+        Undo(recorder.values), Watch(recorder), recorder,
     ):  # fmt: skip
         try:
             output = recorder.output(process(*args, **kwargs))
@@ -168,7 +170,7 @@ def _blamed(
     """The error that Python itself gives; one that only the recording brought about as a RecordError with the line."""
     args, kwargs = _call(items, clones(leaves), keywords)
     try:
-        with torch.no_grad():
+        with torch.no_grad(), Undo(None):
             process(*args, **kwargs)
     except Exception as own:
         return own
