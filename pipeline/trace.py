@@ -30,6 +30,7 @@ from .prune import prune
 from .recorder import Recorder
 from .refusals import TRANSFORMS
 from .sizes import name_sizes, pipeline_facts
+from .undo import Undo
 from .variation import clones, shifted, varied
 
 
@@ -143,7 +144,8 @@ def _record(
     pairs = [recorder.input(leaf) for leaf in clones(leaves)]
     args, kwargs = _call(items, [handed for _, handed in pairs], keywords)
     with (
-        recorder.states, torch.no_grad(), recording(recorder), printable(recorder), Watch(recorder), recorder
+        recorder.states, torch.no_grad(), recording(recorder), printable(recorder),
+        Undo(recorder.values), Watch(recorder), recorder,
     ):  # fmt: skip
         try:
             output = recorder.output(process(*args, **kwargs))
@@ -171,7 +173,7 @@ def _blamed(
     """The error that Python itself gives; one that only the recording brought about as a RecordError with the line."""
     args, kwargs = _call(items, clones(leaves), keywords)
     try:
-        with torch.no_grad():
+        with torch.no_grad(), Undo(None):
             process(*args, **kwargs)
     except Exception as own:
         return own

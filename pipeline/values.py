@@ -13,6 +13,8 @@ from .scalars import is_traced
 from .trees import tensor_type
 from .twins import version
 
+_WRITTEN = -1  # no tensor has this version
+
 
 class Values:
     """The tensors of one recording, by identity: all of them stay alive, so that ids stay taken.
@@ -95,11 +97,15 @@ class Values:
                 fix="Use torch functions, or script that part.",
             )
 
+    def written(self, tensor: torch.Tensor, line: Any) -> None:
+        """Says at which line a tensor from outside is written to; not every operator counts up its version."""
+        self.versions[id(tensor)] = (tensor, _WRITTEN, line)
+
     def refuse_changes(self) -> None:
         """Refuses a function that wrote into a tensor from outside: its next run would start from another value.
 
         Raises:
-            RecordError: naming the line where the tensor was first used.
+            RecordError: naming the line that did, or, where that is not known, the one where it was first used.
         """
         for tensor, before, line in self.versions.values():
             if version(tensor) != before:
