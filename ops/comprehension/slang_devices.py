@@ -62,7 +62,9 @@ def on_vulkan(program: Program, generated: Generated, _: int) -> Run:
     given = {*program.inputs, *program.contents}
 
     def run(tensors: Mapping[str, torch.Tensor], status: torch.Tensor) -> None:
-        buffers = {n: code.upload(tensors[n]) if n in given else code.buffer(_size(program, n)) for n in generated.tensors}
+        buffers = {
+            n: code.upload(tensors[n]) if n in given else code.buffer(_size(program, n)) for n in generated.tensors
+        }
         test = code.upload(status)
         _dispatch_all(code, generated, {n: b.device_address for n, b in buffers.items()}, test.device_address)
         for name in tensors.keys() - given:

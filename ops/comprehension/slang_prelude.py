@@ -13,9 +13,11 @@ from .functions import BUILTINS
 
 _INLINE = frozenset({"rsqrt", "sigmoid", "fma", "fmax", "fmin"})
 """Written where they are used, or for every target below."""
-_OWN = frozenset({"exp10", "expm1", "log1p", "erf", "erfc", "lgamma", "cbrt", "hypot", "round"})
+_OWN = frozenset({"asin", "acos", "exp10", "expm1", "log1p", "erf", "erfc", "lgamma", "cbrt", "hypot", "round"})
 _SLANG = {"fabs": "abs({0})", "fdim": "tp_max({0} - {1}, {0} - {0})", "rint": "rint({0})"}
-_OF_DOUBLES = frozenset({"sqrt", "floor", "ceil", "trunc", "rint", "fabs", "fmod", "copysign", "fdim", "round", "hypot"})
+_OF_DOUBLES = frozenset(
+    {"sqrt", "floor", "ceil", "trunc", "rint", "fabs", "fmod", "copysign", "fdim", "round", "hypot"}
+)
 
 
 @lru_cache(maxsize=1)
@@ -43,7 +45,7 @@ def _function(name: str, arity: int, c: str, kind: str) -> str:
     args = ["a", "b"][:arity]
     called = f"{c}{'f' if kind == 'float' else ''}"
     slang = _SLANG.get(name, f"{'tp_own_' if name in _OWN else ''}{name}({', '.join(['{0}', '{1}'][:arity])})")
-    other = slang.format(*args) if kind == "float" or name in _OF_DOUBLES else "a"  # refused before it is reached
+    other = slang.format(*args) if kind == "float" or name in OF_DOUBLES else "a"  # refused before it is reached
     head = f"{kind} tp_{name}({', '.join(f'{kind} {a}' for a in args)})"
     return (
         f'{head} {{ __target_switch {{ case cpp: __intrinsic_asm "{called}"; '

@@ -232,8 +232,8 @@ class _NestWriter:
     def _store(self, value: str, indices: list[str], point: Point) -> None:
         nest, values = self._nest, self._values
         if nest.op != "=" and (nest.scatter or (nest.base and not nest.init)):
-            source = nest.base if nest.covers and nest.base else nest.target
-            at = values.place(replace(nest.store, tensor=source), indices, point)
+            before_it = nest.base if nest.covers and nest.base else nest.target
+            at = values.place(replace(nest.store, tensor=before_it), indices, point)
             before = f"tp_single({at})" if self._dtype.name == "float16" else at
             value = values.name(compute_type(self._dtype), combined(nest.op, before, value, self._dtype))
         if nest.final is not None:

@@ -15,12 +15,12 @@ from .dtypes import DType
 from .functions import BUILTINS
 from .ir import COMPARISONS, Const, Dynamic, Expr, Load, Op, Var, walk
 from .lower import ACCUMULATOR
+from .slang_prelude import OF_DOUBLES
 
 Point = tuple[tuple[str, int], ...]
 """Offsets of tiled axes."""
 
 _TYPES = {"bool": "bool", "float16": "float", "float32": "float", "float64": "double", "int32": "int", "uint32": "uint"}
-_OF_DOUBLES = "sqrt rsqrt floor ceil trunc round rint fabs fmax fmin copysign fdim fma fmod hypot".split()
 
 
 def memory_type(dtype: DType) -> str:
@@ -36,7 +36,7 @@ def compute_type(dtype: DType) -> str:
 def single_only(e: Expr) -> str:
     """The first function of doubles in an expression that Vulkan has for floats only, or an empty text."""
     for n in walk(e):
-        if isinstance(n, Op) and n.name in BUILTINS and n.name not in _OF_DOUBLES and n.dtype.name == "float64":
+        if isinstance(n, Op) and n.name in BUILTINS and n.name not in OF_DOUBLES and n.dtype.name == "float64":
             return n.name
     return ""
 
@@ -163,7 +163,7 @@ class ValueWriter:
             return f"(1 / (1 + tp_exp(-{args[0]})))"
         if name == "rsqrt":
             return f"(1 / sqrt({args[0]}))"
-        return f"tp_{ {'%': 'modulo', 'abs': 'fabs'}.get(name, name)}({', '.join(args)})"
+        return f"tp_{ {'%': 'modulo', 'abs': 'fabs'}.get(name, name) }({', '.join(args)})"
 
     # -- memory ----------------------------------------------------------------------------------------
 
@@ -206,10 +206,10 @@ def literal(e: Const) -> str:
     if e.dtype.is_bool:
         return "true" if e.value else "false"
     if not e.dtype.is_float:
-        value = int(e.value)
-        if value == -(1 << 63):
+        number = int(e.value)
+        if number == -(1 << 63):
             return "(-9223372036854775807ll - 1)"
-        return f"{kind}({value}{'ull' if e.dtype.kind == 'uint' else 'll'})"
+        return f"{kind}({number}{'ull' if e.dtype.kind == 'uint' else 'll'})"
     value = float(e.value)
     if abs(value) < 1 << 20 and value.is_integer() and str(value) != "-0.0":
         return f"{kind}({int(value)})"
