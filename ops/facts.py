@@ -78,6 +78,26 @@ def settle(
     return Sizes(shaped, Facts(symbols, tuple(kept)))
 
 
+def with_numbers(sizes: Sizes, numbers: Sequence[int]) -> Sizes:
+    """The same where some inputs are numbers: each has a symbol of its own, whose place is its only dimension.
+
+    Args:
+        sizes: what was found with a tensor in the place of each number, whose first size it is.
+        numbers: which inputs are numbers.
+    """
+    symbols, guards = dict(sizes.facts.symbols), list(sizes.facts.guards)
+    unused = (name for name in names() if name not in symbols)
+    for index in numbers:
+        symbol = sizes.shapes[index][0]
+        if symbols.get(str(symbol)) != (index, 0):
+            own = next(unused)
+            symbols[own] = (index, 0)
+            guards.append(f"{own} == {symbol}")
+            symbol = own
+        guards.append(f"{symbol} >= 0")
+    return Sizes(sizes.shapes, Facts(symbols, tuple(guards)))
+
+
 def _over_places(guard: str, place: dict[str, int]) -> str:
     def name(match: re.Match[str]) -> str:
         source = match[1]

@@ -39,12 +39,12 @@ def tensor_check(where: str, names: Sequence[str], types: Sequence[Type], facts:
             else:
                 _check_scalar(f"{where}, input {name!r}", kind, value)
         for symbol, (index, dim) in facts.symbols.items():
-            sizes[symbol] = values[index].size(dim)
+            sizes[symbol] = size_of(values[index], dim)
         for name, kind, value in zip(names, types, values, strict=True):
             if isinstance(kind, TensorType):
                 _check_sizes(f"{where}, input {name!r}", kind, value, sizes, facts, names)
         for text, holds in compiled:
-            _check_guard(where, text, holds, sizes, facts, names)
+            _check_guard(where, text, holds, sizes, facts, names, types)
 
     return check
 
@@ -98,16 +98,31 @@ def _check_sizes(
 
 
 def _check_guard(
-    where: str, text: str, holds: Callable[..., Any], sizes: dict[str, int], facts: Facts, names: Sequence[str]
+    where: str,
+    text: str,
+    holds: Callable[..., Any],
+    sizes: dict[str, int],
+    facts: Facts,
+    names: Sequence[str],
+    types: Sequence[Type],
 ) -> None:
     try:
         good = holds(*sizes.values())
     except (ArithmeticError, ValueError):
         good = False
     if not good:
-        used = {s: f"dimension {d} of {names[i]!r}" for s, (i, d) in facts.symbols.items() if s in text}
+        used = {s: _place(names[i], d, types[i]) for s, (i, d) in facts.symbols.items() if s in text}
         found = ", ".join(f"{s} = {sizes[s]} ({place})" for s, place in used.items())
         raise SignatureError(f"the sizes do not satisfy {text}", where=where, got=found)
+
+
+def size_of(value: Any, dim: int) -> int:
+    """What a symbol stands for: a size of a tensor, or a number itself."""
+    return int(value.size(dim)) if hasattr(value, "size") else int(value)
+
+
+def _place(name: str, dim: int, kind: Type) -> str:
+    return f"dimension {dim} of {name!r}" if isinstance(kind, TensorType) else repr(name)
 
 
 def input_check(body: Body) -> Callable[..., None]:
