@@ -20,12 +20,12 @@ from torch.export.graph_signature import InputKind
 
 from .aliases import mutated_inputs
 from .errors import LoweringError, UnknownOperatorError
-from .facts import Sizes, over_letters, read_sizes
+from .facts import Sizes, over_letters, read_sizes, with_numbers
 from .formulas import written_out
 from .graph import Body, Constant, Graph, Guard, KernelCall, Literal, Node, Operator, SourceLine, Value, verify
 from .kernel import kernel_of_operator
 from .operators import PYTHON, check_name
-from .types import ANY, BOOL, DTYPES, FLOAT, INT, TensorType, Type
+from .types import ANY, BOOL, DTYPES, FLOAT, INT, ScalarType, TensorType, Type
 
 _ARITHMETIC: dict[Any, str] = {
     **{getattr(operator, name): name for name in PYTHON if hasattr(operator, name) and not name.startswith("_")},
@@ -68,6 +68,7 @@ def convert(
     sources: Sequence[str],
     contiguous: bool,
     shared: dict[int, Constant] | None = None,
+    numbers: Sequence[int] = (),
 ) -> Body:
     """Makes the body of an op from an exported program whose outputs are a flat tuple.
 
@@ -79,6 +80,7 @@ def convert(
         sources: how torch.export's guards write each of them.
         contiguous: whether outputs are made contiguous.
         shared: the constants of the op's other bodies by the id of the model's tensor: they have one state.
+        numbers: the inputs that are numbers, each exported as the first size of an empty tensor.
 
     Raises:
         LoweringError, UnknownOperatorError: the program holds something that a graph cannot.
@@ -87,11 +89,11 @@ def convert(
     reader = _Reader(program.graph_module, name, letters)
     reader.constants(program, {} if shared is None else shared)
     users = [n for n in program.graph.nodes if n.op == "placeholder" and n.name not in reader.known]
-    sizes = _sizes(program, users, sources)
+    sizes = with_numbers(_sizes(program, users, sources), numbers)
     letters |= sizes.letters
     values = []
-    for node, shape in zip(users, sizes.shapes, strict=True):
-        value = Value(_input_type(node, shape, name))
+    for index, (node, shape) in enumerate(zip(users, sizes.shapes, strict=True)):
+        value = Value(_input_type(node, shape, name) if index not in numbers else INT)
         reader.known[node.name] = value
         reader.define(value, node)
         values.append(value)
@@ -241,6 +243,10 @@ class _Reader:
             self.known[node.name] = self.argument(node.args[0])
             return
         if name in _READS:
+            match self.argument(node.args[0]):
+                case Value(type=ScalarType()) as number:  # read off what carries it
+                    self.known[node.name] = number
+                    return
             self.add(node, Operator(f"py.{_READS[name]}"), varying=_READS[name] in ("item", "is_nonzero"))
             if _READS[name] == "item":
                 self.guard_prediction(node)
@@ -279,7 +285,8 @@ class _Reader:
         """The size that a symbol stands for."""
         if symbol not in self.symbols:
             raise LoweringError("a number hangs on data in a way that cannot be packed", where=f"op {self.op!r}")
-        return self.arithmetic("size", self.symbols[symbol])
+        value, dim = self.symbols[symbol]
+        return value if value.type == INT else self.arithmetic("size", (value, dim))
 
     def arithmetic(self, name: str, args: tuple[Any, ...]) -> Value:
         """Adds a node that computes with numbers."""

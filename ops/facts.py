@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .errors import GraphError, LoweringError
 from .expr import compile_expression, plain, symbols
@@ -99,6 +99,26 @@ def over_letters(size: str, letters: Mapping[str, str]) -> int | str:
         return int(compile_expression(text, [])()) if not symbols(text) else text
     except GraphError:  # a function of torch's that guards do not know
         return text
+
+
+def with_numbers(sizes: Sizes, numbers: Sequence[int]) -> Sizes:
+    """The same where some inputs are numbers: each has a symbol of its own, whose place is its only dimension.
+
+    Args:
+        sizes: what was found with a tensor in the place of each number, whose first size it is.
+        numbers: which inputs are numbers.
+    """
+    symbols, guards = dict(sizes.facts.symbols), list(sizes.facts.guards)
+    unused = (name for name in names() if name not in symbols)
+    for index in numbers:
+        symbol = sizes.shapes[index][0]
+        if symbols.get(str(symbol)) != (index, 0):
+            own = next(unused)
+            symbols[own] = (index, 0)
+            guards.append(f"{own} == {symbol}")
+            symbol = own
+        guards.append(f"{symbol} >= 0")
+    return replace(sizes, facts=Facts(symbols, tuple(guards)))
 
 
 def _over_places(guard: str, place: dict[str, int]) -> str:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import torch
+from torch._higher_order_ops.wrap import wrap_with_autocast
 from torch.export import Dim
 from torch.utils import _pytree as pytree
 
@@ -31,6 +32,7 @@ from .expr import compile_expression
 from .graph import Body, Constant, Facts
 from .plan import Plan
 from .shapes import free_sizes
+from .signature import size_of
 from .types import TensorType
 
 Leaves = Sequence[Any]
@@ -43,13 +45,13 @@ class Call:
     Attributes:
         spec: torch's description of the containers of ``(args, kwargs)``.
         fixed: the leaves, with None in place of tensors.
-        kinds: dtype and rank of each tensor.
+        kinds: dtype and rank of each tensor; None for a number that is decided at run time, which counts as one.
         names: a name for each tensor.
     """
 
     spec: Any
     fixed: tuple[Any, ...]
-    kinds: tuple[tuple[torch.dtype, int], ...]
+    kinds: tuple[tuple[torch.dtype, int] | None, ...]
     names: tuple[str, ...]
 
     def rebuild(self, tensors: Leaves) -> tuple[tuple[Any, ...], dict[str, Any], list[Any]]:
@@ -72,7 +74,11 @@ _TENSOR = _Tensor()
 
 
 def flatten_call(
-    args: tuple[Any, ...], kwargs: dict[str, Any], parameters: Sequence[str] = ()
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    parameters: Sequence[str] = (),
+    plain: Callable[[Any], Any] = lambda leaf: leaf,
+    free: Callable[[Any], bool] = lambda leaf: False,
 ) -> tuple[Call, list[Any]]:
     """Takes a call apart into its structure and its tensors.
 
@@ -80,17 +86,19 @@ def flatten_call(
         args: positional arguments.
         kwargs: keyword arguments.
         parameters: names of the positional parameters, for messages.
+        plain: makes a plain value of a leaf that is neither a tensor nor free.
+        free: whether a leaf is a number that is decided at run time.
     """
     pairs, spec = pytree.tree_flatten_with_path(pack((args, kwargs), []))
     fixed, tensors, names = [], [], []
     for path, leaf in pairs:
-        if isinstance(leaf, torch.Tensor):
+        if isinstance(leaf, torch.Tensor) or free(leaf):
             fixed.append(_TENSOR)
             tensors.append(leaf)
             names.append(_leaf_name(path, parameters))
         else:
-            fixed.append(leaf)
-    kinds = tuple((t.dtype, t.dim()) for t in tensors)
+            fixed.append(plain(leaf))
+    kinds = tuple((t.dtype, t.dim()) if isinstance(t, torch.Tensor) else None for t in tensors)
     return Call(spec, tuple(fixed), kinds, tuple(names)), tensors
 
 
@@ -122,7 +130,8 @@ class _Flat(torch.nn.Module):
         self.numbers: dict[str, Any] | None = None  # where sizes are followed through tensors; see `counts`
 
     def forward(self, *flat: Any) -> Any:
-        args, kwargs, objects = self.call.rebuild(flat)
+        given = [t.size(0) if kind is None else t for t, kind in zip(flat, self.call.kinds, strict=True)]
+        args, kwargs, objects = self.call.rebuild(given)
         with buffers_in_place(self.model), self.followed():
             return tuple(pytree.tree_leaves(returned(self.model(*args, **kwargs), objects)))
 
@@ -170,10 +179,11 @@ def lower(
     flat = _Flat(model, call)
     error: TracepackError | None = None
     sources = [f"L['flat'][{index}]" for index in range(len(tensors))]
+    numbers_at = [index for index, kind in enumerate(call.kinds) if kind is None]
     with guarded_state(model, name):
-        for program in _programs(flat, _separate(tensors), model, name, _Reference(call, Live(model), name)):
+        for program in _programs(flat, tensors, model, name, _Reference(call, Live(model), name)):
             try:
-                body = convert(program, name, device, call.names, sources, contiguous, shared)
+                body = convert(program, name, device, call.names, sources, contiguous, shared, numbers_at)
                 return Lowered(*prove(body, tensors, lambda: _Reference(call, Live(model), name)))
             except GuardError as caught:  # in another state than the first it goes another way
                 error = error or _undecided(f"op {name!r}, {caught.where}")
@@ -200,14 +210,17 @@ class _Reference:
         return self.live.changed
 
 
-def _separate(tensors: Leaves) -> list[torch.Tensor]:
+def _separate(tensors: Leaves) -> list[Any]:
     """Copies with memory of their own: torch.export takes two inputs that are one tensor for one input."""
-    return [tensor.detach().clone() for tensor in tensors]
+    return [tensor.detach().clone() if isinstance(tensor, torch.Tensor) else tensor for tensor in tensors]
 
 
-def _programs(
-    flat: _Flat, tensors: Sequence[torch.Tensor], model: Any, name: str, reference: Callable[..., Any]
-) -> Iterator[Any]:
+def _carriers(tensors: Leaves) -> list[torch.Tensor]:
+    """The same with each number as the first size of an empty tensor: torch.export reasons about sizes best."""
+    return [t if isinstance(t, torch.Tensor) else torch.empty(t, 0) for t in _separate(tensors)]
+
+
+def _programs(flat: _Flat, tensors: Leaves, model: Any, name: str, reference: Callable[..., Any]) -> Iterator[Any]:
     """Exports with sizes as free as the model allows; what is freer, but changes more while it exports, comes first.
 
     A first size of 1 is tried as 2, since torch fixes ones.
@@ -216,7 +229,7 @@ def _programs(
         LoweringError: torch.export cannot take the model in any of the ways.
     """
     error: Exception | None = None
-    for example in _examples(tensors):
+    for example in _examples(_carriers(tensors)):
         found, caught = _attempts(flat, example, model)
         if found:
             yield from found
@@ -271,7 +284,7 @@ def _attempt(
 
 
 def _examples(tensors: Sequence[torch.Tensor]) -> list[list[torch.Tensor]]:
-    wide = [t.repeat(2, *[1] * (t.dim() - 1)) if t.dim() and t.size(0) == 1 else t for t in tensors]
+    wide = [t.repeat(2, *[1] * (t.dim() - 1)) if t.dim() and t.size(0) == 1 and t.numel() else t for t in tensors]
     changed = any(a is not b for a, b in zip(wide, tensors, strict=True))
     return [wide, list(tensors)] if changed else [list(tensors)]
 
@@ -280,7 +293,14 @@ def export(flat: torch.nn.Module, tensors: Sequence[torch.Tensor], model: Any) -
     """torch.export with every size left to it, in the model's inference form, without its warnings."""
     shapes = tuple(dict.fromkeys(range(t.dim()), Dim.AUTO) for t in tensors)
     with torch.no_grad(), inference_form(model), inference_form(flat), quiet(), free_sizes():
-        return torch.export.export(flat, tuple(tensors), dynamic_shapes={"flat": shapes}, strict=False)
+        program = torch.export.export(flat, tuple(tensors), dynamic_shapes={"flat": shapes}, strict=False)
+        # The casts of autocast are written out by torch's decompositions only, which leave all else as it is here.
+        return program.run_decompositions({}) if _uses_autocast(program) else program
+
+
+def _uses_autocast(program: Any) -> bool:
+    modules = [module for module in program.graph_module.modules() if isinstance(module, torch.fx.GraphModule)]
+    return any(node.target is wrap_with_autocast for module in modules for node in module.graph.nodes)
 
 
 @contextmanager
@@ -386,7 +406,7 @@ class _Checker:
         if not _SETS_APART.search(guard) or not re.search(rf"\b{symbol}\b", guard):
             return guard
         symbols = self.body.facts.symbols
-        sizes = {name: tensors[index].size(dim) for name, (index, dim) in symbols.items()}
+        sizes = {name: size_of(tensors[index], dim) for name, (index, dim) in symbols.items()}
         holds = compile_expression(guard, symbols)
         failing = [size for size in tried if not _holds(holds, {**sizes, symbol: size})]
         return " or ".join([f"({guard})" if failing else guard, *(f"{symbol} == {size}" for size in failing)])
@@ -404,7 +424,9 @@ class _Checker:
     def together(self, symbol: str, most: int, tensors: Leaves) -> str:
         """What to add to a guard for sizes that are right if all inputs have them."""
         places = self.body.facts.symbols
-        peers = [other for other, (_, dim) in places.items() if dim == places[symbol][1]]
+        peers = [
+            other for other, (index, dim) in places.items() if dim == places[symbol][1] and _is_tensor(tensors[index])
+        ]
         if len(peers) < 2:
             return ""
         good = [size for size in range(most, -1, -1) if self.agrees(peers, size, tensors)]
@@ -413,6 +435,9 @@ class _Checker:
     def agrees(self, symbols: Sequence[str], size: int, tensors: Leaves) -> bool:
         """Whether model and body agree where some symbols have another size."""
         small = [_resized(t, v.type, symbols, size) for t, v in zip(tensors, self.body.graph.inputs, strict=True)]
+        for index, tensor in enumerate(tensors):
+            if not _is_tensor(tensor) and any(self.body.facts.symbols[s][0] == index for s in symbols):
+                small[index] = size
         state = torch.get_rng_state()
         try:
             return same_leaves(pytree.tree_leaves(self.reference()(*_separate(small))), self.run(small))
@@ -433,8 +458,13 @@ def _holds(condition: Callable[..., Any], sizes: dict[str, int]) -> bool:
         return False
 
 
-def _resized(tensor: torch.Tensor, kind: Any, symbols: Sequence[str], size: int) -> torch.Tensor:
-    assert isinstance(kind, TensorType)
+def _is_tensor(thing: Any) -> bool:
+    return isinstance(thing, torch.Tensor)
+
+
+def _resized(tensor: Any, kind: Any, symbols: Sequence[str], size: int) -> Any:
+    if not isinstance(kind, TensorType):
+        return tensor
     for dim, name in enumerate(kind.shape):
         if name in symbols and tensor.size(dim) >= size:
             tensor = tensor.narrow(dim, 0, size)

@@ -43,13 +43,13 @@ def tensor_check(
             else:
                 _check_scalar(f"{where}, input {name!r}", kind, value)
         for symbol, (index, dim) in facts.symbols.items():
-            sizes[symbol] = values[index].size(dim)
+            sizes[symbol] = size_of(values[index], dim)
         for name, kind, value in zip(names, types, values, strict=True):
             if isinstance(kind, TensorType):
                 _check_sizes(f"{where}, input {name!r}", kind, value, sizes, facts, names)
         for text, holds in compiled:
             if not _holds(holds, sizes):
-                raise _guard_error(where, text, sizes, facts, names, letters)
+                raise _guard_error(where, text, sizes, facts, names, types, letters)
 
     return check
 
@@ -110,17 +110,36 @@ def _holds(condition: Callable[..., Any], sizes: dict[str, int]) -> bool:
 
 
 def _guard_error(
-    where: str, guard: str, sizes: dict[str, int], facts: Facts, names: Sequence[str], letters: bool
+    where: str,
+    guard: str,
+    sizes: dict[str, int],
+    facts: Facts,
+    names: Sequence[str],
+    types: Sequence[Type],
+    letters: bool,
 ) -> SignatureError:
     used = {symbol: place for symbol, place in facts.symbols.items() if symbol in symbols(guard)}
     text = plain(guard)
     if letters:
-        found = [f"{s} = {sizes[s]} (dimension {dim} of {names[i]!r})" for s, (i, dim) in used.items()]
+        found = [f"{s} = {sizes[s]} ({_place(names[i], dim, types[i])})" for s, (i, dim) in used.items()]
     else:
-        shown = {symbol: f"{names[i]}.size({dim})" for symbol, (i, dim) in used.items()}
+        shown = {symbol: _reading(names[i], dim, types[i]) for symbol, (i, dim) in used.items()}
         text = re.sub(r"\b\w+\b", lambda match: shown.get(match[0], match[0]), text)
         found = [f"{shown[symbol]} = {sizes[symbol]}" for symbol in used]
     return SignatureError(f"the sizes do not satisfy {text}", where=where, got=", ".join(found))
+
+
+def _reading(name: str, dim: int, kind: Type) -> str:
+    return f"{name}.size({dim})" if isinstance(kind, TensorType) else name
+
+
+def size_of(value: Any, dim: int) -> int:
+    """What a symbol stands for: a size of a tensor, or a number itself."""
+    return int(value.size(dim)) if hasattr(value, "size") else int(value)
+
+
+def _place(name: str, dim: int, kind: Type) -> str:
+    return f"dimension {dim} of {name!r}" if isinstance(kind, TensorType) else repr(name)
 
 
 def input_check(body: Body) -> Callable[..., None]:

@@ -103,3 +103,46 @@ class KeepsAPosition(nn.Module):
 def test_a_branch_on_state_is_not_taken_for_a_branch_on_sizes():
     with pytest.raises(tracepack.LoweringError, match="in forward: if self.position .*the model decides by its data"):
         tracepack.trace(tracepack.script(KeepsAPosition()), torch.rand(3, 2))
+
+
+class TakesANumber(nn.Module):
+    """A size is one of its arguments; below four it does something else."""
+
+    def forward(self, x, count):
+        rows = torch.arange(count).to(x.dtype)
+        return rows[:, None] * x[0] if count >= 4 else rows[:, None] - x[0]
+
+
+def test_a_size_that_a_model_is_given_stays_free(reloaded):
+    op = tracepack.script(TakesANumber())
+    pipeline = tracepack.trace(lambda x, y: op(x, y.shape[0] - 2), torch.rand(2, 3), torch.rand(9, 1))
+    for mod in (pipeline, reloaded(pipeline)):
+        for length in (6, 8, 20):
+            x, y = torch.rand(2, 3), torch.rand(length, 1)
+            assert torch.equal(mod(x, y), torch.arange(length - 2.0)[:, None] * x[0])
+        with pytest.raises(
+            tracepack.SignatureError, match="op 'TakesANumber': the sizes do not satisfy count >= 4; got count = 3"
+        ):
+            mod(torch.rand(2, 3), torch.rand(5, 1))
+
+
+def test_a_number_that_data_decides_is_checked_on_each_run(reloaded):
+    op = tracepack.script(TakesANumber())
+    pipeline = reloaded(tracepack.trace(lambda x, n: op(x, n.sum().item()), torch.rand(2, 3), torch.tensor([3, 4])))
+    x = torch.rand(2, 3)
+    for numbers in ([2, 2], [5, 4]):
+        assert torch.equal(pipeline(x, torch.tensor(numbers)), torch.arange(float(sum(numbers)))[:, None] * x[0])
+    with pytest.raises(tracepack.SignatureError, match="the sizes do not satisfy K >= 4; got K = 3"):
+        pipeline(x, torch.tensor([1, 2]))
+
+
+def test_a_number_below_zero_is_fixed():
+    class Shifts(nn.Module):
+        def forward(self, x, by):
+            return x.roll(by, 0)
+
+    op = tracepack.script(Shifts())
+    pipeline = tracepack.trace(lambda x: op(x, 2 - x.shape[0]), torch.arange(5))
+    assert pipeline(torch.arange(5)).tolist() == [3, 4, 0, 1, 2]
+    with pytest.raises(tracepack.TracepackError, match="a model takes it as a fixed number|wrong size"):
+        pipeline(torch.arange(6))
