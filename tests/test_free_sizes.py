@@ -132,7 +132,7 @@ def test_a_number_that_data_decides_is_checked_on_each_run(reloaded):
     x = torch.rand(2, 3)
     for numbers in ([2, 2], [5, 4]):
         assert torch.equal(pipeline(x, torch.tensor(numbers)), torch.arange(float(sum(numbers)))[:, None] * x[0])
-    with pytest.raises(tracepack.SignatureError, match="the sizes do not satisfy K >= 4; got K = 3"):
+    with pytest.raises(tracepack.SignatureError, match="the sizes do not satisfy count >= 4; got count = 3"):
         pipeline(x, torch.tensor([1, 2]))
 
 
