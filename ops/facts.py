@@ -109,7 +109,7 @@ def _over_places(guard: str, place: dict[str, int]) -> str:
         return f"d{place[source]}_{match[2]}"
 
     text = _SIZE.sub(name, guard)
-    text = text.replace("torch.sym_max", "max").replace("torch.sym_min", "min").replace("math.", "")
+    text = text.replace("torch.sym_", "").replace("math.", "")
     if "L[" in text:
         raise LoweringError("the model depends on more than the sizes of its inputs", got=guard)
     return text

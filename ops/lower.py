@@ -7,11 +7,12 @@ equal to the model's or excluded by a guard.
 
 from __future__ import annotations
 
+import io
 import logging
 import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -19,9 +20,11 @@ import torch
 from torch.export import Dim
 from torch.utils import _pytree as pytree
 
+from . import integers
 from .containers import pack, state, unpack
 from .convert import convert
-from .errors import LoweringError, TracepackError
+from .counts import Counts, Reads, numbers
+from .errors import GuardError, LoweringError, TracepackError
 from .evaluation import Live, buffers_in_place, guarded_state, inference_form
 from .export_errors import lowering_error
 from .expr import compile_expression
@@ -116,11 +119,22 @@ class _Flat(torch.nn.Module):
         super().__init__()
         self.model = model  # a submodule where it is one, so that names and ties of weights are kept
         self.call = call
+        self.numbers: dict[str, Any] | None = None  # where sizes are followed through tensors; see `counts`
 
     def forward(self, *flat: Any) -> Any:
         args, kwargs, objects = self.call.rebuild(flat)
-        with buffers_in_place(self.model):
+        with buffers_in_place(self.model), self.followed():
             return tuple(pytree.tree_leaves(returned(self.model(*args, **kwargs), objects)))
+
+    @contextmanager
+    def followed(self) -> Iterator[None]:
+        """Follows sizes through tensors, if this was asked for."""
+        if self.numbers is None:
+            yield
+            return
+        counts = Counts(self.model, self.numbers)
+        with counts, Reads(counts):
+            yield
 
 
 def returned(result: Any, objects: Sequence[Any]) -> Any:
@@ -154,12 +168,19 @@ def lower(
         LoweringError: torch.export cannot take it, or the result differs from the model.
     """
     flat = _Flat(model, call)
+    error: TracepackError | None = None
+    sources = [f"L['flat'][{index}]" for index in range(len(tensors))]
     with guarded_state(model, name):
-        program = _export_flat(flat, _separate(tensors), model, name, _Reference(call, Live(model), name))
-        sources = [f"L['flat'][{index}]" for index in range(len(tensors))]
-        body = convert(program, name, device, call.names, sources, contiguous, shared)
-        body, out_spec = prove(body, tensors, lambda: _Reference(call, Live(model), name))
-    return Lowered(body, out_spec)
+        for program in _programs(flat, _separate(tensors), model, name, _Reference(call, Live(model), name)):
+            try:
+                body = convert(program, name, device, call.names, sources, contiguous, shared)
+                return Lowered(*prove(body, tensors, lambda: _Reference(call, Live(model), name)))
+            except GuardError as caught:  # in another state than the first it goes another way
+                error = error or _undecided(f"op {name!r}, {caught.where}")
+            except TracepackError as caught:
+                error = error or caught
+    assert error is not None
+    raise error
 
 
 class _Reference:
@@ -184,20 +205,69 @@ def _separate(tensors: Leaves) -> list[torch.Tensor]:
     return [tensor.detach().clone() for tensor in tensors]
 
 
-def _export_flat(
+def _programs(
     flat: _Flat, tensors: Sequence[torch.Tensor], model: Any, name: str, reference: Callable[..., Any]
-) -> Any:
-    """Exports with sizes as free as the model allows; a first size of 1 is tried as 2, since torch fixes ones."""
+) -> Iterator[Any]:
+    """Exports with sizes as free as the model allows; what is freer, but changes more while it exports, comes first.
+
+    A first size of 1 is tried as 2, since torch fixes ones.
+
+    Raises:
+        LoweringError: torch.export cannot take the model in any of the ways.
+    """
     error: Exception | None = None
     for example in _examples(tensors):
-        try:
-            return export(flat, example, model)
-        except Exception as caught:  # torch.export raises errors of many kinds
-            error = caught
+        found, caught = _attempts(flat, example, model)
+        if found:
+            yield from found
+            return
+        error = error or caught
     assert error is not None
     if isinstance(error, TracepackError):
         raise error
     raise lowering_error(error, name, lambda: reference(*_separate(tensors))) from error
+
+
+def _undecided(where: str) -> LoweringError:
+    return LoweringError(
+        "the model decides by its data which way to go, and only one way ran",
+        where=where,
+        fix="Rewrite that part with torch.where or tracepack.cond, or use torch.jit.script.",
+    )
+
+
+def _attempts(flat: _Flat, tensors: Sequence[torch.Tensor], model: Any) -> tuple[list[Any], Exception | None]:
+    """The programs that torch.export makes of a model, the freest first, or its error.
+
+    Where the model asks for plain integers, it is exported once more with `int` and `range` that keep sizes free;
+    where it cannot be exported, with these and with sizes followed through tensors.
+    """
+    asking: list[integers.Globals] = []
+    plain, error = _attempt(flat, tensors, model, asking)
+    if plain is not None and not asking:
+        return [plain], None
+    flat.numbers = None if plain is not None else numbers(model)
+    try:
+        freer, later = _attempt(flat, tensors, model, asking)
+        if freer is None and plain is None:  # it came further now, and other modules may have asked
+            freer, later = _attempt(flat, tensors, model, asking)
+    finally:
+        flat.numbers = None
+    return [program for program in (freer, plain) if program is not None], error and later
+
+
+def _attempt(
+    flat: _Flat, tensors: Sequence[torch.Tensor], model: Any, asking: list[integers.Globals]
+) -> tuple[Any, Exception | None]:
+    """One export; modules that ask for plain integers are lent their own, and others that ask are added to them."""
+    with integers.noting() as noted:
+        try:
+            with integers.lent(asking):
+                return export(flat, tensors, model), None
+        except Exception as error:  # torch.export raises errors of many kinds
+            return None, error
+        finally:
+            asking += [module for module in noted if not any(module is other for other in asking)]
 
 
 def _examples(tensors: Sequence[torch.Tensor]) -> list[list[torch.Tensor]]:
@@ -223,7 +293,7 @@ def quiet() -> Iterator[None]:
     logging.disable(logging.ERROR)
     module.print = lambda *_, **__: None  # what it calls to show the graph so far where it fails
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), redirect_stderr(io.StringIO()):
             warnings.simplefilter("ignore")
             yield
     finally:

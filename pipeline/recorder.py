@@ -25,7 +25,7 @@ from ..ops.types import ANY, SCALARS, STRINGS
 from .effects import Effects
 from .generators import Generators
 from .lines import user_line
-from .refusals import IGNORED, METADATA, SIZES, TEXTS, refusal
+from .refusals import IGNORED, METADATA, SIZES, TEXTS, TRANSFORMS, refusal
 from .scalars import Traced, is_traced, traced
 from .states import States
 from .trees import concrete, overload_of, plain_leaf, same_container, title, to_ir
@@ -105,11 +105,7 @@ class Recorder(TorchFunctionMode):
 
     def _dispatch(self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if torch._C._functorch.peek_interpreter_stack() is not None:
-            raise RecordError(
-                "torch.vmap and the other transforms of torch.func cannot be recorded",
-                where=str(user_line() or ""),
-                fix="Write the batch out with dimensions, or script the function that uses them.",
-            )
+            raise RecordError(TRANSFORMS.what, where=str(user_line() or ""), fix=TRANSFORMS.fix)
         if func in IGNORED or (self.printing and func in TEXTS):
             with self.within():
                 return func(*args, **kwargs)

@@ -41,6 +41,10 @@ _DEVICE = Refusal(
     "a move to a fixed device cannot be recorded: the device is chosen at load",
     "Script the op for that device instead.",
 )
+TRANSFORMS = Refusal(
+    "torch.vmap and the other transforms of torch.func cannot be recorded",
+    "Write the batch out with dimensions, or script the function that uses them.",
+)
 
 _REFUSED: dict[str, Refusal] = {
     **dict.fromkeys(("__bool__", "is_nonzero", "__contains__"), _BRANCH),

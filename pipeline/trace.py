@@ -8,6 +8,7 @@ frozen into the graph, and is refused.
 from __future__ import annotations
 
 import inspect
+import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +28,7 @@ from .printing import printable
 from .program import Program
 from .prune import prune
 from .recorder import Recorder
+from .refusals import TRANSFORMS
 from .sizes import name_sizes, pipeline_facts
 from .undo import Undo
 from .variation import clones, shifted, varied
@@ -70,7 +72,8 @@ def trace(process: Callable[..., Any], *examples: Any, **named: Any) -> Pipeline
     except TracepackError:
         raise
     except Exception as error:
-        raise _blamed(error, process, items, leaves, fixed) from None
+        found = _blamed(error, process, items, leaves, fixed)
+        raise found from found.__cause__
     try:
         second = _second(process, items, leaves, fixed, first)
     finally:
@@ -174,9 +177,12 @@ def _blamed(
             process(*args, **kwargs)
     except Exception as own:
         return own
+    line = str(raising_line(error.__traceback__) or "")
+    if "_functorch" in "".join(frame.filename for frame in traceback.extract_tb(error.__traceback__)):
+        return RecordError(TRANSFORMS.what, where=line, fix=TRANSFORMS.fix)
     found = RecordError(
         "what works on plain numbers failed on one that is decided at run time",
-        where=str(raising_line(error.__traceback__) or ""),
+        where=line,
         got=f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}",
         fix="Keep it in arithmetic and torch functions, or use a tensor in its place.",
     )

@@ -31,6 +31,7 @@ class Values:
         self.varying: set[int] = set()
         self.loose: set[int] = set()
         self._values: dict[int, Value] = {}
+        self._contents: dict[int, int] = {}  # where torch keeps what a tensor is, by the tensor's id
         self._alive: list[Any] = []
         self._inside: set[int] = set()  # memory of values, and of constants
         self._outside: set[int] = {0}
@@ -40,7 +41,17 @@ class Values:
         return id(tensor) in self._values
 
     def of(self, tensor: Any) -> Value | None:
-        """The value that a tensor is, or None."""
+        """The value that a tensor is, or None.
+
+        Raises:
+            RecordError: it has become another tensor since.
+        """
+        if id(tensor) in self._contents and _contents(tensor) != self._contents[id(tensor)]:
+            raise RecordError(
+                "a tensor of the recording was exchanged for another one behind its name",
+                where=str(user_line() or ""),
+                fix="Exchange the names instead: a, b = b, a.",
+            )
         return self._values.get(id(tensor))
 
     def add(self, tensor: torch.Tensor, value: Value | None = None, varies: bool = False) -> Value:
@@ -48,6 +59,7 @@ class Values:
         value = Value(tensor_type(tensor)) if value is None else value
         self._inside.add(_memory(tensor))
         self._values[id(tensor)] = value
+        self._contents[id(tensor)] = _contents(tensor)
         self._alive.append(tensor)
         if varies:
             self.varying.add(id(value))
@@ -70,6 +82,7 @@ class Values:
                 raise RecordError("a captured tensor is not dense", where=str(user_line() or ""), got=tensor.layout)
             constant = Constant(tensor, f"c{len(self.captured)}", parameter=isinstance(tensor, torch.nn.Parameter))
             self.captured[id(tensor)] = constant
+            self._contents[id(tensor)] = _contents(tensor)
             self._alive.append(tensor)
             self.versions[id(tensor)] = (tensor, version(tensor), user_line())
             self._outside.add(_memory(tensor))
@@ -110,3 +123,9 @@ def _memory(tensor: torch.Tensor) -> int:
         return 0
     with torch._C.DisableTorchFunction():
         return tensor.untyped_storage().data_ptr() if tensor.device.type != "meta" else 0
+
+
+def _contents(tensor: torch.Tensor) -> int:
+    """Which of torch's own objects stands behind a tensor; `torch.utils.swap_tensors` exchanges it."""
+    with torch._C.DisableTorchFunction():
+        return tensor._cdata

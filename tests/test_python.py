@@ -387,3 +387,19 @@ def test_strings_and_lists_of_strings_pass_and_are_guarded_where_they_are_read(r
         mod(X, "double", ["c"])
     with pytest.raises(tracepack.SignatureError, match="input 'names'"):
         mod(X, "double", [1, 2])
+
+
+def test_tensors_exchanged_behind_their_names_are_refused() -> None:
+    def process(x):
+        a, b = x.clone(), x * 2
+        torch.utils.swap_tensors(a, b)
+        return a
+
+    with pytest.raises(tracepack.RecordError, match="was exchanged for another one behind its name"):
+        tracepack.trace(process, X)
+
+
+@pytest.mark.parametrize("transform", [torch.vmap(torch.sum), torch.func.grad(torch.sum)])
+def test_transforms_of_torch_func_are_refused_by_name(transform) -> None:
+    with pytest.raises(tracepack.RecordError, match="torch.vmap and the other transforms of torch.func cannot be rec"):
+        tracepack.trace(lambda x: transform(x), X)

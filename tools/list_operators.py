@@ -58,7 +58,8 @@ OVERLOOKED = """torch.fill torch.nn.functional.hardswish torch.nn.functional.har
     torch.nn.functional.tanh torch.nn.functional.celu_ torch.nn.functional.elu_ torch.nn.functional.hardtanh_
     torch.nn.functional.leaky_relu_ torch.nn.functional.relu_ torch.nn.functional.rrelu_ torch.nn.functional.selu_
     torch.nn.functional.threshold_ torch.split_with_sizes_copy torch.unsafe_chunk torch.allclose torch.equal
-    torch._chunk_cat torch._native_batch_norm_legit torch.hash_tensor torch.Tensor.hash_tensor""".split()
+    torch._chunk_cat torch._native_batch_norm_legit torch.hash_tensor torch.Tensor.hash_tensor
+    torch._C._nn.pad_sequence torch._pack_padded_sequence torch._pad_packed_sequence""".split()
 
 
 def recorded() -> set[str]:

@@ -44,7 +44,7 @@ def naive_schedule(program: Program) -> ProgramSchedule:
 
 def rated(nest: Loops, types: dict[str, DType], target: Target, fixed: int) -> list[Rated]:
     """Schedules of a nest, the cheapest first."""
-    model = _Model(nest, lanes_of(nest, types, target), target, fixed)
+    model = _Model(nest, lanes_of(nest, target), target, fixed)
     found = [Rated(model.cost(s), s) for s in model.candidates()]
     return sorted(found, key=lambda r: r.cost)
 

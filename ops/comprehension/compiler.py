@@ -22,7 +22,7 @@ from .errors import CompilerError
 
 FLAGS = (
     "-std=c++17", "-O3", "-fPIC", "-shared", "-fopenmp", "-fwrapv", "-fno-math-errno", "-fno-trapping-math",
-    "-fassociative-math", "-fno-signed-zeros", "-w",
+    "-fno-signed-zeros", "-w",
 )  # fmt: skip
 
 

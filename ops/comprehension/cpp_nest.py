@@ -73,13 +73,15 @@ class _NestEmitter:
         self._free = dict(nest.left[fixed:])
         self._reduced = dict(nest.reduced)
         self._axis = schedule.vector if schedule.vector in {**self._free, **self._reduced} else None
-        self._lanes = lanes_of(nest, names.types, target) if self._axis else 1
+        self._lanes = (schedule.lanes or lanes_of(nest, target)) if self._axis else 1
         self._vectors = schedule.vectors if self._axis else 1
         self._unroll = {a: n for a, n in schedule.unroll if a in self._free and a != self._axis and n > 1}
         self._schedule = schedule
         self._dtype = nest.value.dtype
         self._packed: dict[Load, str] = {}
-        self._values = ValueEmitter(self._lanes, self._axis, names.pointers, names.types, names.checks, names.clamp)
+        self._values = ValueEmitter(
+            self._lanes, widest(nest), self._axis, names.pointers, names.types, names.checks, names.clamp
+        )
 
     # -- loops -----------------------------------------------------------------------------------------
 
@@ -414,7 +416,11 @@ def _vectors(size: int, lanes: int) -> Iterator[tuple[int, int]]:
         yield q, min(lanes, size - q * lanes)
 
 
-def lanes_of(nest: Loops, types: Mapping[str, DType], target: Target) -> int:
+def lanes_of(nest: Loops, target: Target) -> int:
     """Lanes of a nest's vectors: as many as its widest values allow."""
-    wide = max([lane_type(nest.value.dtype), lane_type(nest.store.dtype)])
-    return max(2, target.vector_bytes // wide)
+    return max(2, target.vector_bytes // widest(nest))
+
+
+def widest(nest: Loops) -> int:
+    """Bytes of the widest values of a nest, which decide how many lanes a vector has."""
+    return max(lane_type(nest.value.dtype), lane_type(nest.store.dtype))

@@ -52,6 +52,7 @@ class ValueEmitter:
 
     Args:
         lanes: lanes of a vector.
+        wide: bytes of the widest values that have lanes; masks are as wide.
         axis: the vector axis, or None.
         pointers: C++ names of tensors' pointers.
         types: element types of tensors.
@@ -62,13 +63,14 @@ class ValueEmitter:
     def __init__(
         self,
         lanes: int,
+        wide: int,
         axis: str | None,
         pointers: Mapping[str, str],
         types: Mapping[str, DType],
         checks: list[tuple[Load, int]],
         clamp: bool,
     ) -> None:
-        self.lanes, self.axis = lanes, axis
+        self.lanes, self.axis, self.mask_type = lanes, axis, f"int{8 * wide}_t"
         self._pointers, self._types, self._checks, self._clamp = pointers, types, checks, clamp
         self.lines: list[str] = []
         self._memo: dict[tuple[object, ...], Value] = {}
@@ -90,11 +92,6 @@ class ValueEmitter:
         local = f"t{self._count}"
         self.lines.append(f"const auto {local} = {code};")
         return local
-
-    @property
-    def mask_type(self) -> str:
-        """The integer type of a mask's lanes."""
-        return "int32_t" if self.lanes not in (2, 4, 8) else "int64_t"
 
     # -- conversions -----------------------------------------------------------------------------------
 
