@@ -68,6 +68,8 @@ def define(
         ComprehensionError: one of its subclasses; what is wrong in the text, with line, column and a caret.
 
     Example:
+        >>> import torch, tracepack
+        >>> define = tracepack.comprehension.define
         >>> layer = define("def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }")
         >>> layer(torch.ones(2, 3), torch.ones(3, 4)).sum()
         tensor(24.)

@@ -41,7 +41,8 @@ class Options:
         OptionsError: an unknown preset, or a number below one.
 
     Example:
-        >>> Options("conv").preset
+        >>> import tracepack
+        >>> tracepack.comprehension.Options("conv").preset
         'conv'
     """
 
