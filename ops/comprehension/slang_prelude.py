@@ -15,9 +15,8 @@ _INLINE = frozenset({"rsqrt", "sigmoid", "fma", "fmax", "fmin"})
 """Written where they are used, or for every target below."""
 _OWN = frozenset({"asin", "acos", "exp10", "expm1", "log1p", "erf", "erfc", "lgamma", "cbrt", "hypot", "round"})
 _SLANG = {"fabs": "abs({0})", "fdim": "tp_max({0} - {1}, {0} - {0})", "rint": "rint({0})"}
-_OF_DOUBLES = frozenset(
-    {"sqrt", "floor", "ceil", "trunc", "rint", "fabs", "fmod", "copysign", "fdim", "round", "hypot"}
-)
+OF_DOUBLES = frozenset("sqrt rsqrt floor ceil trunc rint round fabs fmax fmin fmod copysign fdim fma hypot".split())
+"""What Vulkan computes of doubles."""
 
 
 @lru_cache(maxsize=1)

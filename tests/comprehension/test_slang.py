@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 import math
+import warnings
 from importlib import util
 from pathlib import Path
 
@@ -19,13 +20,19 @@ from operator_cases import CASES, Case, Maker
 
 pytest.importorskip("slangpy", reason="the extra 'slang' is not installed")
 
-from tracepack.ops.comprehension import define, errors
+import tracepack as tp
+from tracepack.ops.comprehension import ComprehensionWarning, Options, define, errors, runner, slang_emitter
+from tracepack.ops.comprehension.check import check
 from tracepack.ops.comprehension.functions import BUILTINS
 from tracepack.ops.comprehension.ir import Program
+from tracepack.ops.comprehension.parser import parse
+from tracepack.ops.comprehension.runner import make_runner
 from tracepack.ops.comprehension.schedule import ProgramSchedule, Schedule
 from tracepack.ops.comprehension.slang_emitter import SlangEmitter
 from tracepack.ops.comprehension.slang_program import generate, lowered
+from tracepack.ops.comprehension.specialise import specialise
 from tracepack.ops.comprehension.torch_emitter import TorchEmitter
+from tracepack.ops.comprehension.tuning_cache import TuningCache
 from tracepack.ops.errors import DeviceError
 from tracepack.ops.slang.device import shared_device
 from tracepack.ops.slang.generated import translated
@@ -35,13 +42,18 @@ TYPES = {"float": torch.float32, "double": torch.float64, "float16": torch.float
 TOLERANCE = {"float": 2e-5, "double": 1e-11, "float16": 1e-2}
 
 
+@pytest.fixture
+def vulkan() -> None:
+    try:
+        shared_device("vulkan")
+    except DeviceError as error:
+        pytest.skip(f"no Vulkan driver on this machine: {error.got}")
+
+
 @pytest.fixture(params=["cpu", "vulkan"])
 def device(request: pytest.FixtureRequest) -> str:
     if request.param == "vulkan":
-        try:
-            shared_device("vulkan")
-        except DeviceError as error:
-            pytest.skip(f"no Vulkan driver on this machine: {error.got}")
+        request.getfixturevalue("vulkan")
     return request.param
 
 
@@ -111,11 +123,8 @@ def test_operators_and_their_gradients(case, device):
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
+@pytest.mark.usefixtures("vulkan")
 def test_operators_in_tiles_of_other_types_on_vulkan(case):
-    try:
-        shared_device("vulkan")
-    except DeviceError as error:
-        pytest.skip(f"no Vulkan driver on this machine: {error.got}")
     layer, inputs = of_case(case, case.dtypes[-1], 3)
     p = layer.plan(inputs).program
     try:
@@ -306,6 +315,81 @@ def test_vulkan_says_which_function_it_lacks():
     p = program_of("def f(double(N) A) -> (B) { B(i) = exp(A(i)) }", torch.zeros(4, dtype=torch.float64))
     with pytest.raises(DeviceError, match="f: Vulkan has no function 'exp' of doubles"):
         SlangEmitter(p, simple(p), False, "vulkan")
+
+
+# -- as layers --------------------------------------------------------------------------------------------------------
+
+MATMUL = "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }"
+
+
+@pytest.mark.usefixtures("vulkan")
+def test_a_layer_on_vulkan_trains_and_tunes(tmp_path):
+    layer = define(MATMUL, device="vulkan")
+    a, b = torch.randn(12, 9, requires_grad=True), torch.randn(9, 70, requires_grad=True)
+    assert isinstance(layer.plan([a, b]).forward, SlangEmitter)
+    seed = torch.randn(12, 70)
+    compare(torch.autograd.grad(layer(a, b), [a, b], seed), [seed @ b.T, a.T @ seed], 1e-4)
+    best = layer.autotune(a, b, cache=str(tmp_path / "mm"), generations=1, pop_size=3)
+    assert list(layer.tuned) == ["vulkan:12x9,9x70"]
+    torch.testing.assert_close(layer(a, b), a @ b)
+    assert (
+        TuningCache(str(tmp_path / "mm"), device=torch.device("vulkan")).best(layer.key, [(12, 9), (9, 70)]) == best[0]
+    )
+    with pytest.warns(ComprehensionWarning, match="has no options"):  # the CPU's are others
+        define(MATMUL)(a, b, cache=str(tmp_path / "mm"))
+
+
+@pytest.mark.usefixtures("vulkan")
+def test_options_name_axes_on_vulkan_too():
+    layer = define(MATMUL, device="vulkan")
+    a, b = torch.randn(12, 9), torch.randn(9, 70)
+    torch.testing.assert_close(layer(a, b, options=Options(tile={"m": 5, "n": 2}, vectorise="n")), a @ b)
+    assert isinstance(layer.plan([a, b], Options("torch")).forward, TorchEmitter)
+    with pytest.raises(errors.OptionsError, match="'mm' has no axis 'q'"):
+        layer(a, b, options=Options(tile={"q": 5}))
+
+
+@pytest.mark.usefixtures("vulkan")
+def test_a_packed_layer_needs_trust_for_a_gpu(tmp_path):
+    op, inputs = tp.script(define(MATMUL, device="vulkan")), (torch.randn(5, 6), torch.randn(6, 7))
+    tp.trace(lambda a, b: op(a, b) * 2, *inputs).save(tmp_path / "p.tpk")
+    feed, expected = {"a": inputs[0], "b": inputs[1]}, inputs[0] @ inputs[1] * 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        torch.testing.assert_close(tp.load(tmp_path / "p.tpk", trust=True).run(feed), expected)
+    loaded = tp.load(tmp_path / "p.tpk")
+    with pytest.warns(ComprehensionWarning, match="runs on torch's operators: .* only with trust=True"):
+        torch.testing.assert_close(loaded.run(feed), expected)
+    with warnings.catch_warnings():  # said once
+        warnings.simplefilter("error")
+        loaded.run(feed)
+
+
+def test_another_device_is_refused():
+    with pytest.raises(
+        DeviceError, match="a comprehension is defined for no device 'cuda'; expected 'vulkan' or nothing"
+    ):
+        define(MATMUL, device="cuda")
+
+
+def test_on_cuda_slang_is_chosen_where_threads_are_many(monkeypatch):
+    """What is chosen, with the emitter replaced: torch's libraries for large products and long narrow reductions."""
+    monkeypatch.setattr(slang_emitter, "SlangEmitter", lambda *args: args)
+
+    def chosen(text: str, *shapes: tuple[int, ...], options: Options | None = None):
+        program = specialise(check(parse(text)[0]), list(shapes))
+        return make_runner(program, options or Options(), torch.device("cuda", 1), False)
+
+    relu = "def f(float(N) A) -> (B) { B(i) = fmax(A(i), 0.0) }"
+    _, schedule, _, kind, index = chosen(relu, (1000,))
+    assert (len(schedule.nests), kind, index) == (1, "cuda", 1)
+    assert isinstance(chosen(relu, (1000,), options=Options("torch")), TorchEmitter)
+    assert isinstance(chosen(MATMUL, (512, 512), (512, 512)), TorchEmitter)
+    assert isinstance(chosen(MATMUL, (512, 512), (512, 512), options=Options("conv")), tuple)
+    assert isinstance(chosen("def f(float(N) A) -> (s) { s +=! A(i) }", (1 << 20,)), TorchEmitter)
+    assert chosen(MATMUL, (4096, 16), (16, 4096))[1].nests[0].unroll == (("m", 4),)
+    monkeypatch.setattr(runner.util, "find_spec", lambda name: None)
+    assert isinstance(chosen(relu, (1000,)), TorchEmitter)
 
 
 # -- CUDA, without a card and with one ------------------------------------------------------------------------------
