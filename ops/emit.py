@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from .arrays import numpy_object, on_cpu
 from .device import CPU, Device
 from .errors import GraphError
 from .graph import (
@@ -148,7 +149,7 @@ class Emitter:
 
     def operator(self, node: Node, name: str, device: Device) -> None:
         """Writes the call of an operator, on the device of its first tensor."""
-        device = self.device_of(node, device)
+        device = CPU if on_cpu(node) else self.device_of(node, device)
         name = self._in_place.get(id(node), name)
         inline = template(name)
         if name == "aten.linear.default" and _is_affine(node) and not self.bindings.grad:
@@ -451,9 +452,11 @@ def _variables(line: Line) -> list[str]:
 
 
 def _torch_object(literal: Literal, device: Device) -> Any:
-    """The torch object that a literal names: a dtype, a layout, a memory format, or a device."""
+    """The object that a literal names: of torch (dtype, layout, memory format, device) or numpy (dtype, scalar)."""
     import torch
 
+    if literal.kind.startswith("numpy."):
+        return numpy_object(literal.kind, literal.name)
     if literal.kind == "device":
         return torch.device(str(CPU if literal.name == "cpu" else device))
     kinds = {"dtype": torch.dtype, "layout": torch.layout, "memory_format": torch.memory_format}

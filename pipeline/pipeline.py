@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from ..ops.arrays import writes
 from ..ops.device import CPU, Device
 from ..ops.devices import present
 from ..ops.errors import TracepackError
@@ -24,6 +25,7 @@ from ..ops.state import State, is_stateful
 from ..ops.text import guards_text, types_text
 from .entry import make_entry
 from .inputs import Parameters, thawed
+from .sharing import refuse_lost_writes
 from .training import named_parameters
 
 MOST_SIGNATURES = 4096  # input signatures remembered as checked; past that they are checked again
@@ -61,6 +63,8 @@ class Pipeline:
         self.name, self.graph, self.parameters, self.facts = name, graph, parameters, facts
         self._device, self._gpu_ops = device, gpu_ops
         self._places = place_all(graph, device, present(), gpu_ops)
+        if not self._home.is_cpu:
+            refuse_lost_writes(graph, _may_write)
         self.lock = threading.RLock()
         self._entry: Callable[[Mapping[str, Any]], Any] | None = None
 
@@ -295,6 +299,8 @@ def _may_write(node: Node) -> bool:
     """Whether a node may write into its arguments, as far as names tell."""
     match node.target:
         case Operator(name):
+            if writes(name):
+                return True
             last = name.removeprefix("aten.").split(".")[0 if name.startswith("aten.") else -1]
             return (last.endswith("_") and not re.match(r"__(?!i|setitem)", last)) or "out" in node.kwargs
         case BodyCall(body):

@@ -22,6 +22,7 @@ from .effects import Watch
 from .generators import settle
 from .inputs import Parameter, describe, rebuild
 from .lines import raising_line
+from .numpy_hooks import numpy_hooks
 from .pipeline import Pipeline
 from .printing import printable
 from .prune import prune
@@ -139,7 +140,8 @@ def _record(
     pairs = [recorder.input(leaf) for leaf in clones(leaves)]
     args, kwargs = _call(items, [handed for _, handed in pairs], keywords)
     with (
-        recorder.states, torch.no_grad(), recording(recorder), printable(recorder), Watch(recorder), recorder
+        recorder.states, torch.no_grad(), recording(recorder), printable(recorder), numpy_hooks(), Watch(recorder),
+        recorder,
     ):  # fmt: skip
         try:
             output = recorder.output(process(*args, **kwargs))
