@@ -23,7 +23,7 @@ from .errors import LoweringError, UnknownOperatorError
 from .facts import Sizes, read_sizes
 from .graph import Body, Constant, Graph, KernelCall, Literal, Node, Operator, SourceLine, Value, verify
 from .kernel import kernel_of_operator
-from .operators import PYTHON, check_name
+from .operators import PYTHON, check_name, why_not
 from .types import ANY, BOOL, DTYPES, FLOAT, INT, TensorType, Type
 
 _ARITHMETIC: dict[Any, str] = {
@@ -235,7 +235,9 @@ class _Reader:
             check_name(name)
         except UnknownOperatorError as error:
             raise LoweringError(
-                f"operator {name} cannot be packed", where=self.where(node), fix="Write that part with other operators."
+                f"operator {name} cannot be packed{why_not(name)}",
+                where=self.where(node),
+                fix="Write that part with other operators.",
             ) from error
         self.add(node, Operator(name), varying=_varies(target))
 

@@ -21,7 +21,7 @@ from torch.utils import _pytree as pytree
 
 from .containers import pack, state, unpack
 from .convert import convert
-from .errors import LoweringError, TracepackError
+from .errors import GuardError, LoweringError, TracepackError
 from .evaluation import Live, buffers_in_place, guarded_state, inference_form
 from .expr import compile_expression
 from .graph import Body, Constant, Facts
@@ -154,9 +154,12 @@ def lower(
     """
     flat = _Flat(model, call)
     with guarded_state(model, name):
-        program = _export_flat(flat, _separate(tensors), model, name)
         sources = [f"L['flat'][{index}]" for index in range(len(tensors))]
-        body = convert(program, name, device, call.names, sources, contiguous, shared)
+        bodies = (
+            convert(program, name, device, call.names, sources, contiguous, shared)
+            for program in _exported(flat, _separate(tensors), model, name)
+        )
+        body = next(body for body in bodies if _takes(body, tensors))
         body, out_spec = prove(body, tensors, lambda: _Reference(call, Live(model), name))
     return Lowered(body, out_spec)
 
@@ -183,12 +186,26 @@ def _separate(tensors: Leaves) -> list[torch.Tensor]:
     return [tensor.detach().clone() for tensor in tensors]
 
 
-def _export_flat(flat: _Flat, tensors: Sequence[torch.Tensor], model: Any, name: str) -> Any:
-    """Exports with sizes as free as the model allows; a first size of 1 is tried as 2, since torch fixes ones."""
+def _takes(body: Body, tensors: Leaves) -> bool:
+    """Whether the sizes that a body has fixed are the example's: torch may fix the 2 that was tried for a 1."""
+    kinds = [value.type for value in body.graph.inputs]
+    return all(
+        isinstance(size, str) or size == found
+        for kind, tensor in zip(kinds, tensors, strict=True)
+        for size, found in zip(kind.shape if isinstance(kind, TensorType) else (), tensor.shape, strict=True)
+    )
+
+
+def _exported(flat: _Flat, tensors: Sequence[torch.Tensor], model: Any, name: str) -> Iterator[Any]:
+    """Exports with sizes as free as the model allows; a first size of 1 is tried as 2, since torch fixes ones.
+
+    Raises:
+        LoweringError: there is no other way to try.
+    """
     error: Exception | None = None
     for example in _examples(tensors):
         try:
-            return export(flat, example, model)
+            yield export(flat, example, model)
         except Exception as caught:  # torch.export raises errors of many kinds
             error = error or caught
     assert error is not None
@@ -281,7 +298,13 @@ class _Checker:
         model, plan = self.reference(), Plan(self.body.graph)
         wanted, spec = pytree.tree_flatten(model(*_separate(tensors)))
         state = torch.get_rng_state()
-        got = list(plan.run(_separate(tensors), checked=False))
+        try:
+            got = list(plan.run(_separate(tensors), checked=False))
+        except GuardError as error:
+            raise LoweringError(
+                error.what, where=f"op {self.body.name!r}, {error.where}", got=error.got, expected=error.expected,
+                fix=error.fix,
+            ) from error  # fmt: skip
         if not torch.equal(state, torch.get_rng_state()):
             torch.set_rng_state(state)
             raise LoweringError(

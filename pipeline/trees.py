@@ -122,4 +122,4 @@ def title(func: Any) -> str:
     if func is None:
         return "the result"
     name = recorded_names().get(func) or torch.overrides.resolve_name(func) or getattr(func, "__qualname__", str(func))
-    return str(name)
+    return str(name).replace("_VariableFunctionsClass.", "torch.")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import itertools
+import math
 import os
 import time
 import warnings
@@ -10,10 +12,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import torch
 
 from tests.campaigns import journal, limit, operators, pipelines
+from tests.campaigns.check import Check, difference
 from tests.campaigns.report import report
-from tests.campaigns.tally import RIGHT, Tally
+from tests.campaigns.tally import RIGHT, WRONG, Tally
 
 pytestmark = pytest.mark.campaign
 
@@ -65,6 +69,34 @@ def test_the_report_shows_every_outcome_and_escapes_its_cells() -> None:
     text = report([tally])
     assert "| Things (a part) | 2 | 7 | 1 | 1 | 0 | 0 | 50.0 | 1.5 |" in text
     assert "| b | no\\|way at all | f32 |" in text
+
+
+def test_a_difference_is_one_of_bits_but_not_inside_a_nan() -> None:
+    nan, whole = torch.tensor([math.nan]), torch.tensor([2**62 + 1, 5])
+    for same in (nan, whole, torch.tensor([0.0]), whole[::2], torch.tensor([1j * math.nan]), torch.tensor([True])):
+        assert difference(same, same.clone()) == ""
+    for one, other in (
+        (torch.tensor([0.0]), torch.tensor([-0.0])),
+        (whole, whole - 1),
+        (torch.tensor([1.0]), torch.tensor([1.0 + 2**-23])),
+        (torch.tensor([1.0 + 0j]), torch.tensor([1.0 - 0j]).conj()),
+        (0.0, -0.0),
+    ):
+        assert difference(one, other)
+    assert difference(torch.tensor([1.0]), torch.tensor([1.0 + 2**-23]), near=True) == ""
+    found = difference(torch.tensor([1.0]), torch.tensor([1.01]), near=True)
+    assert found == "1 of 1 values differ in torch.float32 [1]"
+
+
+@pytest.mark.parametrize(("noise", "outcome"), [(1e-6, RIGHT), (0.5, WRONG)])
+def test_where_eager_gives_other_bits_now_and_then_nearly_the_same_is_right(noise: float, outcome: str) -> None:
+    runs = itertools.count()
+
+    def unsteady(x: torch.Tensor) -> torch.Tensor:
+        return x * 2 + noise * (next(runs) % 7 == 0)
+
+    assert Check(lambda x: x * 2, [torch.rand(3)], eager=unsteady).run().outcome == outcome
+    assert Check(lambda x: x * 2 + 1e-6, [torch.rand(3)], eager=lambda x: x * 2).run().outcome == WRONG
 
 
 def test_a_journal_goes_on_where_it_was_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
