@@ -24,6 +24,7 @@ from .ir import Definition
 from .library import Operators
 from .options import Options
 from .runner import Artifacts
+from .signature import PLAIN, Signature
 from .specialise import dry_run
 from .torch_values import stored
 from .tuning_cache import TuningCache
@@ -32,9 +33,11 @@ from .warning import ComprehensionWarning
 if TYPE_CHECKING:
     from .kernel import ComprehensionKernel
 
+SEEN = 8
+"""Signatures of calls that a layer remembers, the latest first."""
+
 Result = torch.Tensor | list[torch.Tensor]
 OptionsLike = Options | str | Sequence[Options | str] | None
-_PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 
 def define(
@@ -68,6 +71,8 @@ def define(
         ComprehensionError: one of its subclasses; what is wrong in the text, with line, column and a caret.
 
     Example:
+        >>> import torch, tracepack
+        >>> define = tracepack.comprehension.define
         >>> layer = define("def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }")
         >>> layer(torch.ones(2, 3), torch.ones(3, 4)).sum()
         tensor(24.)
@@ -117,7 +122,7 @@ class Layer:
         self._dtypes = [stored(p.dtype) for p in self.definition.params]
         self._single = len(self.definition.returns) == 1
         self._plans: dict[object, Plan] = {}
-        self._fast: dict[object, Plan] = {}
+        self._seen: list[tuple[Signature, Plan]] = []
         self._tuned: dict[str, list[Options]] = {}
         self._artifacts: Artifacts | None = None
         self._operators = Operators(self, f"tc_{self.name}_{self.key[:12]}")
@@ -175,19 +180,17 @@ class Layer:
         if torch.compiler.is_compiling() or _watched():
             return self._recorded_call(inputs, outputs is not None or reorder_function is not None)
         if options is None and outputs is None and cache is None and reorder_function is None:
-            plan = self._fast.get(tuple([(type(x), x.shape, x.dtype) for x in inputs if isinstance(x, torch.Tensor)]))
-            if plan is not None:
-                return self._run(plan, inputs, None)
+            for signature, plan in self._seen:
+                if signature.covers(inputs):
+                    return self._run(plan, inputs, None)
         return self._slow_call(inputs, options, outputs, cache, reorder_function)
 
     def _run(self, plan: Plan, inputs: Sequence[torch.Tensor], reorder: Reorder | None) -> Result:
-        """Runs a plan on inputs whose shapes and types are known to fit."""
-        if not all(x.is_contiguous() for x in inputs):
-            inputs = [x.contiguous() for x in inputs]
+        """Runs a plan on contiguous inputs whose shapes and types are known to fit."""
         if torch.is_grad_enabled():
-            wanted = frozenset([i for i, x in enumerate(inputs) if x.requires_grad])
+            wanted = [i for i, x in enumerate(inputs) if x.requires_grad]
             if wanted:
-                training = plan.training(wanted, reorder)
+                training = plan.training(frozenset(wanted), reorder)
                 # Torch leaves it untyped.
                 found: Sequence[torch.Tensor] = Apply.apply(training, reorder, *inputs)  # type: ignore[no-untyped-call]
                 return found[0] if self._single else list(found)
@@ -211,7 +214,7 @@ class Layer:
         cache: str | None,
         reorder: Reorder | None,
     ) -> Result:
-        if any(isinstance(t, torch.Tensor) and type(t) not in _PLAIN for t in inputs):
+        if any(isinstance(t, torch.Tensor) and type(t) not in PLAIN for t in inputs):
             return self._recorded_call(inputs, outputs is not None or reorder is not None)
         tensors = self.check_inputs(inputs)
         plan = self.plan(tensors, options, cache)
@@ -223,9 +226,9 @@ class Layer:
                 where=self.name,
                 fix="Give its contents with outputs=, or write the form with '!'.",
             )
-        default = options is None and cache is None and tensors == list(inputs)
-        if default and reorder is None and all(t.device.type == "cpu" for t in tensors):
-            self._fast[tuple([(type(x), x.shape, x.dtype) for x in tensors])] = plan
+        tensors = [t.contiguous().resolve_neg() for t in tensors]
+        if options is None and cache is None and reorder is None and tensors[0].is_cpu:
+            self._seen = [(Signature(tensors), plan), *self._seen][:SEEN]
         return self._run(plan, tensors, reorder)
 
     def check_inputs(self, inputs: Sequence[Any]) -> list[torch.Tensor]:
@@ -281,8 +284,8 @@ class Layer:
                 expected=[(k.shape, k.dtype.name) for k in kinds],
             )  # fmt: skip
         names = [r.name for r in self.definition.returns]
-        contents = [given[names.index(c.split("@")[0])].contiguous() for c in p.contents]
-        results = plan.forward([t.contiguous() for t in tensors], contents)
+        contents = [given[names.index(c.split("@")[0])].contiguous().resolve_neg() for c in p.contents]
+        results = plan.forward([t.contiguous().resolve_neg() for t in tensors], contents)
         for target, result in zip(given, results, strict=True):
             target.copy_(result)
         return given[0] if self._single else given
@@ -321,7 +324,8 @@ class Layer:
         forward = file.best(self.key, shapes)
         if forward is None:
             if not file.said:
-                text = f"'{cache}' has no options for '{self.name}' of these sizes"
+                threads = torch.get_num_threads()
+                text = f"'{cache}' has no options for '{self.name}' of these sizes on {threads} threads of this machine"
                 warnings.warn(text, ComprehensionWarning, stacklevel=5)
             return None
         backward = TuningCache(cache, backward=True, device=device).best(self.key, shapes)
@@ -338,7 +342,7 @@ class Layer:
     ) -> None:
         """Uses options for these shapes on a kind of device, the CPU if none is given, from now on."""
         self._tuned[tuned_key(shapes, device or torch.device("cpu"))] = options
-        self._fast.clear()
+        self._seen = []
 
     @property
     def tuned(self) -> dict[str, list[Options]]:
