@@ -39,6 +39,7 @@ FREE = {
     "divmod": lambda x: x * divmod(x.shape[0], 2)[1],
     "float of a tensor in a tensor": lambda x: torch.tensor([x.sum().item(), 1.0]),
     "sizes in a tensor": lambda x: torch.tensor([x.shape[0], x.shape[1]]),
+    "a new tensor of others": lambda x: x.new_tensor([x.mean(), 2.0]) + x.new_zeros(2),
     "range over a fixed size": lambda x: [x[:, i] for i in range(2)],
     "tensor indices": lambda x: x[torch.arange(x.shape[0]).flip(0)],
     "comparison returned": lambda x: (x.shape[0] > 2, x * (x.shape[0] > 2)),

@@ -26,7 +26,7 @@ DENIED = re.compile(
       | to_sparse.* | _to_sparse.* | __array.* | __dlpack.* | __cuda_array_interface__ | __repr__ | __format__
       | __reduce.* | __setstate__ | __deepcopy__ | __dir__ | __hash__ | __len__ | __iter__ | __bool__ | __float__
       | __int__ | __index__ | __complex__ | __contains__ | __reversed__ | is_nonzero
-      | new | new_tensor | reinforce | .*__set__ | __delete__ | _make_subclass | _make_wrapper_subclass | _rebuild.*
+      | new | reinforce | .*__set__ | __delete__ | _make_subclass | _make_wrapper_subclass | _rebuild.*
       | _is_view | _cdata | name | names | volatile | output_nr |  from_buffer | frombuffer
       | _nested.* | nested.* | sparse_(coo|csr|csc|bsr|bsc|compressed)_tensor.* | _sparse.* | mkldnn.* | to_mkldnn
       | dense_dim | sparse_dim | indices | values | crow_indices | col_indices | ccol_indices | row_indices | coalesce
