@@ -120,7 +120,9 @@ def test_a_size_that_a_model_is_given_stays_free(reloaded):
         for length in (6, 8, 20):
             x, y = torch.rand(2, 3), torch.rand(length, 1)
             assert torch.equal(mod(x, y), torch.arange(length - 2.0)[:, None] * x[0])
-        with pytest.raises(tracepack.SignatureError, match=r"op 'TakesANumber': the sizes do not satisfy K >= 4; got K = 3 \('count'\)"):
+        with pytest.raises(
+            tracepack.SignatureError, match=r"'TakesANumber': .*do not satisfy K >= 4; got K = 3 \('count'\)"
+        ):
             mod(torch.rand(2, 3), torch.rand(5, 1))
 
 
