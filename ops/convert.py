@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -20,7 +20,7 @@ from torch.export.graph_signature import InputKind
 
 from .aliases import mutated_inputs
 from .errors import LoweringError, UnknownOperatorError
-from .facts import Sizes, read_sizes, with_numbers
+from .facts import Sizes, over_letters, read_sizes, with_numbers
 from .formulas import written_out
 from .graph import Body, Constant, Graph, Guard, KernelCall, Literal, Node, Operator, SourceLine, Value, verify
 from .kernel import kernel_of_operator
@@ -85,10 +85,12 @@ def convert(
     Raises:
         LoweringError, UnknownOperatorError: the program holds something that a graph cannot.
     """
-    reader = _Reader(program.graph_module, name)
+    letters: dict[str, str] = {}
+    reader = _Reader(program.graph_module, name, letters)
     reader.constants(program, {} if shared is None else shared)
     users = [n for n in program.graph.nodes if n.op == "placeholder" and n.name not in reader.known]
     sizes = with_numbers(_sizes(program, users, sources), numbers)
+    letters |= sizes.letters
     values = []
     for index, (node, shape) in enumerate(zip(users, sizes.shapes, strict=True)):
         value = Value(_input_type(node, shape, name) if index not in numbers else INT)
@@ -136,8 +138,8 @@ def _shape(value: Any) -> tuple[object, ...]:
 class _Reader:
     """Reads one fx graph; subgraphs get a reader of their own."""
 
-    def __init__(self, module: torch.nn.Module, op: str) -> None:
-        self.module, self.op = module, op
+    def __init__(self, module: torch.nn.Module, op: str, letters: Mapping[str, str]) -> None:
+        self.module, self.op, self.letters = module, op, letters
         self.known: dict[str, Any] = {}  # fx node name -> Value, Constant, Graph, or a tuple of Values
         self.symbols: dict[Any, tuple[Value, int]] = {}  # torch's symbol -> an input, and the dimension that it is
         self.nodes: list[Node] = []
@@ -201,11 +203,11 @@ class _Reader:
 
     def subgraph(self, module: torch.fx.GraphModule) -> Graph:
         """The graph of a branch, whose placeholders are all inputs."""
-        reader = _Reader(module, self.op)
+        reader = _Reader(module, self.op, self.letters)
         values = []
         for node in module.graph.nodes:
             if node.op == "placeholder":
-                reader.known[node.name] = value = Value(_type(node.meta.get("val")))
+                reader.known[node.name] = value = Value(_type(node.meta.get("val"), reader.letters))
                 values.append(value)
         return reader.graph(module.graph, tuple(values))
 
@@ -306,7 +308,7 @@ class _Reader:
 
     def inline(self, node: torch.fx.Node, module: torch.fx.GraphModule, args: Sequence[Any]) -> None:
         """Writes the nodes of a wrapped block in place of the wrapper."""
-        reader = _Reader(module, self.op)
+        reader = _Reader(module, self.op, self.letters)
         reader.nodes = self.nodes
         places = [n for n in module.graph.nodes if n.op == "placeholder"]
         reader.known = {place.name: self.argument(arg) for place, arg in zip(places, args, strict=True)}
@@ -318,7 +320,7 @@ class _Reader:
         """Adds a node of ours, with the first few arguments only where `most` says so."""
         args = tuple(self.argument(arg) for arg in node.args[:most])
         kwargs = {key: self.argument(arg) for key, arg in node.kwargs.items() if not _default(key, arg)}
-        output = _outputs(node.meta.get("val"))
+        output = _outputs(node.meta.get("val"), self.letters)
         self.known[node.name] = output if output is not None else ()
         self.nodes.append(Node(target, args, kwargs, output, _source_line(node), varying))
 
@@ -369,17 +371,18 @@ def _default(key: str, arg: Any) -> bool:
     return (key == "pin_memory" and not arg) or (key in ("layout", "dtype", "device", "memory_format") and arg is None)
 
 
-def _outputs(value: Any) -> Any:
+def _outputs(value: Any, letters: Mapping[str, str]) -> Any:
     """Values for what a node returns: a tree like torch's own result."""
     if isinstance(value, tuple | list):
-        return tuple(_outputs(item) for item in value)
-    return None if value is None else Value(_type(value))
+        return tuple(_outputs(item, letters) for item in value)
+    return None if value is None else Value(_type(value, letters))
 
 
-def _type(value: Any) -> Type:
+def _type(value: Any, letters: Mapping[str, str]) -> Type:
     match value:
         case torch.Tensor():
-            return TensorType(_dtype(value.dtype), tuple(s if isinstance(s, int) else str(s) for s in value.shape))
+            shape = tuple(s if isinstance(s, int) else over_letters(str(s), letters) for s in value.shape)
+            return TensorType(_dtype(value.dtype), shape)
         case bool() | torch.SymBool():
             return BOOL
         case int() | torch.SymInt():

@@ -8,20 +8,17 @@ equal to the model's or excluded by a guard.
 from __future__ import annotations
 
 import io
-import linecache
 import logging
 import re
-import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass, replace
-from pathlib import PurePath
 from typing import Any, Protocol
 
 import torch
+from torch._higher_order_ops.wrap import wrap_with_autocast
 from torch.export import Dim
-from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from torch.utils import _pytree as pytree
 
 from . import integers
@@ -30,8 +27,9 @@ from .convert import convert
 from .counts import Counts, Reads, numbers
 from .errors import GuardError, LoweringError, TracepackError
 from .evaluation import Attribute, Live, buffers_in_place, guarded_state, inference_form, scratch
+from .export_errors import lowering_error
 from .expr import compile_expression
-from .graph import Body, Constant, Facts, SourceLine
+from .graph import Body, Constant, Facts
 from .plan import Plan
 from .shapes import free_sizes
 from .signature import size_of
@@ -184,7 +182,7 @@ def lower(
     numbers_at = [index for index, kind in enumerate(call.kinds) if kind is None]
     notes = scratch(model, lambda: Live(model)(*call.rebuild(_separate(tensors))[:2]))
     with guarded_state(model, name, notes):
-        for program in _programs(flat, _carriers(tensors), model, name):
+        for program in _programs(flat, tensors, model, name, _Reference(call, Live(model), name, notes)):
             try:
                 body = convert(program, name, device, call.names, sources, contiguous, shared, numbers_at)
                 return Lowered(*prove(body, tensors, lambda: _Reference(call, Live(model), name, notes)))
@@ -223,7 +221,7 @@ def _carriers(tensors: Leaves) -> list[torch.Tensor]:
     return [t if isinstance(t, torch.Tensor) else torch.empty(t, 0) for t in _separate(tensors)]
 
 
-def _programs(flat: _Flat, tensors: Sequence[torch.Tensor], model: Any, name: str) -> Iterator[Any]:
+def _programs(flat: _Flat, tensors: Leaves, model: Any, name: str, reference: Callable[..., Any]) -> Iterator[Any]:
     """Exports with sizes as free as the model allows; what is freer, but changes more while it exports, comes first.
 
     A first size of 1 is tried as 2, since torch fixes ones.
@@ -232,7 +230,7 @@ def _programs(flat: _Flat, tensors: Sequence[torch.Tensor], model: Any, name: st
         LoweringError: torch.export cannot take the model in any of the ways.
     """
     error: Exception | None = None
-    for example in _examples(tensors):
+    for example in _examples(_carriers(tensors)):
         found, caught = _attempts(flat, example, model)
         if found:
             yield from found
@@ -241,15 +239,7 @@ def _programs(flat: _Flat, tensors: Sequence[torch.Tensor], model: Any, name: st
     assert error is not None
     if isinstance(error, TracepackError):
         raise error
-    raise _refused(error, name) from error
-
-
-def _refused(error: Exception, name: str) -> LoweringError:
-    """What torch.export's error says, with the model's line."""
-    where = f"op {name!r}" + (f", {line}" if (line := _model_line(error)) else "")
-    if isinstance(error, GuardOnDataDependentSymNode):
-        return _undecided(where)
-    return LoweringError("torch.export cannot lower it", where=where, got=_reason(error), fix="Rewrite that part.")
+    raise lowering_error(error, name, lambda: reference(*_separate(tensors))) from error
 
 
 def _undecided(where: str) -> LoweringError:
@@ -258,21 +248,6 @@ def _undecided(where: str) -> LoweringError:
         where=where,
         fix="Rewrite that part with torch.where or tracepack.cond, or use torch.jit.script.",
     )
-
-
-def _model_line(error: Exception) -> SourceLine | None:
-    """The innermost line of the model that an error came from."""
-    own = __name__.split(".")[0]
-    frames = [
-        (frame, line)
-        for frame, line in traceback.walk_tb(error.__traceback__)
-        if frame.f_globals.get("__name__", "").split(".")[0] not in ("torch", "sympy", own)
-    ]
-    if not frames:
-        return None
-    code = frames[-1][0].f_code
-    text = linecache.getline(code.co_filename, frames[-1][1]).strip()
-    return SourceLine(PurePath(code.co_filename).name, frames[-1][1], code.co_name, text)
 
 
 def _attempts(flat: _Flat, tensors: Sequence[torch.Tensor], model: Any) -> tuple[list[Any], Exception | None]:
@@ -319,25 +294,32 @@ def export(flat: torch.nn.Module, tensors: Sequence[torch.Tensor], model: Any) -
     """torch.export with every size left to it, in the model's inference form, without its warnings."""
     shapes = tuple(dict.fromkeys(range(t.dim()), Dim.AUTO) for t in tensors)
     with torch.no_grad(), inference_form(model), inference_form(flat), quiet(), free_sizes():
-        return torch.export.export(flat, tuple(tensors), dynamic_shapes={"flat": shapes}, strict=False)
+        program = torch.export.export(flat, tuple(tensors), dynamic_shapes={"flat": shapes}, strict=False)
+        # The casts of autocast are written out by torch's decompositions only, which leave all else as it is here.
+        return program.run_decompositions({}) if _uses_autocast(program) else program
+
+
+def _uses_autocast(program: Any) -> bool:
+    modules = [module for module in program.graph_module.modules() if isinstance(module, torch.fx.GraphModule)]
+    return any(node.target is wrap_with_autocast for module in modules for node in module.graph.nodes)
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Without torch.export's warnings, log and prints: what it says matters is in the error that it raises."""
-    disabled = logging.root.manager.disable
+    """Without torch.export's warnings, log and prints: what matters of them is in the error that it raises."""
+    from torch.export import _trace
+
+    module: Any = _trace
+    disabled, printing = logging.root.manager.disable, getattr(module, "print", print)
     logging.disable(logging.ERROR)
+    module.print = lambda *_, **__: None  # what it calls to show the graph so far where it fails
     try:
         with warnings.catch_warnings(), redirect_stderr(io.StringIO()):
             warnings.simplefilter("ignore")
             yield
     finally:
+        module.print = printing
         logging.disable(disabled)
-
-
-def _reason(error: BaseException) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return f"{type(error).__name__}: {lines[0][:300] if lines else ''}"
 
 
 class Reference(Protocol):
