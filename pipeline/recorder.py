@@ -17,6 +17,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from ..ops.arrays import writes
+from ..ops.containers import is_held
 from ..ops.errors import GuardError, RecordError, TracepackError
 from ..ops.graph import Guard, KernelCall, Node, Operator, Value, leaves
 from ..ops.kernel import kernel_of_operator
@@ -98,7 +99,10 @@ class Recorder(TorchFunctionMode):
             return leaf
         raise RecordError(
             f"the function returns a {type(leaf).__module__}.{type(leaf).__qualname__}, which an archive cannot hold",
-            fix="Return tensors, numbers and strings in tuples, lists, dicts or namedtuples.",
+            fix="Return what it holds, such as [(layer.keys, layer.values) for layer in cache.layers], and make one of "
+            "that in the next call."
+            if is_held(leaf)
+            else "Return tensors, numbers and strings in tuples, lists, dicts or namedtuples.",
         )
 
     # -- torch functions ---------------------------------------------------------------------------------------
