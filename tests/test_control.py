@@ -122,7 +122,7 @@ def test_an_operand_that_a_branch_gives_back_stays_apart_from_the_result(reloade
         return y + x, outside + x
 
     def twice(x):
-        y, z = tracepack.cond(x.sum() > 0, lambda v: (lambda w: (w, w))(v + 1), lambda v: (v * 2, v * 3), x)
+        y, z = tracepack.cond(x.sum() > 0, lambda v: (v + 1,) * 2, lambda v: (v * 2, v * 3), x)
         return y + 0, z + 0
 
     def written(x):

@@ -71,6 +71,7 @@ def batch(number: int) -> Record:
     """What is found of the programs that Hypothesis writes from one seed."""
     start, right, refused = time.process_time(), 0, Counter[str]()
     bad: list[tuple[str, str, str]] = []
+    seen = set[str]()  # Hypothesis may draw one twice
 
     @seed(number)
     @settings(
@@ -80,6 +81,9 @@ def batch(number: int) -> Record:
     @given(programs())
     def each(program: Program) -> None:
         nonlocal right
+        if repr(program) in seen:
+            return
+        seen.add(repr(program))
         try:
             with limited():
                 found = check(program)

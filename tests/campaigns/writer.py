@@ -290,7 +290,7 @@ class Writer:
         made = [
             [f"{name} = {{f'{{k}}': {a}, 'n': {n}}}"], [f"{name} = {{f'row{{i}}': r for i, r in enumerate({a})}}"],
             [f"{name} = {{str({n}): {a}, '%d-%s' % ({n}, k): {a} + 1}}"], [f"{name} = f'{{{n}:03d}}' + str(len({a}))"],
-            [f"{name} = getattr(torch, k)({a} * 1.0) if isinstance(k, str) else {a} * 2"],
+            [f"{name} = getattr(torch, 'sum' if k == 'sum' else 'mean')({a} * 1.0)"],
             [f"{name} = '-'.join(k) if isinstance(k, list) else 'none'"], [f"{name} = len(k) if isinstance(k, list) else 0"],
             [f"{name} = [w.upper() for w in k] if isinstance(k, list) else [{a}]"],
             [f"{name} = {{'a': {a}, 'b': {n}}}", f"{name}0 = {name}['ab'[{n} % 2]]"],
