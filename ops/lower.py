@@ -33,6 +33,7 @@ from .graph import Body, Constant, Facts
 from .plan import Plan
 from .shapes import free_sizes
 from .signature import size_of
+from .strided import OutsideError
 from .types import TensorType
 
 Leaves = Sequence[Any]
@@ -190,7 +191,7 @@ def lower(
                     continue
                 return Lowered(*prove(body, tensors, lambda: _Reference(call, Live(model), name, notes)))
             except GuardError as caught:  # in another state than the first it goes another way
-                error = error or _unfit(caught, name)
+                error = error or _undecided(f"op {name!r}, {caught.where}")
             except TracepackError as caught:
                 error = error or caught
     assert error is not None
@@ -261,14 +262,6 @@ def _fixes_ones(name: str) -> LoweringError:
     return LoweringError(
         "torch.export takes a size of 1 for another one", where=f"op {name!r}", fix="Trace with larger sizes."
     )
-
-
-def _unfit(error: GuardError, name: str) -> LoweringError:
-    """An operator's own refusal, which says what to do; else a branch that went another way than at first."""
-    where = f"op {name!r}, {error.where}"
-    if error.fix:
-        return LoweringError(error.what, where=where, got=error.got, expected=error.expected, fix=error.fix)
-    return _undecided(where)
 
 
 def _undecided(where: str) -> LoweringError:
@@ -399,7 +392,13 @@ class _Checker:
         model, plan = self.reference(), Plan(self.body.graph)
         wanted, spec = pytree.tree_flatten(model(*_separate(tensors)))
         state = torch.get_rng_state()
-        got = list(plan.run(_separate(tensors), checked=False))
+        try:
+            got = list(plan.run(_separate(tensors), checked=False))
+        except OutsideError as error:
+            raise LoweringError(
+                error.what, where=f"op {self.body.name!r}, {error.where}", got=error.got, expected=error.expected,
+                fix=error.fix,
+            ) from error  # fmt: skip
         if not torch.equal(state, torch.get_rng_state()):
             torch.set_rng_state(state)
             raise LoweringError(
