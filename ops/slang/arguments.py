@@ -35,10 +35,18 @@ def kind_of(value: Any) -> Any:
     return type(value)
 
 
-def sized_kind_of(value: Any) -> Any:
+def deciding_sizes(function: FunctionType) -> int:
+    """How many of the last sizes can decide a generic type."""
+    if not function.generic:
+        return 0
+    names = [parameter.type.name for parameter in function.parameters]
+    return 2 if any("matrix<" in name for name in names) else int(any("vector<" in name for name in names))
+
+
+def sized_kind_of(value: Any, sizes: int) -> Any:
     """`kind_of` with the sizes that can decide a generic type."""
     kind = kind_of(value)
-    return (kind, *map(int, value.shape[-2:])) if is_tensor_like(value) else kind
+    return (kind, *map(int, value.shape[-sizes:])) if sizes and is_tensor_like(value) else kind
 
 
 def stand_in(kind: Any) -> Any:

@@ -65,7 +65,8 @@ class SlangFunction:
         self._number = len(_functions)
         _functions.append(weakref.ref(self))
         self.__name__ = name
-        if any(each.generic for each in signatures):
+        self._sizes = max(map(args_.deciding_sizes, signatures), default=0)
+        if self._sizes:
             self._form = self._sized_form  # type: ignore[method-assign]  # on this path a branch would cost time
 
     def __repr__(self) -> str:
@@ -92,17 +93,23 @@ class SlangFunction:
         """
         if _function_mode():
             return self._watched(args, kwargs)
-        # The short way: a form of call that was met before, and nothing else to see to.
-        call = self._calls.get(self._form(args, kwargs))
+        if torch.compiler.is_compiling():
+            call = self._compiled_call(args, kwargs)
+        else:
+            # The short way: a form of call that was met before, and nothing else to see to.
+            call = self._calls.get(self._form(args, kwargs))
         if call is not None:
             return call(args, kwargs)
-        if torch.compiler.is_compiling() and not self._maps and self._result is None and _RESULT not in kwargs:
-            kinds = tuple([args_.sized_kind_of(each) for each in (*args, *kwargs.values())])
-            learnt = _learn(self._number, kinds, tuple(kwargs))
-            if learnt:
-                found: Call = getattr(self, learnt)
-                return found(args, kwargs)
         return self._first_call(args, kwargs)
+
+    def _compiled_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
+        """The call of this form for torch.compile, or None where the arguments' kinds do not tell it."""
+        if self._maps or self._result is not None or _RESULT in kwargs:
+            return None
+        kinds = tuple([args_.sized_kind_of(each, self._sizes) for each in (*args, *kwargs.values())])
+        learnt = _learn(self._number, kinds, tuple(kwargs))
+        found: Call | None = getattr(self, learnt) if learnt else None
+        return found
 
     def _watched(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call while a mode, a recording for one, watches torch: it shall see the operator, and no more."""
@@ -136,11 +143,10 @@ class SlangFunction:
             form.append(each.dtype if type(each) is tensor else kind_of(each))
         return tuple(form)
 
-    @staticmethod
-    def _sized_form(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-        """The same for a generic function, whose types depend on the last two sizes too."""
-        sized = args_.sized_kind_of
-        return (*map(sized, args), *((name, sized(each)) for name, each in kwargs.items()))
+    def _sized_form(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """The same for a generic function whose types depend on the last sizes too."""
+        sized, sizes = args_.sized_kind_of, self._sizes
+        return (*(sized(each, sizes) for each in args), *((name, sized(each, sizes)) for name, each in kwargs.items()))
 
     def _resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
         """The call of this form, from memory if it was met before."""

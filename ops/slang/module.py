@@ -40,7 +40,7 @@ class SlangModule:
         self.program, self._target, self._device = program, target, slangpy_device
         self._operations: dict[Specialization, Operation] = {}
         self._slangpy_modules: dict[tuple[int, bool], Any] = {}
-        # Attributes for good: a look-up costs no Python call, and torch.compile meets no function that is made meanwhile.
+        # Attributes for good: a look-up costs no Python call, and torch.compile meets no function made meanwhile.
         self.__dict__.update({name: SlangFunction(self, name, own) for name, own in program.functions.items()})
 
     def __repr__(self) -> str:
