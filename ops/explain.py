@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from types import FrameType, TracebackType
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 
@@ -46,6 +46,14 @@ def explain(error: BaseException, function: Callable[..., Any]) -> BaseException
     # Mypy does not know the attribute, which is set dynamically.
     text = function.source.splitlines()[line - 1]  # type: ignore[attr-defined]
     return NodeError(f"{_first_line(error)}; {_arguments(node, text, frame)}", where=where)
+
+
+def fail(error: Exception, function: Callable[..., Any]) -> NoReturn:
+    """Raises the error to show for one that escaped from a generated function."""
+    explained = explain(error, function)
+    if explained is error:
+        raise error
+    raise explained from (None if isinstance(error, TracepackError) else error)
 
 
 def _where(node: Node, call: Node | None) -> str:

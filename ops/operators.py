@@ -1,8 +1,8 @@
 """Operators by name: the allow-list, and the callable behind each name.
 
-Three families: ``aten.NAME.OVERLOAD`` in ops lowered from models, ``torch.…`` in recorded processing functions, and
-``py.NAME`` for arithmetic on sizes and scalars. A name that is not on the list in `operators.txt` (made by
-`tools/list_operators.py`) is never looked up: `torch.ops.aten` also reaches functions that read and write files.
+Four families: ``aten.NAME.OVERLOAD`` in ops lowered from models, ``torch.…`` and ``numpy.…`` in recorded processing
+functions, and ``py.NAME`` for Python's operators and builtins. A name that is not on the list in `operators.txt` (made
+by `tools/list_operators.py`) is never looked up: `torch.ops.aten` also reaches functions that read and write files.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from .errors import UnknownOperatorError
 _UNARY = ("neg", "pos", "abs", "invert", "not_")
 _BINARY = (
     "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and_", "or_", "xor",
-    "eq", "ne", "lt", "le", "gt", "ge", "getitem",
+    "eq", "ne", "lt", "le", "gt", "ge", "getitem", "setitem", "iadd", "isub", "imul", "itruediv", "ifloordiv",
+    "imatmul", "imod", "ipow", "iand", "ior", "ixor", "ilshift", "irshift",
 )  # fmt: skip
 
 
@@ -35,6 +36,8 @@ PYTHON: dict[str, Callable[..., Any]] = {
     "size": lambda x, dim: x.size(dim),
     "stride": lambda x, dim: x.stride(dim),
     "numel": lambda x: x.numel(),
+    "array_size": lambda a, axis: a.shape[axis],
+    "array_rank": lambda a: a.ndim,
     "storage_offset": lambda x: x.storage_offset(),
     "ndim": lambda x: x.dim(),
     "dtype": lambda x: str(x.dtype).removeprefix("torch."),
@@ -122,6 +125,8 @@ def resolve(name: str) -> Callable[..., Any]:
     family, _, rest = name.partition(".")
     if family == "py":
         return PYTHON[rest]
+    if family == "numpy":
+        return _numpy(rest)
     try:
         if name in _HIGHER:
             return _HIGHER[name]
@@ -159,6 +164,20 @@ def _aten(rest: str) -> Callable[..., Any]:
     elif base in _METHODS:
         return getattr(torch.Tensor, base)  # type: ignore[no-any-return]  # torch leaves it untyped
     return exact  # type: ignore[no-any-return]  # torch leaves it untyped
+
+
+def _numpy(rest: str) -> Callable[..., Any]:
+    from .arrays import array_function
+
+    try:
+        return array_function(rest)
+    except AttributeError as error:
+        import numpy
+
+        raise UnknownOperatorError(
+            f"operator 'numpy.{rest}' does not exist in numpy {numpy.__version__}",
+            fix="Load the file with a newer numpy.",
+        ) from error
 
 
 def _walk(rest: str) -> Callable[..., Any]:

@@ -30,7 +30,7 @@ _NUMBER = Refusal(
     "Use .item(), whose result stays in the graph, or keep it as a tensor.",
 )
 _ARRAY = Refusal(
-    "a tensor cannot leave the graph as an array or a list", "Use torch functions instead of numpy's or Python's."
+    "a tensor cannot leave the graph as a list", "Use .numpy() for an array, or torch functions instead of Python's."
 )
 _TEXT = Refusal(
     "a tensor's values cannot leave the graph as text", "Print it with print(), or name things by sizes instead."
@@ -41,11 +41,15 @@ _DEVICE = Refusal(
     "a move to a fixed device cannot be recorded: the device is chosen at load",
     "Script the op for that device instead.",
 )
+TRANSFORMS = Refusal(
+    "torch.vmap and the other transforms of torch.func cannot be recorded",
+    "Write the batch out with dimensions, or script the function that uses them.",
+)
 
 _REFUSED: dict[str, Refusal] = {
     **dict.fromkeys(("__bool__", "is_nonzero", "__contains__"), _BRANCH),
     **dict.fromkeys(("__int__", "__float__", "__index__", "__complex__"), _NUMBER),
-    **dict.fromkeys(("numpy", "tolist", "__array__", "__array_wrap__", "__dlpack__", "__reversed__"), _ARRAY),
+    **dict.fromkeys(("tolist", "__array__", "__array_wrap__", "__dlpack__", "__reversed__"), _ARRAY),
     **dict.fromkeys(
         ("data_ptr", "const_data_ptr", "storage", "untyped_storage", "set_", "resize_", "resize_as_", "resize",
          "resize_as", "as_strided", "as_strided_", "share_memory_", "pin_memory", "apply_", "map_", "map2_",
@@ -117,7 +121,7 @@ def _of_recorded(reader: Reader) -> Reader:
     """Reads a tensor of the recording through `reader`, and any other plainly: a captured tensor never changes."""
 
     def read(recorder: Any, func: Reader, tensor: Any, *args: Any, **kwargs: Any) -> Any:
-        if not recorder.knows(tensor):
+        if tensor not in recorder.values:
             return func(tensor, *args, **kwargs)
         return reader(recorder, tensor, *args, **kwargs)
 

@@ -12,7 +12,7 @@ import torch
 
 from ..ops.errors import RecordError
 from .lines import user_line
-from .scalars import is_traced
+from .traced import is_traced
 
 _RESHAPING = ("squeeze_", "unsqueeze_", "transpose_", ".t_", "swapaxes_", "swapdims_")
 

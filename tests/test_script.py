@@ -128,7 +128,7 @@ def test_a_frozen_size_is_refused_not_answered_wrongly():
     mod = tracepack.trace(lambda x: op(x), torch.rand(6, 4))
     assert torch.equal(mod(torch.ones(9, 4)), module(torch.ones(9, 4)))
     with pytest.raises(
-        tracepack.SignatureError, match=r"the sizes do not satisfy \(N % 3\) == 0; got N = 4 \(dimension 0 of 'x'\)"
+        tracepack.SignatureError, match=r"the sizes do not satisfy N % 3 == 0; got N = 4 \(dimension 0 of 'x'\)"
     ):
         mod(torch.rand(4, 4))
 
@@ -175,7 +175,9 @@ def test_a_device_that_this_machine_lacks_is_refused():
 def test_a_model_that_torch_cannot_export_is_refused_with_the_reason():
     op = tracepack.script(Branching())
     with pytest.raises(
-        tracepack.LoweringError, match=r"op 'Branching': torch.export cannot lower it; got .*tracepack.cond"
+        tracepack.LoweringError,
+        match=r"^op 'Branching', models.py:\d+ in forward: if bool\(y.sum\(\) > 0\): Python asks here for a value that "
+        r"only the data of a run decides. Use torch.where or tracepack.cond\(",
     ):
         tracepack.trace(lambda x: op(x), torch.rand(3, 4))
 

@@ -31,7 +31,7 @@ class Apply(torch.autograd.Function):
         seeds = [gradients[i] for i in training.seeds]
         if ctx.reorder is not None:
             seeds = list(ctx.reorder(seeds))
-        found = training.backward([*ctx.saved_tensors, *(s.contiguous() for s in seeds)])
+        found = training.backward([*ctx.saved_tensors, *(s.contiguous().resolve_neg() for s in seeds)])
         results: list[torch.Tensor | None] = [None] * ctx.count
         for place, gradient in zip(training.gradients, found, strict=True):
             results[place] = gradient

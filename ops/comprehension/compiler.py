@@ -11,18 +11,19 @@ import ctypes
 import hashlib
 import os
 import platform
+import re
 import shutil
 import subprocess
 import tempfile
 from functools import lru_cache
 from pathlib import Path
 
-from .cpp_nest import Target
 from .errors import CompilerError
+from .target import Target
 
 FLAGS = (
     "-std=c++17", "-O3", "-fPIC", "-shared", "-fopenmp", "-fwrapv", "-fno-math-errno", "-fno-trapping-math",
-    "-fassociative-math", "-fno-signed-zeros", "-w",
+    "-fno-signed-zeros", "-w",
 )  # fmt: skip
 
 
@@ -48,7 +49,7 @@ def target() -> Target:
     machine = platform.machine().lower()
     flags = _cpu_flags()
     if {"avx512f", "avx512vl", "avx512bw", "avx512dq"} <= flags:
-        return Target(f"{machine}-avx512", 64, 32)
+        return Target(f"{machine}-avx512", 64, 32, _is_zen4())
     if {"avx2", "fma"} <= flags:
         return Target(f"{machine}-avx2", 32, 16)
     return Target(f"{machine}-base", 16, 32 if machine == "aarch64" else 16)
@@ -60,6 +61,15 @@ def _cpu_flags() -> set[str]:
     except OSError:
         return set()
     return {word for line in text.splitlines() if line.startswith(("flags", "Features")) for word in line.split()}
+
+
+def _is_zen4() -> bool:
+    """AMD's family 25: the first with AVX-512, on units of 256 bits."""
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return False
+    return "AuthenticAMD" in text and re.search(r"^cpu family\s*: 25$", text, re.MULTILINE) is not None
 
 
 def _machine_flags(tag: str) -> list[str]:

@@ -76,17 +76,17 @@ class Operators:
         torch.library.register_autograd(self.name, self._autograd, setup_context=self._save, lib=_LIBRARY)
 
     def _forward(self, *inputs: torch.Tensor) -> Any:
-        tensors = [t.contiguous() for t in self.layer.check_inputs(inputs)]
+        tensors = [t.contiguous().resolve_neg() for t in self.layer.check_inputs(inputs)]
         found = self.layer.plan(tensors).forward(tensors)
         return found[0] if self._results == 1 else tuple(found)
 
     def _backward(
         self, inputs: list[torch.Tensor], gradients: list[torch.Tensor], wanted: list[int]
     ) -> list[torch.Tensor]:
-        tensors = [t.contiguous() for t in inputs]
+        tensors = [t.contiguous().resolve_neg() for t in inputs]
         training = self.layer.plan(tensors).training(frozenset(wanted), None)
         everything = [*tensors, *training.forward(tensors)]
-        seeds = [gradients[i].contiguous() for i in training.seeds]
+        seeds = [gradients[i].contiguous().resolve_neg() for i in training.seeds]
         found = training.backward([*(everything[i] for i in training.saved), *seeds])
         by_place = dict(zip(training.gradients, found, strict=True))
         return [by_place[i] if i in by_place else torch.zeros_like(tensors[i]) for i in wanted]

@@ -85,7 +85,7 @@ def create_device(kind: str = "cpu", include_paths: tuple[Path, ...] = (), *, in
     options.include_paths = [cpu_shaders(), *paths] if kind == "cpu" else paths
     try:
         device = _open(spy, kind, options, index)
-    except RuntimeError as error:
+    except (RuntimeError, AssertionError) as error:  # torch without CUDA asserts
         raise DeviceError(
             f"no {kind} device for Slang on this machine",
             got=str(error).splitlines()[0],

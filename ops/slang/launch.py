@@ -31,8 +31,6 @@ CPU = torch.device("cpu")
 _new = torch.empty_strided  # 0.4 us less than torch.empty
 _KEPT = 4096
 """Combinations of sizes that are remembered before the table starts anew."""
-THREADED_FROM = 1 << 16
-"""Elements from which a dispatch is split; waking a thread costs 20-50 us, this many elements at least as much."""
 THREADED_AFTER = 200e-6
 """Seconds from which one is split whose function takes whole tensors: how much each call does shows only then."""
 
@@ -176,11 +174,8 @@ class Launcher:
         return outputs
 
     def _threads(self, plan: Plan, direction: tuple[int, ...] | None) -> int:
-        """How many threads to use, forward or for one of the backward kernels."""
-        if self._spec.is_pointwise:
-            pays = plan.total >= THREADED_FROM
-        else:
-            pays = not self._ordered and plan.seconds.get(direction, 0.0) > THREADED_AFTER
+        """How many threads to use, forward or for one of the backward kernels; a pointwise entry sees to that."""
+        pays = not self._ordered and plan.seconds.get(direction, 0.0) > THREADED_AFTER
         return min(torch.get_num_threads(), plan.total) if pays else 1
 
     def _run(self, plan: Plan, entry: Entry, direction: tuple[int, ...] | None, words: Words) -> None:

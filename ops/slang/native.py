@@ -13,9 +13,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from .codegen import Variant, pointers_after_slots
 from .specialization import Specialization
 
+THREADED_FROM = 1 << 16
+"""Elements from which a dispatch is split; waking a thread costs 20-50 us, this many elements at least as much."""
 _GRAIN = 1 << 10
 
 _C_TYPES = {
@@ -63,26 +67,22 @@ extern "C" __attribute__((visibility("default"))) void tracepack_run(void* param
 
 
 class NativeEntry:
-    """One compiled entry of one specialization.
+    """One compiled entry.
 
     Args:
         library: the shared library.
-        spec: fixes the types of the slots.
-        variant: forward or backward.
+        words: the C types of its parameters after `begin`, `end` and `dims`.
+        parallel: whether ranges of elements may run at the same time.
     """
 
-    def __init__(self, library: Path, spec: Specialization, variant: Variant) -> None:
+    def __init__(self, library: Path, words: Sequence[Any], parallel: bool) -> None:
         self._run = ctypes.CDLL(str(library)).tracepack_run
         self._run.argtypes, self._run.restype = (ctypes.c_void_p,), None
-        fields: list[tuple[str, Any]] = [
-            ("begin", ctypes.c_uint64),
-            ("end", ctypes.c_uint64),
-            ("dims", ctypes.c_uint64),
-        ]
-        for index, slot in enumerate(spec.slots):
-            fields.append((f"s{index}", _C_TYPES[slot.type.scalar] if slot.is_value else ctypes.c_uint64))
-        fields += [(name, ctypes.c_uint64) for name, _ in pointers_after_slots(spec, variant.needs)]
+        names = ("begin", "end", "dims", *(f"w{index}" for index in range(len(words))))
+        types = (ctypes.c_uint64, ctypes.c_uint64, ctypes.c_uint64, *words)
+        fields = list(zip(names, types, strict=True))
         self._struct = type("Parameters", (ctypes.Structure,), {"_fields_": fields})
+        self._parallel = parallel
         self._library = library
 
     def __call__(self, total: int, dims: int, words: Sequence[float]) -> None:
@@ -90,10 +90,13 @@ class NativeEntry:
 
         Args:
             total: the number of elements.
-            dims: the address of the table of sizes.
-            words: for each slot its number or address, then the addresses of the outputs or gradients.
+            dims: the address of the table of sizes, or which part of a comprehension to run.
+            words: the numbers and addresses of the other parameters.
         """
-        self._run(ctypes.byref(self._struct(0, total, dims, *words)))
+        if total >= THREADED_FROM and self._parallel and (threads := torch.get_num_threads()) > 1:
+            self.split(total, dims, [words] * threads)
+        else:
+            self._run(ctypes.byref(self._struct(0, total, dims, *words)))
 
     def split(self, total: int, dims: int, words: Sequence[Sequence[float]]) -> None:
         """Runs elements 0 to `total` on as many threads as there are lists of words."""
@@ -109,3 +112,9 @@ class NativeEntry:
         self._run(ctypes.byref(ranges[0]))
         for each in waiting:
             each.result()
+
+
+def word_types(spec: Specialization, variant: Variant) -> list[Any]:
+    """The C types of a specialization's slots, then of its outputs or gradients."""
+    slots = [_C_TYPES[slot.type.scalar] if slot.is_value else ctypes.c_uint64 for slot in spec.slots]
+    return slots + [ctypes.c_uint64] * len(pointers_after_slots(spec, variant.needs))

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 
 import tracepack
@@ -57,6 +58,8 @@ def difference(wanted: Any, got: Any, values: bool = True) -> str:
     """What differs between two results, containers, dtypes, shapes and strides included; empty if nothing does."""
     if isinstance(wanted, torch.Tensor):
         return _tensor_difference(wanted, got, values)
+    if isinstance(wanted, np.ndarray | np.generic):
+        return _array_difference(wanted, got, values)
     if isinstance(wanted, tuple) and hasattr(wanted, "_fields"):
         if not isinstance(got, tuple) or getattr(got, "_fields", None) != wanted._fields:
             return f"{type(got).__name__} instead of {type(wanted).__name__}"
@@ -73,6 +76,15 @@ def difference(wanted: Any, got: Any, values: bool = True) -> str:
     if isinstance(wanted, float) and math.isnan(wanted) and math.isnan(got):
         return ""
     return "" if not values or wanted == got else f"{got!r} instead of {wanted!r}"
+
+
+def _array_difference(wanted: Any, got: Any, values: bool) -> str:
+    if type(got) is not type(wanted):
+        return f"{type(got).__name__} instead of {type(wanted).__name__}"
+    for name in ("dtype", "shape", "strides"):
+        if getattr(wanted, name) != getattr(got, name) and (name != "strides" or wanted.size):
+            return f"{name} {getattr(got, name)} instead of {getattr(wanted, name)}"
+    return "" if not values or wanted.tobytes() == got.tobytes() else f"{got} instead of {wanted}"
 
 
 def _tensor_difference(wanted: torch.Tensor, got: Any, values: bool) -> str:

@@ -9,8 +9,6 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 import re
-import subprocess
-import sys
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
@@ -49,16 +47,6 @@ CASES: dict[str, tuple[str, str, tuple[Any, ...], tuple[int, ...] | None]] = {
     "half": (HALF, "f", (INDEX, torch.ones(3, dtype=torch.float16)), (1,)),
 }
 CUDA_TYPES = {"uint8_t": "uchar", "int": "int", "float": "float", "double": "double", "half": "__half"}
-_WRITE_CUDA = """
-import sys
-from ctypes import POINTER, byref, c_int, c_void_p
-from tracepack.ops.slang.compiler import Request, blob_bytes, library
-request, blob = Request(sys.argv[2:]), c_void_p()
-get = library().spGetTargetCodeBlob
-get.argtypes = (c_void_p, c_int, POINTER(c_void_p))
-get(request.pointer, 0, byref(blob))
-open(sys.argv[1], "wb").write(blob_bytes(blob))
-"""
 
 
 def slang_text(operation: Operation, variant: Variant) -> str:
@@ -76,13 +64,11 @@ def case(name: str) -> tuple[Operation, Variant]:
 
 def cuda_code(name: str, directory: Path) -> str:
     operation, variant = case(name)
-    unit, output = directory / "unit.slang", directory / "unit.cu"
+    unit = directory / "unit.slang"
     unit.write_text(slang_text(operation, variant))
-    arguments = [str(unit), "-target", "cuda", "-entry", variant.entry, "-stage", "compute", "-D__TARGET_CUDA__=1"]
-    if operation.program.source.uses_slangpy:
-        arguments += ["-I", str(tensor_module(one_thread=False))]
-    subprocess.run([sys.executable, "-c", _WRITE_CUDA, str(output), *arguments], check=True)
-    return output.read_text()
+    includes = [tensor_module(one_thread=False)] if operation.program.source.uses_slangpy else []
+    code: str = ask(arguments=arguments_for(unit, includes, entry=variant.entry, target="cuda"), do="code")["code"]
+    return code
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -206,7 +192,7 @@ def test_a_launch_passes_torchs_memory_and_stream(stand_in: StandIn, polynomial:
     (result,) = operation(*slots)
     torch.testing.assert_close(result, 2 * x * x + 8 * x - 1)
     (launch,) = stand_in.launches
-    assert launch["stream"] == ("stream", ("of", torch.device("cpu")))
+    assert launch["stream"] == ("stream", ("of", 0))
     assert (launch["tp_s3"], launch["tp_o0"]) == (x.data_ptr(), result.data_ptr())
     assert (launch["threads"], launch["tp_begin"], launch["tp_end"]) == ([700, 1, 1], 0, 700)
     gradient = torch.randn(700)
