@@ -124,8 +124,9 @@ class Lowered:
 class _Flat(torch.nn.Module):
     """The model as a module from flat tensors to a flat tuple."""
 
-    def __init__(self, model: Any, call: Call) -> None:
+    def __init__(self, model: Any, call: Call, keeps_mode: bool) -> None:
         super().__init__()
+        self.keeps_mode = keeps_mode
         self.model = model  # a submodule where it is one, so that names and ties of weights are kept
         self.call = call
         self.numbers: dict[str, Any] | None = None  # where sizes are followed through tensors; see `counts`
@@ -162,6 +163,7 @@ def lower(
     device: str,
     contiguous: bool,
     shared: dict[int, Constant] | None = None,
+    training: bool = False,
 ) -> Lowered:
     """Lowers a module or a callable for one call structure.
 
@@ -173,23 +175,24 @@ def lower(
         device: the device that the op is scripted for.
         contiguous: whether outputs are made contiguous instead of refused.
         shared: the constants of the op's other bodies; see `convert`.
+        training: whether the model keeps its own mode, instead of evaluation mode.
 
     Raises:
         LoweringError: torch.export cannot take it, or the result differs from the model.
     """
-    flat = _Flat(model, call)
+    flat = _Flat(model, call, training)
     error: TracepackError | None = None
     sources = [f"L['flat'][{index}]" for index in range(len(tensors))]
     numbers_at = [index for index, kind in enumerate(call.kinds) if kind is None]
-    notes = scratch(model, lambda: Live(model)(*call.rebuild(_separate(tensors))[:2]))
+    notes = scratch(model, lambda: Live(model, training)(*call.rebuild(_separate(tensors))[:2]))
     with guarded_state(model, name, notes):
-        for program in _programs(flat, tensors, model, name, _Reference(call, Live(model), name, notes)):
+        for program in _programs(flat, tensors, model, name, _Reference(call, Live(model, training), name, notes)):
             try:
                 body = convert(program, name, device, call.names, sources, contiguous, shared, numbers_at)
                 if not _takes(body, tensors):
                     error = error or _fixes_ones(name)
                     continue
-                return Lowered(*prove(body, tensors, lambda: _Reference(call, Live(model), name, notes)))
+                return Lowered(*prove(body, tensors, lambda: _Reference(call, Live(model, training), name, notes)))
             except GuardError as caught:  # in another state than the first it goes another way
                 error = error or _undecided(f"op {name!r}, {caught.where}")
             except TracepackError as caught:
@@ -312,10 +315,11 @@ def _examples(tensors: Sequence[torch.Tensor]) -> list[list[torch.Tensor]]:
     return [wide, list(tensors)] if changed else [list(tensors)]
 
 
-def export(flat: torch.nn.Module, tensors: Sequence[torch.Tensor], model: Any) -> Any:
+def export(flat: _Flat, tensors: Sequence[torch.Tensor], model: Any) -> Any:
     """torch.export with every size left to it, in the model's inference form, without its warnings."""
     shapes = tuple(dict.fromkeys(range(t.dim()), Dim.AUTO) for t in tensors)
-    with torch.no_grad(), inference_form(model), inference_form(flat), quiet(), free_sizes():
+    keeps = flat.keeps_mode
+    with torch.no_grad(), inference_form(model, keeps), inference_form(flat, keeps), quiet(), free_sizes():
         program = torch.export.export(flat, tuple(tensors), dynamic_shapes={"flat": shapes}, strict=False)
         # The casts of autocast are written out by torch's decompositions only, which leave all else as it is here.
         return program.run_decompositions({}) if _uses_autocast(program) else program

@@ -120,6 +120,7 @@ class ModelOp(InferenceOp):
         name: the op's name.
         device: where it runs.
         contiguous: whether a non-contiguous output is made contiguous instead of refused.
+        training: whether the model keeps its own mode, instead of evaluation mode.
         fallback: makes a kernel of a model that cannot be lowered, or None where there is no such way.
     """
 
@@ -130,11 +131,12 @@ class ModelOp(InferenceOp):
         device: Device,
         *,
         contiguous: bool = False,
+        training: bool = False,
         lowerer: Lowerer | None = None,
         fallback: Callable[[LoweringError], Kernel] | None = None,
     ) -> None:
         super().__init__(name, device)
-        self.model, self.contiguous, self.fallback = model, contiguous, fallback
+        self.model, self.contiguous, self.training, self.fallback = model, contiguous, training, fallback
         self.lowerer = lowerer or self._lower
         self.state = State()
         self._shared: dict[int, Constant] = {}
@@ -159,7 +161,7 @@ class ModelOp(InferenceOp):
 
     def _run_model(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         model = self._resident()
-        with torch.no_grad(), inference_form(model):
+        with torch.no_grad(), inference_form(model, self.training):
             result = model(*args, **kwargs) if model is not self.model else self._run_unchanged(args, kwargs)
         leaves, spec = pytree.tree_flatten(result)
         if self.contiguous:
@@ -291,6 +293,7 @@ class ModelOp(InferenceOp):
         return lower(
             self.model, call, tensors,
             name=self.name, device=str(self.device), contiguous=self.contiguous, shared=self._shared,
+            training=self.training,
         )  # fmt: skip
 
 
