@@ -204,11 +204,15 @@ class ModelOp(InferenceOp):
         return pytree.tree_map_only(torch.Tensor, lambda t: t if str(t.device) == device else t.to(device), tree)
 
     @property
+    def __signature__(self) -> inspect.Signature:
+        """The model's own, for `inspect.signature`."""
+        return inspect.signature(self.model.forward if isinstance(self.model, torch.nn.Module) else self.model)
+
+    @property
     def parameters(self) -> tuple[str, ...]:
         """Names of the positional parameters of the model's call."""
-        function = self.model.forward if isinstance(self.model, torch.nn.Module) else self.model
         try:
-            return tuple(inspect.signature(function).parameters)
+            return tuple(self.__signature__.parameters)
         except (TypeError, ValueError):
             return ()
 

@@ -7,6 +7,7 @@ TorchScript is opaque, and its archive loads with `trust=True` only.
 from __future__ import annotations
 
 import io
+import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
@@ -19,6 +20,7 @@ from .convert import convert
 from .errors import LoweringError, OpaqueOpWarning, ScriptError, TracepackError
 from .kernel import Kernel
 from .lower import Call, Lowered, _examples, _separate, prove, quiet, returned
+from .user_code import user_stacklevel
 
 
 def load_file(path: str) -> Any:
@@ -32,9 +34,12 @@ def load_file(path: str) -> Any:
             warnings.simplefilter("ignore")
             return torch.jit.load(path, map_location="cpu")  # type: ignore[no-untyped-call]  # torch leaves it untyped
     except (RuntimeError, ValueError, OSError) as error:
-        reason = str(error).strip().split("\n")[0]
         raise ScriptError(
-            "cannot read a TorchScript file", where=repr(path), got=reason, expected="a file that torch.jit.save wrote"
+            "cannot read a TorchScript file",
+            where=repr(path),
+            got=re.split(r"\n|\.\s", str(error).strip(), maxsplit=1)[0],
+            expected="a file that torch.jit.save wrote",
+            fix="Load weights and pickled modules with torch.load, and pass the module.",
         ) from error
 
 
@@ -222,7 +227,7 @@ def opaque(model: Any, name: str, error: LoweringError) -> TorchScriptKernel:
     warnings.warn(
         f"op {name!r} is kept as TorchScript, so that its archive loads with trust=True only: {reason}",
         OpaqueOpWarning,
-        stacklevel=2,
+        stacklevel=user_stacklevel(),
     )
     module = _in_evaluation(model)
     return TorchScriptKernel(_to_bytes(module), name, str(error)[:500], changing(module))
