@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .arrays import on_cpu
 from .device import CPU, Device
 from .errors import GraphError
 from .graph import Body, BodyCall, Constant, Graph, Guard, KernelCall, Node, Operator, Value, leaves, uses
@@ -114,7 +115,7 @@ class Emitter:
 
     def _operator(self, node: Node, name: str, device: Device) -> None:
         """Writes the call of an operator, on the device of its first tensor."""
-        device = self._device_of(node, device)
+        device = CPU if on_cpu(node) else self._device_of(node, device)
         name = self._in_place.get(id(node), name)
         inline = template(name)
         if name == "aten.linear.default" and _is_affine(node) and not self.bindings.grad:

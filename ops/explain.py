@@ -27,7 +27,7 @@ def explain(error: BaseException, function: Callable[..., Any]) -> BaseException
         error: what was raised.
         function: what `Emitter.function` made.
     """
-    if isinstance(error, TracepackError | MemoryError):
+    if isinstance(error, TracepackError | MemoryError) and not _lacks_place(error):
         return error
     frame, line = _plan_frame(error.__traceback__, function)
     # Mypy does not know the attribute, which is set dynamically.
@@ -36,6 +36,8 @@ def explain(error: BaseException, function: Callable[..., Any]) -> BaseException
         return error
     # Mypy does not know the attribute, which is set dynamically.
     where = _where(node, function.calls.get(line))  # type: ignore[attr-defined]
+    if isinstance(error, GuardError):
+        return GuardError(error.what, where=where, got=error.got, expected=error.expected, fix=error.fix)
     if isinstance(error, ValueError) and "values to unpack" in str(error):
         return GuardError(
             "the operator gave another number of results than when it was recorded",
@@ -54,6 +56,11 @@ def fail(error: Exception, function: Callable[..., Any]) -> NoReturn:
     if explained is error:
         raise error
     raise explained from (None if isinstance(error, TracepackError) else error)
+
+
+def _lacks_place(error: BaseException) -> bool:
+    """Whether it comes from an operator of ours, which knows nothing of the node that called it."""
+    return isinstance(error, GuardError) and not error.where
 
 
 def _where(node: Node, call: Node | None) -> str:

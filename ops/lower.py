@@ -26,7 +26,7 @@ from .containers import pack, state, unpack
 from .convert import convert
 from .counts import Counts, Reads, numbers
 from .errors import GuardError, LoweringError, TracepackError
-from .evaluation import Live, buffers_in_place, guarded_state, inference_form
+from .evaluation import Attribute, Live, buffers_in_place, guarded_state, inference_form, scratch
 from .export_errors import lowering_error
 from .expr import compile_expression
 from .graph import Body, Constant, Facts
@@ -180,13 +180,17 @@ def lower(
     error: TracepackError | None = None
     sources = [f"L['flat'][{index}]" for index in range(len(tensors))]
     numbers_at = [index for index, kind in enumerate(call.kinds) if kind is None]
-    with guarded_state(model, name):
-        for program in _programs(flat, tensors, model, name, _Reference(call, Live(model), name)):
+    notes = scratch(model, lambda: Live(model)(*call.rebuild(_separate(tensors))[:2]))
+    with guarded_state(model, name, notes):
+        for program in _programs(flat, tensors, model, name, _Reference(call, Live(model), name, notes)):
             try:
                 body = convert(program, name, device, call.names, sources, contiguous, shared, numbers_at)
-                return Lowered(*prove(body, tensors, lambda: _Reference(call, Live(model), name)))
+                if not _takes(body, tensors):
+                    error = error or _fixes_ones(name)
+                    continue
+                return Lowered(*prove(body, tensors, lambda: _Reference(call, Live(model), name, notes)))
             except GuardError as caught:  # in another state than the first it goes another way
-                error = error or _undecided(f"op {name!r}, {caught.where}")
+                error = error or _unfit(caught, name)
             except TracepackError as caught:
                 error = error or caught
     assert error is not None
@@ -196,12 +200,12 @@ def lower(
 class _Reference:
     """The model as a function from flat tensors to all that it returns; it keeps its state from call to call."""
 
-    def __init__(self, call: Call, live: Live, name: str) -> None:
-        self.call, self.live, self.name = call, live, name
+    def __init__(self, call: Call, live: Live, name: str, notes: frozenset[Attribute]) -> None:
+        self.call, self.live, self.name, self.notes = call, live, name, notes
 
     def __call__(self, *tensors: Any) -> Any:
         args, kwargs, objects = self.call.rebuild(tensors)
-        with guarded_state(self.live.model, self.name):  # some remember the sizes that they met
+        with guarded_state(self.live.model, self.name, self.notes):  # some remember the sizes that they met
             return returned(self.live(args, kwargs), objects)
 
     @property
@@ -220,6 +224,16 @@ def _carriers(tensors: Leaves) -> list[torch.Tensor]:
     return [t if isinstance(t, torch.Tensor) else torch.empty(t, 0) for t in _separate(tensors)]
 
 
+def _takes(body: Body, tensors: Leaves) -> bool:
+    """Whether the sizes that a body has fixed are the example's: torch may fix the 2 that was tried for a 1."""
+    return all(
+        isinstance(size, str) or size == found
+        for value, tensor in zip(body.graph.inputs, tensors, strict=True)
+        if isinstance(value.type, TensorType)
+        for size, found in zip(value.type.shape, tensor.shape, strict=True)
+    )
+
+
 def _programs(flat: _Flat, tensors: Leaves, model: Any, name: str, reference: Callable[..., Any]) -> Iterator[Any]:
     """Exports with sizes as free as the model allows; what is freer, but changes more while it exports, comes first.
 
@@ -229,16 +243,32 @@ def _programs(flat: _Flat, tensors: Leaves, model: Any, name: str, reference: Ca
         LoweringError: torch.export cannot take the model in any of the ways.
     """
     error: Exception | None = None
+    yielded = False
     for example in _examples(_carriers(tensors)):
         found, caught = _attempts(flat, example, model)
-        if found:
-            yield from found
-            return
+        yield from found
+        yielded = yielded or bool(found)
         error = error or caught
+    if yielded:
+        return
     assert error is not None
     if isinstance(error, TracepackError):
         raise error
     raise lowering_error(error, name, lambda: reference(*_separate(tensors))) from error
+
+
+def _fixes_ones(name: str) -> LoweringError:
+    return LoweringError(
+        "torch.export takes a size of 1 for another one", where=f"op {name!r}", fix="Trace with larger sizes."
+    )
+
+
+def _unfit(error: GuardError, name: str) -> LoweringError:
+    """An operator's own refusal, which says what to do; else a branch that went another way than at first."""
+    where = f"op {name!r}, {error.where}"
+    if error.fix:
+        return LoweringError(error.what, where=where, got=error.got, expected=error.expected, fix=error.fix)
+    return _undecided(where)
 
 
 def _undecided(where: str) -> LoweringError:

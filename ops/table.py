@@ -9,6 +9,7 @@ from __future__ import annotations
 import keyword
 from typing import Any
 
+from .arrays import numpy_object
 from .device import CPU, Device
 from .errors import GraphError
 from .graph import Literal
@@ -59,8 +60,11 @@ def keyword_name(name: str) -> str:
 
 
 def _torch_object(literal: Literal, device: Device) -> Any:
+    """The object that a literal names: of torch (dtype, layout, memory format, device) or numpy (dtype, scalar)."""
     import torch
 
+    if literal.kind.startswith("numpy."):
+        return numpy_object(literal.kind, literal.name)
     if literal.kind == "device":
         return torch.device(str(CPU if literal.name == "cpu" else device))
     kinds = {"dtype": torch.dtype, "layout": torch.layout, "memory_format": torch.memory_format}

@@ -9,21 +9,23 @@ import sysconfig
 from pathlib import PurePath
 from types import FrameType, TracebackType
 
+import numpy as np
 import torch
 
 from .graph import SourceLine
 
-_OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _TORCHS = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
+_NUMPYS = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 _PYTHONS = sysconfig.get_path("stdlib") + os.sep
 _TYPED = ("<stdin", "<ipython", "<string", "<doctest")  # what a user types has no file
 
 
 def is_users(path: str) -> bool:
-    """Whether a file is neither torch's, nor ours, nor generated."""
+    """Whether a file is neither torch's or numpy's, nor ours, nor generated."""
     if path.startswith("<"):
         return path.startswith(_TYPED)
-    if path.startswith((_OURS, _TORCHS)):
+    if path.startswith((OURS, _TORCHS, _NUMPYS)) or path.endswith(".pyx"):
         return False
     return not path.startswith(_PYTHONS) or "-packages" in path  # what is installed lies inside Python's own library
 

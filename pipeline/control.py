@@ -25,7 +25,9 @@ from .effects import Watch
 from .lines import user_line
 from .prune import prune
 from .recorder import Recorder
-from .scalars import is_traced, traced
+from .results import wrapped_result
+from .standins import traced
+from .traced import is_traced
 from .trees import concrete, tensor_type
 from .variation import clones
 
@@ -136,6 +138,10 @@ class Branch(Recorder):
     def _drawn(self, node: Node, effects: Any) -> Node:
         """Refuses random numbers."""
         raise self._random()
+
+    def allow_array_write(self, outputs: Any) -> None:
+        """Refuses to write into an array: its memory may be that of a tensor from outside."""
+        self.refuse("a branch writes to a numpy array", "Write before or after it, or use torch functions inside.")
 
     def _random(self) -> RecordError:
         return RecordError(
@@ -315,7 +321,7 @@ class _Control:
         node = Node(Operator(self.name), args, {}, None, self.line, True)
         self.recorder.nodes.append(node)
         with torch._C.DisableTorchFunction():
-            node.output, wrapped = self.recorder._result(tuple(result), True, (), {})
+            node.output, wrapped = wrapped_result(self.recorder, tuple(result), True)
         return pytree.tree_unflatten(list(wrapped), spec)
 
     def truth(self, value: Any) -> bool:

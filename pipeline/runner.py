@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from ..ops.arrays import writes
 from ..ops.device import CPU, Device
 from ..ops.explain import fail
 from ..ops.graph import BodyCall, KernelCall, Node, Operator, walk
@@ -23,6 +24,7 @@ from ..ops.state import State, is_stateful
 from .entry import make_entry
 from .inputs import thawed
 from .program import Program
+from .sharing import refuse_lost_writes
 
 MOST_SIGNATURES = 4096  # input signatures remembered as checked; past that they are checked again
 
@@ -46,6 +48,8 @@ class Runner:
         self.lock = threading.RLock()
         # Torch code that no tensor places runs with the accelerator's ops, if there are any.
         home = next((device for device in places.values() if not device.is_cpu), CPU)
+        if not home.is_cpu:
+            refuse_lost_writes(program.graph, _may_write)
         self.plan = Plan(program.graph, lambda body: places[id(body)], home, grad=grad)
         self.seen: set[Any] = set()
 
@@ -120,6 +124,8 @@ def _may_write(node: Node) -> bool:
     """Whether a node may write into its arguments, as far as names tell."""
     match node.target:
         case Operator(name):
+            if writes(name):
+                return True
             last = name.removeprefix("aten.").split(".")[0 if name.startswith("aten.") else -1]
             return (last.endswith("_") and not re.match(r"__(?!i|setitem)", last)) or "out" in node.kwargs
         case BodyCall(body):

@@ -23,6 +23,7 @@ from .compare import difference
 from .effects import Watch
 from .generators import settle
 from .inputs import Parameter, describe, rebuild
+from .numpy_hooks import numpy_hooks
 from .pipeline import Pipeline
 from .printing import printable
 from .program import Program
@@ -145,7 +146,7 @@ def _record(
     pairs = [recorder.input(leaf) for leaf in clones(leaves)]
     args, kwargs = _call(items, [handed for _, handed in pairs], keywords)
     with (
-        recorder.states, torch.no_grad(), recording(recorder), printable(recorder),
+        recorder.states, torch.no_grad(), recording(recorder), printable(recorder), numpy_hooks(),
         Undo(recorder.values), Watch(recorder), recorder,
     ):  # fmt: skip
         try:

@@ -12,9 +12,9 @@ import torch
 
 from ..ops.errors import RecordError
 from .lines import user_line
-from .scalars import is_traced
+from .traced import is_traced
 
-_RESHAPING = ("squeeze_", "unsqueeze_", "transpose_", ".t_", "swapaxes_", "swapdims_")
+_RESHAPING = ("squeeze_", "unsqueeze_", "transpose_", ".t_", "swapaxes_", "swapdims_", "as_strided_")
 
 
 def versions(tree: Any) -> dict[int, int]:

@@ -7,9 +7,9 @@ from typing import Any
 import torch
 
 from ..ops.errors import RecordError
-from ..ops.graph import Constant, Value
+from ..ops.graph import Constant, Value, leaves
 from .lines import user_line
-from .scalars import is_traced
+from .traced import is_traced
 from .trees import tensor_type
 from .twins import version
 
@@ -30,6 +30,7 @@ class Values:
         self.versions: dict[int, tuple[torch.Tensor, int, Any]] = {}
         self.varying: set[int] = set()
         self.loose: set[int] = set()
+        self._open: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}  # that numpy can write unseen, as they were
         self._values: dict[int, Value] = {}
         self._contents: dict[int, int] = {}  # where torch keeps what a tensor is, by the tensor's id
         self._alive: list[Any] = []
@@ -86,7 +87,21 @@ class Values:
             self._alive.append(tensor)
             self.versions[id(tensor)] = (tensor, version(tensor), user_line())
             self._outside.add(_memory(tensor))
+            with torch._C.DisableTorchFunction():
+                if tensor.device.type == "cpu" and not tensor.untyped_storage().resizable():  # made of an array
+                    self.open(tensor)
         return constant
+
+    def open_captured(self, tree: Any) -> None:
+        """Opens the captured tensors among the arguments of a function of numpy."""
+        for leaf in leaves(tree):
+            if isinstance(leaf, torch.Tensor) and leaf not in self:
+                self.open(leaf)
+
+    def open(self, tensor: torch.Tensor) -> None:
+        """Notes what a captured tensor holds, since numpy can write it and torch will not count that."""
+        with torch._C.DisableTorchFunction():
+            self._open.setdefault(id(tensor), (tensor, tensor.detach().clone()))
 
     def _refuse_unseen(self, tensor: torch.Tensor) -> None:
         """Refuses a tensor from outside that is one of the recording's own in another guise."""
@@ -108,13 +123,19 @@ class Values:
             RecordError: naming the line that did, or, where that is not known, the one where it was first used.
         """
         for tensor, before, line in self.versions.values():
-            if version(tensor) != before:
+            _, was = self._open.get(id(tensor), (tensor, tensor))
+            if version(tensor) != before or not _same_bits(tensor, was):
                 raise RecordError(
                     "the function changes a tensor that is not one of its inputs",
                     where=str(line or ""),
                     got=f"a tensor of shape {tuple(tensor.shape)}",
                     fix="Pass it as an input and return the new value, or keep it as a buffer of a scripted module.",
                 )
+
+
+def _same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """Whether two tensors of one kind hold the same, NaN included."""
+    return a is b or bool(((a == b) | ((a != a) & (b != b))).all())
 
 
 def _memory(tensor: torch.Tensor) -> int:

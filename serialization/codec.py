@@ -298,7 +298,7 @@ def decode_tree(data: Any, path: str, leaf: Callable[[Any, str], Any]) -> Any:
 def decode_type(data: Any, path: str) -> Type:
     """A type."""
     match data:
-        case str(kind) if kind in ("int", "float", "bool", "complex", "str", "strings", "any"):
+        case str(kind) if kind in ("int", "float", "bool", "complex", "str", "strings", "array", "any"):
             return ScalarType(kind)
         case [str(dtype), list(shape)] if dtype in DTYPES and all(isinstance(size, int | str) for size in shape):
             return TensorType(dtype, tuple(shape))

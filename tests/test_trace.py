@@ -188,7 +188,6 @@ REFUSED = {
         lambda x: x if x.sum() > 0 else -x,
         "a branch on a tensor cannot be recorded.*tracepack.cond",
     ),
-    "numpy": (lambda x: torch.from_numpy(x.numpy()), "a tensor cannot leave the graph as an array"),
     "tolist": (lambda x: x.tolist(), "a tensor cannot leave the graph as an array or a list"),
     "a data pointer": (lambda x: x + x.data_ptr(), "a tensor's memory cannot be reached"),
     "a branch on an item": (

@@ -35,6 +35,9 @@ class GpuSearch:
         settings: `generations` times `pop_size` candidates at most, `seconds` and `progress`; the others do not apply.
         label: for the progress line.
         device: `cuda` or `vulkan`.
+
+    Attributes:
+        interrupted: whether Ctrl-C ended it.
     """
 
     def __init__(
@@ -53,6 +56,7 @@ class GpuSearch:
         self._expected = self._reference(inputs)
         self._left = settings.generations * settings.pop_size
         self._times: dict[ProgramSchedule | None, float] = {}
+        self.interrupted = False
 
     def run(self, seeds: Sequence[Options]) -> list[tuple[float, Options]]:
         """Milliseconds and options, the fastest first; an interrupt ends the search with what was found."""
@@ -64,6 +68,7 @@ class GpuSearch:
             for at in sorted(range(len(nests)), key=lambda i: -nests[i].iterations):
                 self._tune(at, nests[at])
         except KeyboardInterrupt:
+            self.interrupted = True
             self._report("interrupted, the best so far is kept")
         ranked = sorted(self._times.items(), key=lambda item: item[1])
         return [

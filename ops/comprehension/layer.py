@@ -324,7 +324,8 @@ class Layer:
         forward = file.best(self.key, shapes)
         if forward is None:
             if not file.said:
-                text = f"'{cache}' has no options for '{self.name}' of these sizes"
+                threads = torch.get_num_threads()
+                text = f"'{cache}' has no options for '{self.name}' of these sizes on {threads} threads of this machine"
                 warnings.warn(text, ComprehensionWarning, stacklevel=5)
             return None
         backward = TuningCache(cache, backward=True, device=device).best(self.key, shapes)

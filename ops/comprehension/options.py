@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from .analysis import default_schedule, naive_schedule, prefers_torch
+from .analysis import default_schedule, naive_schedule
 from .compiler import compiler, target
 from .errors import OptionsError
 from .fusion import groups
@@ -95,8 +95,6 @@ class Options:
             return None
         if self.schedule is not None:
             return self._checked(program, self.schedule)
-        if self.preset == "default" and not self.is_explicit and prefers_torch(program):
-            return None
         start = self._start(program)
         return self.adjusted(program, start)
 

@@ -103,6 +103,11 @@ EXTREME(vmax, VecOf<float COMMA 16>::type, __builtin_ia32_cmpps512_mask, __built
 EXTREME(vmin, VecOf<float COMMA 16>::type, __builtin_ia32_cmpps512_mask, __builtin_ia32_minps512_mask, uint16_t)
 EXTREME(vmax, VecOf<double COMMA 8>::type, __builtin_ia32_cmppd512_mask, __builtin_ia32_maxpd512_mask, uint8_t)
 EXTREME(vmin, VecOf<double COMMA 8>::type, __builtin_ia32_cmppd512_mask, __builtin_ia32_minpd512_mask, uint8_t)
+#define NARROW(name, V, cmp, op) template <> inline __attribute__((always_inline)) V name(V a, V b) { return (V)op(a, b, a, cmp(a, a, 7, (uint8_t)-1)); }
+NARROW(vmax, VecOf<float COMMA 8>::type, __builtin_ia32_cmpps256_mask, __builtin_ia32_maxps256_mask)
+NARROW(vmin, VecOf<float COMMA 8>::type, __builtin_ia32_cmpps256_mask, __builtin_ia32_minps256_mask)
+NARROW(vmax, VecOf<double COMMA 4>::type, __builtin_ia32_cmppd256_mask, __builtin_ia32_maxpd256_mask)
+NARROW(vmin, VecOf<double COMMA 4>::type, __builtin_ia32_cmppd256_mask, __builtin_ia32_minpd256_mask)
 #endif
 // A division by what all lanes share is a multiplication by its inverse (within 1.5 ulp), unless that leaves the range.
 template <class V, class T> INL V divided(V a, T b) {

@@ -61,7 +61,7 @@ def autotune(
     search = _LayerSearch(layer, tensors, chosen, cache, options)
     best = [search.forward()]
     if training and wanted:
-        best.append(search.backward(wanted))
+        best.append(Options() if search.interrupted else search.backward(wanted))
     layer.set_tuned(shapes, best, layer.runs_on(tensors))
     return best if len(best) == 2 else best[0]
 
@@ -97,6 +97,7 @@ class _LayerSearch:
         self._given = None if options is None else options_pair(options)
         self._shapes = [tuple(t.shape) for t in tensors]
         self._plan = layer.plan(tensors, Options("torch"))
+        self.interrupted = False
 
     def forward(self) -> Options:
         """The best options of the forward."""
@@ -137,6 +138,7 @@ class _LayerSearch:
             seeds += [o for _, o in file.all(self._layer.key, self._shapes)]
         search = self._search(program, inputs, "backward" if backward else "forward", device)
         found = search.run(seeds)
+        self.interrupted = search.interrupted
         if file is not None:
             file.store(self._layer.key, self._shapes, found)
         return found[0][1]

@@ -1,4 +1,4 @@
-"""The tuner's cache files: the best options found, by layer, sizes, instruction set and compiler.
+"""The tuner's cache files: the best options found, by layer, sizes, instruction set, compiler and number of threads.
 
 `cache="conv.tc"` names two files, `conv.tc.options` and `conv.tc_backward.options`; both are JSON and are
 replaced as a whole, so that a reader never sees half of one.
@@ -41,7 +41,7 @@ class TuningCache:
         self.said = False
 
     def best(self, layer: str, shapes: Sequence[tuple[int, ...]]) -> Options | None:
-        """The fastest options for a layer and shapes on this kind of machine, or None."""
+        """The fastest options for a layer and shapes on this kind of machine and as many threads, or None."""
         found = self.all(layer, shapes)
         return found[0][1] if found else None
 
@@ -93,10 +93,10 @@ class TuningCache:
         return {"layer": layer, "sizes": [list(s) for s in shapes], **self._machine}
 
 
-def _machine(device: torch.device) -> dict[str, str]:
+def _machine(device: torch.device) -> dict[str, Any]:
     """The instruction set or the card, and what compiles for it."""
     if device.type == "cpu":
-        return {"target": target().name, "compiler": compiler_version()}
+        return {"target": target().name, "compiler": compiler_version(), "threads": torch.get_num_threads()}
     from ..slang.compiler import version
 
     card = torch.cuda.get_device_name(device) if device.type == "cuda" else ""
