@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from .errors import LoweringError
+from .errors import GuardError, LoweringError
 from .user_code import raising_line
 
 
@@ -36,6 +36,29 @@ def lowering_error(error: Exception, op: str, run: Callable[[], object]) -> Lowe
         where=where,
         got=first_sentence(error),
         fix="Rewrite that part, or use torch.jit.script or tracepack.cond for branches on data.",
+    )
+
+
+def fixes_ones(name: str) -> LoweringError:
+    """Torch fixed the 2 that was tried for a 1 of the example."""
+    return LoweringError(
+        "torch.export takes a size of 1 for another one", where=f"op {name!r}", fix="Trace with larger sizes."
+    )
+
+
+def unfit(error: GuardError, name: str) -> LoweringError:
+    """An operator's own refusal, which says what to do; else a branch that went another way than at first."""
+    where = f"op {name!r}, {error.where}"
+    if error.fix:
+        return LoweringError(error.what, where=where, got=error.got, expected=error.expected, fix=error.fix)
+    return _undecided(where)
+
+
+def _undecided(where: str) -> LoweringError:
+    return LoweringError(
+        "the model decides by its data which way to go, and only one way ran",
+        where=where,
+        fix="Rewrite that part with torch.where or tracepack.cond, or use torch.jit.script.",
     )
 
 

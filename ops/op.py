@@ -12,13 +12,14 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
+from .call import Call, flatten_call
 from .containers import finish, objects_in
 from .device import CPU, Device
 from .errors import LoweringError, SignatureError
 from .evaluation import buffers_of, inference_form, set_back
 from .graph import BodyCall, Constant, KernelCall, Target, Value, calling, leaves
 from .kernel import Kernel
-from .lower import Call, Lowered, flatten_call, lower
+from .lower import Lowered, lower
 from .plan import Plan
 from .recording import current, without_modes
 from .signature import input_check, require_contiguous

@@ -17,10 +17,13 @@ import torch
 from torch.utils import _pytree as pytree
 
 from .aliases import written_past_branch
+from .call import Call, returned, separate
 from .convert import convert
 from .errors import LoweringError, OpaqueOpWarning, ScriptError, TracepackError
+from .exporting import examples, quiet
 from .kernel import Kernel
-from .lower import Call, Lowered, _examples, _separate, prove, quiet, returned
+from .lower import Lowered
+from .prove import prove
 from .user_code import user_stacklevel
 
 
@@ -52,13 +55,13 @@ def lower_scripted(
     Raises:
         LoweringError: torch's converter cannot take it, or the result differs from the module.
     """
-    _, kwargs, _ = call.rebuild(_separate(tensors))
+    _, kwargs, _ = call.rebuild(separate(tensors))
     if kwargs:
         raise LoweringError(
             "a ScriptModule is called with keywords that have no position", where=f"op {name!r}", got=sorted(kwargs)
         )
     error: Exception | None = None
-    for example in _examples(_separate(tensors)):
+    for example in examples(separate(tensors)):
         try:
             program = _converted(model, call.rebuild(example)[0])
             users = list(program.graph_signature.user_inputs)
