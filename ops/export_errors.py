@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from .errors import GuardError, LoweringError
+from .errors import LoweringError
 from .user_code import raising_line
 
 
@@ -46,15 +46,8 @@ def fixes_ones(name: str) -> LoweringError:
     )
 
 
-def unfit(error: GuardError, name: str) -> LoweringError:
-    """An operator's own refusal, which says what to do; else a branch that went another way than at first."""
-    where = f"op {name!r}, {error.where}"
-    if error.fix:
-        return LoweringError(error.what, where=where, got=error.got, expected=error.expected, fix=error.fix)
-    return _undecided(where)
-
-
-def _undecided(where: str) -> LoweringError:
+def undecided(where: str) -> LoweringError:
+    """A branch on data went another way than at first."""
     return LoweringError(
         "the model decides by its data which way to go, and only one way ran",
         where=where,

@@ -14,7 +14,7 @@ from .call import Call, Leaves, returned, separate
 from .convert import convert
 from .errors import GuardError, TracepackError
 from .evaluation import Attribute, Live, guarded_state, scratch
-from .export_errors import fixes_ones, unfit
+from .export_errors import fixes_ones, undecided
 from .exporting import Flat, programs
 from .graph import Body, Constant
 from .prove import prove
@@ -67,7 +67,7 @@ def lower(
                     continue
                 return Lowered(*prove(body, tensors, lambda: _Reference(call, Live(model), name, notes)))
             except GuardError as caught:  # in another state than the first it goes another way
-                error = error or unfit(caught, name)
+                error = error or undecided(f"op {name!r}, {caught.where}")
             except TracepackError as caught:
                 error = error or caught
     assert error is not None

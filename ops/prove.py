@@ -16,6 +16,7 @@ from .expr import compile_expression
 from .graph import Body, Facts
 from .plan import Plan
 from .signature import size_of
+from .strided import OutsideError
 from .types import TensorType
 
 
@@ -67,7 +68,13 @@ class _Checker:
         model, plan = self.reference(), Plan(self.body.graph)
         wanted, spec = pytree.tree_flatten(model(*separate(tensors)))
         state = torch.get_rng_state()
-        got = list(plan.run(separate(tensors), checked=False))
+        try:
+            got = list(plan.run(separate(tensors), checked=False))
+        except OutsideError as error:
+            raise LoweringError(
+                error.what, where=f"op {self.body.name!r}, {error.where}", got=error.got, expected=error.expected,
+                fix=error.fix,
+            ) from error  # fmt: skip
         if not torch.equal(state, torch.get_rng_state()):
             torch.set_rng_state(state)
             raise LoweringError(

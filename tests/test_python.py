@@ -400,6 +400,13 @@ def test_strings_and_lists_of_strings_pass_and_are_guarded_where_they_are_read(r
         mod(X, "double", [1, 2])
 
 
+def test_a_list_of_strings_that_names_an_output_is_guarded_after_loading_too(reloaded) -> None:
+    mod = reloaded(tracepack.trace(lambda x, names: {f"{names}": x}, X, ["a", "b"]))
+    assert list(mod(X, ["a", "b"])) == ["['a', 'b']"]
+    with pytest.raises(tracepack.GuardError, match=r"formatted into a string; got \['a', 'c'\]; expected \['a', 'b'\]"):
+        mod(X, ["a", "c"])
+
+
 def test_tensors_exchanged_behind_their_names_are_refused() -> None:
     def process(x):
         a, b = x.clone(), x * 2

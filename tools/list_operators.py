@@ -64,8 +64,8 @@ OVERLOOKED = """torch.fill torch.nn.functional.hardswish torch.nn.functional.har
     torch.nn.functional.leaky_relu_ torch.nn.functional.relu_ torch.nn.functional.rrelu_ torch.nn.functional.selu_
     torch.nn.functional.threshold_ torch.split_with_sizes_copy torch.unsafe_chunk torch.allclose torch.equal
     torch._chunk_cat torch.as_strided torch.as_strided_ torch._native_batch_norm_legit torch.hash_tensor
-    torch.Tensor.hash_tensor
-    torch.from_numpy torch._C._nn.pad_sequence torch._pack_padded_sequence torch._pad_packed_sequence""".split()
+    torch.Tensor.hash_tensor torch.from_numpy torch._C._nn.pad_sequence torch._pack_padded_sequence
+    torch._pad_packed_sequence""".split()
 
 
 # numpy's functions: pure, without files, callbacks, random numbers, or dtypes of the result that data decides.
