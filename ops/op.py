@@ -12,13 +12,14 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
+from .call import Call, flatten_call
 from .containers import finish, objects_in
 from .device import CPU, Device
 from .errors import LoweringError, SignatureError
 from .evaluation import buffers_of, inference_form, set_back
 from .graph import BodyCall, Constant, KernelCall, Target, Value, calling, leaves
 from .kernel import Kernel
-from .lower import Call, Lowered, flatten_call, lower
+from .lower import Lowered, lower
 from .plan import Plan
 from .recording import current, without_modes
 from .signature import input_check, require_contiguous
@@ -206,11 +207,15 @@ class ModelOp(InferenceOp):
         return pytree.tree_map_only(torch.Tensor, lambda t: t if str(t.device) == device else t.to(device), tree)
 
     @property
+    def __signature__(self) -> inspect.Signature:
+        """The model's own, for `inspect.signature`."""
+        return inspect.signature(self.model.forward if isinstance(self.model, torch.nn.Module) else self.model)
+
+    @property
     def parameters(self) -> tuple[str, ...]:
         """Names of the positional parameters of the model's call."""
-        function = self.model.forward if isinstance(self.model, torch.nn.Module) else self.model
         try:
-            return tuple(inspect.signature(function).parameters)
+            return tuple(self.__signature__.parameters)
         except (TypeError, ValueError):
             return ()
 

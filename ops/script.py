@@ -8,10 +8,10 @@ from typing import Any
 
 import torch
 
+from .call import flatten_call
 from .devices import resolve_device
 from .errors import ScriptError
 from .kernel import Kernel
-from .lower import flatten_call
 from .op import InferenceOp, KernelOp, ModelOp, default_name, model_device
 from .tokenizer import is_tokenizer, tokenizer
 
