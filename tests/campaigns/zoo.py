@@ -273,6 +273,9 @@ _AUDIO: list[tuple[str, str, str, dict[str, Any]]] = [
     ("unispeech", "UniSpeechModel", "UniSpeechConfig", _WAV),
     ("sew", "SEWModel", "SEWConfig", {**_WAV, "squeeze_factor": 2}),
     ("data2vec-audio", "Data2VecAudioModel", "Data2VecAudioConfig", {**_WAV, "conv_pos_kernel_size": 7}),
+    ("wav2vec2-conformer", "Wav2Vec2ConformerModel", "Wav2Vec2ConformerConfig", {**_WAV, "conv_depthwise_kernel_size": 5}),
+    ("sew-d", "SEWDModel", "SEWDConfig", {**_WAV, "squeeze_factor": 2, "position_buckets": 8, "max_position_embeddings": 32}),
+    ("unispeech-sat", "UniSpeechSatModel", "UniSpeechSatConfig", _WAV),
 ]
 
 
@@ -345,9 +348,6 @@ _MIXED: list[Case] = [
          d_model=16, num_layers=2), _series),
     Case("decision-transformer", "series", hf("DecisionTransformerModel", "DecisionTransformerConfig", state_dim=5, act_dim=2, hidden_size=32,
          n_layer=2, n_head=4, max_ep_len=64), _decisions),
-    ("wav2vec2-conformer", "Wav2Vec2ConformerModel", "Wav2Vec2ConformerConfig", {**_WAV, "conv_depthwise_kernel_size": 5}),
-    ("sew-d", "SEWDModel", "SEWDConfig", {**_WAV, "squeeze_factor": 2, "position_buckets": 8, "max_position_embeddings": 32}),
-    ("unispeech-sat", "UniSpeechSatModel", "UniSpeechSatConfig", _WAV),
     Case("dac", "audio", hf("DacModel", "DacConfig", encoder_hidden_size=8, downsampling_ratios=[2, 4], decoder_hidden_size=16, n_codebooks=2, codebook_size=16, codebook_dim=4), lambda b, n: {"input_values": torch.randn(b, 1, 160*n)}),
     Case("clipseg", "multimodal", hf("CLIPSegModel", "CLIPSegConfig", text_config={**_BERT, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}, vision_config=_VIT, projection_dim=16), both(16)),
     Case("visual-bert", "multimodal", hf("VisualBertModel", "VisualBertConfig", **_BERT, visual_embedding_dim=12), lambda b, n: {**tokens(b, n), "visual_embeds": torch.rand(b, 5, 12), "visual_attention_mask": torch.ones(b, 5)}),
