@@ -26,7 +26,7 @@ from .containers import pack, state, unpack
 from .convert import convert
 from .counts import Counts, Reads, numbers
 from .errors import GuardError, LoweringError, TracepackError
-from .evaluation import Attribute, Live, buffers_in_place, guarded_state, inference_form, scratch
+from .evaluation import Attribute, Live, buffers_in_place, guarded_state, idle_moves, inference_form, scratch
 from .export_errors import lowering_error
 from .expr import compile_expression
 from .graph import Body, Constant, Facts
@@ -293,7 +293,7 @@ def _examples(tensors: Sequence[torch.Tensor]) -> list[list[torch.Tensor]]:
 def export(flat: torch.nn.Module, tensors: Sequence[torch.Tensor], model: Any) -> Any:
     """torch.export with every size left to it, in the model's inference form, without its warnings."""
     shapes = tuple(dict.fromkeys(range(t.dim()), Dim.AUTO) for t in tensors)
-    with torch.no_grad(), inference_form(model), inference_form(flat), quiet(), free_sizes():
+    with torch.no_grad(), inference_form(model), inference_form(flat), quiet(), free_sizes(), idle_moves():
         program = torch.export.export(flat, tuple(tensors), dynamic_shapes={"flat": shapes}, strict=False)
         # The casts of autocast are written out by torch's decompositions only, which leave all else as it is here.
         return program.run_decompositions({}) if _uses_autocast(program) else program

@@ -254,7 +254,7 @@ _VISION: list[tuple[str, str, str, dict[str, Any], Callable[[int, int], Inputs]]
     ("focalnet", "FocalNetModel", "FocalNetConfig",
      {"image_size": 32, "patch_size": 2, "embed_dim": 16, "depths": [1, 1], "hidden_sizes": [16, 32], "focal_levels": [1, 1], "focal_windows": [3, 3]}, pixels(32)),
     ("yolos", "YolosForObjectDetection", "YolosConfig", {**_VIT, "image_size": [16, 16], "num_detection_tokens": 4}, pixels(16)),
-    ("cvt", "CvtModel", "CvtConfig", {"embed_dim": [8, 16, 16], "num_heads": [1, 2, 2], "depth": [1, 1, 1], "cls_token": [False, False, True]}, images(16)),
+    ("cvt", "CvtModel", "CvtConfig", {"embed_dim": [8, 16, 16], "num_heads": [1, 2, 2], "depth": [1, 2, 3], "cls_token": [False, False, True]}, images(16)),
     ("pvt-v2", "PvtV2Model", "PvtV2Config", {"hidden_sizes": [8, 8, 16, 16], "depths": [1, 1, 1, 1], "num_attention_heads": [1, 1, 2, 2], "image_size": 64}, pixels(64)),
     ("swiftformer", "SwiftFormerModel", "SwiftFormerConfig", {"depths": [1, 1, 1, 1], "embed_dims": [8, 8, 16, 16], "image_size": 64}, pixels(64)),
     ("mobilevitv2", "MobileViTV2Model", "MobileViTV2Config", {"image_size": 64, "width_multiplier": 0.25, "base_attn_unit_dims": [16, 16, 16]}, pixels(64)),
@@ -273,8 +273,18 @@ _AUDIO: list[tuple[str, str, str, dict[str, Any]]] = [
     ("unispeech", "UniSpeechModel", "UniSpeechConfig", _WAV),
     ("sew", "SEWModel", "SEWConfig", {**_WAV, "squeeze_factor": 2}),
     ("data2vec-audio", "Data2VecAudioModel", "Data2VecAudioConfig", {**_WAV, "conv_pos_kernel_size": 7}),
-    ("wav2vec2-conformer", "Wav2Vec2ConformerModel", "Wav2Vec2ConformerConfig", {**_WAV, "conv_depthwise_kernel_size": 5}),
-    ("sew-d", "SEWDModel", "SEWDConfig", {**_WAV, "squeeze_factor": 2, "position_buckets": 8, "max_position_embeddings": 32}),
+    (
+        "wav2vec2-conformer",
+        "Wav2Vec2ConformerModel",
+        "Wav2Vec2ConformerConfig",
+        {**_WAV, "conv_depthwise_kernel_size": 5},
+    ),
+    (
+        "sew-d",
+        "SEWDModel",
+        "SEWDConfig",
+        {**_WAV, "squeeze_factor": 2, "position_buckets": 8, "max_position_embeddings": 32},
+    ),
     ("unispeech-sat", "UniSpeechSatModel", "UniSpeechSatConfig", _WAV),
 ]
 
