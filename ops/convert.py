@@ -24,7 +24,7 @@ from .facts import Sizes, over_letters, read_sizes, with_numbers
 from .formulas import written_out
 from .graph import Body, Constant, Graph, Guard, KernelCall, Literal, Node, Operator, SourceLine, Value, verify
 from .kernel import kernel_of_operator
-from .operators import PYTHON, check_name
+from .operators import PYTHON, check_name, why_not
 from .types import ANY, BOOL, DTYPES, FLOAT, INT, ScalarType, TensorType, Type
 
 _ARITHMETIC: dict[Any, str] = {
@@ -259,7 +259,9 @@ class _Reader:
             check_name(name)
         except UnknownOperatorError as error:
             raise LoweringError(
-                f"operator {name} cannot be packed", where=self.where(node), fix="Write that part with other operators."
+                f"operator {name} cannot be packed{why_not(name)}",
+                where=self.where(node),
+                fix="Write that part with other operators.",
             ) from error
         self.add(node, Operator(name), varying=_varies(target))
 

@@ -33,6 +33,7 @@ from .graph import Body, Constant, Facts
 from .plan import Plan
 from .shapes import free_sizes
 from .signature import size_of
+from .strided import OutsideError
 from .types import TensorType
 
 Leaves = Sequence[Any]
@@ -185,6 +186,9 @@ def lower(
         for program in _programs(flat, tensors, model, name, _Reference(call, Live(model), name, notes)):
             try:
                 body = convert(program, name, device, call.names, sources, contiguous, shared, numbers_at)
+                if not _takes(body, tensors):
+                    error = error or _fixes_ones(name)
+                    continue
                 return Lowered(*prove(body, tensors, lambda: _Reference(call, Live(model), name, notes)))
             except GuardError as caught:  # in another state than the first it goes another way
                 error = error or _undecided(f"op {name!r}, {caught.where}")
@@ -221,6 +225,16 @@ def _carriers(tensors: Leaves) -> list[torch.Tensor]:
     return [t if isinstance(t, torch.Tensor) else torch.empty(t, 0) for t in _separate(tensors)]
 
 
+def _takes(body: Body, tensors: Leaves) -> bool:
+    """Whether the sizes that a body has fixed are the example's: torch may fix the 2 that was tried for a 1."""
+    return all(
+        isinstance(size, str) or size == found
+        for value, tensor in zip(body.graph.inputs, tensors, strict=True)
+        if isinstance(value.type, TensorType)
+        for size, found in zip(value.type.shape, tensor.shape, strict=True)
+    )
+
+
 def _programs(flat: _Flat, tensors: Leaves, model: Any, name: str, reference: Callable[..., Any]) -> Iterator[Any]:
     """Exports with sizes as free as the model allows; what is freer, but changes more while it exports, comes first.
 
@@ -230,16 +244,24 @@ def _programs(flat: _Flat, tensors: Leaves, model: Any, name: str, reference: Ca
         LoweringError: torch.export cannot take the model in any of the ways.
     """
     error: Exception | None = None
+    yielded = False
     for example in _examples(_carriers(tensors)):
         found, caught = _attempts(flat, example, model)
-        if found:
-            yield from found
-            return
+        yield from found
+        yielded = yielded or bool(found)
         error = error or caught
+    if yielded:
+        return
     assert error is not None
     if isinstance(error, TracepackError):
         raise error
     raise lowering_error(error, name, lambda: reference(*_separate(tensors))) from error
+
+
+def _fixes_ones(name: str) -> LoweringError:
+    return LoweringError(
+        "torch.export takes a size of 1 for another one", where=f"op {name!r}", fix="Trace with larger sizes."
+    )
 
 
 def _undecided(where: str) -> LoweringError:
@@ -370,7 +392,13 @@ class _Checker:
         model, plan = self.reference(), Plan(self.body.graph)
         wanted, spec = pytree.tree_flatten(model(*_separate(tensors)))
         state = torch.get_rng_state()
-        got = list(plan.run(_separate(tensors), checked=False))
+        try:
+            got = list(plan.run(_separate(tensors), checked=False))
+        except OutsideError as error:
+            raise LoweringError(
+                error.what, where=f"op {self.body.name!r}, {error.where}", got=error.got, expected=error.expected,
+                fix=error.fix,
+            ) from error  # fmt: skip
         if not torch.equal(state, torch.get_rng_state()):
             torch.set_rng_state(state)
             raise LoweringError(

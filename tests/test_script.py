@@ -133,6 +133,19 @@ def test_a_frozen_size_is_refused_not_answered_wrongly():
         mod(torch.rand(4, 4))
 
 
+def test_an_example_of_size_one_that_cannot_stand_for_two():
+    """A first size of 1 is lowered as 2 where the model allows; here its outer size is what the next matrix wants."""
+
+    class Chain(nn.Module):
+        def forward(self, a, b, c):
+            return torch.linalg.multi_dot([a, b, c])
+
+    a, b, c = torch.rand(1, 2), torch.rand(2, 1), torch.rand(1, 5)
+    op = tracepack.script(Chain(), device="cpu")
+    mod = tracepack.trace(lambda a, b, c: op(a, b, c), a, b, c)
+    assert torch.equal(mod(a, b, c), torch.linalg.multi_dot([a, b, c]))
+
+
 def test_two_parameters_given_one_tensor_stay_two_parameters():
     op = tracepack.script(MyCell().eval())
     x, h = inputs()

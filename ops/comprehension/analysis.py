@@ -14,7 +14,7 @@ from .lower import Loops
 from .schedule import ProgramSchedule, Schedule
 from .target import Target
 
-_VECTORS = (1, 2, 3, 4, 5, 6, 7, 8)
+_VECTORS = (1, 2, 3, 4, 5, 6, 7, 8, 12, 16)
 _UNROLLS = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14)
 _PAIRS = ((2, 2), (4, 2), (2, 4), (3, 2), (2, 3), (3, 4), (4, 3), (4, 4))
 

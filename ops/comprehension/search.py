@@ -200,7 +200,7 @@ class Search:
         if kind == 1:
             return replace(s, pack=not s.pack)
         if kind == 2 and s.vector is not None:
-            return replace(s, vectors=self._random.choice((1, 2, 3, 4, 6, 8)))
+            return replace(s, vectors=self._random.choice((1, 2, 3, 4, 6, 8, 12, 16)))
         if kind == 3 and s.unroll:
             axis, n = self._random.choice(s.unroll)
             changed = max(1, n + self._random.choice((-2, -1, 1, 2)))
