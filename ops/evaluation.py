@@ -175,6 +175,25 @@ def equal_content(a: Any, b: Any) -> bool:
     return isinstance(a, int | float | complex | str | bytes | set | frozenset) and bool(a == b)
 
 
+@contextmanager
+def idle_moves() -> Iterator[None]:
+    """Makes `module.to(...)` that changes nothing do nothing: torch.export cannot swap parameters for themselves."""
+    original = torch.nn.Module.to
+
+    def to(self: Any, *args: Any, **kwargs: Any) -> Any:
+        device, dtype, *_ = torch._C._nn._parse_to(*args, **kwargs)
+        held = [*self.parameters(), *self.buffers()]
+        moved = any(device is not None and tensor.device != device for tensor in held)
+        cast = any(dtype is not None and tensor.is_floating_point() and tensor.dtype != dtype for tensor in held)
+        return original(self, *args, **kwargs) if moved or cast else self
+
+    torch.nn.Module.to = to  # type: ignore[method-assign]  # put back below
+    try:
+        yield
+    finally:
+        torch.nn.Module.to = original  # type: ignore[method-assign]
+
+
 class Live:
     """A model as inference runs it, on copies of its buffers that it keeps from call to call.
 

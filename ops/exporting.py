@@ -17,7 +17,7 @@ from . import integers
 from .call import Call, Leaves, returned, separate
 from .counts import Counts, Reads, numbers
 from .errors import TracepackError
-from .evaluation import buffers_in_place, inference_form
+from .evaluation import buffers_in_place, idle_moves, inference_form
 from .export_errors import lowering_error
 from .shapes import free_sizes
 
@@ -129,7 +129,14 @@ def export(flat: Flat, tensors: Sequence[torch.Tensor], model: Any) -> Any:
     """torch.export with every size left to it, in the model's inference form, without its warnings."""
     shapes = tuple(dict.fromkeys(range(t.dim()), Dim.AUTO) for t in tensors)
     keeps = flat.keeps_mode
-    with torch.no_grad(), inference_form(model, keeps), inference_form(flat, keeps), quiet(), free_sizes():
+    with (
+        torch.no_grad(),
+        inference_form(model, keeps),
+        inference_form(flat, keeps),
+        quiet(),
+        free_sizes(),
+        idle_moves(),
+    ):
         program = torch.export.export(flat, tuple(tensors), dynamic_shapes={"flat": shapes}, strict=False)
         # The casts of autocast are written out by torch's decompositions only, which leave all else as it is here.
         return program.run_decompositions({}) if _uses_autocast(program) else program
