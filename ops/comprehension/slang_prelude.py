@@ -13,8 +13,11 @@ from .functions import BUILTINS
 
 _INLINE = frozenset({"rsqrt", "sigmoid", "fma", "fmax", "fmin"})
 """Written where they are used, or for every target below."""
-_OWN = frozenset({"asin", "acos", "exp10", "expm1", "log1p", "erf", "erfc", "lgamma", "cbrt", "hypot", "round"})
-_SLANG = {"fabs": "abs({0})", "fdim": "tp_max({0} - {1}, {0} - {0})", "rint": "rint({0})"}
+_OWN = frozenset(
+    "sqrt log log2 log10 pow fmod sin cos tan atan2 asin acos acosh atanh exp10 expm1 log1p erf erfc lgamma cbrt hypot"
+    " round".split()
+)
+_SLANG = {"fabs": "abs({0})", "fdim": "{0} <= {1} ? {kind}(0) : {0} - {1}", "rint": "rint({0})"}
 OF_DOUBLES = frozenset("sqrt rsqrt floor ceil trunc rint round fabs fmax fmin fmod copysign fdim fma hypot".split())
 """What Vulkan computes of doubles."""
 
@@ -28,10 +31,14 @@ def prelude() -> str:
             lines.append(f"{kind} tp_{name}({kind} a, {kind} b) {{ return tp_nan(a) || a {sign} b ? a : b; }}")
             lines.append(f"{kind} tp_f{name}({kind} a, {kind} b) {{ return tp_nan(b) || a {sign} b ? a : b; }}")
         lines += [_function(n, b.arity, b.c, kind) for n, b in BUILTINS.items() if n not in _INLINE]
-        lines.append(_MODULO.replace("KIND", kind))
+        lines += [_DIVIDE.replace("KIND", kind), _MODULO.replace("KIND", kind)]
     return "\n".join(lines)
 
 
+_DIVIDE = """KIND tp_divide(KIND a, KIND b)
+{
+    __target_switch { case cpp: return a / b; case cuda: return a / b; default: return tp_own_divide(a, b); }
+}"""
 _MODULO = """KIND tp_modulo(KIND a, KIND b)
 {
     KIND rest = tp_fmod(a, b);
@@ -44,7 +51,9 @@ def _function(name: str, arity: int, c: str, kind: str) -> str:
     args = ["a", "b"][:arity]
     called = f"{c}{'f' if kind == 'float' else ''}"
     slang = _SLANG.get(name, f"{'tp_own_' if name in _OWN else ''}{name}({', '.join(['{0}', '{1}'][:arity])})")
-    other = slang.format(*args) if kind == "float" or name in OF_DOUBLES else "a"  # refused before it is reached
+    other = (
+        slang.format(*args, kind=kind) if kind == "float" or name in OF_DOUBLES else "a"
+    )  # refused before it is reached
     head = f"{kind} tp_{name}({', '.join(f'{kind} {a}' for a in args)})"
     return (
         f'{head} {{ __target_switch {{ case cpp: __intrinsic_asm "{called}"; '
