@@ -6,6 +6,8 @@ floats; the rest is written out in `prelude.slang`, and a function of doubles is
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from functools import lru_cache
 from importlib.resources import files
 
@@ -22,17 +24,39 @@ OF_DOUBLES = frozenset("sqrt rsqrt floor ceil trunc rint round fabs fmax fmin fm
 """What Vulkan computes of doubles."""
 
 
+def prelude(body: str) -> str:
+    """What a text needs of the head: parsing all of it would take longer than the text."""
+    found: dict[str, str] = {}
+    wanted = _named(body)
+    while wanted:
+        found.update((name, _functions()[name]) for name in wanted)
+        wanted = {n for name in wanted for n in _named(_functions()[name])} - found.keys()
+    return "".join(text for name, text in _functions().items() if name in found)
+
+
+def _named(text: str) -> set[str]:
+    return set(re.findall(r"\btp_\w+", text)) & _functions().keys()
+
+
 @lru_cache(maxsize=1)
-def prelude() -> str:
-    """The head with the functions."""
-    lines = [files(__package__).joinpath("prelude.slang").read_text()]
-    for kind in ("float", "double"):
-        for name, sign in (("max", ">"), ("min", "<")):
-            lines.append(f"{kind} tp_{name}({kind} a, {kind} b) {{ return tp_nan(a) || a {sign} b ? a : b; }}")
-            lines.append(f"{kind} tp_f{name}({kind} a, {kind} b) {{ return tp_nan(b) || a {sign} b ? a : b; }}")
-        lines += [_function(n, b.arity, b.c, kind) for n, b in BUILTINS.items() if n not in _INLINE]
-        lines += [_DIVIDE.replace("KIND", kind), _MODULO.replace("KIND", kind)]
-    return "\n".join(lines)
+def _functions() -> dict[str, str]:
+    """Every function of the head by its name, overloads together, those that others call first."""
+    found: dict[str, str] = {}
+    texts = re.split(r"(?m)^(?=\w+ tp_\w+\()", files(__package__).joinpath("prelude.slang").read_text())[1:]
+    for text in [*texts, *(t for kind in ("float", "double") for t in _of_every_target(kind))]:
+        code = re.sub(r"//.*", "", text).strip() + "\n"
+        name = re.findall(r"tp_\w+", code)[0]
+        found[name] = found.get(name, "") + code
+    return found
+
+
+def _of_every_target(kind: str) -> Iterator[str]:
+    for name, sign in (("max", ">"), ("min", "<")):
+        yield f"{kind} tp_{name}({kind} a, {kind} b) {{ return tp_nan(a) || a {sign} b ? a : b; }}"
+        yield f"{kind} tp_f{name}({kind} a, {kind} b) {{ return tp_nan(b) || a {sign} b ? a : b; }}"
+    yield from (_function(n, b.arity, b.c, kind) for n, b in BUILTINS.items() if n not in _INLINE)
+    yield _DIVIDE.replace("KIND", kind)
+    yield _MODULO.replace("KIND", kind)
 
 
 _DIVIDE = """KIND tp_divide(KIND a, KIND b)
