@@ -144,7 +144,7 @@ class Options:
             raise OptionsError(f"'{program.name}' has no axis '{unknown[0]}'", expected=f"one of {sorted(known)}")
 
     def _applied(self, s: Schedule, axes: set[str]) -> Schedule:
-        if self._explicit:
+        if self.is_explicit:
             s = replace(s, winograd=False)
         if self.vectorise in axes:
             s = replace(s, vector=self.vectorise, unroll=tuple(u for u in s.unroll if u[0] != self.vectorise))
