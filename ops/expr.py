@@ -60,13 +60,23 @@ def _allowed(node: ast.AST) -> bool:
     if isinstance(node, ast.Call):
         return isinstance(node.func, ast.Name) and node.func.id in FUNCTIONS and not node.keywords
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
-        return isinstance(node.right, ast.Constant) and node.right.value in range(9)
+        return isinstance(node.right, ast.Constant) and node.right.value in (*range(9), 0.5)
     return isinstance(node, _NODES)
 
 
 def symbols(text: str) -> set[str]:
     """The symbols of an expression."""
     return {n.id for n in ast.walk(parse(text)) if isinstance(n, ast.Name) and n.id not in FUNCTIONS}
+
+
+def plain(text: str) -> str:
+    """An expression as a person would write it, without needless brackets.
+
+    Example:
+        >>> plain("((1 + (((-1) + M) // 2)) != 1)")
+        '1 + (-1 + M) // 2 != 1'
+    """
+    return ast.unparse(parse(text))
 
 
 def compile_expression(text: str, names: Iterable[str]) -> Callable[..., Any]:

@@ -12,13 +12,14 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
+from .call import Call, flatten_call
 from .containers import finish, objects_in
 from .device import CPU, Device
 from .errors import LoweringError, SignatureError
 from .evaluation import buffers_of, inference_form, set_back
 from .graph import BodyCall, Constant, KernelCall, Target, Value, calling, leaves
 from .kernel import Kernel
-from .lower import Call, Lowered, flatten_call, lower
+from .lower import Lowered, lower
 from .plan import Plan
 from .recording import current, without_modes
 from .signature import input_check, require_contiguous
@@ -120,6 +121,7 @@ class ModelOp(InferenceOp):
         name: the op's name.
         device: where it runs.
         contiguous: whether a non-contiguous output is made contiguous instead of refused.
+        training: whether the model keeps its own mode, instead of evaluation mode.
         fallback: makes a kernel of a model that cannot be lowered, or None where there is no such way.
     """
 
@@ -130,11 +132,12 @@ class ModelOp(InferenceOp):
         device: Device,
         *,
         contiguous: bool = False,
+        training: bool = False,
         lowerer: Lowerer | None = None,
         fallback: Callable[[LoweringError], Kernel] | None = None,
     ) -> None:
         super().__init__(name, device)
-        self.model, self.contiguous, self.fallback = model, contiguous, fallback
+        self.model, self.contiguous, self.training, self.fallback = model, contiguous, training, fallback
         self.lowerer = lowerer or self._lower
         self.state = State()
         self._shared: dict[int, Constant] = {}
@@ -159,7 +162,7 @@ class ModelOp(InferenceOp):
 
     def _run_model(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         model = self._resident()
-        with torch.no_grad(), inference_form(model):
+        with torch.no_grad(), inference_form(model, self.training):
             result = model(*args, **kwargs) if model is not self.model else self._run_unchanged(args, kwargs)
         leaves, spec = pytree.tree_flatten(result)
         if self.contiguous:
@@ -204,11 +207,15 @@ class ModelOp(InferenceOp):
         return pytree.tree_map_only(torch.Tensor, lambda t: t if str(t.device) == device else t.to(device), tree)
 
     @property
+    def __signature__(self) -> inspect.Signature:
+        """The model's own, for `inspect.signature`."""
+        return inspect.signature(self.model.forward if isinstance(self.model, torch.nn.Module) else self.model)
+
+    @property
     def parameters(self) -> tuple[str, ...]:
         """Names of the positional parameters of the model's call."""
-        function = self.model.forward if isinstance(self.model, torch.nn.Module) else self.model
         try:
-            return tuple(inspect.signature(function).parameters)
+            return tuple(self.__signature__.parameters)
         except (TypeError, ValueError):
             return ()
 
@@ -219,14 +226,24 @@ class ModelOp(InferenceOp):
         if self._is_opaque(args, kwargs):
             assert self._kernel is not None
             return self._kernel.application(args, kwargs)
-        recorder = current()
-        if recorder is not None:
-            args, kwargs = recorder.plain(args), recorder.plain(kwargs)
         args, kwargs = self._canonical(args, kwargs)
-        call, tensors = flatten_call(args, kwargs, self.parameters)
-        lowered, plan = self.lowered(call, tensors)
+        call, tensors = self._taken_apart(args, kwargs, free=self.lowerer == self._lower)
+        try:
+            lowered, plan = self.lowered(call, _plain(tensors))
+        except LoweringError:
+            if None not in call.kinds:
+                raise
+            call, tensors = self._taken_apart(args, kwargs, free=False)
+            lowered, plan = self.lowered(call, tensors)
         objects = objects_in((args, kwargs))
         return _BodyApplication(BodyCall(lowered.body), tuple(tensors), {}, plan, lowered.out_spec, self.state, objects)
+
+    def _taken_apart(self, args: tuple[Any, ...], kwargs: dict[str, Any], free: bool) -> tuple[Call, list[Any]]:
+        """The call and its tensors; sizes among the arguments stay open if `free`, and are guarded otherwise."""
+        recorder = current()
+        if recorder is None:
+            return flatten_call(args, kwargs, self.parameters)
+        return flatten_call(args, kwargs, self.parameters, recorder.plain, is_open if free else lambda leaf: False)
 
     def _is_opaque(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether the model is a kernel, which takes numbers and strings as they are decided at run time."""
@@ -281,7 +298,18 @@ class ModelOp(InferenceOp):
         return lower(
             self.model, call, tensors,
             name=self.name, device=str(self.device), contiguous=self.contiguous, shared=self._shared,
+            training=self.training,
         )  # fmt: skip
+
+
+def is_open(leaf: Any) -> bool:
+    """Whether a leaf is a size, or a number computed from sizes, of a recording. A body takes none below zero."""
+    return issubclass(type(leaf), torch.SymInt) and _plain([leaf])[0] >= 0
+
+
+def _plain(leaves_: Sequence[Any]) -> list[Any]:
+    recorder = current()
+    return list(leaves_) if recorder is None else list(recorder.concrete(tuple(leaves_)))
 
 
 def _key(call: Call) -> Any:

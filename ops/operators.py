@@ -1,14 +1,15 @@
 """Operators by name: the allow-list, and the callable behind each name.
 
-Three families: ``aten.NAME.OVERLOAD`` in ops lowered from models, ``torch.…`` in recorded processing functions, and
-``py.NAME`` for arithmetic on sizes and scalars. A name that is not on the list in `operators.txt` (made by
-`tools/list_operators.py`) is never looked up: `torch.ops.aten` also reaches functions that read and write files.
+Four families: ``aten.NAME.OVERLOAD`` in ops lowered from models, ``torch.…`` and ``numpy.…`` in recorded processing
+functions, and ``py.NAME`` for Python's operators and builtins. A name that is not on the list in `operators.txt` (made
+by `tools/list_operators.py`) is never looked up: `torch.ops.aten` also reaches functions that read and write files.
 """
 
 from __future__ import annotations
 
 import math
 import operator
+import re
 from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
@@ -16,10 +17,21 @@ from typing import Any
 
 from .errors import UnknownOperatorError
 
+# Why an operator is not on the list, by what its name holds.
+_REASONS = {
+    r"segment_reduce|_unsafe_|max_pool\w*_backward": "it does not check its indices, so that a file could reach "
+    "outside of its memory",
+    r"sparse|coalesce": "archives hold dense tensors only",
+    r"resize|\bset_|storage": "it changes which memory a tensor has",
+    r"backward": "it belongs to the backward pass",
+    r"nested": "archives hold no nested tensors",
+}
+
 _UNARY = ("neg", "pos", "abs", "invert", "not_")
 _BINARY = (
     "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and_", "or_", "xor",
-    "eq", "ne", "lt", "le", "gt", "ge", "getitem",
+    "eq", "ne", "lt", "le", "gt", "ge", "getitem", "setitem", "iadd", "isub", "imul", "itruediv", "ifloordiv",
+    "imatmul", "imod", "ipow", "iand", "ior", "ixor", "ilshift", "irshift",
 )  # fmt: skip
 
 
@@ -35,6 +47,8 @@ PYTHON: dict[str, Callable[..., Any]] = {
     "size": lambda x, dim: x.size(dim),
     "stride": lambda x, dim: x.stride(dim),
     "numel": lambda x: x.numel(),
+    "array_size": lambda a, axis: a.shape[axis],
+    "array_rank": lambda a: a.ndim,
     "storage_offset": lambda x: x.storage_offset(),
     "ndim": lambda x: x.dim(),
     "dtype": lambda x: str(x.dtype).removeprefix("torch."),
@@ -112,6 +126,11 @@ def check_name(name: str) -> None:
     )
 
 
+def why_not(name: str) -> str:
+    """Why an operator may not be called, to go after a message; empty where there is no more to say."""
+    return next((f": {why}" for words, why in _REASONS.items() if re.search(words, name)), "")
+
+
 def resolve(name: str) -> Callable[..., Any]:
     """The callable behind a name; the fastest one that reaches the same kernel.
 
@@ -122,9 +141,13 @@ def resolve(name: str) -> Callable[..., Any]:
     family, _, rest = name.partition(".")
     if family == "py":
         return PYTHON[rest]
+    if family == "numpy":
+        return _numpy(rest)
     try:
         if name in _HIGHER:
             return _HIGHER[name]
+        if "as_strided" in name:
+            return _checked(name)
         return _aten(rest) if family == "aten" else _walk(rest)
     except (AttributeError, RuntimeError) as error:
         import torch
@@ -145,6 +168,12 @@ def overload(name: str) -> Callable[..., Any]:
     return found
 
 
+def _checked(name: str) -> Callable[..., Any]:
+    from .strided import CHECKED  # needs torch, which the command line does without
+
+    return CHECKED[name]
+
+
 def _aten(rest: str) -> Callable[..., Any]:
     import torch
 
@@ -159,6 +188,20 @@ def _aten(rest: str) -> Callable[..., Any]:
     elif base in _METHODS:
         return getattr(torch.Tensor, base)  # type: ignore[no-any-return]  # torch leaves it untyped
     return exact  # type: ignore[no-any-return]  # torch leaves it untyped
+
+
+def _numpy(rest: str) -> Callable[..., Any]:
+    from .arrays import array_function
+
+    try:
+        return array_function(rest)
+    except AttributeError as error:
+        import numpy
+
+        raise UnknownOperatorError(
+            f"operator 'numpy.{rest}' does not exist in numpy {numpy.__version__}",
+            fix="Load the file with a newer numpy.",
+        ) from error
 
 
 def _walk(rest: str) -> Callable[..., Any]:

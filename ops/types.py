@@ -51,7 +51,7 @@ class TensorType:
 
 @dataclass(frozen=True)
 class ScalarType:
-    """A Python value that is decided at run time: int, float, bool, complex, str, strings, or any."""
+    """A value that is decided at run time: int, float, bool, complex, str, strings, array (of numpy), or any."""
 
     kind: str
 
@@ -62,5 +62,5 @@ class ScalarType:
 Type = TensorType | ScalarType
 
 INT, FLOAT, BOOL, COMPLEX = ScalarType("int"), ScalarType("float"), ScalarType("bool"), ScalarType("complex")
-STR, STRINGS, ANY = ScalarType("str"), ScalarType("strings"), ScalarType("any")
+STR, STRINGS, ARRAY, ANY = ScalarType("str"), ScalarType("strings"), ScalarType("array"), ScalarType("any")
 SCALARS: dict[type, ScalarType] = {int: INT, float: FLOAT, bool: BOOL, complex: COMPLEX, str: STR}

@@ -25,7 +25,9 @@ from .effects import Watch
 from .lines import user_line
 from .prune import prune
 from .recorder import Recorder
-from .scalars import is_traced, traced
+from .results import wrapped_result
+from .standins import traced
+from .traced import is_traced
 from .trees import concrete, tensor_type
 from .variation import clones
 
@@ -121,7 +123,8 @@ class Branch(Recorder):
     def __init__(self, parent: Recorder) -> None:
         super().__init__(settled=parent.settled)
         self.parent = parent
-        self.captured, self._versions, self.states = parent.captured, parent._versions, parent.states
+        self.states = parent.states
+        self.values.captured, self.values.versions = parent.values.captured, parent.values.versions
         self.lifted: dict[int, tuple[Any, Value]] = {}
         self.outer_versions: list[tuple[torch.Tensor, int]] = []
 
@@ -135,6 +138,10 @@ class Branch(Recorder):
     def _drawn(self, node: Node, effects: Any) -> Node:
         """Refuses random numbers."""
         raise self._random()
+
+    def allow_array_write(self, outputs: Any) -> None:
+        """Refuses to write into an array: its memory may be that of a tensor from outside."""
+        self.refuse("a branch writes to a numpy array", "Write before or after it, or use torch functions inside.")
 
     def _random(self) -> RecordError:
         return RecordError(
@@ -154,22 +161,16 @@ class Branch(Recorder):
 
     def lift(self, tensor: torch.Tensor) -> None:
         """Makes a tensor of the outer recording an input of this one."""
-        if id(tensor) in self._values:
+        if tensor in self.values:
             return
         if isinstance(self.parent, Branch):
             self.parent.lift(tensor)
-        if self.parent.knows(tensor):
+        if tensor in self.parent.values:
             with torch._C.DisableTorchFunction():
                 value = Value(tensor_type(tensor))
                 self.outer_versions.append((tensor, tensor._version))
-            self.take(tensor, value, self.parent.varies(tensor))
+            self.values.add(tensor, value, self.parent.values.varies(tensor))
             self.lifted[id(tensor)] = (tensor, value)
-
-    def take(self, tensor: torch.Tensor, value: Value, varies: bool) -> None:
-        """Says which value a tensor is, and whether data decides its sizes."""
-        self._know(tensor, value)
-        if varies:
-            self._varying.add(id(value))
 
     def lift_scalar(self, scalar: Any) -> Value:
         """Makes a number of the outer recording an input of this one."""
@@ -306,7 +307,7 @@ class _Control:
         """
         if isinstance(copy, torch.Tensor):
             value = Value(tensor_type(copy))
-            branch.take(copy, value, carried or self.recorder.varies(leaf))
+            branch.values.add(copy, value, carried or self.recorder.values.varies(leaf))
             return value, copy
         if not carried and not is_traced(leaf):
             return None, leaf
@@ -320,8 +321,16 @@ class _Control:
         node = Node(Operator(self.name), args, {}, None, self.line, True)
         self.recorder.nodes.append(node)
         with torch._C.DisableTorchFunction():
-            node.output, wrapped = self.recorder._result(tuple(result), True, (), {})
+            node.output, wrapped = wrapped_result(self.recorder, self.separated(result), True)
         return pytree.tree_unflatten(list(wrapped), spec)
+
+    def separated(self, result: Any) -> tuple[Any, ...]:
+        """The results, each a tensor of its own: which operand a branch gives back differs from branch to branch."""
+        values, found = self.recorder.values, list[Any]()
+        for leaf in result:
+            known = leaf in values or id(leaf) in values.captured or any(leaf is other for other in found)
+            found.append(self.recorder.twins.twin(leaf) if known and isinstance(leaf, torch.Tensor) else leaf)
+        return tuple(found)
 
     def truth(self, value: Any) -> bool:
         """A condition as a bool; refuses a tensor of more than one element."""

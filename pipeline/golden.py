@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 
 from ..ops.errors import GoldenMismatchError
+from .inputs import as_tensor
 from .pipeline import Pipeline
 
 # Relative and absolute tolerance by dtype: another machine's libraries may sum in another order.
@@ -84,6 +86,8 @@ def _pairs(wanted: Any, got: Any, name: str) -> Iterator[tuple[str, Any, Any]]:
 
 
 def _compare(name: str, wanted: Any, got: Any) -> OutputReport:
+    if isinstance(got, np.ndarray | np.generic):
+        got = as_tensor(got)
     if not isinstance(wanted, torch.Tensor) or not isinstance(got, torch.Tensor):
         plain = type(wanted) is type(got) and not isinstance(wanted, tuple | list | dict)  # those differ in structure
         same = plain and (wanted == got or (wanted != wanted and got != got))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..ops.arrays import writes
 from ..ops.graph import Graph, Node, Operator, Value, leaves, uses
 
 
@@ -20,4 +21,4 @@ def prune(graph: Graph) -> Graph:
 def _is_arithmetic(node: Node) -> bool:
     if not isinstance(node.target, Operator) or node.target.name == "py.draw":  # a draw moves its generator
         return False
-    return node.target.name.startswith("py.")
+    return node.target.name.startswith("py.") and not writes(node.target.name)

@@ -10,26 +10,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 
+import numpy as np
 import torch
 from torch.overrides import TorchFunctionMode
 
+from ..ops.arrays import writes
+from ..ops.containers import is_held
 from ..ops.errors import RecordError, TracepackError
-from ..ops.graph import Constant, Guard, KernelCall, Node, Operator, Value, leaves
+from ..ops.graph import Guard, KernelCall, Node, Operator, Value, leaves
 from ..ops.kernel import kernel_of_operator
-from ..ops.operators import PYTHON, allowed, recorded_names
-from ..ops.recording import Application, recording
-from ..ops.records import is_record
-from ..ops.types import ANY, SCALARS, STRINGS
+from ..ops.operators import PYTHON, allowed, recorded_names, resolve, why_not
+from ..ops.recording import Application, current, recording
+from ..ops.strided import CHECKED, OutsideError
+from ..ops.types import ANY, ARRAY, SCALARS, STRINGS
 from .effects import Effects
 from .generators import Generators
 from .lines import user_line
-from .refusals import IGNORED, METADATA, SIZES, TEXTS, refusal
-from .scalars import Traced, is_traced, traced
+from .metadata import array_rank, rank, read_metadata
+from .numpy_calls import captured_array, data_decides, is_of_numpy, outputs_of, record_function, record_ufunc
+from .opened import opened, takes_objects
+from .refusals import IGNORED, METADATA, SIZES, TEXTS, TRANSFORMS, refusal
+from .results import wrapped_result, wrapped_scalar
+from .standins import traced
 from .states import States
-from .trees import concrete, overload_of, plain_leaf, same_container, tensor_type, title, to_ir
-from .twins import Twins, version, versions
+from .traced import Traced, is_traced
+from .trees import concrete, overload_of, plain_leaf, title, to_ir
+from .twins import Twins, versions
+from .values import Values
 
 
 class Recorder(TorchFunctionMode):
@@ -40,9 +49,10 @@ class Recorder(TorchFunctionMode):
 
     Attributes:
         nodes: what was recorded, in order.
-        captured: tensors that the function used without being given them, by id.
+        values: the tensors that it knows.
         failed: the last error of torch that the function caught, with its line.
         refused: the first refusal.
+        twins: tensors that may, or may not, be one.
         printing: whether `print` reads the values, so that their text does not come back.
         generators: what it drew random numbers from.
         sources: generators that stand in for torch's global one, the innermost last; see `drawing`.
@@ -52,22 +62,15 @@ class Recorder(TorchFunctionMode):
         super().__init__()
         self.settled = settled
         self.nodes: list[Node] = []
-        self.captured: dict[int, Constant] = {}
-        self._values: dict[int, Value] = {}
-        self._alive: list[Any] = []  # ids in _values stay taken
-        self._varying: set[int] = set()
-        self._loose: set[int] = set()  # values whose rank may hang on sizes
-        self._versions: dict[int, tuple[torch.Tensor, int, Any]] = {}
+        self.values = Values()
         self.failed: tuple[BaseException, Any] | None = None
         self.generators = Generators(self.nodes.append)
         self.sources: list[torch.Generator] = []
         self.refused: TracepackError | None = None
         self.printing = False
         self.states = States()
-        self._function: Any = None
-        self._twins = Twins()
-        self._inside: set[int] = set()  # memory of values, and of constants
-        self._outside: set[int] = {0}
+        self._calling = ""
+        self.twins = Twins()
         self._depth = 0
 
     # -- inputs and outputs ------------------------------------------------------------------------------------
@@ -75,9 +78,7 @@ class Recorder(TorchFunctionMode):
     def input(self, leaf: Any) -> tuple[Value, Any]:
         """A graph input for one leaf of the examples, and what to hand to the function in its place."""
         if isinstance(leaf, torch.Tensor):
-            value = Value(tensor_type(leaf))
-            self._know(leaf, value)
-            return value, leaf
+            return self.values.add(leaf), leaf
         value = Value(STRINGS if isinstance(leaf, list) else SCALARS[type(leaf)])
         return value, traced(self, value, leaf, varies=False)
 
@@ -87,19 +88,22 @@ class Recorder(TorchFunctionMode):
         Raises:
             RecordError: it holds something that an archive cannot.
         """
-        self._function = None
+        self._calling = "the result"
         return to_ir(result, self._output_leaf, self._key)
 
     def _output_leaf(self, leaf: Any) -> Any:
-        if isinstance(leaf, torch.Tensor | Traced) or is_traced(leaf):
+        if isinstance(leaf, torch.Tensor | Traced | np.ndarray | np.generic) or is_traced(leaf):
             return self._argument_leaf(leaf)
-        if isinstance(leaf, torch.dtype | torch.device | torch.layout | torch.memory_format):
+        if isinstance(leaf, torch.dtype | torch.device | torch.layout | torch.memory_format | np.dtype):
             return self._argument_leaf(leaf)
         if leaf is None or type(leaf) in (bool, int, float, complex, str, bytes):
             return leaf
         raise RecordError(
             f"the function returns a {type(leaf).__module__}.{type(leaf).__qualname__}, which an archive cannot hold",
-            fix="Return tensors, numbers and strings in tuples, lists, dicts or namedtuples.",
+            fix="Return what it holds, such as [(layer.keys, layer.values) for layer in cache.layers], and make one of "
+            "that in the next call."
+            if is_held(leaf)
+            else "Return tensors, numbers and strings in tuples, lists, dicts or namedtuples.",
         )
 
     # -- torch functions ---------------------------------------------------------------------------------------
@@ -113,16 +117,12 @@ class Recorder(TorchFunctionMode):
 
     def _dispatch(self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if torch._C._functorch.peek_interpreter_stack() is not None:
-            raise RecordError(
-                "torch.vmap and the other transforms of torch.func cannot be recorded",
-                where=str(user_line() or ""),
-                fix="Write the batch out with dimensions, or script the function that uses them.",
-            )
+            raise RecordError(TRANSFORMS.what, where=str(user_line() or ""), fix=TRANSFORMS.fix)
         if func in IGNORED or (self.printing and func in TEXTS):
             with self.within():
                 return func(*args, **kwargs)
         if func in METADATA:
-            return self._metadata(func, args, kwargs)
+            return read_metadata(self, func, args, kwargs)
         if func in SIZES:
             return SIZES[func](self, func, *args, **kwargs)
         why = refusal(func)
@@ -134,7 +134,18 @@ class Recorder(TorchFunctionMode):
         name = recorded_names().get(func)
         if name is None:
             return self._unknown(func, args, kwargs)
-        return self.apply(Operator(name), func, args, kwargs)
+        if takes_objects(func, (args, kwargs)):
+            with self:
+                return opened(func)(*args, **kwargs)
+        return self._operator(name, func, args, kwargs)
+
+    def _operator(self, name: str, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Records an operator; one that torch checks too little is run, here as later, in a form that checks."""
+        try:
+            return self.apply(Operator(name), CHECKED.get(name, func), args, kwargs)
+        except OutsideError as error:
+            where = str(user_line() or "")
+            raise RecordError(error.what, where=where, got=error.got, expected=error.expected, fix=error.fix) from None
 
     def _unknown(self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """An operator of torch.library that a kernel stands behind, or something that may not be recorded."""
@@ -145,19 +156,24 @@ class Recorder(TorchFunctionMode):
             if kernel is not None:
                 return self.apply(KernelCall(kernel), func, args, kwargs)
             if str(func) in allowed():
-                return self.apply(Operator(str(func)), func, args, kwargs)
+                return self._operator(str(func), func, args, kwargs)
         raise RecordError(
-            f"{title(func)} cannot be recorded", where=str(user_line() or ""), fix="Use another torch function for it."
+            f"{title(func)} cannot be recorded{why_not(title(func))}",
+            where=str(user_line() or ""),
+            fix="Use another torch function for it.",
         )
 
     def apply(self, target: Any, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Runs a function on real values and records it as one node."""
         line = user_line()
-        self._function = func
+        name = self._calling = target.name if isinstance(target, Operator) else title(func)
         node_args, node_kwargs = self.arguments(args), self.arguments(kwargs)
         inputs = [leaf for leaf in leaves((node_args, node_kwargs)) if isinstance(leaf, Value)]
-        varies = any(id(leaf) in self._varying for leaf in inputs)
-        loose = _gives_any_rank(target) or any(id(leaf) in self._loose for leaf in inputs)
+        varies, decided, here = any(id(leaf) in self.values.varying for leaf in inputs), True, False
+        if is_of_numpy(name, inputs):
+            self.values.open_captured(args)
+            varies, decided, here = data_decides(name, args, kwargs, inputs, self.values.varying)
+        loose = _gives_any_rank(target) or any(id(leaf) in self.values.loose for leaf in inputs)
         effects = Effects(line)
         before = versions((args, kwargs))
         if torch._C._is_any_autocast_enabled():
@@ -173,22 +189,22 @@ class Recorder(TorchFunctionMode):
             self.failed = (error, line)
             raise
         with self.within():
-            result = self._twins.separate(result, before, title(func))
+            result = self.twins.separate(result, before, name)
         self.generators.drew(inputs)
-        varying = effects.varying or (isinstance(target, KernelCall) and target.kernel.varying)
+        varying = here or effects.varying or (isinstance(target, KernelCall) and target.kernel.varying)
         node = Node(target, node_args, node_kwargs, None, line, varying)
         if effects.drew():
             node = self._drawn(node, effects)
         self.nodes.append(node)
-        node.output, wrapped = self._result(result, varies or varying, args, kwargs)
+        node.output, wrapped = wrapped_result(self, result, varies or varying, decided)
         if loose:
-            self._loose |= {id(leaf) for leaf in leaves(node.output) if leaf is not None}
+            self.values.loose |= {id(leaf) for leaf in leaves(node.output) if leaf is not None}
         return wrapped
 
     def _drawn(self, node: Node, effects: Effects) -> Node:
         """The node of a function that drew from torch's global generator, where `drawing` allows that."""
         if not self.sources or not isinstance(node.target, Operator):
-            effects.refuse_random(title(self._function))
+            effects.refuse_random(node.target.name if isinstance(node.target, Operator) else self._calling)
         source = self.generators.value(self.sources[-1], effects.before)
         self.generators.drew([source], torch.get_rng_state())
         arguments = (source, node.target.name, node.args, node.kwargs)
@@ -218,7 +234,7 @@ class Recorder(TorchFunctionMode):
 
     def watch(self, name: str, tree: Any) -> None:
         """Refuses an operator that ran on a value of the recording without the recorder's knowledge."""
-        if self._depth == 0 and any(id(leaf) in self._values for leaf in leaves(tree)):
+        if self._depth == 0 and any(leaf in self.values for leaf in leaves(tree)):
             with self.refusing():
                 raise RecordError(
                     f"{name} ran on a tensor of the recording inside something that the recorder does not see",
@@ -242,14 +258,12 @@ class Recorder(TorchFunctionMode):
         plain = concrete(args)
         with torch._C.DisableTorchFunction(), self.within():
             found = PYTHON[name](*plain)
-        varies = name in ("item", "is_nonzero", "storage_offset") or any(
-            a.varies if is_traced(a) else id(self._values.get(id(a))) in self._varying for a in args
-        )
-        value = Value(SCALARS.get(type(found), ANY))
-        self.nodes.append(Node(Operator(f"py.{name}"), self.arguments(args), {}, value, user_line(), varies))
-        if varies:
-            self._varying.add(id(value))
-        return traced(self, value, found, varies)
+        read = name in ("item", "is_nonzero", "storage_offset") and not isinstance(plain[0], np.generic)
+        varies = read or any(map(self.values.varies, args))
+        arguments = self.arguments(args)
+        value, stand_in = wrapped_scalar(self, SCALARS.get(type(found), ANY), found, varies)
+        self.nodes.append(Node(Operator(f"py.{name}"), arguments, {}, value, user_line(), varies))
+        return stand_in
 
     def direct(self, func: Callable[..., Any], *args: Any) -> Any:
         """Records a torch function that torch's own parser would not take a traced scalar for."""
@@ -261,12 +275,15 @@ class Recorder(TorchFunctionMode):
         if self.printing:
             return scalar.concrete
         line = user_line()
-        if scalar.varies:
+        if isinstance(scalar.concrete, np.generic) and not scalar.varies:
+            self.pin(self.scalar("item", scalar), reason)
+            return scalar.concrete
+        if scalar.varies or scalar.value.type == ARRAY:
             with self.refusing():
                 raise RecordError(
                     f"a value that data decides cannot leave the graph: {reason}",
                     where=str(line or ""),
-                    got=repr(scalar.concrete),
+                    got=_brief(scalar.concrete),
                     fix="Use torch.where or tracepack.cond(pred, true_fn, false_fn, *args) for a choice that data "
                     "makes.",
                 )
@@ -292,35 +309,56 @@ class Recorder(TorchFunctionMode):
         reason = "a model takes it as a fixed number"
         return self._walk(tree, lambda leaf: self.pin(leaf, reason) if is_traced(leaf) else leaf)
 
-    def _metadata(self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Rank, dtype and device of a tensor; the first two can hang on sizes, so they are guarded."""
-        with self.within():
-            found = func(*args, **kwargs)
-        tensor, options = (args[0], args[1:]) if args else (None, ())
-        value = self._values.get(id(tensor))
-        check = METADATA[func]
-        if value is None or check is None:
-            return found
-        if check != "contiguous":
-            options, kwargs = (), {}
-        with torch._C.DisableTorchFunction(), self.within():
-            expected = PYTHON[check](tensor, *options, **kwargs)
-        read = Value(SCALARS[type(expected)])
-        varies = id(value) in self._varying or check in ("is_conj", "is_neg")  # no part of a run's signature
-        arguments = (value, *self.arguments(options))
-        self.nodes.append(Node(Operator(f"py.{check}"), arguments, self.arguments(kwargs), read, user_line(), varies))
-        reason = f"the function asked for the {check} of a tensor"
-        self.nodes.append(Node(Guard(expected, reason), (read,), {}, None, user_line()))
-        return found
-
     def rank(self, tensor: torch.Tensor) -> int:
         """The rank of a tensor of the recording, guarded where sizes may decide it."""
-        value = self._values[id(tensor)]
-        if id(value) in self._loose:
-            self._loose.discard(id(value))
-            self._metadata(torch.Tensor.dim, (tensor,), {})
-        with torch._C.DisableTorchFunction():
-            return int(tensor.dim())
+        return rank(self, tensor)
+
+    # -- numpy -------------------------------------------------------------------------------------------------
+
+    @property
+    def busy(self) -> bool:
+        """Whether what runs now is known to the recorder, so that it need not be recorded."""
+        return self._depth > 0
+
+    def array(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        """Records a function of numpy, or an operator on arrays."""
+        with self.refusing(), torch._C.DisableTorchFunction():
+            outputs = outputs_of(kwargs)
+            if writes(name) or outputs:
+                self.allow_array_write(outputs)
+            return self.apply(Operator(name), resolve(name), args, kwargs)
+
+    def array_rank(self, array: Any) -> int:
+        """The rank of an array of the recording, guarded where sizes may decide it."""
+        return array_rank(self, array)
+
+    def allow_array_write(self, outputs: Iterable[Any]) -> None:
+        """Refuses to write into an array that is not of this recording alone.
+
+        Args:
+            outputs: the arrays that are to take results.
+        """
+        if current() is not self:
+            self.refuse("a branch writes to a numpy array", "Write before or after it, or use torch functions inside.")
+        if any(type(out) is np.ndarray for out in outputs):
+            self.refuse("an array from outside takes a result", "Use the form without out=, or without the `=`.")
+
+    def ufunc(self, ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Records a universal function of numpy; or the operator that numpy made it of."""
+        return record_ufunc(self, ufunc, method, inputs, kwargs)
+
+    def array_function(self, func: Any, args: Any, kwargs: Any) -> Any:
+        """Records any other function of numpy."""
+        return record_function(self, func, args, kwargs)
+
+    def refuse(self, what: str, fix: str) -> NoReturn:
+        """Refuses with the user's line.
+
+        Raises:
+            RecordError: always.
+        """
+        with self.refusing():
+            raise RecordError(what, where=str(user_line() or ""), fix=fix)
 
     # -- arguments ---------------------------------------------------------------------------------------------
 
@@ -332,10 +370,12 @@ class Recorder(TorchFunctionMode):
         if is_traced(leaf):
             return leaf.value
         if isinstance(leaf, torch.Tensor):
-            return self._values.get(id(leaf)) or self._capture(leaf)
+            return self.values.of(leaf) or self.values.capture(leaf)
         if isinstance(leaf, torch.Generator):
             return self.generators.value(leaf)
-        return plain_leaf(leaf, title(self._function))
+        if isinstance(leaf, np.ndarray):
+            return captured_array(self, leaf)
+        return plain_leaf(leaf, self._calling)
 
     def _key(self, key: Any) -> Any:
         if is_traced(key):
@@ -348,90 +388,9 @@ class Recorder(TorchFunctionMode):
         """The same Python tree with every leaf replaced, containers of any registered kind."""
         return torch.utils._pytree.tree_map(leaf, tree, is_leaf=is_traced)
 
-    # -- values ------------------------------------------------------------------------------------------------
 
-    def knows(self, tensor: Any) -> bool:
-        """Whether a tensor is a value of the recording, rather than a captured one."""
-        return id(tensor) in self._values
-
-    def varies(self, tensor: Any) -> bool:
-        """Whether data decides the sizes of a tensor, or whether it exists at all."""
-        return is_traced(tensor) or id(self._values.get(id(tensor))) in self._varying
-
-    def _know(self, tensor: torch.Tensor, value: Value) -> None:
-        self._inside.add(_memory(tensor))
-        self._values[id(tensor)] = value
-        self._alive.append(tensor)
-
-    def _capture(self, tensor: torch.Tensor) -> Constant:
-        """A tensor from outside becomes a constant of the graph."""
-        constant = self.captured.get(id(tensor))
-        if constant is None:
-            self._refuse_unseen(tensor)
-            if tensor.layout is not torch.strided:
-                raise RecordError("a captured tensor is not dense", where=str(user_line() or ""), got=tensor.layout)
-            constant = Constant(tensor, f"c{len(self.captured)}", parameter=isinstance(tensor, torch.nn.Parameter))
-            self.captured[id(tensor)] = constant
-            self._alive.append(tensor)
-            self._versions[id(tensor)] = (tensor, version(tensor), user_line())
-            self._outside.add(_memory(tensor))
-        return constant
-
-    def _refuse_unseen(self, tensor: torch.Tensor) -> None:
-        """Refuses a tensor from outside that is one of the recording's own in another guise."""
-        if _memory(tensor) in self._inside - self._outside:
-            raise RecordError(
-                "a tensor of the recording came back by a way that the recorder does not see",
-                where=str(user_line() or ""),
-                fix="Use torch functions, or script that part.",
-            )
-
-    def _result(self, result: Any, varies: bool, args: Any, kwargs: Any) -> tuple[Any, Any]:
-        """The output pattern of a node, and the result for the function."""
-        if isinstance(result, torch.Tensor):
-            value = Value(tensor_type(result))
-            self._know(result, value)
-            if varies:
-                self._varying.add(id(value))
-            return value, result
-        if is_record(result) or type(result) in (tuple, list, torch.Size):
-            pairs = [self._result(item, varies, args, kwargs) for item in result]
-            outputs, items = tuple(p[0] for p in pairs), [p[1] for p in pairs]
-            return outputs, same_container(result, items)
-        if type(result) is dict:
-            found = {key: self._result(item, varies, args, kwargs) for key, item in result.items()}
-            return {k: v[0] for k, v in found.items()}, {k: v[1] for k, v in found.items()}
-        if type(result) in SCALARS:
-            value = Value(SCALARS[type(result)])
-            self._varying.add(id(value))
-            return value, traced(self, value, result, varies=True)
-        if isinstance(result, list) and all(isinstance(item, str) for item in result):
-            value = Value(STRINGS)
-            return value, traced(self, value, result, varies=True)
-        return None, result
-
-    def refuse_changes(self) -> None:
-        """Refuses a function that wrote into a tensor from outside: its next run would start from another value.
-
-        Raises:
-            RecordError: naming the line where the tensor was first used.
-        """
-        for tensor, before, line in self._versions.values():
-            if version(tensor) != before:
-                raise RecordError(
-                    "the function changes a tensor that is not one of its inputs",
-                    where=str(line or ""),
-                    got=f"a tensor of shape {tuple(tensor.shape)}",
-                    fix="Pass it as an input and return the new value, or keep it as a buffer of a scripted module.",
-                )
-
-
-def _memory(tensor: torch.Tensor) -> int:
-    """Where a tensor's memory begins; 0 for one that has none."""
-    if tensor.layout is not torch.strided:
-        return 0
-    with torch._C.DisableTorchFunction():
-        return tensor.untyped_storage().data_ptr() if tensor.device.type != "meta" else 0
+def _brief(found: Any) -> str:
+    return f"an array of shape {found.shape}" if isinstance(found, np.ndarray) else repr(found)
 
 
 def _gives_any_rank(target: Any) -> bool:

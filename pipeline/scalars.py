@@ -9,78 +9,23 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any, Protocol
+from functools import partial
+from typing import Any
 
+import numpy as np
 import torch
 
+from ..ops.arrays import METHOD
 from ..ops.graph import Value
-
-
-class Tracer(Protocol):
-    """What traced scalars need of the recorder."""
-
-    def scalar(self, name: str, *args: Any) -> Any:
-        """Records arithmetic and returns the traced result."""
-        ...
-
-    def direct(self, func: Any, *args: Any) -> Any:
-        """Records a torch function that torch's own parser would not take a traced scalar for."""
-        ...
-
-    def pin(self, traced: Any, reason: str) -> Any:
-        """Guards that a traced scalar has its present value, and returns that; refuses where data decides it."""
-        ...
-
-
-class Traced:
-    """What all traced scalars have: the recorder, the value in its graph, the number itself.
-
-    Attributes:
-        varies: whether data decides it, rather than the sizes and scalars of the inputs.
-    """
-
-    tracer: Tracer
-    value: Value
-    concrete: Any
-    varies: bool
-
-    def _bind(self, tracer: Tracer, value: Value, concrete: Any, varies: bool) -> None:
-        self.tracer, self.value, self.concrete, self.varies = tracer, value, concrete, varies
-
-    def _pin(self, reason: str) -> Any:
-        return self.tracer.pin(self, reason)
-
-    def __repr__(self) -> str:
-        return repr(self._pin("it was turned into text"))
-
-    def __str__(self) -> str:
-        return str(self._pin("it was turned into text"))
-
-    def __format__(self, spec: str) -> str:
-        return format(self._pin("it was formatted into a string"), spec)
-
-    def __hash__(self) -> int:
-        return hash(self._pin("it was used as a key"))
-
-    def __bool__(self) -> bool:
-        return bool(self._pin("a branch was taken on it"))
-
-    def __reduce__(self) -> Any:
-        raise TypeError("a traced value cannot be pickled or copied deeply")
-
-    def __copy__(self) -> Any:
-        return self
-
-    def __deepcopy__(self, memo: Any) -> Any:
-        return self
-
+from ..ops.operators import allowed
+from .traced import Traced, Tracer
 
 _NUMBERS = (int, float, bool, complex)
 
 
 def _binary(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
-        if not isinstance(other, Traced) and type(other) not in _NUMBERS:
+        if not isinstance(other, _Number | np.generic) and type(other) not in _NUMBERS:
             return NotImplemented
         return self.tracer.scalar(name, other, self) if reflected else self.tracer.scalar(name, self, other)
 
@@ -95,7 +40,25 @@ def _unary(name: str) -> Callable[[Any], Any]:
 
 
 class _Number(Traced):
-    """Arithmetic and comparisons of traced numbers."""
+    """Arithmetic and comparisons of traced numbers, numpy's scalars among them."""
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        """Called by numpy for a universal function."""
+        return self.tracer.ufunc(ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        """Called by numpy for any other of its functions."""
+        return self.tracer.array_function(func, args, kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if isinstance(self.concrete, np.generic):
+            if name == "dtype":
+                return self.concrete.dtype
+            if name == "item":
+                return partial(self.tracer.scalar, "item", self)
+            if METHOD + name in allowed():
+                return partial(self.tracer.array, METHOD + name, self)
+        raise AttributeError(f"{type(self.concrete).__name__!r} object has no attribute {name!r}")
 
     def __index__(self) -> int:
         return operator.index(self._pin("it was used as a plain integer"))
@@ -144,7 +107,7 @@ class TracedInt(_Number, torch.SymInt):
 
     @property  # type: ignore[misc]  # mypy cannot follow the dynamic class
     def __class__(self) -> type:
-        return int
+        return type(self.concrete)
 
     def is_integer(self) -> bool:
         """As for every int."""
@@ -166,7 +129,7 @@ class TracedFloat(_Number, torch.SymFloat):
 
     @property  # type: ignore[misc]  # mypy cannot follow the dynamic class
     def __class__(self) -> type:
-        return float
+        return type(self.concrete)
 
     def is_integer(self) -> bool:
         """As for float."""
@@ -184,7 +147,7 @@ class TracedBool(_Number, torch.SymBool):
 
     @property  # type: ignore[misc]  # mypy cannot follow the dynamic class
     def __class__(self) -> type:
-        return bool
+        return type(self.concrete)
 
     __hash__ = Traced.__hash__
 
@@ -197,7 +160,7 @@ class TracedComplex(_Number):
 
     @property  # type: ignore[misc]  # mypy cannot follow the dynamic class
     def __class__(self) -> type:
-        return complex
+        return type(self.concrete)
 
     @property
     def real(self) -> Any:
@@ -225,99 +188,3 @@ def _with_tensor(name: str, reflected: bool) -> Callable[[Any, Any], Any]:
 for _name in ("add", "sub", "mul", "truediv", "pow"):
     setattr(TracedComplex, f"__{_name}__", _with_tensor(_name, reflected=False))
     setattr(TracedComplex, f"__r{_name}__", _with_tensor(_name, reflected=True))
-
-
-class TracedStr(Traced):
-    """A str that is decided at run time: a text op takes it; any other use fixes it."""
-
-    def __init__(self, tracer: Tracer, value: Value, concrete: str, varies: bool) -> None:
-        self._bind(tracer, value, concrete, varies)
-
-    @property  # type: ignore[misc]  # mypy cannot follow the dynamic class
-    def __class__(self) -> type:
-        return str
-
-    def __str__(self) -> str:
-        return str(self._pin("it was read as a string"))
-
-    def __eq__(self, other: object) -> bool:
-        return bool(self._pin("it was compared") == (other.concrete if isinstance(other, TracedStr) else other))
-
-    __hash__ = Traced.__hash__
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return getattr(self._pin(f"its method {name!r} was called"), name)
-
-    def __len__(self) -> int:
-        return len(self._pin("its length was read"))
-
-    def __iter__(self) -> Any:
-        return iter(self._pin("it was iterated"))
-
-    def __getitem__(self, index: Any) -> Any:
-        return self._pin("it was indexed")[index]
-
-    def __contains__(self, item: Any) -> bool:
-        return item in self._pin("it was searched")
-
-    def __add__(self, other: Any) -> Any:
-        return self._pin("it was joined to another string") + other
-
-    def __radd__(self, other: Any) -> Any:
-        return other + self._pin("it was joined to another string")
-
-
-class TracedStrings(Traced):
-    """A list of str that is decided at run time, of any length until the length is read."""
-
-    def __init__(self, tracer: Tracer, value: Value, concrete: list[str], varies: bool) -> None:
-        self._bind(tracer, value, concrete, varies)
-
-    @property  # type: ignore[misc]  # mypy cannot follow the dynamic class
-    def __class__(self) -> type:
-        return list
-
-    def __len__(self) -> int:
-        return int(self.tracer.pin(self.tracer.scalar("len", self), "the length of the list was read"))
-
-    def __iter__(self) -> Any:
-        return iter([self[i] for i in range(len(self))])
-
-    def __getitem__(self, index: Any) -> Any:
-        return self.tracer.scalar("getitem", self, index)
-
-    def __add__(self, other: Any) -> Any:
-        return self.tracer.scalar("cat_strings", self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return self.tracer.scalar("cat_strings", other, self)
-
-    def __eq__(self, other: object) -> bool:
-        # A foreign object may be anything.
-        return list(self) == list(other)  # type: ignore[call-overload, no-any-return]
-
-    __hash__ = None  # type: ignore[assignment]  # meant: the name gets another kind here
-
-
-CLASSES: dict[type, type[Any]] = {
-    int: TracedInt,
-    float: TracedFloat,
-    bool: TracedBool,
-    complex: TracedComplex,
-    str: TracedStr,
-}
-
-
-def traced(tracer: Tracer, value: Value, concrete: Any, varies: bool) -> Any:
-    """Wraps a concrete scalar as traced; None for a kind that has no traced form."""
-    if isinstance(concrete, list):
-        return TracedStrings(tracer, value, concrete, varies)
-    kind = CLASSES.get(type(concrete))
-    return None if kind is None else kind(tracer, value, concrete, varies)
-
-
-def is_traced(thing: Any) -> bool:
-    """Whether a thing is a traced scalar; `isinstance` would ask its pretended class first, which is harmless."""
-    return issubclass(type(thing), Traced)

@@ -8,6 +8,7 @@ frozen into the graph, and is refused.
 from __future__ import annotations
 
 import inspect
+import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,16 +18,20 @@ import torch
 from ..ops.errors import RecordError, TracepackError
 from ..ops.graph import Graph, verify
 from ..ops.recording import current, recording
+from ..ops.user_code import raising_line
 from .compare import difference
 from .effects import Watch
 from .generators import settle
 from .inputs import Parameter, describe, rebuild
-from .lines import raising_line
+from .numpy_hooks import numpy_hooks
 from .pipeline import Pipeline
 from .printing import printable
+from .program import Program
 from .prune import prune
 from .recorder import Recorder
+from .refusals import TRANSFORMS
 from .sizes import name_sizes, pipeline_facts
+from .undo import Undo
 from .variation import clones, shifted, varied
 
 
@@ -68,14 +73,15 @@ def trace(process: Callable[..., Any], *examples: Any, **named: Any) -> Pipeline
     except TracepackError:
         raise
     except Exception as error:
-        raise _blamed(error, process, items, leaves, fixed) from None
+        found = _blamed(error, process, items, leaves, fixed)
+        raise found from found.__cause__
     try:
         second = _second(process, items, leaves, fixed, first)
     finally:
         first.recorder.generators.restore()
     parameters, facts = pipeline_facts(items, names, first.graph)
     name_sizes(first.graph, second)
-    return Pipeline(_name(process), first.graph, parameters, facts)
+    return Pipeline(Program(_name(process), first.graph, parameters, facts))
 
 
 def _name(process: Callable[..., Any]) -> str:
@@ -88,7 +94,8 @@ def _arguments(
 ) -> tuple[list[tuple[str, str, Any]], list[str]]:
     """Name, kind and value of every argument given, and the names of those passed by keyword only."""
     try:
-        signature = inspect.signature(process)
+        # A module's call takes anything; what it wants is in its forward.
+        signature = inspect.signature(process.forward if isinstance(process, torch.nn.Module) else process)
         bound = signature.bind(*examples, **named)
     except TypeError as error:
         raise RecordError(f"the examples do not fit the function: {error}") from None
@@ -139,7 +146,8 @@ def _record(
     pairs = [recorder.input(leaf) for leaf in clones(leaves)]
     args, kwargs = _call(items, [handed for _, handed in pairs], keywords)
     with (
-        recorder.states, torch.no_grad(), recording(recorder), printable(recorder), Watch(recorder), recorder
+        recorder.states, torch.no_grad(), recording(recorder), printable(recorder), numpy_hooks(),
+        Undo(recorder.values), Watch(recorder), recorder,
     ):  # fmt: skip
         try:
             output = recorder.output(process(*args, **kwargs))
@@ -149,7 +157,7 @@ def _record(
             raise
     if recorder.refused is not None:
         raise recorder.refused
-    recorder.refuse_changes()
+    recorder.values.refuse_changes()
     _refuse_swallowed(recorder)
     whole = Graph(tuple(value for value, _ in pairs), tuple(recorder.nodes), output)
     graph = prune(whole)
@@ -167,13 +175,16 @@ def _blamed(
     """The error that Python itself gives; one that only the recording brought about as a RecordError with the line."""
     args, kwargs = _call(items, clones(leaves), keywords)
     try:
-        with torch.no_grad():
+        with torch.no_grad(), Undo(None):
             process(*args, **kwargs)
     except Exception as own:
         return own
+    line = str(raising_line(error.__traceback__) or "")
+    if "_functorch" in "".join(frame.filename for frame in traceback.extract_tb(error.__traceback__)):
+        return RecordError(TRANSFORMS.what, where=line, fix=TRANSFORMS.fix)
     found = RecordError(
         "what works on plain numbers failed on one that is decided at run time",
-        where=str(raising_line(error.__traceback__) or ""),
+        where=line,
         got=f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}",
         fix="Keep it in arithmetic and torch functions, or use a tensor in its place.",
     )
@@ -246,7 +257,7 @@ def _second(
 
 def _makes_tensors(first: _Recording, second: _Recording) -> bool:
     """Whether the function took in tensors that it had not held before."""
-    pairs = zip(first.recorder.captured.values(), second.recorder.captured.values(), strict=False)
+    pairs = zip(first.recorder.values.captured.values(), second.recorder.values.captured.values(), strict=False)
     return any(a.tensor is not b.tensor for a, b in pairs)
 
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 
+from ..ops.arrays import DTYPES as DTYPES_OF_NUMPY
 from ..ops.errors import RecordError
 from ..ops.graph import Literal
 from ..ops.operators import recorded_names
 from ..ops.records import is_record, to_record
 from ..ops.types import DTYPES, TensorType, Type
 from .lines import user_line
-from .scalars import is_traced
+from .traced import is_traced
 
 Leaf = Callable[[Any], Any]
 
@@ -51,23 +53,28 @@ def concrete(tree: Any) -> Any:
 
 
 def plain_leaf(leaf: Any, function: str) -> Any:
-    """A leaf that is neither a tensor nor traced, in the form of the IR; a numpy scalar becomes a number.
+    """A leaf that is neither a tensor nor traced, in the form of the IR.
 
     Raises:
         RecordError: an archive cannot hold it; the message names the function that it was given to.
     """
+    numpys = function.startswith("numpy.")
     for kind in ("dtype", "layout", "memory_format"):
         if isinstance(leaf, getattr(torch, kind)):
             return Literal(kind, str(leaf).removeprefix("torch."))
     if isinstance(leaf, torch.device):
         return Literal("device", "cpu" if leaf.type == "cpu" else "op")
     if isinstance(leaf, type) and leaf in (int, float, bool, complex):
-        return Literal("dtype", _dtype_of(leaf))
+        return Literal("numpy.dtype", np.dtype(leaf).name) if numpys else Literal("dtype", _dtype_of(leaf))
     if leaf is None or leaf is Ellipsis or type(leaf) in (bool, int, float, complex, str, bytes):
         return leaf
+    if isinstance(leaf, np.dtype) or (isinstance(leaf, type) and issubclass(leaf, np.generic)):
+        leaf = np.dtype(leaf)
+        if leaf.name in DTYPES_OF_NUMPY and leaf.isnative:
+            return Literal("numpy.dtype", leaf.name)
+    if isinstance(leaf, np.generic) and leaf.dtype.name in DTYPES_OF_NUMPY:
+        return Literal(f"numpy.{leaf.dtype.name}", str(leaf.item()))
     kind_of = type(leaf)
-    if kind_of.__module__ == "numpy" and hasattr(leaf, "item") and getattr(leaf, "ndim", 1) == 0:
-        return leaf.item()
     raise RecordError(
         f"{function} has an argument that cannot be recorded",
         where=str(user_line() or ""),
@@ -119,7 +126,5 @@ def overload_of(packet: Any, args: Any, kwargs: Any) -> Any:
 
 def title(func: Any) -> str:
     """What to call a torch function in a message."""
-    if func is None:
-        return "the result"
     name = recorded_names().get(func) or torch.overrides.resolve_name(func) or getattr(func, "__qualname__", str(func))
-    return str(name)
+    return str(name).replace("_VariableFunctionsClass.", "torch.").replace("_TensorBase.", "torch.Tensor.")

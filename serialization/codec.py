@@ -234,6 +234,8 @@ class Decoder:
                 return BodyCall(pick(self.bodies, number, path))
             case ["guard", None | bool() | int() | float() | str() as expected, str(reason)]:
                 return Guard(expected, reason)
+            case ["guard", list() as expected, str(reason)] if all(type(item) is str for item in expected):
+                return Guard(expected, reason)
         raise malformed(path, data, "an operator, a kernel, a body or a guard")
 
     def output(self, data: Any, path: str, depth: int) -> Any:
@@ -298,7 +300,7 @@ def decode_tree(data: Any, path: str, leaf: Callable[[Any, str], Any]) -> Any:
 def decode_type(data: Any, path: str) -> Type:
     """A type."""
     match data:
-        case str(kind) if kind in ("int", "float", "bool", "complex", "str", "strings", "any"):
+        case str(kind) if kind in ("int", "float", "bool", "complex", "str", "strings", "array", "any"):
             return ScalarType(kind)
         case [str(dtype), list(shape)] if dtype in DTYPES and all(isinstance(size, int | str) for size in shape):
             return TensorType(dtype, tuple(shape))
@@ -325,7 +327,7 @@ def _has(inputs: Sequence[Type], index: int, dim: int) -> bool:
     if not 0 <= index < len(inputs):
         return False
     kind = inputs[index]
-    return isinstance(kind, TensorType) and 0 <= dim < len(kind.shape)
+    return 0 <= dim < (len(kind.shape) if isinstance(kind, TensorType) else int(kind.kind == "int"))
 
 
 def _line(data: Any, path: str) -> SourceLine | None:

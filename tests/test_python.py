@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import math
+import pathlib
 import random
 
 import numpy as np
@@ -38,6 +39,7 @@ FREE = {
     "divmod": lambda x: x * divmod(x.shape[0], 2)[1],
     "float of a tensor in a tensor": lambda x: torch.tensor([x.sum().item(), 1.0]),
     "sizes in a tensor": lambda x: torch.tensor([x.shape[0], x.shape[1]]),
+    "a new tensor of others": lambda x: x.new_tensor([x.mean(), 2.0]) + x.new_zeros(2),
     "range over a fixed size": lambda x: [x[:, i] for i in range(2)],
     "tensor indices": lambda x: x[torch.arange(x.shape[0]).flip(0)],
     "comparison returned": lambda x: (x.shape[0] > 2, x * (x.shape[0] > 2)),
@@ -48,6 +50,18 @@ FREE = {
     "numpy number first": lambda x: np.float64(2) * x,
     "array as index": lambda x: x[:, torch.from_numpy(np.array([1, 0]))],
     "isinstance": lambda x: x + isinstance(x.shape[0], int) + isinstance(x, torch.Tensor),
+    "distance function": lambda x: torch.nn.functional.triplet_margin_with_distance_loss(
+        x, x + 1, x * 3, distance_function=lambda a, b: (a - b).abs().amax(-1), swap=True, reduction="none"
+    ),
+    "distance module": lambda x: torch.nn.functional.triplet_margin_with_distance_loss(
+        x, x + 1, x * 3, distance_function=torch.nn.PairwiseDistance()
+    ),
+    "list of tensors where numbers could be": lambda x: torch.histogramdd(x, [torch.linspace(-9, 9, 4)] * 2).hist,
+    "sizes as torch converts them": lambda x: (
+        x * torch.sym_float(1.5) + torch.sym_float(x.shape[0]),
+        torch.sym_int(x.shape[0] / 2),
+        torch.sym_not(False),
+    ),
     "equal": lambda x: torch.equal(x, x + 0.0),
     "result type": lambda x: x.to(torch.promote_types(x.dtype, torch.float64)),
 }
@@ -112,18 +126,12 @@ def swallow_branch(x):
         return x
 
 
-NUMPY = "a tensor cannot leave the graph as an array or a list"
+LIST = "a tensor cannot leave the graph as a list"
 NUMBER = "a tensor's value cannot leave the graph as a plain number"
 BRANCH = "a branch on a tensor cannot be recorded: only one side of it ran"
 DATA = "a value that data decides cannot leave the graph: "
 REFUSED = {
-    "numpy function": (lambda x: np.exp(x), NUMPY),
-    "numpy of two": (lambda x: np.maximum(x, 0), NUMPY),
-    "numpy concatenate": (lambda x: np.concatenate([x, x]), NUMPY),
-    "array": (lambda x: np.asarray(x), NUMPY),
-    "numpy()": (lambda x: torch.from_numpy(x.numpy() * 2), NUMPY),
-    "tolist": (lambda x: torch.tensor(x.tolist()), NUMPY),
-    "array added": (lambda x: x + np.ones(2, dtype=np.float32), NUMPY),
+    "tolist": (lambda x: torch.tensor(x.tolist()), LIST),
     "float": (lambda x: x * float(x.sum()), NUMBER),
     "int": (lambda x: x * int(x.sum()), NUMBER),
     "complex": (lambda x: x * complex(x.sum()), NUMBER),
@@ -140,17 +148,20 @@ REFUSED = {
     "text of a tensor": (lambda x: {repr(x): x}, "a tensor's values cannot leave the graph as text"),
     "f-string of a tensor": (lambda x: {f"{x.sum()}": x}, "a tensor's values cannot leave the graph as text"),
     "json of a size": (lambda x: {json.dumps(x.shape[0]): x}, "what works on plain numbers failed on one"),
-    "numpy range": (lambda x: torch.from_numpy(np.arange(x.shape[0])), "what works on plain numbers failed on one"),
     "random": (lambda x: x * random.random(), "a second recording on other data differs"),
     "swallowed error": (swallow, "the function caught an error of torch, so which branch it takes depends"),
     "swallowed refusal": (swallow_branch, BRANCH),
     "memory": (lambda x: x.data_ptr(), "a tensor's memory cannot be reached in a recording"),
-    "as_strided": (lambda x: x.as_strided((2,), (1,)), "a tensor's memory cannot be reached in a recording"),
-    "sparse": (lambda x: x.to_sparse(), "torch.Tensor.to_sparse cannot be recorded"),
+    "resize": (lambda x: x.clone().resize_(2), "a tensor's memory cannot be reached in a recording"),
+    "sparse": (lambda x: x.to_sparse(), "torch.Tensor.to_sparse cannot be recorded: archives hold dense tensors only"),
+    "unchecked indices": (
+        lambda x: torch.segment_reduce(x, "sum", lengths=torch.tensor([len(x)])),
+        "torch.segment_reduce cannot be recorded: it does not check its indices, so that a file could reach outside",
+    ),
     "an object": (lambda x: object(), "the function returns a builtins.object, which an archive cannot hold"),
-    "a distance function": (
-        lambda x: torch.nn.functional.triplet_margin_with_distance_loss(x, x, x, distance_function=torch.dist),
-        "triplet_margin_with_distance_loss has an argument that cannot be recorded; got builtins",
+    "an option object": (
+        lambda x: torch.nn.functional.grid_sample(x, x, mode=pathlib.Path("a")),
+        "torch.nn.functional.grid_sample has an argument that cannot be recorded; got pathlib",
     ),
     "torch's own randomness": (lambda x: x + torch.randn(2), "torch.randn draws random numbers from torch's global"),
     "dropout": (lambda x: torch.nn.functional.dropout(x), "torch.nn.functional.dropout draws random numbers"),
@@ -387,3 +398,26 @@ def test_strings_and_lists_of_strings_pass_and_are_guarded_where_they_are_read(r
         mod(X, "double", ["c"])
     with pytest.raises(tracepack.SignatureError, match="input 'names'"):
         mod(X, "double", [1, 2])
+
+
+def test_a_list_of_strings_that_names_an_output_is_guarded_after_loading_too(reloaded) -> None:
+    mod = reloaded(tracepack.trace(lambda x, names: {f"{names}": x}, X, ["a", "b"]))
+    assert list(mod(X, ["a", "b"])) == ["['a', 'b']"]
+    with pytest.raises(tracepack.GuardError, match=r"formatted into a string; got \['a', 'c'\]; expected \['a', 'b'\]"):
+        mod(X, ["a", "c"])
+
+
+def test_tensors_exchanged_behind_their_names_are_refused() -> None:
+    def process(x):
+        a, b = x.clone(), x * 2
+        torch.utils.swap_tensors(a, b)
+        return a
+
+    with pytest.raises(tracepack.RecordError, match="was exchanged for another one behind its name"):
+        tracepack.trace(process, X)
+
+
+@pytest.mark.parametrize("transform", [torch.vmap(torch.sum), torch.func.grad(torch.sum)])
+def test_transforms_of_torch_func_are_refused_by_name(transform) -> None:
+    with pytest.raises(tracepack.RecordError, match="torch.vmap and the other transforms of torch.func cannot be rec"):
+        tracepack.trace(lambda x: transform(x), X)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from ..errors import DeviceError
 from .autograd import Apply
 from .check import check
 from .definitions import chosen, formatted, named, parsed
@@ -47,6 +48,7 @@ def define(
     constants: Mapping[str, object] | None = None,
     *,
     gather: str = "check",
+    device: str | None = None,
 ) -> Layer:
     """Makes a layer of a tensor comprehension.
 
@@ -60,6 +62,7 @@ def define(
         constants: values for `str.format` on the text.
         gather: what an index that was read from a tensor does outside of its dimension: `"check"` raises
             `IndexRangeError`, `"clamp"` takes the nearest element.
+        device: `"vulkan"` runs CPU tensors on a Vulkan device; left out, the inputs say where.
 
     Returns:
         The layer; calling it compiles what is needed for the shapes at hand, once.
@@ -68,11 +71,13 @@ def define(
         ComprehensionError: one of its subclasses; what is wrong in the text, with line, column and a caret.
 
     Example:
+        >>> import torch, tracepack
+        >>> define = tracepack.comprehension.define
         >>> layer = define("def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }")
         >>> layer(torch.ones(2, 3), torch.ones(3, 4)).sum()
         tensor(24.)
     """
-    return Layer(formatted(text, constants), name, training, backward, gather)
+    return Layer(formatted(text, constants), name, training, backward, gather, device)
 
 
 class Layer:
@@ -82,14 +87,28 @@ class Layer:
         text: the text, with constants in place.
         name: of the forward definition.
         gather: `"check"` or `"clamp"`.
+        device: `"vulkan"`, or None where the inputs say.
         operator: the name under which `torch.library` knows it.
     """
 
     def __init__(
-        self, text: str, name: str | None, training: bool, backward: str | None, gather: str = "check"
+        self,
+        text: str,
+        name: str | None,
+        training: bool,
+        backward: str | None,
+        gather: str = "check",
+        device: str | None = None,
     ) -> None:
         if gather not in ("check", "clamp"):
             raise OptionsError(f"unknown gather {gather!r}", expected="'check' or 'clamp'")
+        if device not in (None, "vulkan"):
+            raise DeviceError(
+                f"a comprehension is defined for no device {device!r}",
+                expected="'vulkan' or nothing",
+                fix="Leave it out: the layer runs where its inputs are.",
+            )
+        self.device = device
         self.text, self.gather, self.backward_name = text, gather, backward
         definitions = {d.name: d for d in map(check, parsed(text))}
         self.definition = chosen(definitions, name, backward)
@@ -115,7 +134,9 @@ class Layer:
     @property
     def key(self) -> str:
         """A name for everything that decides what the layer computes."""
-        parts = json.dumps([self.text, self.name, self.backward_name, self.gather])
+        parts = json.dumps(
+            [self.text, self.name, self.backward_name, self.gather, *([self.device] if self.device else [])]
+        )
         return hashlib.sha256(parts.encode()).hexdigest()
 
     @property
@@ -274,25 +295,32 @@ class Layer:
     def plan(self, tensors: Sequence[torch.Tensor], options: OptionsLike = None, cache: str | None = None) -> Plan:
         """What runs for these inputs and options; compiled once."""
         shapes = [tuple(t.shape) for t in tensors]
-        pair = self._pair(options, cache, shapes)
-        device = tensors[0].device if tensors else torch.device("cpu")
+        device = self.runs_on(tensors)
+        pair = self._pair(options, cache, shapes, device)
         key = (tuple(shapes), device, pair.key())
         if key not in self._plans:
             clamp = self.gather == "clamp"
             self._plans[key] = Plan(self.definition, self._backward, shapes, device, clamp, pair, self._artifacts)
         return self._plans[key]
 
-    def _pair(self, options: OptionsLike, cache: str | None, shapes: list[tuple[int, ...]]) -> OptionsPair:
+    def runs_on(self, tensors: Sequence[torch.Tensor]) -> torch.device:
+        """Where a call with these inputs runs: `vulkan` if that was asked for, else where they are."""
+        where = tensors[0].device if tensors else torch.device("cpu")
+        return torch.device(self.device) if self.device and where.type == "cpu" else where
+
+    def _pair(
+        self, options: OptionsLike, cache: str | None, shapes: list[tuple[int, ...]], device: torch.device
+    ) -> OptionsPair:
         if options is not None:
             return options_pair(options)
-        if cache is not None and (found := self._cached(cache, shapes)) is not None:
+        if cache is not None and (found := self._cached(cache, shapes, device)) is not None:
             return found
-        tuned = self._tuned.get(shapes_key(shapes))
+        tuned = self._tuned.get(tuned_key(shapes, device))
         return options_pair(tuned) if tuned else OptionsPair(Options(), Options())
 
-    def _cached(self, cache: str, shapes: list[tuple[int, ...]]) -> OptionsPair | None:
+    def _cached(self, cache: str, shapes: list[tuple[int, ...]], device: torch.device) -> OptionsPair | None:
         """What a cache file holds for these shapes; a missing file or entry is said in a warning."""
-        file = TuningCache(cache)
+        file = TuningCache(cache, device=device)
         forward = file.best(self.key, shapes)
         if forward is None:
             if not file.said:
@@ -300,7 +328,7 @@ class Layer:
                 text = f"'{cache}' has no options for '{self.name}' of these sizes on {threads} threads of this machine"
                 warnings.warn(text, ComprehensionWarning, stacklevel=5)
             return None
-        backward = TuningCache(cache, backward=True).best(self.key, shapes)
+        backward = TuningCache(cache, backward=True, device=device).best(self.key, shapes)
         return OptionsPair(forward, backward or Options())
 
     def autotune(self, *inputs: Any, **settings: Any) -> Options | list[Options]:
@@ -309,14 +337,16 @@ class Layer:
 
         return autotune(self, *inputs, **settings)
 
-    def set_tuned(self, shapes: list[tuple[int, ...]], options: list[Options]) -> None:
-        """Uses options for these shapes from now on."""
-        self._tuned[shapes_key(shapes)] = options
+    def set_tuned(
+        self, shapes: list[tuple[int, ...]], options: list[Options], device: torch.device | None = None
+    ) -> None:
+        """Uses options for these shapes on a kind of device, the CPU if none is given, from now on."""
+        self._tuned[tuned_key(shapes, device or torch.device("cpu"))] = options
         self._seen = []
 
     @property
     def tuned(self) -> dict[str, list[Options]]:
-        """Options by shapes, `[forward]` or `[forward, backward]`."""
+        """Options by shapes, `[forward]` or `[forward, backward]`; for a GPU its kind comes first, `"cuda:2x3"`."""
         return dict(self._tuned)
 
     def load_tuned(self, tuned: Mapping[str, list[Options]], artifacts: Artifacts | None) -> None:
@@ -329,9 +359,10 @@ class Layer:
         return self._operators.kernel()
 
 
-def shapes_key(shapes: Sequence[tuple[int, ...]]) -> str:
-    """Shapes as text, `"2x3,3x4"`."""
-    return ",".join("x".join(map(str, s)) for s in shapes)
+def tuned_key(shapes: Sequence[tuple[int, ...]], device: torch.device) -> str:
+    """Shapes as text, `"2x3,3x4"`, behind the kind of a device that is not the CPU."""
+    text = ",".join("x".join(map(str, s)) for s in shapes)
+    return text if device.type == "cpu" else f"{device.type}:{text}"
 
 
 def options_pair(options: OptionsLike) -> OptionsPair:

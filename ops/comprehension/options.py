@@ -41,7 +41,8 @@ class Options:
         OptionsError: an unknown preset, or a number below one.
 
     Example:
-        >>> Options("conv").preset
+        >>> import tracepack
+        >>> tracepack.comprehension.Options("conv").preset
         'conv'
     """
 
@@ -95,10 +96,11 @@ class Options:
         if self.schedule is not None:
             return self._checked(program, self.schedule)
         start = self._start(program)
-        return self._adjusted(program, start)
+        return self.adjusted(program, start)
 
     @property
-    def _explicit(self) -> bool:
+    def is_explicit(self) -> bool:
+        """Whether they say more than where to start from."""
         return bool(self.vectorise or self.tile or self.unroll or self.order or self.pack is not None)
 
     def _start(self, program: Program) -> ProgramSchedule:
@@ -121,7 +123,12 @@ class Options:
             raise OptionsError(f"the schedule is of another program than '{program.name}'")
         return schedule
 
-    def _adjusted(self, program: Program, start: ProgramSchedule) -> ProgramSchedule:
+    def adjusted(self, program: Program, start: ProgramSchedule) -> ProgramSchedule:
+        """A schedule with what these options say explicitly.
+
+        Raises:
+            OptionsError: an axis that the program does not have.
+        """
         self._check_axes(program)
         nests = [n for g in groups(program, start.fuse) for n in g.nests]
         changed = []
@@ -137,7 +144,7 @@ class Options:
             raise OptionsError(f"'{program.name}' has no axis '{unknown[0]}'", expected=f"one of {sorted(known)}")
 
     def _applied(self, s: Schedule, axes: set[str]) -> Schedule:
-        if self._explicit:
+        if self.is_explicit:
             s = replace(s, winograd=False)
         if self.vectorise in axes:
             s = replace(s, vector=self.vectorise, unroll=tuple(u for u in s.unroll if u[0] != self.vectorise))

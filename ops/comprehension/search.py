@@ -242,7 +242,7 @@ class Search:
     def _agrees(self, run: Run) -> bool:
         """Whether a candidate computes what the torch emitter does, within what another order of sums may change."""
         found = run(self._inputs)
-        return all(_close(a, b) for a, b in zip(found, self._expected, strict=True))
+        return all(close(a, b) for a, b in zip(found, self._expected, strict=True))
 
     def _timed(self, run: Run, rounds: int) -> float:
         """The least time of one run: of several milliseconds' worth for each round, 200 at most."""
@@ -293,7 +293,8 @@ def _promising(ratings: list[Rated]) -> list[Rated]:
     return [r for row in rows for r in row if r is not None]
 
 
-def _close(a: torch.Tensor, b: torch.Tensor) -> bool:
+def close(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """Whether two results agree, within what another order of sums may change."""
     if not a.is_floating_point():
         return bool(torch.equal(a, b))
     tolerance = {torch.float16: 2e-2, torch.float32: 1e-3, torch.float64: 1e-9}[a.dtype]

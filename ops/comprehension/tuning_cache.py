@@ -32,9 +32,11 @@ class TuningCache:
     Args:
         name: as given by the user.
         backward: the file of the backward.
+        device: whose entries, the CPU's if none is given.
     """
 
-    def __init__(self, name: str, backward: bool = False) -> None:
+    def __init__(self, name: str, backward: bool = False, device: torch.device | None = None) -> None:
+        self._machine = _machine(device or torch.device("cpu"))
         self.path = Path(f"{name}{'_backward' if backward else ''}.options")
         self.said = False
 
@@ -45,7 +47,7 @@ class TuningCache:
 
     def all(self, layer: str, shapes: Sequence[tuple[int, ...]]) -> list[tuple[float, Options]]:
         """Milliseconds and options, the fastest first; what cannot be read is left out with a warning."""
-        key = _key(layer, shapes)
+        key = self._key(layer, shapes)
         entries = [e for e in self._entries() if isinstance(e, dict) and {k: e.get(k) for k in key} == key]
         try:
             return [(float(b["ms"]), Options.from_plain(b["options"])) for e in entries for b in e["best"]]
@@ -55,14 +57,14 @@ class TuningCache:
 
     def is_stale(self, layer: str, shapes: Sequence[tuple[int, ...]]) -> bool:
         """Whether there are entries for a layer and shapes, but none for this machine."""
-        key = _key(layer, shapes)
+        key = self._key(layer, shapes)
         found = [e for e in self._entries() if isinstance(e, dict) and e.get("layer") == layer]
         found = [e for e in found if e.get("sizes") == key["sizes"]]
         return bool(found) and not any({k: e.get(k) for k in key} == key for e in found)
 
     def store(self, layer: str, shapes: Sequence[tuple[int, ...]], best: Sequence[tuple[float, Options]]) -> None:
         """Adds to what is there and keeps the best of a key."""
-        key = _key(layer, shapes)
+        key = self._key(layer, shapes)
         merged: dict[str, tuple[float, Options]] = {}
         for ms, options in [*best, *(self.all(layer, shapes) if self.path.exists() else [])]:
             merged.setdefault(options.key(), (ms, options))
@@ -94,13 +96,16 @@ class TuningCache:
             json.dump({"version": VERSION, "entries": entries}, f, indent=1)
         os.replace(f.name, self.path)
 
+    def _key(self, layer: str, shapes: Sequence[tuple[int, ...]]) -> dict[str, Any]:
+        """The layer's key holds text and dtypes; options are only as good as the machine they were timed on."""
+        return {"layer": layer, "sizes": [list(s) for s in shapes], **self._machine}
 
-def _key(layer: str, shapes: Sequence[tuple[int, ...]]) -> dict[str, Any]:
-    """The layer's key holds text and dtypes; options are only as good as the machine they were timed on."""
-    return {
-        "layer": layer,
-        "sizes": [list(s) for s in shapes],
-        "target": target().name,
-        "compiler": compiler_version(),
-        "threads": torch.get_num_threads(),
-    }
+
+def _machine(device: torch.device) -> dict[str, Any]:
+    """The instruction set or the card, and what compiles for it."""
+    if device.type == "cpu":
+        return {"target": target().name, "compiler": compiler_version(), "threads": torch.get_num_threads()}
+    from ..slang.compiler import version
+
+    card = torch.cuda.get_device_name(device) if device.type == "cuda" else ""
+    return {"target": f"{device.type} {card}".strip(), "compiler": f"slangpy {version()}"}

@@ -1,0 +1,102 @@
+"""While something is recorded, numpy's functions see tensors, and those that make arrays see stand-ins.
+
+The hooks are set for the whole process and do nothing in threads that record nothing.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache, wraps
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..ops.graph import leaves
+from ..ops.recording import current
+from .numpy_calls import plain_ufunc
+from .recorder import Recorder
+from .traced import is_traced
+
+_MAKERS = ("array", "asarray", "asanyarray", "ascontiguousarray", "arange", "zeros", "ones", "full")
+
+
+def _active() -> Recorder | None:
+    """The recorder of this thread, unless it runs something of its own."""
+    recorder = current()
+    return recorder if isinstance(recorder, Recorder) and not recorder.busy else None
+
+
+def _tensor_ufunc(self: torch.Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    recorder = _active()
+    if recorder is None:
+        return plain_ufunc(ufunc, method, inputs, kwargs)
+    return recorder.ufunc(ufunc, method, inputs, kwargs)
+
+
+def _tensor_function(self: torch.Tensor, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    recorder = _active()
+    if recorder is None:
+        return func._implementation(*args, **kwargs)
+    return recorder.array_function(func, args, kwargs)
+
+
+@cache  # kept for good: torch's compiler remembers numpy's functions by their ids, which would be taken by others
+def _seeing(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, recorded under the name where a stand-in or a tensor is among its arguments."""
+
+    @wraps(plain)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        recorder = _active()
+        seen = (args, kwargs)
+        if recorder is None or not any(is_traced(leaf) or isinstance(leaf, torch.Tensor) for leaf in leaves(seen)):
+            return plain(*args, **kwargs)
+        return recorder.array(name, *args, **kwargs)
+
+    return function
+
+
+class _Hooks:
+    """The hooks, and how many recordings need them."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._users = 0
+        self._plain: dict[tuple[Any, str], Any] = {}
+
+    def set(self) -> None:
+        """Sets them for the first recording."""
+        with self._lock:
+            self._users += 1
+            if self._users > 1:
+                return
+            for owner, name in [*((np, name) for name in _MAKERS), (torch, "from_numpy")]:
+                plain = self._plain[owner, name] = getattr(owner, name)
+                setattr(owner, name, _seeing(f"{owner.__name__}.{name}", plain))
+            torch.Tensor.__array_ufunc__ = _tensor_ufunc  # type: ignore[attr-defined]
+            torch.Tensor.__array_function__ = _tensor_function  # type: ignore[attr-defined]
+
+    def unset(self) -> None:
+        """Takes them away after the last one."""
+        with self._lock:
+            self._users -= 1
+            if self._users:
+                return
+            for (owner, name), plain in self._plain.items():
+                setattr(owner, name, plain)
+            del torch.Tensor.__array_ufunc__, torch.Tensor.__array_function__  # type: ignore[attr-defined]
+
+
+_hooks = _Hooks()
+
+
+@contextmanager
+def numpy_hooks() -> Iterator[None]:
+    """Lets the recorders of all threads see what numpy is called with."""
+    _hooks.set()
+    try:
+        yield
+    finally:
+        _hooks.unset()
