@@ -232,6 +232,11 @@ def test_zig_compiles_where_there_is_no_other(monkeypatch):
         assert torch.equal(define("def f(float(M,K) A) -> (C) { C(m) max=! A(m,k) }")(a, options="conv"), a.amax(1))
         found = define("def f(float(M,K) A) -> (C) { C(m,k) = sin(A(m,k)) + log(abs(A(m,k))) }")(a, options="conv")
         torch.testing.assert_close(found, a.sin() + a.abs().log(), rtol=1e-5, atol=1e-5)
+        image, weight = torch.randn(3, 64, 12, 37), torch.randn(64, 64, 3, 3)
+        conv = define("def f(float(N,C,H,W) I, float(M,C,R,S) F) -> (O) { O(n,m,h,w) +=! I(n,c,h+r,w+s) * F(m,c,r,s) }")
+        (schedule,) = Options("conv").resolve(conv.plan([image, weight]).program).nests
+        assert schedule.winograd
+        torch.testing.assert_close(conv(image, weight), torch.conv2d(image, weight), rtol=1e-3, atol=1e-3)
     finally:
         monkeypatch.undo()
         compiler.compiler.cache_clear()
