@@ -156,7 +156,7 @@ class Cost:
         """Whether rows that are read side by side fall into the same few sets of the first cache."""
         for axis, n in unroll.items():
             step = abs(load.stride(axis)) * load.dtype.bits // 8
-            if _apart(load, axis) and step and n > _L1_WAYS * (_L1_WAY_BYTES // gcd(step, _L1_WAY_BYTES)):
+            if _apart(load, axis) and step and n > _same_sets(step):
                 return True
         return False
 
@@ -169,7 +169,9 @@ class Cost:
             return tile / vectors * (_ACROSS + vectors / 4)
         if s.vector is None or self._nest.store.stride(s.vector) == 1:
             return 1.5 * tile * self._operation(s)
-        return 1.5 * tile * self._width(s)
+        step = abs(self._nest.store.stride(s.vector)) * self._nest.store.dtype.bits // 8
+        crowded = step >= _LINE and vectors * self._width(s) > _same_sets(step)
+        return (10.0 if crowded else 1.5) * tile * self._width(s)
 
     def _packing(self, s: Schedule) -> float:
         """Copying operands, whole lines at once where lanes are neighbours."""
@@ -199,6 +201,11 @@ class Cost:
         """Lanes that are not neighbours, or many reduced steps that are far apart."""
         far = _FAR_BYTES * 8 // load.dtype.bits
         return load.stride(axis) != 1 or any(load.stride(r) >= far and n >= 64 for r, n in self._reduced.items())
+
+
+def _same_sets(step: int) -> int:
+    """How many lines that are so many bytes apart the first cache holds at once."""
+    return _L1_WAYS * (_L1_WAY_BYTES // gcd(step, _L1_WAY_BYTES))
 
 
 def _apart(load: Load, axis: str) -> bool:

@@ -28,8 +28,10 @@ from .runner import Run
 from .schedule import ProgramSchedule, Schedule
 from .torch_emitter import TorchEmitter
 
+SEARCHING = 0.9
+"""The share of the time that is given after which the search settles, which takes a few seconds itself."""
 WORSE = 1.6
-"""How much worse than its best the analysis may rate a schedule that the search draws."""
+"""How much worse than its best sum as written the analysis may rate a schedule that the search draws."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +127,7 @@ class Search:
 
     def _over(self) -> bool:
         limit = self._settings.seconds
-        return limit is not None and time.monotonic() - self._started > limit
+        return limit is not None and time.monotonic() - self._started > SEARCHING * limit
 
     # -- populations -------------------------------------------------------------------------------------
 
@@ -285,8 +287,9 @@ class Search:
 def _promising(ratings: list[Rated]) -> list[Rated]:
     """The best of each kind first, in turns, so that trials differ in what the model knows least."""
     kinds: dict[object, list[Rated]] = {}
+    most = WORSE * min(r.cost for r in ratings if not r.schedule.winograd)
     for r in ratings:
-        if r.cost < float("inf") and r.cost <= WORSE * ratings[0].cost:
+        if r.cost < float("inf") and r.cost <= most:
             s = r.schedule
             kinds.setdefault((s.vector, s.lanes, s.vectors, s.pack, s.winograd), []).append(r)
     rows = zip_longest(*kinds.values())
