@@ -239,10 +239,13 @@ class Recorder(TorchFunctionMode):
 
     def scalar(self, name: str, *args: Any) -> Any:
         """Records arithmetic, or a scalar read off a tensor, and returns the traced result."""
-        plain = concrete(args)
-        with torch._C.DisableTorchFunction(), self.within():
-            found = PYTHON[name](*plain)
-        read = name in ("item", "is_nonzero", "storage_offset") and not isinstance(plain[0], np.generic)
+        try:
+            with torch._C.DisableTorchFunction(), self.within():
+                found = PYTHON[name](*concrete(args))
+        except Exception as error:
+            self.failed = (error, user_line())
+            raise
+        read = name not in _SIZE_READERS and any(isinstance(arg, torch.Tensor | np.ndarray) for arg in args)
         varies = read or any(map(self.values.varies, args))
         arguments = self.arguments(args)
         value, stand_in = wrapped_scalar(self, SCALARS.get(type(found), ANY), found, varies)
@@ -371,6 +374,9 @@ class Recorder(TorchFunctionMode):
     def _walk(self, tree: Any, leaf: Callable[[Any], Any]) -> Any:
         """The same Python tree with every leaf replaced, containers of any registered kind."""
         return torch.utils._pytree.tree_map(leaf, tree, is_leaf=is_traced)
+
+
+_SIZE_READERS = frozenset(("size", "stride", "numel", "array_size"))
 
 
 def _brief(found: Any) -> str:

@@ -27,7 +27,7 @@ _BRANCH = Refusal(
 )
 _NUMBER = Refusal(
     "a tensor's value cannot leave the graph as a plain number",
-    "Use .item(), whose result stays in the graph, or keep it as a tensor.",
+    "Use .item(), whose result stays in the graph; float(), int() and bool() do so too, in the traced function itself.",
 )
 _ARRAY = Refusal(
     "a tensor cannot leave the graph as a list", "Use .numpy() for an array, or torch functions instead of Python's."

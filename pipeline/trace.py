@@ -17,12 +17,13 @@ import torch
 from ..ops.errors import RecordError, TracepackError
 from ..ops.graph import Graph, verify
 from ..ops.recording import current, recording
+from .callees import recordable
 from .compare import difference
 from .effects import Watch
 from .generators import settle
+from .hooks import hooks
 from .inputs import Parameter, describe, rebuild
 from .lines import raising_line
-from .numpy_hooks import numpy_hooks
 from .pipeline import Pipeline
 from .printing import printable
 from .prune import prune
@@ -64,12 +65,13 @@ def trace(process: Callable[..., Any], *examples: Any, **named: Any) -> Pipeline
         raise RecordError("trace was called while another trace runs", fix="Trace the outer function only.")
     given, fixed = _arguments(process, examples, named)
     items, names, leaves = describe(given)
+    user, process = process, recordable(process)
     try:
         first = _record(process, items, leaves, fixed)
     except TracepackError:
         raise
     except Exception as error:
-        raise _blamed(error, process, items, leaves, fixed) from None
+        raise _blamed(error, user, items, leaves, fixed) from None
     try:
         second = _second(process, items, leaves, fixed, first)
     finally:
@@ -140,7 +142,7 @@ def _record(
     pairs = [recorder.input(leaf) for leaf in clones(leaves)]
     args, kwargs = _call(items, [handed for _, handed in pairs], keywords)
     with (
-        recorder.states, torch.no_grad(), recording(recorder), printable(recorder), numpy_hooks(), Watch(recorder),
+        recorder.states, torch.no_grad(), recording(recorder), printable(recorder), hooks(), Watch(recorder),
         recorder,
     ):  # fmt: skip
         try:

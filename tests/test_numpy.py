@@ -57,6 +57,9 @@ def shared(x):
 
 # name -> a function of one float32 tensor of two dimensions that holds for every number of rows
 FREE = {
+    "float of numpy's number": lambda x: x * float(np.sqrt(x.shape[0])),
+    "math of numpy's number": lambda x: x * math.log(np.sqrt(x.shape[0])),
+    "len of an array": lambda x: x * len(x.numpy()),
     "functions of a tensor": lambda x: (
         np.exp(x),
         np.maximum(x, 0),
@@ -181,10 +184,7 @@ def test_recorded_for_all_sizes_and_data(name) -> None:
 
 
 GUARDED = {
-    "len of an array": lambda x: x * len(x.numpy()),
     "loop over rows": lambda x: sum(row.sum() for row in x.numpy()) * x,
-    "math of numpy's number": lambda x: x * math.log(np.sqrt(x.shape[0])),
-    "float of numpy's number": lambda x: x * float(np.sqrt(x.shape[0])),
     "branch on numpy's number": lambda x: x + 1 if np.sqrt(x.shape[0]) < 2 else x - 1,
     "rank after squeeze": lambda x: np.squeeze(x.numpy()[:1] if x.shape[0] > 4 else x.numpy()[:2]).ndim * x,
     "a type that is called": lambda x: x * np.float32(x.shape[0]),
@@ -243,7 +243,7 @@ def branch_that_writes(x):
 
 REFUSED = {
     "branch": (lambda x: x if (x.numpy() > 0).all() else -x, DATA + "a branch was taken on it"),
-    "float": (lambda x: x * float(x.numpy().sum()), DATA + "it was converted with float()"),
+    "float": (lambda x: x * complex(x.numpy().sum()), DATA + "it was taken as a plain complex number"),
     "tolist": (lambda x: torch.tensor(x.numpy().tolist()), "numpy.ndarray.tolist cannot be recorded"),
     "random": (
         lambda x: torch.from_numpy(np.random.permutation(x.numpy())),

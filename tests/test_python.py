@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import builtins as own
 import copy
 import json
 import math
 import random
+from math import sqrt as root
 
 import numpy as np
 import pytest
@@ -49,6 +51,26 @@ FREE = {
     "array as index": lambda x: x[:, torch.from_numpy(np.array([1, 0]))],
     "isinstance": lambda x: x + isinstance(x.shape[0], int) + isinstance(x, torch.Tensor),
     "equal": lambda x: torch.equal(x, x + 0.0),
+    "int of size arithmetic": lambda x: x * int(x.shape[0] * 0.5),
+    "float of a size": lambda x: x * float(x.shape[0]),
+    "math of a size": lambda x: x * math.sqrt(x.shape[0]),
+    "len": lambda x: x * len(x),
+    "bool of a size": lambda x: x * bool(x.shape[0] - 3),
+    "len of a list": lambda x: x + len([x, x]),
+    "float, int and bool of a tensor": lambda x: (x * float(x.sum()), int(x.sum()), bool(x.any()), float(x[0, 0]) + 1),
+    "int of an item": lambda x: x * int(x.sum().item()) + int(-0.5) + int("3"),
+    "math of an item": lambda x: x * math.exp(x.mean().item()) + math.sqrt(x.abs().max().item()),
+    "math by its own name": lambda x: (x * root(x.shape[0]), root(2), x / math.log(x.numel())),
+    "math of plain numbers": lambda x: x * math.sqrt(2) + math.floor(2.5),
+    "calls in nested functions": lambda x: [y * len(y) + max(float(y.sum()), 0.5) for y in (x, x[1:])],
+    "least and largest": lambda x: (x[:, : min(x.shape[1], 1)], max(x.shape[0], 4), min([x.shape[0], 2, 7])),
+    "least and largest of items": lambda x: x.clamp(max=max(x.sum().item(), 1.0)) + min(1, 2),
+    "names used in other ways": lambda x: {
+        "t": type(x.shape[1]) is float,
+        "d": {float: 1}[float],
+        "m": [*map(int, "12")],
+    },
+    "methods of those names": lambda x: (x.float(), x.int(), x.bool(), x.min(), torch.max(x)),
     "result type": lambda x: x.to(torch.promote_types(x.dtype, torch.float64)),
 }
 
@@ -63,10 +85,8 @@ def test_recorded_for_all_sizes_and_data(name) -> None:
 
 # name -> a function that holds for the recorded number of rows only
 GUARDED = {
-    "int of size arithmetic": lambda x: x * int(x.shape[0] * 0.5),
-    "float of a size": lambda x: x * float(x.shape[0]),
-    "math of a size": lambda x: x * math.sqrt(x.shape[0]),
-    "len": lambda x: x * len(x),
+    "math by another name": lambda x: [m.sqrt(x.shape[0]) * x for m in (math,)],
+    "len by another name": lambda x: x * own.len(x),
     "range over a size": lambda x: sum(x[i] * i for i in range(x.shape[0])),
     "loop over rows": lambda x: sum(row * 2 for row in x),
     "branch on a size": lambda x: x + 1 if x.shape[0] == 3 else x - 1,
@@ -80,7 +100,6 @@ GUARDED = {
     "index of a list": lambda x: x * [1, 2, 3, 4, 5, 6][x.shape[0]],
     "list repeated": lambda x: [x] * x.shape[0],
     "numpy of a size": lambda x: x * np.float32(x.shape[0]),
-    "bool of a size": lambda x: x * bool(x.shape[0] - 3),
 }
 
 
@@ -96,6 +115,14 @@ def test_a_size_that_is_not_the_batch_is_guarded_too() -> None:
     mod = tracepack.trace(lambda x: {str(x.shape[1]): x}, X)
     with pytest.raises(tracepack.SignatureError, match="dimension 1 has a wrong size; got 5"):
         mod(torch.ones(3, 5))
+
+
+def helper(x):
+    return float(x.sum())
+
+
+def shrunk(number):
+    return math.tanh(number)
 
 
 def swallow(x):
@@ -118,16 +145,14 @@ BRANCH = "a branch on a tensor cannot be recorded: only one side of it ran"
 DATA = "a value that data decides cannot leave the graph: "
 REFUSED = {
     "tolist": (lambda x: torch.tensor(x.tolist()), LIST),
-    "float": (lambda x: x * float(x.sum()), NUMBER),
-    "int": (lambda x: x * int(x.sum()), NUMBER),
     "complex": (lambda x: x * complex(x.sum()), NUMBER),
     "range over data": (lambda x: [x for _ in range(x.sum().int())], NUMBER),
     "if": (lambda x: x if x.sum() > 0 else -x, BRANCH),
-    "bool": (lambda x: bool(x.any()), BRANCH),
     "and": (lambda x: x.any() and x.sum(), BRANCH),
     "in": (lambda x: x if 0.5 in x else -x, BRANCH),
-    "int of an item": (lambda x: x * int(x.sum().item()), DATA + "it was converted with int()"),
-    "math of an item": (lambda x: x * math.exp(x.sum().item()), DATA + "it was converted with float()"),
+    "float in a helper": (lambda x: x * helper(x), NUMBER),
+    "an own float": (lambda x: x * own.float(x.sum()), NUMBER),
+    "math in a helper": (lambda x: x * shrunk(x.sum().item()), DATA + "it was taken as a plain float, as math does"),
     "branch on an item": (lambda x: x if x.sum().item() > 0 else -x, DATA + "a branch was taken on it"),
     "f-string of an item": (lambda x: {f"{x.sum().item()}": x}, DATA + "it was formatted into a string"),
     "range over an item": (lambda x: [x] * x.argmax().item(), DATA + "it was used as a plain integer"),
