@@ -6,7 +6,8 @@ of correctness. They run once for each new input signature (see `plan`), so clar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from .errors import GuardError, NonContiguousOutputError, SignatureError
@@ -17,7 +18,13 @@ from .types import ScalarType, TensorType, Type
 Check = Callable[[Sequence[Any]], None]
 
 
-def tensor_check(where: str, names: Sequence[str], types: Sequence[Type], facts: Facts) -> Check:
+def tensor_check(
+    where: str,
+    names: Sequence[str],
+    types: Sequence[Type],
+    facts: Facts,
+    pins: Mapping[tuple[int, int], str] = MappingProxyType({}),
+) -> Check:
     """Makes the function that checks flat inputs against their types and the facts about their sizes.
 
     Args:
@@ -25,6 +32,7 @@ def tensor_check(where: str, names: Sequence[str], types: Sequence[Type], facts:
         names: a name for each input.
         types: a type for each input; a symbol's first place defines it.
         facts: the symbols and the guards over them.
+        pins: what fixes a size, by input and dimension.
 
     Returns:
         A function of the flat inputs that raises SignatureError, naming the input, where they do not fit.
@@ -40,9 +48,10 @@ def tensor_check(where: str, names: Sequence[str], types: Sequence[Type], facts:
                 _check_scalar(f"{where}, input {name!r}", kind, value)
         for symbol, (index, dim) in facts.symbols.items():
             sizes[symbol] = values[index].size(dim)
-        for name, kind, value in zip(names, types, values, strict=True):
+        for index, (name, kind, value) in enumerate(zip(names, types, values, strict=True)):
             if isinstance(kind, TensorType):
-                _check_sizes(f"{where}, input {name!r}", kind, value, sizes, facts, names)
+                blame = {dim: pins[index, dim] for dim in range(len(kind.shape)) if (index, dim) in pins}
+                _check_sizes(f"{where}, input {name!r}", kind, value, sizes, facts, names, blame)
         for text, holds in compiled:
             _check_guard(where, text, holds, sizes, facts, names)
 
@@ -76,7 +85,13 @@ def _check_scalar(where: str, kind: ScalarType, value: Any) -> None:
 
 
 def _check_sizes(
-    where: str, kind: TensorType, value: Any, sizes: dict[str, int], facts: Facts, names: Sequence[str]
+    where: str,
+    kind: TensorType,
+    value: Any,
+    sizes: dict[str, int],
+    facts: Facts,
+    names: Sequence[str],
+    blame: Mapping[int, str],
 ) -> None:
     for dim, wanted in enumerate(kind.shape):
         size = value.size(dim)
@@ -86,6 +101,7 @@ def _check_sizes(
                 where=where,
                 got=f"{size} in shape {tuple(value.shape)}",
                 expected=wanted,
+                fix=blame.get(dim, ""),
             )
         if isinstance(wanted, str) and wanted in sizes and size != sizes[wanted]:
             index, other = facts.symbols[wanted]

@@ -23,6 +23,7 @@ from ..ops.plan import Plan
 from ..ops.signature import tensor_check
 from ..ops.state import State, is_stateful
 from ..ops.text import guards_text, types_text
+from .conditions import conditions, pins
 from .entry import make_entry
 from .inputs import Parameters, thawed
 from .sharing import refuse_lost_writes
@@ -216,7 +217,9 @@ class Pipeline:
 
     @cached_property
     def _check(self) -> Callable[[Sequence[Any]], None]:
-        return tensor_check(f"pipeline {self.name!r}", self.parameters.names, self.parameters.types, self.facts)
+        return tensor_check(
+            f"pipeline {self.name!r}", self.parameters.names, self.parameters.types, self.facts, pins(self.graph)
+        )
 
     @cached_property
     def _writes(self) -> bool:
@@ -248,7 +251,8 @@ class Pipeline:
         """Inputs and outputs with dtypes and sizes: an integer is fixed, a letter is free, equal letters are equal."""
         inputs = ", ".join(f"{n}: {t}" for n, t in zip(self.parameters.names, self.parameters.types, strict=True))
         text = f"({inputs}) -> {types_text(self.graph.output)}"
-        return text + (f" where {guards_text(self.facts.guards)}" if self.facts.guards else "")
+        asked = dict.fromkeys([*self.facts.guards, *conditions(self.graph, self.parameters.names)])
+        return text + (f" where {guards_text(list(asked))}" if asked else "")
 
     @property
     def placement(self) -> dict[str, str]:

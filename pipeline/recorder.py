@@ -131,7 +131,15 @@ class Recorder(TorchFunctionMode):
         name = recorded_names().get(func)
         if name is None:
             return self._unknown(func, args, kwargs)
+        if name.endswith(".unbind"):
+            self._pin_rows(*args, **kwargs)
         return self.apply(Operator(name), func, args, kwargs)
+
+    def _pin_rows(self, tensor: torch.Tensor, dim: int = 0) -> None:
+        """Fixes the number of rows that a function goes through one by one."""
+        if tensor in self.values and not self.values.varies(tensor) and dim in range(-tensor.dim(), tensor.dim()):
+            rows = self.scalar("size", tensor, dim % tensor.dim())
+            self.pin(rows, "the function goes through the rows of a tensor one by one")
 
     def _unknown(self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """An operator of torch.library that a kernel stands behind, or something that may not be recorded."""
@@ -271,8 +279,7 @@ class Recorder(TorchFunctionMode):
                     f"a value that data decides cannot leave the graph: {reason}",
                     where=str(line or ""),
                     got=_brief(scalar.concrete),
-                    fix="Use torch.where or tracepack.cond(pred, true_fn, false_fn, *args) for a choice that data "
-                    "makes.",
+                    fix=_CALL if "taken as a plain" in reason else _CHOOSE,
                 )
         guard = Guard(scalar.concrete, f"the recording holds for one value only, because {reason}")
         self.nodes.append(Node(guard, (scalar.value,), {}, None, line))
@@ -376,6 +383,8 @@ class Recorder(TorchFunctionMode):
         return torch.utils._pytree.tree_map(leaf, tree, is_leaf=is_traced)
 
 
+_CHOOSE = "Use torch.where or tracepack.cond(pred, true_fn, false_fn, *args) for a choice that data makes."
+_CALL = "float(), int() and math's functions keep it in the graph where the traced function itself calls them."
 _SIZE_READERS = frozenset(("size", "stride", "numel", "array_size"))
 
 

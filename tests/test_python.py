@@ -125,6 +125,44 @@ def shrunk(number):
     return math.tanh(number)
 
 
+def rooted(x):
+    return x * shrunk(x.shape[1])
+
+
+def test_what_fixes_a_size_is_named_and_shown(reloaded) -> None:
+    mod = reloaded(tracepack.trace(rooted, X))
+    assert mod.signature == "(x: f32[N,2]) -> f32[N,2]"
+    with pytest.raises(tracepack.SignatureError) as caught:
+        mod(torch.ones(3, 5))
+    assert "It is fixed because it was taken as a plain float, as math does at test_python.py:" in str(caught.value)
+    assert "in shrunk: return math.tanh(number)." in str(caught.value)
+    mod = reloaded(tracepack.trace(lambda x: [row * 2 for row in x], X))
+    assert mod.signature == "(x: f32[3,N]) -> [f32[?], f32[?], f32[?]]"
+    with pytest.raises(tracepack.SignatureError, match="goes through the rows of a tensor one by one at test_python"):
+        mod(TALL)
+
+
+# name -> a function, and what its signature says after `where`
+CONDITIONS = {
+    "a branch": (lambda x: x if x.shape[0] > 2 else -x, "N > 2"),
+    "the other side": (lambda x: x if x.shape[0] > 9 else -x, "not (N > 9)"),
+    "arithmetic": (lambda x: [x] * (x.shape[0] // 2), "N // 2 == 1"),
+    "two": (lambda x: {f"{x.numel()}": x} if x.shape[0] + 1 < 7 else x, "(N + 1) < 7"),
+    "rows of what was computed": (lambda x: list(x @ x.mT), "size(matmul, 0) == 3"),
+}
+
+
+@pytest.mark.parametrize("name", CONDITIONS)
+def test_the_signature_says_what_guards_ask(name, reloaded) -> None:
+    process, text = CONDITIONS[name]
+    assert text in reloaded(tracepack.trace(process, X)).signature.partition(" where ")[2]
+
+
+def test_the_signature_says_what_numbers_and_strings_must_be(reloaded) -> None:
+    mod = tracepack.trace(lambda x, n, mode: x * n if mode == "times" and n > 1 else x, X, 2, "times")
+    assert reloaded(mod).signature.endswith(" where mode == 'times' and n > 1")
+
+
 def swallow(x):
     try:
         return x.view(7)
