@@ -18,22 +18,23 @@ from torch.overrides import TorchFunctionMode
 
 from ..ops.arrays import writes
 from ..ops.errors import RecordError, TracepackError
-from ..ops.graph import Guard, KernelCall, Node, Operator, Value, leaves
+from ..ops.graph import KernelCall, Node, Operator, Value, leaves
 from ..ops.kernel import kernel_of_operator
 from ..ops.operators import PYTHON, allowed, recorded_names, resolve
 from ..ops.recording import Application, current, recording
-from ..ops.types import ANY, ARRAY, SCALARS, STRINGS
+from ..ops.types import ANY, SCALARS, STRINGS
 from .effects import Effects
 from .generators import Generators
+from .guarding import pin, pin_rows
 from .lines import user_line
 from .metadata import array_rank, rank, read_metadata
 from .numpy_calls import captured_array, data_decides, is_of_numpy, outputs_of, record_function, record_ufunc
 from .refusals import IGNORED, METADATA, SIZES, TEXTS, refusal
-from .results import wrapped_result, wrapped_scalar
+from .results import settled_dtype, wrapped_result, wrapped_scalar
 from .standins import traced
 from .states import States
-from .traced import Traced, is_traced
-from .trees import concrete, overload_of, plain_leaf, title, to_ir
+from .traced import is_traced
+from .trees import concrete, is_recordable, overload_of, plain_leaf, plain_output, title, to_ir
 from .twins import Twins, versions
 from .values import Values
 
@@ -88,16 +89,7 @@ class Recorder(TorchFunctionMode):
         return to_ir(result, self._output_leaf, self._key)
 
     def _output_leaf(self, leaf: Any) -> Any:
-        if isinstance(leaf, torch.Tensor | Traced | np.ndarray | np.generic) or is_traced(leaf):
-            return self._argument_leaf(leaf)
-        if isinstance(leaf, torch.dtype | torch.device | torch.layout | torch.memory_format | np.dtype):
-            return self._argument_leaf(leaf)
-        if leaf is None or type(leaf) in (bool, int, float, complex, str, bytes):
-            return leaf
-        raise RecordError(
-            f"the function returns a {type(leaf).__module__}.{type(leaf).__qualname__}, which an archive cannot hold",
-            fix="Return tensors, numbers and strings in tuples, lists, dicts or namedtuples.",
-        )
+        return self._argument_leaf(leaf) if is_recordable(leaf) else plain_output(leaf)
 
     # -- torch functions ---------------------------------------------------------------------------------------
 
@@ -132,14 +124,8 @@ class Recorder(TorchFunctionMode):
         if name is None:
             return self._unknown(func, args, kwargs)
         if name.endswith(".unbind"):
-            self._pin_rows(*args, **kwargs)
+            pin_rows(self, args, kwargs)
         return self.apply(Operator(name), func, args, kwargs)
-
-    def _pin_rows(self, tensor: torch.Tensor, dim: int = 0) -> None:
-        """Fixes the number of rows that a function goes through one by one."""
-        if tensor in self.values and not self.values.varies(tensor) and dim in range(-tensor.dim(), tensor.dim()):
-            rows = self.scalar("size", tensor, dim % tensor.dim())
-            self.pin(rows, "the function goes through the rows of a tensor one by one")
 
     def _unknown(self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """An operator of torch.library that a kernel stands behind, or something that may not be recorded."""
@@ -184,6 +170,8 @@ class Recorder(TorchFunctionMode):
             result = self._twins.separate(result, before, name)
         self.generators.drew(inputs)
         varying = here or effects.varying or (isinstance(target, KernelCall) and target.kernel.varying)
+        with self.within():
+            node_kwargs |= settled_dtype(name, kwargs, result)
         node = Node(target, node_args, node_kwargs, None, line, varying)
         if effects.drew():
             node = self._drawn(node, effects)
@@ -267,23 +255,7 @@ class Recorder(TorchFunctionMode):
 
     def pin(self, scalar: Any, reason: str) -> Any:
         """Guards that a traced scalar keeps its present value, and returns that."""
-        if self.printing:
-            return scalar.concrete
-        line = user_line()
-        if isinstance(scalar.concrete, np.generic) and not scalar.varies:
-            self.pin(self.scalar("item", scalar), reason)
-            return scalar.concrete
-        if scalar.varies or scalar.value.type == ARRAY:
-            with self.refusing():
-                raise RecordError(
-                    f"a value that data decides cannot leave the graph: {reason}",
-                    where=str(line or ""),
-                    got=_brief(scalar.concrete),
-                    fix=_CALL if "taken as a plain" in reason else _CHOOSE,
-                )
-        guard = Guard(scalar.concrete, f"the recording holds for one value only, because {reason}")
-        self.nodes.append(Node(guard, (scalar.value,), {}, None, line))
-        return scalar.concrete
+        return scalar.concrete if self.printing else pin(self, scalar, reason)
 
     @contextmanager
     def printed(self) -> Iterator[None]:
@@ -383,13 +355,7 @@ class Recorder(TorchFunctionMode):
         return torch.utils._pytree.tree_map(leaf, tree, is_leaf=is_traced)
 
 
-_CHOOSE = "Use torch.where or tracepack.cond(pred, true_fn, false_fn, *args) for a choice that data makes."
-_CALL = "float(), int() and math's functions keep it in the graph where the traced function itself calls them."
 _SIZE_READERS = frozenset(("size", "stride", "numel", "array_size"))
-
-
-def _brief(found: Any) -> str:
-    return f"an array of shape {found.shape}" if isinstance(found, np.ndarray) else repr(found)
 
 
 def _gives_any_rank(target: Any) -> bool:

@@ -83,6 +83,27 @@ def plain_leaf(leaf: Any, function: str) -> Any:
     )
 
 
+def is_recordable(leaf: Any) -> bool:
+    """Whether a leaf of a result is recorded as an argument would be, rather than kept as it is."""
+    kinds = torch.Tensor | np.ndarray | np.generic | np.dtype
+    of_torch = torch.dtype | torch.device | torch.layout | torch.memory_format
+    return is_traced(leaf) or isinstance(leaf, kinds | of_torch)
+
+
+def plain_output(leaf: Any) -> Any:
+    """A plain leaf of a result.
+
+    Raises:
+        RecordError: an archive cannot hold it.
+    """
+    if leaf is None or type(leaf) in (bool, int, float, complex, str, bytes):
+        return leaf
+    raise RecordError(
+        f"the function returns a {type(leaf).__module__}.{type(leaf).__qualname__}, which an archive cannot hold",
+        fix="Return tensors, arrays, numbers and strings in tuples, lists, dicts or namedtuples.",
+    )
+
+
 def _dtype_of(kind: type) -> str:
     """The dtype that torch takes a Python type for."""
     factory: Any = torch.empty

@@ -428,6 +428,30 @@ def test_a_draw_that_nothing_uses_still_moves_the_generator() -> None:
         assert difference(process(X), mod(X)) == ""
 
 
+# -- what the process decides --------------------------------------------------------------------------------------
+
+
+def test_new_tensors_keep_the_dtype_that_they_were_recorded_with(reloaded) -> None:
+    def process(x):
+        source = torch.Generator().manual_seed(1)
+        made = (torch.zeros(2), torch.tensor([x[0, 0].item(), 1.0]), torch.linspace(0, 1, 3), torch.full((2,), 0.5))
+        return (
+            *made,
+            torch.rand(2, generator=source),
+            torch.arange(0.0, 1.0, 0.5),
+            torch.tensor(1j),
+            torch.ones(2, dtype=torch.half),
+        )
+
+    wanted = process(X)
+    loaded = reloaded(tracepack.trace(process, X))
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert difference(wanted, loaded(X)) == ""
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
 # -- strings -------------------------------------------------------------------------------------------------------
 
 
