@@ -1,6 +1,6 @@
 """The seven cases of tensor comprehensions against torch's own operator and torch.compile of the same formula.
 
-    python benchmarks/comprehension.py [--seconds 60] [--threads 1 2] [--cases conv1x1 ...] [--no-compile]
+    python -m benchmarks comprehension [--seconds 60] [--threads 1 2] [--cases conv1x1 ...] [--no-compile]
 
 Every figure is the least of many interleaved runs, as a ratio of torch's time: below 1 is faster than torch. The last
 results are kept in `benchmarks/results/comprehension.json`.
@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -153,13 +154,13 @@ def call_cost() -> dict[str, float]:
     return {**micros, "over the kernel": micros["call"] - micros["kernel"]}
 
 
-def main() -> None:
+def main(arguments: Sequence[str] = ()) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--cases", nargs="*")
     parser.add_argument("--no-compile", action="store_true")
-    args = parser.parse_args()
+    args = parser.parse_args(arguments)
     results: dict[str, Any] = {
         "target": target().name,
         "compiler": compiler_version(),
@@ -190,4 +191,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

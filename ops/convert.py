@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -20,11 +20,12 @@ from torch.export.graph_signature import InputKind
 
 from .aliases import mutated_inputs
 from .errors import LoweringError, UnknownOperatorError
-from .facts import Sizes, read_sizes
-from .graph import Body, Constant, Graph, KernelCall, Literal, Node, Operator, SourceLine, Value, verify
+from .facts import Sizes, over_letters, read_sizes, with_numbers
+from .formulas import written_out
+from .graph import Body, Constant, Graph, Guard, KernelCall, Literal, Node, Operator, SourceLine, Value, verify
 from .kernel import kernel_of_operator
-from .operators import PYTHON, check_name
-from .types import ANY, BOOL, DTYPES, FLOAT, INT, TensorType, Type
+from .operators import PYTHON, check_name, why_not
+from .types import ANY, BOOL, DTYPES, FLOAT, INT, ScalarType, TensorType, Type
 
 _ARITHMETIC: dict[Any, str] = {
     **{getattr(operator, name): name for name in PYTHON if hasattr(operator, name) and not name.startswith("_")},
@@ -67,6 +68,7 @@ def convert(
     sources: Sequence[str],
     contiguous: bool,
     shared: dict[int, Constant] | None = None,
+    numbers: Sequence[int] = (),
 ) -> Body:
     """Makes the body of an op from an exported program whose outputs are a flat tuple.
 
@@ -78,18 +80,22 @@ def convert(
         sources: how torch.export's guards write each of them.
         contiguous: whether outputs are made contiguous.
         shared: the constants of the op's other bodies by the id of the model's tensor: they have one state.
+        numbers: the inputs that are numbers, each exported as the first size of an empty tensor.
 
     Raises:
         LoweringError, UnknownOperatorError: the program holds something that a graph cannot.
     """
-    reader = _Reader(program.graph_module, name)
+    letters: dict[str, str] = {}
+    reader = _Reader(program.graph_module, name, letters)
     reader.constants(program, {} if shared is None else shared)
     users = [n for n in program.graph.nodes if n.op == "placeholder" and n.name not in reader.known]
-    sizes = _sizes(program, users, sources)
+    sizes = with_numbers(_sizes(program, users, sources), numbers)
+    letters |= sizes.letters
     values = []
-    for node, shape in zip(users, sizes.shapes, strict=True):
-        value = Value(_input_type(node, shape, name))
+    for index, (node, shape) in enumerate(zip(users, sizes.shapes, strict=True)):
+        value = Value(_input_type(node, shape, name) if index not in numbers else INT)
         reader.known[node.name] = value
+        reader.define(value, node)
         values.append(value)
     graph = reader.graph(program.graph, tuple(values))
     for index in mutated_inputs(program.graph):
@@ -132,9 +138,10 @@ def _shape(value: Any) -> tuple[object, ...]:
 class _Reader:
     """Reads one fx graph; subgraphs get a reader of their own."""
 
-    def __init__(self, module: torch.nn.Module, op: str) -> None:
-        self.module, self.op = module, op
+    def __init__(self, module: torch.nn.Module, op: str, letters: Mapping[str, str]) -> None:
+        self.module, self.op, self.letters = module, op, letters
         self.known: dict[str, Any] = {}  # fx node name -> Value, Constant, Graph, or a tuple of Values
+        self.symbols: dict[Any, tuple[Value, int]] = {}  # torch's symbol -> an input, and the dimension that it is
         self.nodes: list[Node] = []
 
     def constants(self, program: ExportedProgram, shared: dict[int, Constant]) -> None:
@@ -160,6 +167,12 @@ class _Reader:
                 Constant(tensor, str(spec.target).removeprefix("model."), parameter=spec.kind == InputKind.PARAMETER),
             )
             self.known[spec.arg.name] = constant
+
+    def define(self, value: Value, node: torch.fx.Node) -> None:
+        """Takes in the symbols that are sizes of an input."""
+        for dim, size in enumerate(node.meta["val"].shape):
+            if isinstance(size, torch.SymInt):
+                self.symbols.setdefault(size.node.expr, (value, dim))
 
     def graph(self, graph: torch.fx.Graph, inputs: tuple[Value, ...]) -> Graph:
         """Converts all nodes; the placeholders are known already."""
@@ -190,11 +203,11 @@ class _Reader:
 
     def subgraph(self, module: torch.fx.GraphModule) -> Graph:
         """The graph of a branch, whose placeholders are all inputs."""
-        reader = _Reader(module, self.op)
+        reader = _Reader(module, self.op, self.letters)
         values = []
         for node in module.graph.nodes:
             if node.op == "placeholder":
-                reader.known[node.name] = value = Value(_type(node.meta.get("val")))
+                reader.known[node.name] = value = Value(_type(node.meta.get("val"), reader.letters))
                 values.append(value)
         return reader.graph(module.graph, tuple(values))
 
@@ -206,6 +219,8 @@ class _Reader:
             self.known[node.name] = self.known[node.args[0].name][node.args[1]]  # type: ignore[union-attr, index]
         elif target in _ARITHMETIC:
             self.add(node, Operator(f"py.{_ARITHMETIC[target]}"))
+        elif target is torch.sym_ite and node.args[1:] == (1, 0):  # how torch writes a bool as an int
+            self.add(node, Operator("py.int"), most=1)
         elif isinstance(target, torch._ops.OpOverload):
             self.overload(node, target)
         elif isinstance(target, torch._ops.HigherOrderOperator):
@@ -219,13 +234,22 @@ class _Reader:
     def overload(self, node: torch.fx.Node, target: torch._ops.OpOverload) -> None:
         """Converts an operator of torch, or one that a kernel is registered under."""
         name = _EQUAL.get(str(target), str(target))
+        if name == "aten._assert_scalar.default":
+            self.guard(node, self.argument(node.args[0]), str(node.args[1]))
+            return
         if name in _HINTS:
             return
         if name in _NOTHING:
             self.known[node.name] = self.argument(node.args[0])
             return
         if name in _READS:
+            match self.argument(node.args[0]):
+                case Value(type=ScalarType()) as number:  # read off what carries it
+                    self.known[node.name] = number
+                    return
             self.add(node, Operator(f"py.{_READS[name]}"), varying=_READS[name] in ("item", "is_nonzero"))
+            if _READS[name] == "item":
+                self.guard_prediction(node)
             return
         kernel = kernel_of_operator(name.rsplit(".", 1)[0].replace(".", "::", 1))
         if kernel is not None:
@@ -235,9 +259,42 @@ class _Reader:
             check_name(name)
         except UnknownOperatorError as error:
             raise LoweringError(
-                f"operator {name} cannot be packed", where=self.where(node), fix="Write that part with other operators."
+                f"operator {name} cannot be packed{why_not(name)}",
+                where=self.where(node),
+                fix="Write that part with other operators.",
             ) from error
         self.add(node, Operator(name), varying=_varies(target))
+
+    def guard(self, node: torch.fx.Node, value: Any, reason: str) -> None:
+        """Adds a guard for an assertion; torch's own texts name its symbols, which say nothing to anyone."""
+        if value is True:
+            return
+        if reason.startswith("Runtime assertion failed"):
+            reason = "a number that data decides is outside of what the model was lowered for"
+        self.nodes.append(Node(Guard(True, reason), (value,), {}, None, _source_line(node)))
+
+    def guard_prediction(self, node: torch.fx.Node) -> None:
+        """Guards a number read off a tensor that torch takes for an expression over sizes; see `counts`."""
+        found = node.meta.get("val")
+        known = found.node.expr if isinstance(found, torch.SymInt) else None
+        if known is None or (known.is_Symbol and known not in self.symbols):
+            return
+        expected = written_out(known, self.size, self.arithmetic)
+        same = self.arithmetic("eq", (self.known[node.name], expected))
+        self.guard(node, same, "a number that the model reads off a tensor is not what its sizes said")
+
+    def size(self, symbol: Any) -> Value:
+        """The size that a symbol stands for."""
+        if symbol not in self.symbols:
+            raise LoweringError("a number hangs on data in a way that cannot be packed", where=f"op {self.op!r}")
+        value, dim = self.symbols[symbol]
+        return value if value.type == INT else self.arithmetic("size", (value, dim))
+
+    def arithmetic(self, name: str, args: tuple[Any, ...]) -> Value:
+        """Adds a node that computes with numbers."""
+        value = Value(BOOL if name in ("eq", "ne", "lt", "le", "gt", "ge", "and_", "or_", "not_") else INT)
+        self.nodes.append(Node(Operator(f"py.{name}"), args, {}, value))
+        return value
 
     def higher(self, node: torch.fx.Node, target: torch._ops.HigherOrderOperator) -> None:
         """Converts control flow on data, and takes apart the wrappers of `no_grad` blocks."""
@@ -253,17 +310,19 @@ class _Reader:
 
     def inline(self, node: torch.fx.Node, module: torch.fx.GraphModule, args: Sequence[Any]) -> None:
         """Writes the nodes of a wrapped block in place of the wrapper."""
-        reader = _Reader(module, self.op)
+        reader = _Reader(module, self.op, self.letters)
         reader.nodes = self.nodes
         places = [n for n in module.graph.nodes if n.op == "placeholder"]
         reader.known = {place.name: self.argument(arg) for place, arg in zip(places, args, strict=True)}
         self.known[node.name] = reader.graph(module.graph, ()).output
 
-    def add(self, node: torch.fx.Node, target: Operator | KernelCall, varying: bool = False) -> None:
-        """Adds a node of ours."""
-        args = tuple(self.argument(arg) for arg in node.args)
+    def add(
+        self, node: torch.fx.Node, target: Operator | KernelCall, varying: bool = False, most: int | None = None
+    ) -> None:
+        """Adds a node of ours, with the first few arguments only where `most` says so."""
+        args = tuple(self.argument(arg) for arg in node.args[:most])
         kwargs = {key: self.argument(arg) for key, arg in node.kwargs.items() if not _default(key, arg)}
-        output = _outputs(node.meta.get("val"))
+        output = _outputs(node.meta.get("val"), self.letters)
         self.known[node.name] = output if output is not None else ()
         self.nodes.append(Node(target, args, kwargs, output, _source_line(node), varying))
 
@@ -314,17 +373,18 @@ def _default(key: str, arg: Any) -> bool:
     return (key == "pin_memory" and not arg) or (key in ("layout", "dtype", "device", "memory_format") and arg is None)
 
 
-def _outputs(value: Any) -> Any:
+def _outputs(value: Any, letters: Mapping[str, str]) -> Any:
     """Values for what a node returns: a tree like torch's own result."""
     if isinstance(value, tuple | list):
-        return tuple(_outputs(item) for item in value)
-    return None if value is None else Value(_type(value))
+        return tuple(_outputs(item, letters) for item in value)
+    return None if value is None else Value(_type(value, letters))
 
 
-def _type(value: Any) -> Type:
+def _type(value: Any, letters: Mapping[str, str]) -> Type:
     match value:
         case torch.Tensor():
-            return TensorType(_dtype(value.dtype), tuple(s if isinstance(s, int) else str(s) for s in value.shape))
+            shape = tuple(s if isinstance(s, int) else over_letters(str(s), letters) for s in value.shape)
+            return TensorType(_dtype(value.dtype), shape)
         case bool() | torch.SymBool():
             return BOOL
         case int() | torch.SymInt():

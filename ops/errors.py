@@ -10,7 +10,7 @@ from __future__ import annotations
 
 def _compose(what: str, *, where: str = "", got: object = None, expected: object = None, fix: str = "") -> str:
     """Joins the parts of a message in their fixed order, leaving out those that are empty."""
-    text = f"{where}: {what}" if where else what
+    text = f"{where.rstrip(':')}: {what}" if where else what  # a line of code may end with a colon
     if got is not None:
         text += f"; got {got}"
     if expected is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from types import FrameType, FunctionType, TracebackType
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 
@@ -27,7 +27,7 @@ def explain(error: BaseException, function: Callable[..., Any]) -> BaseException
         error: what was raised.
         function: what `Emitter.function` made.
     """
-    if isinstance(error, TracepackError | MemoryError):
+    if isinstance(error, TracepackError | MemoryError) and not _lacks_place(error):
         return error
     calls = _plan_frames(error.__traceback__, function)
     places = [(inner, line, inner.nodes.get(line)) for inner, _, line in calls]
@@ -37,6 +37,8 @@ def explain(error: BaseException, function: Callable[..., Any]) -> BaseException
     where = _where(node, inner.calls.get(line))
     for _, _, outer in reversed(places[:-1]):
         where += f", in a branch of {target_name(outer.target)}" + (f" at {outer.line}" if outer.line else "")
+    if isinstance(error, GuardError):
+        return GuardError(error.what, where=where, got=error.got, expected=error.expected, fix=error.fix)
     if isinstance(error, ValueError) and "values to unpack" in str(error):
         return GuardError(
             "the operator gave another number of results than when it was recorded",
@@ -46,6 +48,19 @@ def explain(error: BaseException, function: Callable[..., Any]) -> BaseException
         )
     text = inner.source.splitlines()[line - 1]
     return NodeError(f"{_first_line(error)}; {_arguments(node, text, frame)}", where=where)
+
+
+def fail(error: Exception, function: Callable[..., Any]) -> NoReturn:
+    """Raises the error to show for one that escaped from a generated function."""
+    explained = explain(error, function)
+    if explained is error:
+        raise error
+    raise explained from (None if isinstance(error, TracepackError) else error)
+
+
+def _lacks_place(error: BaseException) -> bool:
+    """Whether it comes from an operator of ours, which knows nothing of the node that called it."""
+    return isinstance(error, GuardError) and not error.where
 
 
 def _where(node: Node, call: Node | None) -> str:

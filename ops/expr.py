@@ -69,6 +69,16 @@ def symbols(text: str) -> set[str]:
     return {n.id for n in ast.walk(parse(text)) if isinstance(n, ast.Name) and n.id not in FUNCTIONS}
 
 
+def plain(text: str) -> str:
+    """An expression as a person would write it, without needless brackets.
+
+    Example:
+        >>> plain("((1 + (((-1) + M) // 2)) != 1)")
+        '1 + (-1 + M) // 2 != 1'
+    """
+    return ast.unparse(parse(text))
+
+
 def compile_expression(text: str, names: Iterable[str]) -> Callable[..., Any]:
     """Compiles an expression to a function of its symbols, given by position in the order of `names`.
 

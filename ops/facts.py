@@ -7,11 +7,11 @@ torch.export reports its guards as Python text over ``L['x'].size()[0]``. Here t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from .errors import LoweringError
-from .expr import parse
+from .errors import GraphError, LoweringError
+from .expr import compile_expression, plain, symbols
 from .graph import Facts
 
 _SIZE = re.compile(r"(L\[[^()]*?\])\.size\(\)\[(\d+)\]")
@@ -22,10 +22,17 @@ _ALPHABET = "NMKLPQRSTUVWABCDEFGHIJ"
 
 @dataclass
 class Sizes:
-    """What is known of the sizes of flat inputs: the shape of each in symbols, and the guards over them."""
+    """What is known of the sizes of flat inputs.
+
+    Attributes:
+        shapes: the shape of each in symbols.
+        facts: the symbols, and the guards over them.
+        letters: for each of torch's symbols ours, or its fixed size.
+    """
 
     shapes: list[tuple[int | str, ...]]
     facts: Facts
+    letters: dict[str, str]
 
 
 def names() -> Iterator[str]:
@@ -75,7 +82,43 @@ def settle(
     conditions = [_rename(text, renamed) for text in rest]
     conditions += classes.bounds(ranges, renamed)
     kept = [c for c in dict.fromkeys(conditions) if not _trivial(c)]
-    return Sizes(shaped, Facts(symbols, tuple(kept)))
+    letters = {symbol: renamed[name] for symbol, name in classes.torch_symbols.items()}
+    return Sizes(shaped, Facts(symbols, tuple(kept)), letters)
+
+
+def over_letters(size: str, letters: Mapping[str, str]) -> int | str:
+    """A size that torch computed, written over our symbols.
+
+    Example:
+        >>> over_letters("(((s2 - 1)//2)) + 1", {"s2": "M"}), over_letters("2*s7", {"s7": "4"})
+        ('(M - 1) // 2 + 1', 8)
+    """
+    text = re.sub(r"\b[a-z]+\d+\b", lambda match: letters.get(match[0], match[0]), size)
+    try:
+        text = plain(text)
+        return int(compile_expression(text, [])()) if not symbols(text) else text
+    except GraphError:  # a function of torch's that guards do not know
+        return text
+
+
+def with_numbers(sizes: Sizes, numbers: Sequence[int]) -> Sizes:
+    """The same where some inputs are numbers: each has a symbol of its own, whose place is its only dimension.
+
+    Args:
+        sizes: what was found with a tensor in the place of each number, whose first size it is.
+        numbers: which inputs are numbers.
+    """
+    symbols, guards = dict(sizes.facts.symbols), list(sizes.facts.guards)
+    unused = (name for name in names() if name not in symbols)
+    for index in numbers:
+        symbol = sizes.shapes[index][0]
+        if symbols.get(str(symbol)) != (index, 0):
+            own = next(unused)
+            symbols[own] = (index, 0)
+            guards.append(f"{own} == {symbol}")
+            symbol = own
+        guards.append(f"{symbol} >= 0")
+    return replace(sizes, facts=Facts(symbols, tuple(guards)))
 
 
 def _over_places(guard: str, place: dict[str, int]) -> str:
@@ -86,7 +129,7 @@ def _over_places(guard: str, place: dict[str, int]) -> str:
         return f"d{place[source]}_{match[2]}"
 
     text = _SIZE.sub(name, guard)
-    text = text.replace("torch.sym_max", "max").replace("torch.sym_min", "min").replace("math.", "")
+    text = text.replace("torch.sym_", "").replace("math.", "")
     if "L[" in text:
         raise LoweringError("the model depends on more than the sizes of its inputs", got=guard)
     return text
@@ -179,13 +222,6 @@ def _rename(text: str, renamed: dict[str, str]) -> str:
 def _trivial(text: str) -> bool:
     """Whether a condition over fixed sizes alone already holds."""
     try:
-        tree = parse(text)
-    except Exception:
+        return not symbols(text) and bool(compile_expression(text, [])())
+    except GraphError:
         return False
-    import ast
-
-    if any(isinstance(n, ast.Name) for n in ast.walk(tree)):
-        return False
-    from .expr import compile_expression
-
-    return bool(compile_expression(text, [])())

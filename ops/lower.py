@@ -7,26 +7,32 @@ equal to the model's or excluded by a guard.
 
 from __future__ import annotations
 
+import io
 import logging
 import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import torch
+from torch._higher_order_ops.wrap import wrap_with_autocast
 from torch.export import Dim
 from torch.utils import _pytree as pytree
 
+from . import integers
 from .containers import pack, state, unpack
 from .convert import convert
-from .errors import LoweringError, TracepackError
+from .counts import Counts, Reads, numbers
+from .errors import GuardError, LoweringError, TracepackError
 from .evaluation import Live, buffers_in_place, guarded_state, inference_form
+from .export_errors import lowering_error
 from .expr import compile_expression
 from .graph import Body, Constant, Facts
 from .plan import Plan
 from .shapes import free_sizes
+from .signature import size_of
 from .types import TensorType
 
 Leaves = Sequence[Any]
@@ -39,13 +45,13 @@ class Call:
     Attributes:
         spec: torch's description of the containers of ``(args, kwargs)``.
         fixed: the leaves, with None in place of tensors.
-        kinds: dtype and rank of each tensor.
+        kinds: dtype and rank of each tensor; None for a number that is decided at run time, which counts as one.
         names: a name for each tensor.
     """
 
     spec: Any
     fixed: tuple[Any, ...]
-    kinds: tuple[tuple[torch.dtype, int], ...]
+    kinds: tuple[tuple[torch.dtype, int] | None, ...]
     names: tuple[str, ...]
 
     def rebuild(self, tensors: Leaves) -> tuple[tuple[Any, ...], dict[str, Any], list[Any]]:
@@ -68,7 +74,11 @@ _TENSOR = _Tensor()
 
 
 def flatten_call(
-    args: tuple[Any, ...], kwargs: dict[str, Any], parameters: Sequence[str] = ()
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    parameters: Sequence[str] = (),
+    plain: Callable[[Any], Any] = lambda leaf: leaf,
+    free: Callable[[Any], bool] = lambda leaf: False,
 ) -> tuple[Call, list[Any]]:
     """Takes a call apart into its structure and its tensors.
 
@@ -76,17 +86,19 @@ def flatten_call(
         args: positional arguments.
         kwargs: keyword arguments.
         parameters: names of the positional parameters, for messages.
+        plain: makes a plain value of a leaf that is neither a tensor nor free.
+        free: whether a leaf is a number that is decided at run time.
     """
     pairs, spec = pytree.tree_flatten_with_path(pack((args, kwargs), []))
     fixed, tensors, names = [], [], []
     for path, leaf in pairs:
-        if isinstance(leaf, torch.Tensor):
+        if isinstance(leaf, torch.Tensor) or free(leaf):
             fixed.append(_TENSOR)
             tensors.append(leaf)
             names.append(_leaf_name(path, parameters))
         else:
-            fixed.append(leaf)
-    kinds = tuple((t.dtype, t.dim()) for t in tensors)
+            fixed.append(plain(leaf))
+    kinds = tuple((t.dtype, t.dim()) if isinstance(t, torch.Tensor) else None for t in tensors)
     return Call(spec, tuple(fixed), kinds, tuple(names)), tensors
 
 
@@ -115,11 +127,23 @@ class _Flat(torch.nn.Module):
         super().__init__()
         self.model = model  # a submodule where it is one, so that names and ties of weights are kept
         self.call = call
+        self.numbers: dict[str, Any] | None = None  # where sizes are followed through tensors; see `counts`
 
     def forward(self, *flat: Any) -> Any:
-        args, kwargs, objects = self.call.rebuild(flat)
-        with buffers_in_place(self.model):
+        given = [t.size(0) if kind is None else t for t, kind in zip(flat, self.call.kinds, strict=True)]
+        args, kwargs, objects = self.call.rebuild(given)
+        with buffers_in_place(self.model), self.followed():
             return tuple(pytree.tree_leaves(returned(self.model(*args, **kwargs), objects)))
+
+    @contextmanager
+    def followed(self) -> Iterator[None]:
+        """Follows sizes through tensors, if this was asked for."""
+        if self.numbers is None:
+            yield
+            return
+        counts = Counts(self.model, self.numbers)
+        with counts, Reads(counts):
+            yield
 
 
 def returned(result: Any, objects: Sequence[Any]) -> Any:
@@ -153,12 +177,23 @@ def lower(
         LoweringError: torch.export cannot take it, or the result differs from the model.
     """
     flat = _Flat(model, call)
+    error: TracepackError | None = None
+    sources = [f"L['flat'][{index}]" for index in range(len(tensors))]
+    numbers_at = [index for index, kind in enumerate(call.kinds) if kind is None]
     with guarded_state(model, name):
-        program = _export_flat(flat, _separate(tensors), model, name)
-        sources = [f"L['flat'][{index}]" for index in range(len(tensors))]
-        body = convert(program, name, device, call.names, sources, contiguous, shared)
-        body, out_spec = prove(body, tensors, lambda: _Reference(call, Live(model), name))
-    return Lowered(body, out_spec)
+        for program in _programs(flat, tensors, model, name, _Reference(call, Live(model), name)):
+            try:
+                body = convert(program, name, device, call.names, sources, contiguous, shared, numbers_at)
+                if not _takes(body, tensors):
+                    error = error or _fixes_ones(name)
+                    continue
+                return Lowered(*prove(body, tensors, lambda: _Reference(call, Live(model), name)))
+            except GuardError as caught:  # in another state than the first it goes another way
+                error = error or _unfit(caught, name)
+            except TracepackError as caught:
+                error = error or caught
+    assert error is not None
+    raise error
 
 
 class _Reference:
@@ -178,32 +213,107 @@ class _Reference:
         return self.live.changed
 
 
-def _separate(tensors: Leaves) -> list[torch.Tensor]:
+def _separate(tensors: Leaves) -> list[Any]:
     """Copies with memory of their own: torch.export takes two inputs that are one tensor for one input."""
-    return [tensor.detach().clone() for tensor in tensors]
+    return [tensor.detach().clone() if isinstance(tensor, torch.Tensor) else tensor for tensor in tensors]
 
 
-def _export_flat(flat: _Flat, tensors: Sequence[torch.Tensor], model: Any, name: str) -> Any:
-    """Exports with sizes as free as the model allows; a first size of 1 is tried as 2, since torch fixes ones."""
+def _carriers(tensors: Leaves) -> list[torch.Tensor]:
+    """The same with each number as the first size of an empty tensor: torch.export reasons about sizes best."""
+    return [t if isinstance(t, torch.Tensor) else torch.empty(t, 0) for t in _separate(tensors)]
+
+
+def _takes(body: Body, tensors: Leaves) -> bool:
+    """Whether the sizes that a body has fixed are the example's: torch may fix the 2 that was tried for a 1."""
+    return all(
+        isinstance(size, str) or size == found
+        for value, tensor in zip(body.graph.inputs, tensors, strict=True)
+        if isinstance(value.type, TensorType)
+        for size, found in zip(value.type.shape, tensor.shape, strict=True)
+    )
+
+
+def _programs(flat: _Flat, tensors: Leaves, model: Any, name: str, reference: Callable[..., Any]) -> Iterator[Any]:
+    """Exports with sizes as free as the model allows; what is freer, but changes more while it exports, comes first.
+
+    A first size of 1 is tried as 2, since torch fixes ones.
+
+    Raises:
+        LoweringError: torch.export cannot take the model in any of the ways.
+    """
     error: Exception | None = None
-    for example in _examples(tensors):
-        try:
-            return export(flat, example, model)
-        except Exception as caught:  # torch.export raises errors of many kinds
-            error = error or caught
+    yielded = False
+    for example in _examples(_carriers(tensors)):
+        found, caught = _attempts(flat, example, model)
+        yield from found
+        yielded = yielded or bool(found)
+        error = error or caught
+    if yielded:
+        return
     assert error is not None
     if isinstance(error, TracepackError):
         raise error
-    raise LoweringError(
-        "torch.export cannot lower it",
-        where=f"op {name!r}",
-        got=_reason(error),
-        fix="Rewrite that part, or use torch.jit.script or tracepack.cond for branches on data.",
-    ) from error
+    raise lowering_error(error, name, lambda: reference(*_separate(tensors))) from error
+
+
+def _fixes_ones(name: str) -> LoweringError:
+    return LoweringError(
+        "torch.export takes a size of 1 for another one", where=f"op {name!r}", fix="Trace with larger sizes."
+    )
+
+
+def _unfit(error: GuardError, name: str) -> LoweringError:
+    """An operator's own refusal, which says what to do; else a branch that went another way than at first."""
+    where = f"op {name!r}, {error.where}"
+    if error.fix:
+        return LoweringError(error.what, where=where, got=error.got, expected=error.expected, fix=error.fix)
+    return _undecided(where)
+
+
+def _undecided(where: str) -> LoweringError:
+    return LoweringError(
+        "the model decides by its data which way to go, and only one way ran",
+        where=where,
+        fix="Rewrite that part with torch.where or tracepack.cond, or use torch.jit.script.",
+    )
+
+
+def _attempts(flat: _Flat, tensors: Sequence[torch.Tensor], model: Any) -> tuple[list[Any], Exception | None]:
+    """The programs that torch.export makes of a model, the freest first, or its error.
+
+    Where the model asks for plain integers, it is exported once more with `int` and `range` that keep sizes free;
+    where it cannot be exported, with these and with sizes followed through tensors.
+    """
+    asking: list[integers.Globals] = []
+    plain, error = _attempt(flat, tensors, model, asking)
+    if plain is not None and not asking:
+        return [plain], None
+    flat.numbers = None if plain is not None else numbers(model)
+    try:
+        freer, later = _attempt(flat, tensors, model, asking)
+        if freer is None and plain is None:  # it came further now, and other modules may have asked
+            freer, later = _attempt(flat, tensors, model, asking)
+    finally:
+        flat.numbers = None
+    return [program for program in (freer, plain) if program is not None], error and later
+
+
+def _attempt(
+    flat: _Flat, tensors: Sequence[torch.Tensor], model: Any, asking: list[integers.Globals]
+) -> tuple[Any, Exception | None]:
+    """One export; modules that ask for plain integers are lent their own, and others that ask are added to them."""
+    with integers.noting() as noted:
+        try:
+            with integers.lent(asking):
+                return export(flat, tensors, model), None
+        except Exception as error:  # torch.export raises errors of many kinds
+            return None, error
+        finally:
+            asking += [module for module in noted if not any(module is other for other in asking)]
 
 
 def _examples(tensors: Sequence[torch.Tensor]) -> list[list[torch.Tensor]]:
-    wide = [t.repeat(2, *[1] * (t.dim() - 1)) if t.dim() and t.size(0) == 1 else t for t in tensors]
+    wide = [t.repeat(2, *[1] * (t.dim() - 1)) if t.dim() and t.size(0) == 1 and t.numel() else t for t in tensors]
     changed = any(a is not b for a, b in zip(wide, tensors, strict=True))
     return [wide, list(tensors)] if changed else [list(tensors)]
 
@@ -212,25 +322,32 @@ def export(flat: torch.nn.Module, tensors: Sequence[torch.Tensor], model: Any) -
     """torch.export with every size left to it, in the model's inference form, without its warnings."""
     shapes = tuple(dict.fromkeys(range(t.dim()), Dim.AUTO) for t in tensors)
     with torch.no_grad(), inference_form(model), inference_form(flat), quiet(), free_sizes():
-        return torch.export.export(flat, tuple(tensors), dynamic_shapes={"flat": shapes}, strict=False)
+        program = torch.export.export(flat, tuple(tensors), dynamic_shapes={"flat": shapes}, strict=False)
+        # The casts of autocast are written out by torch's decompositions only, which leave all else as it is here.
+        return program.run_decompositions({}) if _uses_autocast(program) else program
+
+
+def _uses_autocast(program: Any) -> bool:
+    modules = [module for module in program.graph_module.modules() if isinstance(module, torch.fx.GraphModule)]
+    return any(node.target is wrap_with_autocast for module in modules for node in module.graph.nodes)
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Without torch.export's warnings and log: what it says matters is in the error that it raises."""
-    disabled = logging.root.manager.disable
+    """Without torch.export's warnings, log and prints: what matters of them is in the error that it raises."""
+    from torch.export import _trace
+
+    module: Any = _trace
+    disabled, printing = logging.root.manager.disable, getattr(module, "print", print)
     logging.disable(logging.ERROR)
+    module.print = lambda *_, **__: None  # what it calls to show the graph so far where it fails
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), redirect_stderr(io.StringIO()):
             warnings.simplefilter("ignore")
             yield
     finally:
+        module.print = printing
         logging.disable(disabled)
-
-
-def _reason(error: BaseException) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return f"{type(error).__name__}: {lines[0][:300] if lines else ''}"
 
 
 class Reference(Protocol):
@@ -318,7 +435,7 @@ class _Checker:
         if not _SETS_APART.search(guard) or not re.search(rf"\b{symbol}\b", guard):
             return guard
         symbols = self.body.facts.symbols
-        sizes = {name: tensors[index].size(dim) for name, (index, dim) in symbols.items()}
+        sizes = {name: size_of(tensors[index], dim) for name, (index, dim) in symbols.items()}
         holds = compile_expression(guard, symbols)
         failing = [size for size in tried if not _holds(holds, {**sizes, symbol: size})]
         return " or ".join([f"({guard})" if failing else guard, *(f"{symbol} == {size}" for size in failing)])
@@ -336,7 +453,9 @@ class _Checker:
     def together(self, symbol: str, most: int, tensors: Leaves) -> str:
         """What to add to a guard for sizes that are right if all inputs have them."""
         places = self.body.facts.symbols
-        peers = [other for other, (_, dim) in places.items() if dim == places[symbol][1]]
+        peers = [
+            other for other, (index, dim) in places.items() if dim == places[symbol][1] and _is_tensor(tensors[index])
+        ]
         if len(peers) < 2:
             return ""
         good = [size for size in range(most, -1, -1) if self.agrees(peers, size, tensors)]
@@ -345,6 +464,9 @@ class _Checker:
     def agrees(self, symbols: Sequence[str], size: int, tensors: Leaves) -> bool:
         """Whether model and body agree where some symbols have another size."""
         small = [_resized(t, v.type, symbols, size) for t, v in zip(tensors, self.body.graph.inputs, strict=True)]
+        for index, tensor in enumerate(tensors):
+            if not _is_tensor(tensor) and any(self.body.facts.symbols[s][0] == index for s in symbols):
+                small[index] = size
         state = torch.get_rng_state()
         try:
             return same_leaves(pytree.tree_leaves(self.reference()(*_separate(small))), self.run(small))
@@ -365,8 +487,13 @@ def _holds(condition: Callable[..., Any], sizes: dict[str, int]) -> bool:
         return False
 
 
-def _resized(tensor: torch.Tensor, kind: Any, symbols: Sequence[str], size: int) -> torch.Tensor:
-    assert isinstance(kind, TensorType)
+def _is_tensor(thing: Any) -> bool:
+    return isinstance(thing, torch.Tensor)
+
+
+def _resized(tensor: Any, kind: Any, symbols: Sequence[str], size: int) -> Any:
+    if not isinstance(kind, TensorType):
+        return tensor
     for dim, name in enumerate(kind.shape):
         if name in symbols and tensor.size(dim) >= size:
             tensor = tensor.narrow(dim, 0, size)

@@ -219,14 +219,24 @@ class ModelOp(InferenceOp):
         if self._is_opaque(args, kwargs):
             assert self._kernel is not None
             return self._kernel.application(args, kwargs)
-        recorder = current()
-        if recorder is not None:
-            args, kwargs = recorder.plain(args), recorder.plain(kwargs)
         args, kwargs = self._canonical(args, kwargs)
-        call, tensors = flatten_call(args, kwargs, self.parameters)
-        lowered, plan = self.lowered(call, tensors)
+        call, tensors = self._taken_apart(args, kwargs, free=self.lowerer == self._lower)
+        try:
+            lowered, plan = self.lowered(call, _plain(tensors))
+        except LoweringError:
+            if None not in call.kinds:
+                raise
+            call, tensors = self._taken_apart(args, kwargs, free=False)
+            lowered, plan = self.lowered(call, tensors)
         objects = objects_in((args, kwargs))
         return _BodyApplication(BodyCall(lowered.body), tuple(tensors), {}, plan, lowered.out_spec, self.state, objects)
+
+    def _taken_apart(self, args: tuple[Any, ...], kwargs: dict[str, Any], free: bool) -> tuple[Call, list[Any]]:
+        """The call and its tensors; sizes among the arguments stay open if `free`, and are guarded otherwise."""
+        recorder = current()
+        if recorder is None:
+            return flatten_call(args, kwargs, self.parameters)
+        return flatten_call(args, kwargs, self.parameters, recorder.plain, is_open if free else lambda leaf: False)
 
     def _is_opaque(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether the model is a kernel, which takes numbers and strings as they are decided at run time."""
@@ -282,6 +292,16 @@ class ModelOp(InferenceOp):
             self.model, call, tensors,
             name=self.name, device=str(self.device), contiguous=self.contiguous, shared=self._shared,
         )  # fmt: skip
+
+
+def is_open(leaf: Any) -> bool:
+    """Whether a leaf is a size, or a number computed from sizes, of a recording. A body takes none below zero."""
+    return issubclass(type(leaf), torch.SymInt) and _plain([leaf])[0] >= 0
+
+
+def _plain(leaves_: Sequence[Any]) -> list[Any]:
+    recorder = current()
+    return list(leaves_) if recorder is None else list(recorder.concrete(tuple(leaves_)))
 
 
 def _key(call: Call) -> Any:

@@ -14,11 +14,11 @@ from typing import Any
 import torch
 
 from .device import CPU, Device
-from .emit import Bindings, Emitter
-from .errors import TracepackError
-from .explain import explain
+from .emit import Emitter
+from .explain import fail
 from .graph import Body, Constant, Graph, Guard, Node
 from .records import record_factory
+from .scope import Bindings
 from .signature import fail_guard, input_check, output_check
 from .state import State
 
@@ -109,7 +109,7 @@ class Plan:
             try:
                 return function(*inputs)
             except Exception as error:
-                raise explain(error, function) from (None if isinstance(error, TracepackError) else error)
+                fail(error, function)
 
 
 def _guard_failure(node: Node) -> Callable[[Any], None]:

@@ -6,12 +6,13 @@ of correctness. They run once for each new input signature (see `plan`), so clar
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 from .errors import GuardError, NonContiguousOutputError, SignatureError
-from .expr import compile_expression
+from .expr import compile_expression, plain, symbols
 from .graph import Body, Facts
 from .types import ScalarType, TensorType, Type
 
@@ -23,6 +24,8 @@ def tensor_check(
     names: Sequence[str],
     types: Sequence[Type],
     facts: Facts,
+    *,
+    letters: bool = True,
     pins: Mapping[tuple[int, int], str] = MappingProxyType({}),
 ) -> Check:
     """Makes the function that checks flat inputs against their types and the facts about their sizes.
@@ -32,6 +35,7 @@ def tensor_check(
         names: a name for each input.
         types: a type for each input; a symbol's first place defines it.
         facts: the symbols and the guards over them.
+        letters: whether messages use the symbols, which a pipeline's signature shows; else they name dimensions.
         pins: what fixes a size, by input and dimension.
 
     Returns:
@@ -47,13 +51,14 @@ def tensor_check(
             else:
                 _check_scalar(f"{where}, input {name!r}", kind, value)
         for symbol, (index, dim) in facts.symbols.items():
-            sizes[symbol] = values[index].size(dim)
+            sizes[symbol] = size_of(values[index], dim)
         for index, (name, kind, value) in enumerate(zip(names, types, values, strict=True)):
             if isinstance(kind, TensorType):
                 blame = {dim: pins[index, dim] for dim in range(len(kind.shape)) if (index, dim) in pins}
                 _check_sizes(f"{where}, input {name!r}", kind, value, sizes, facts, names, blame)
         for text, holds in compiled:
-            _check_guard(where, text, holds, sizes, facts, names)
+            if not _holds(holds, sizes):
+                raise _guard_error(where, text, sizes, facts, names, types, letters)
 
     return check
 
@@ -113,22 +118,50 @@ def _check_sizes(
             )
 
 
-def _check_guard(
-    where: str, text: str, holds: Callable[..., Any], sizes: dict[str, int], facts: Facts, names: Sequence[str]
-) -> None:
+def _holds(condition: Callable[..., Any], sizes: dict[str, int]) -> bool:
     try:
-        good = holds(*sizes.values())
+        return bool(condition(*sizes.values()))
     except (ArithmeticError, ValueError):
-        good = False
-    if not good:
-        used = {s: f"dimension {d} of {names[i]!r}" for s, (i, d) in facts.symbols.items() if s in text}
-        found = ", ".join(f"{s} = {sizes[s]} ({place})" for s, place in used.items())
-        raise SignatureError(f"the sizes do not satisfy {text}", where=where, got=found)
+        return False
+
+
+def _guard_error(
+    where: str,
+    guard: str,
+    sizes: dict[str, int],
+    facts: Facts,
+    names: Sequence[str],
+    types: Sequence[Type],
+    letters: bool,
+) -> SignatureError:
+    used = {symbol: place for symbol, place in facts.symbols.items() if symbol in symbols(guard)}
+    text = plain(guard)
+    if letters:
+        found = [f"{s} = {sizes[s]} ({_place(names[i], dim, types[i])})" for s, (i, dim) in used.items()]
+    else:
+        shown = {symbol: _reading(names[i], dim, types[i]) for symbol, (i, dim) in used.items()}
+        text = re.sub(r"\b\w+\b", lambda match: shown.get(match[0], match[0]), text)
+        found = [f"{shown[symbol]} = {sizes[symbol]}" for symbol in used]
+    return SignatureError(f"the sizes do not satisfy {text}", where=where, got=", ".join(found))
+
+
+def _reading(name: str, dim: int, kind: Type) -> str:
+    return f"{name}.size({dim})" if isinstance(kind, TensorType) else name
+
+
+def size_of(value: Any, dim: int) -> int:
+    """What a symbol stands for: a size of a tensor, or a number itself."""
+    return int(value.size(dim)) if hasattr(value, "size") else int(value)
+
+
+def _place(name: str, dim: int, kind: Type) -> str:
+    return f"dimension {dim} of {name!r}" if isinstance(kind, TensorType) else repr(name)
 
 
 def input_check(body: Body) -> Callable[..., None]:
     """The check of an op's inputs, as a function of them."""
-    check = tensor_check(f"op {body.name!r}", body.inputs, [v.type for v in body.graph.inputs], body.facts)
+    types = [value.type for value in body.graph.inputs]
+    check = tensor_check(f"op {body.name!r}", body.inputs, types, body.facts, letters=False)
 
     def check_inputs(*values: Any) -> None:
         check(values)
@@ -157,7 +190,7 @@ def require_contiguous(op: str, outputs: Sequence[Any]) -> None:
                 f"output {index} is not contiguous",
                 where=f"op {op!r}",
                 got=f"shape {tuple(tensor.shape)} with strides {tuple(tensor.stride())}",
-                fix="Call .contiguous() on it in the model, or pass contiguous=True to script().",
+                fix="Pass contiguous=True to script(), or call .contiguous() on it in the model.",
             )
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from .expr import plain
 from .graph import BodyCall, Constant, Graph, Guard, Literal, Node, Record, Value, leaves, target_name
 
 
@@ -31,7 +32,8 @@ def graph_text(graph: Graph, *, bodies: bool = False, lines: bool = False) -> st
 
 def guards_text(guards: Sequence[str]) -> str:
     """Conditions on sizes, all of which must hold."""
-    return " and ".join(f"({guard})" if " or " in guard and len(guards) > 1 else guard for guard in guards)
+    texts = [plain(guard) for guard in guards]
+    return " and ".join(f"({text})" if " or " in text and len(texts) > 1 else text for text in texts)
 
 
 def types_text(tree: Any) -> str:

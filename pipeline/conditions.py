@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Sequence
 
@@ -33,20 +34,12 @@ def conditions(graph: Graph, names: Sequence[str]) -> list[str]:
 
 
 def _stated(text: str, expected: object) -> str:
-    bare = text[1:-1] if _is_wrapped(text) else text
-    if expected is True:
-        return bare
-    return f"not {text}" if expected is False else f"{bare} == {expected!r}"
-
-
-def _is_wrapped(text: str) -> bool:
-    """Whether the first bracket of a text closes at its end."""
-    depth = 0
-    for index, letter in enumerate(text):
-        depth += (letter == "(") - (letter == ")")
-        if depth == 0:
-            return letter == ")" and index == len(text) - 1
-    return False
+    """A condition in Python's words, with no bracket too many."""
+    stated = text if expected is True else f"not {text}" if expected is False else f"{text} == {expected!r}"
+    try:
+        return ast.unparse(ast.parse(stated, mode="eval"))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # a file may name its inputs as it likes
+        return stated
 
 
 def _text(node: Node, name: str, texts: dict[int, str]) -> str | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import wraps
+from functools import cache, wraps
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,7 @@ def _tensor_function(self: torch.Tensor, func: Any, types: Any, args: Any, kwarg
     return recorder.array_function(func, args, kwargs)
 
 
+@cache  # kept for good: torch's compiler remembers numpy's functions by their ids, which would be taken by others
 def _making(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
     """A function that makes an array or a tensor, recorded where a stand-in or a tensor is among its arguments."""
 

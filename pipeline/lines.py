@@ -3,40 +3,19 @@
 from __future__ import annotations
 
 import dis
-import linecache
-import os
 import sys
-import sysconfig
-from pathlib import PurePath
-from types import FrameType, TracebackType
-
-import numpy as np
-import torch
+from types import FrameType
 
 from ..ops.graph import SourceLine
-
-_OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-_TORCHS = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
-_NUMPYS = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
-_PYTHONS = sysconfig.get_path("stdlib") + os.sep
-_TYPED = ("<stdin", "<ipython", "<string", "<doctest")  # what a user types has no file
-
-
-def _is_users(path: str) -> bool:
-    """Whether a file is neither torch's or numpy's, nor ours, nor generated."""
-    if path.startswith("<"):
-        return path.startswith(_TYPED)
-    if path.startswith((_OURS, _TORCHS, _NUMPYS)) or path.endswith(".pyx"):
-        return False
-    return not path.startswith(_PYTHONS) or "-packages" in path  # what is installed lies inside Python's own library
+from ..ops.user_code import OURS, is_users, source_line
 
 
 def user_line() -> SourceLine | None:
     """The innermost line that belongs to the user, or None."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        if _is_users(frame.f_code.co_filename):
-            return _line(frame, frame.f_lineno)
+        if is_users(frame.f_code.co_filename):
+            return source_line(frame, frame.f_lineno)
         frame = frame.f_back
     return None
 
@@ -44,22 +23,6 @@ def user_line() -> SourceLine | None:
 def running_instruction() -> str:
     """The name of the instruction that called into us: of the innermost frame that is not ours."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_OURS):
+    while frame is not None and frame.f_code.co_filename.startswith(OURS):
         frame = frame.f_back
     return "" if frame is None else dis.opname[frame.f_code.co_code[frame.f_lasti]]
-
-
-def raising_line(trace: TracebackType | None) -> SourceLine | None:
-    """The innermost line of the user that an error came through, or None."""
-    found = None
-    while trace is not None:
-        if _is_users(trace.tb_frame.f_code.co_filename):
-            found = _line(trace.tb_frame, trace.tb_lineno)
-        trace = trace.tb_next
-    return found
-
-
-def _line(frame: FrameType, number: int) -> SourceLine:
-    path = frame.f_code.co_filename
-    code = linecache.getline(path, number).strip()
-    return SourceLine(PurePath(path).name, number, frame.f_code.co_name, code[:200])

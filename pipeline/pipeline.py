@@ -3,33 +3,21 @@
 from __future__ import annotations
 
 import os
-import re
-import threading
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 
-from ..ops.arrays import writes
-from ..ops.device import CPU, Device
+from ..ops.device import Device
 from ..ops.devices import present
-from ..ops.errors import TracepackError
-from ..ops.explain import explain
 from ..ops.generators import seeded_state
-from ..ops.graph import Body, BodyCall, Constant, Facts, Graph, KernelCall, Node, Operator, bodies, walk
+from ..ops.graph import Constant, Graph, Operator, bodies, walk
 from ..ops.placement import place_all
-from ..ops.plan import Plan
-from ..ops.signature import tensor_check
-from ..ops.state import State, is_stateful
 from ..ops.text import guards_text, types_text
-from .conditions import conditions, pins
-from .entry import make_entry
-from .inputs import Parameters, thawed
-from .sharing import refuse_lost_writes
+from .conditions import conditions
+from .program import Program
+from .runner import Runner
 from .training import named_parameters
-
-MOST_SIGNATURES = 4096  # input signatures remembered as checked; past that they are checked again
 
 
 class Pipeline:
@@ -38,36 +26,29 @@ class Pipeline:
     Call it like the function that it was traced from, or `run` it on a dict. It may be called from several threads.
 
     Args:
-        name: the function's name.
-        graph: what it does.
-        parameters: how it is called.
-        facts: what is known about the sizes of its inputs.
+        program: what it does and how it is called.
         device: where ops of accelerators run; None leaves them where they were scripted.
         gpu_ops: ``"cpu"`` moves ops of accelerators to the CPU.
-        source: the mapped file, kept so that other loads of it share its weights.
         grad: whether results keep their gradients, to train the pipeline further.
     """
 
     def __init__(
-        self,
-        name: str,
-        graph: Graph,
-        parameters: Parameters,
-        facts: Facts,
-        *,
-        device: Device | None = None,
-        gpu_ops: str = "gpu",
-        source: Any = None,
-        grad: bool = False,
+        self, program: Program, *, device: Device | None = None, gpu_ops: str = "gpu", grad: bool = False
     ) -> None:
-        self.source, self.grad = source, grad
-        self.name, self.graph, self.parameters, self.facts = name, graph, parameters, facts
-        self._device, self._gpu_ops = device, gpu_ops
-        self._places = place_all(graph, device, present(), gpu_ops)
-        if not self._home.is_cpu:
-            refuse_lost_writes(graph, _may_write)
-        self.lock = threading.RLock()
-        self._entry: Callable[[Mapping[str, Any]], Any] | None = None
+        self.program, self.grad = program, grad
+        self._options: dict[str, Any] = {"device": device, "gpu_ops": gpu_ops, "grad": grad}
+        self._places = place_all(program.graph, device, present(), gpu_ops)
+        self._runner = Runner(program, self._places, grad)
+
+    @property
+    def name(self) -> str:
+        """The name of the function that was traced."""
+        return self.program.name
+
+    @property
+    def graph(self) -> Graph:
+        """What the pipeline does; `print(pipeline.graph)` shows it as text."""
+        return self.program.graph
 
     # -- running ---------------------------------------------------------------------------------------------
 
@@ -93,37 +74,11 @@ class Pipeline:
             >>> mod.run({"x": torch.ones(2)})
             tensor([2., 2.])
         """
-        entry = self._entry
-        if entry is None:
-            entry = self._entry = make_entry(self)
-        return entry(feed)
+        return self._runner.run(feed)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the pipeline with the function's own calling convention; see `run`."""
-        return self.run(self.parameters.bind(args, kwargs))
-
-    def run_slowly(self, feed: Mapping[str, Any], seen: set[Any]) -> Any:
-        """A run that converts and checks everything, and remembers the signature of the inputs as good."""
-        flat = self.parameters.flatten(thawed(feed) if self._writes else feed)
-        self._check(flat)
-        function = self.plan.checked
-        flat = [_home(value, device) for value, device in zip(flat, self.plan.homes, strict=True)]
-        key = _signature_key(flat)
-        fast = key is not None and key in seen
-        result = self.execute(self.plan.fast if fast else function, flat)
-        if key is not None and not fast:
-            if len(seen) >= MOST_SIGNATURES:
-                seen.clear()
-            seen.add(key)
-        return result
-
-    def execute(self, function: Callable[..., Any], flat: Sequence[Any]) -> Any:
-        """Runs a generated function, without gradients unless the pipeline trains, its errors explained."""
-        with torch.enable_grad() if self.grad else torch.no_grad():
-            try:
-                return function(*flat)
-            except Exception as error:
-                self.fail(error, function)
+        return self._runner.run(self.program.parameters.bind(args, kwargs))
 
     def weights(self) -> dict[str, torch.Tensor]:
         """The parameters of a pipeline loaded with `grad=True`, by the name of the op and its own: what to train.
@@ -143,10 +98,10 @@ class Pipeline:
 
     # -- state -----------------------------------------------------------------------------------------------
 
-    @cached_property
+    @property
     def stateful(self) -> bool:
         """Whether a run changes what later runs give: a buffer that a model writes to, a counter, a generator."""
-        return is_stateful(self.graph)
+        return self._runner.stateful
 
     def state(self) -> dict[str, Any]:
         """Copies of all that runs change, by the name of the op and its buffer; empty for most pipelines.
@@ -168,8 +123,8 @@ class Pipeline:
             >>> mod(torch.ones(2))
             tensor([1., 1.])
         """
-        with self.lock:
-            return self._bound().read(self.graph)
+        with self._runner.lock:
+            return self._runner.state().read(self.graph)
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Sets all that runs change to what `state` gave, from this pipeline or another of the same file.
@@ -177,13 +132,13 @@ class Pipeline:
         Raises:
             SignatureError: a name is missing or unknown, or a tensor has another dtype or shape.
         """
-        with self.lock:
-            self._bound().write(self.graph, state)
+        with self._runner.lock:
+            self._runner.state().write(self.graph, state)
 
     def reset(self) -> None:
         """Goes back to the state that is saved with the pipeline, before its first run."""
-        with self.lock:
-            self._bound().reset()
+        with self._runner.lock:
+            self._runner.state().reset()
 
     def session(self) -> Pipeline:
         """The same pipeline with a state of its own, in its initial state, over the same weights.
@@ -191,13 +146,7 @@ class Pipeline:
         Runs of one pipeline with state happen one after the other, also when several threads call it; a session for
         each stream of data keeps the streams apart.
         """
-        options: dict[str, Any] = {"device": self._device, "gpu_ops": self._gpu_ops, "source": self.source}
-        return Pipeline(self.name, self.graph, self.parameters, self.facts, grad=self.grad, **options)
-
-    def _bound(self) -> State:
-        """The state, with everything in it: generated functions bind what they use when they are made."""
-        _ = self.plan.checked
-        return self.plan.state
+        return Pipeline(self.program, **self._options)
 
     def seed(self, number: int) -> None:
         """Seeds the generators that the pipeline keeps from run to run: the first with `number`, the next one more.
@@ -205,54 +154,23 @@ class Pipeline:
         They belong to this pipeline alone; a loaded one starts where they stood when the function was traced.
         """
         for offset, constant in enumerate(_generators(self.graph)):
-            self.plan.constant(constant).copy_(seeded_state(number + offset))
-
-    @staticmethod
-    def fail(error: Exception, function: Callable[..., Any]) -> None:
-        """Raises the error that a user should see for one inside a generated function."""
-        explained = explain(error, function)
-        if explained is error:
-            raise error
-        raise explained from (None if isinstance(error, TracepackError) else error)
-
-    @cached_property
-    def _check(self) -> Callable[[Sequence[Any]], None]:
-        return tensor_check(
-            f"pipeline {self.name!r}", self.parameters.names, self.parameters.types, self.facts, pins(self.graph)
-        )
-
-    @cached_property
-    def _writes(self) -> bool:
-        """Whether anything writes in place, so that it may write into an input."""
-        return any(map(_may_write, walk(self.graph)))
-
-    @cached_property
-    def plan(self) -> Plan:
-        """The graph compiled for this placement; `plan.source` shows what runs."""
-        return Plan(self.graph, self._place, self._home, grad=self.grad)
-
-    def _place(self, body: Body) -> Device:
-        return self._places[id(body)]
-
-    @property
-    def _home(self) -> Device:
-        """Where torch code runs that no tensor places: with the accelerator's ops, if there are any."""
-        return next((device for device in self._places.values() if not device.is_cpu), CPU)
+            self._runner.plan.constant(constant).copy_(seeded_state(number + offset))
 
     # -- looking ---------------------------------------------------------------------------------------------
 
     @property
     def input_names(self) -> list[str]:
         """The keys of `run`'s dict."""
-        return [parameter.name for parameter in self.parameters.items]
+        return [parameter.name for parameter in self.program.parameters.items]
 
     @property
     def signature(self) -> str:
         """Inputs and outputs with dtypes and sizes: an integer is fixed, a letter is free, equal letters are equal."""
-        inputs = ", ".join(f"{n}: {t}" for n, t in zip(self.parameters.names, self.parameters.types, strict=True))
+        parameters, guards = self.program.parameters, self.program.facts.guards
+        inputs = ", ".join(f"{n}: {t}" for n, t in zip(parameters.names, parameters.types, strict=True))
         text = f"({inputs}) -> {types_text(self.graph.output)}"
-        asked = dict.fromkeys([*self.facts.guards, *conditions(self.graph, self.parameters.names)])
-        return text + (f" where {guards_text(list(asked))}" if asked else "")
+        asked = dict.fromkeys([*filter(None, [guards_text(guards)]), *conditions(self.graph, parameters.names)])
+        return text + (f" where {' and '.join(asked)}" if asked else "")
 
     @property
     def placement(self) -> dict[str, str]:
@@ -297,29 +215,3 @@ def _generators(graph: Graph) -> list[Constant]:
     """The states of the generators that a graph keeps."""
     made = [node for node in walk(graph) if isinstance(node.target, Operator) and node.target.name == "py.generator"]
     return [node.args[0] for node in made if node.args[1]]
-
-
-def _may_write(node: Node) -> bool:
-    """Whether a node may write into its arguments, as far as names tell."""
-    match node.target:
-        case Operator(name):
-            if writes(name):
-                return True
-            last = name.removeprefix("aten.").split(".")[0 if name.startswith("aten.") else -1]
-            return (last.endswith("_") and not re.match(r"__(?!i|setitem)", last)) or "out" in node.kwargs
-        case BodyCall(body):
-            return any(map(_may_write, walk(body.graph)))
-    return isinstance(node.target, KernelCall)
-
-
-def _home(value: Any, device: Device) -> Any:
-    if isinstance(value, torch.Tensor) and str(value.device) != str(device):
-        return value.to(str(device))
-    return value
-
-
-def _signature_key(flat: Sequence[Any]) -> Any:
-    """What the checked facts can depend on: shapes, strides and containers; None where a scalar takes part."""
-    if not all(isinstance(value, torch.Tensor) for value in flat):
-        return None
-    return tuple((value.shape, value.stride()) for value in flat)

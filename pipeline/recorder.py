@@ -17,11 +17,12 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from ..ops.arrays import writes
-from ..ops.errors import RecordError, TracepackError
+from ..ops.errors import GuardError, RecordError, TracepackError
 from ..ops.graph import KernelCall, Node, Operator, Value, leaves
 from ..ops.kernel import kernel_of_operator
-from ..ops.operators import PYTHON, allowed, recorded_names, resolve
+from ..ops.operators import PYTHON, allowed, recorded_names, resolve, why_not
 from ..ops.recording import Application, current, recording
+from ..ops.strided import CHECKED
 from ..ops.types import ANY, SCALARS, STRINGS
 from .effects import Effects
 from .generators import Generators
@@ -29,7 +30,8 @@ from .guarding import pin, pin_rows
 from .lines import user_line
 from .metadata import array_rank, rank, read_metadata
 from .numpy_calls import captured_array, data_decides, is_of_numpy, outputs_of, record_function, record_ufunc
-from .refusals import IGNORED, METADATA, SIZES, TEXTS, refusal
+from .opened import opened, takes_objects
+from .refusals import IGNORED, METADATA, SIZES, TEXTS, TRANSFORMS, refusal
 from .results import settled_dtype, wrapped_result, wrapped_scalar
 from .standins import traced
 from .states import States
@@ -102,11 +104,7 @@ class Recorder(TorchFunctionMode):
 
     def _dispatch(self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if torch._C._functorch.peek_interpreter_stack() is not None:
-            raise RecordError(
-                "torch.vmap and the other transforms of torch.func cannot be recorded",
-                where=str(user_line() or ""),
-                fix="Write the batch out with dimensions, or script the function that uses them.",
-            )
+            raise RecordError(TRANSFORMS.what, where=str(user_line() or ""), fix=TRANSFORMS.fix)
         if func in IGNORED or (self.printing and func in TEXTS):
             with self.within():
                 return func(*args, **kwargs)
@@ -125,7 +123,18 @@ class Recorder(TorchFunctionMode):
             return self._unknown(func, args, kwargs)
         if name.endswith(".unbind"):
             pin_rows(self, args, kwargs)
-        return self.apply(Operator(name), func, args, kwargs)
+        if takes_objects(func, (args, kwargs)):
+            with self:
+                return opened(func)(*args, **kwargs)
+        return self._operator(name, func, args, kwargs)
+
+    def _operator(self, name: str, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Records an operator; one that torch checks too little is run, here as later, in a form that checks."""
+        try:
+            return self.apply(Operator(name), CHECKED.get(name, func), args, kwargs)
+        except GuardError as error:
+            where = str(user_line() or "")
+            raise RecordError(error.what, where=where, got=error.got, expected=error.expected, fix=error.fix) from None
 
     def _unknown(self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """An operator of torch.library that a kernel stands behind, or something that may not be recorded."""
@@ -136,9 +145,11 @@ class Recorder(TorchFunctionMode):
             if kernel is not None:
                 return self.apply(KernelCall(kernel), func, args, kwargs)
             if str(func) in allowed():
-                return self.apply(Operator(str(func)), func, args, kwargs)
+                return self._operator(str(func), func, args, kwargs)
         raise RecordError(
-            f"{title(func)} cannot be recorded", where=str(user_line() or ""), fix="Use another torch function for it."
+            f"{title(func)} cannot be recorded{why_not(title(func))}",
+            where=str(user_line() or ""),
+            fix="Use another torch function for it.",
         )
 
     def apply(self, target: Any, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

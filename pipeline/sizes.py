@@ -42,8 +42,10 @@ def _from_bodies(graph: Graph, place: dict[int, int]) -> Iterator[str]:
             continue
         body = node.target.body
         direct = {i: place[id(a)] for i, a in enumerate(node.args) if id(a) in place and id(a) not in written}
+        kinds = [value.type for value in body.graph.inputs]
+        direct = {i: outer for i, outer in direct.items() if isinstance(kinds[i], TensorType)}
         for index, outer in direct.items():
-            shape = body.graph.inputs[index].type.shape  # type: ignore[union-attr]  # the kind was checked just before
+            shape = kinds[index].shape  # type: ignore[union-attr]  # the kind was checked just before
             for dim, size in enumerate(shape):
                 if isinstance(size, int):
                     yield f"d{outer}_{dim} == {size}"

@@ -23,6 +23,7 @@ from ..serialization.weights import MappedTensors, TensorTable, mapped_weights, 
 from .golden import Report, replay
 from .inputs import Parameter, Parameters, Slot, as_tensor
 from .pipeline import Pipeline
+from .program import Program
 from .training import make_trainable
 
 ALWAYS_HASHED = 8 << 20  # bytes of weights that are hashed on every load: about 7 ms
@@ -31,7 +32,8 @@ VERIFY = ("code", "all", "golden")
 
 def save(pipeline: Pipeline, target: Any, examples: Sequence[Mapping[str, Any]] = ()) -> None:
     """Writes a pipeline; see `Pipeline.save`."""
-    contents = Contents(pipeline.name, pipeline.graph, _encode_parameters(pipeline.parameters), pipeline.facts)
+    program = pipeline.program
+    contents = Contents(program.name, program.graph, _encode_parameters(program.parameters), program.facts)
     producer = {"tracepack": __version__, "torch": torch.__version__, "python": platform.python_version()}
     manifest, members, tables = encode(contents, producer)
     weights = TensorTable()
@@ -122,9 +124,8 @@ def _read(archive: Archive, trust: bool, wanted: Any, gpu_ops: str, grad: bool) 
         make_trainable(constants, [row.get("origin") for row in rows])
     contents = decode(archive, constants, trusted_build(trust, archive.label))
     parameters = _decode_parameters(archive.manifest, len(contents.graph.inputs))
-    graph, facts = contents.graph, contents.facts
-    options: dict[str, Any] = {"device": wanted, "gpu_ops": gpu_ops, "source": weights, "grad": grad}
-    return Pipeline(contents.name, graph, parameters, facts, **options)
+    program = Program(contents.name, contents.graph, parameters, contents.facts, source=weights)
+    return Pipeline(program, device=wanted, gpu_ops=gpu_ops, grad=grad)
 
 
 # -- the calling convention ------------------------------------------------------------------------------------

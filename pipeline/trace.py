@@ -8,6 +8,7 @@ frozen into the graph, and is refused.
 from __future__ import annotations
 
 import inspect
+import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,18 +18,21 @@ import torch
 from ..ops.errors import RecordError, TracepackError
 from ..ops.graph import Graph, verify
 from ..ops.recording import current, recording
+from ..ops.user_code import raising_line
 from .callees import recordable
 from .compare import difference
 from .effects import Watch
 from .generators import settle
 from .hooks import hooks
 from .inputs import Parameter, describe, rebuild
-from .lines import raising_line
 from .pipeline import Pipeline
 from .printing import printable
+from .program import Program
 from .prune import prune
 from .recorder import Recorder
+from .refusals import TRANSFORMS
 from .sizes import name_sizes, pipeline_facts
+from .undo import Undo
 from .variation import clones, shifted, varied
 
 
@@ -71,14 +75,15 @@ def trace(process: Callable[..., Any], *examples: Any, **named: Any) -> Pipeline
     except TracepackError:
         raise
     except Exception as error:
-        raise _blamed(error, user, items, leaves, fixed) from None
+        found = _blamed(error, user, items, leaves, fixed)
+        raise found from found.__cause__
     try:
         second = _second(process, items, leaves, fixed, first)
     finally:
         first.recorder.generators.restore()
     parameters, facts = pipeline_facts(items, names, first.graph)
     name_sizes(first.graph, second)
-    return Pipeline(_name(process), first.graph, parameters, facts)
+    return Pipeline(Program(_name(process), first.graph, parameters, facts))
 
 
 def _name(process: Callable[..., Any]) -> str:
@@ -142,8 +147,8 @@ def _record(
     pairs = [recorder.input(leaf) for leaf in clones(leaves)]
     args, kwargs = _call(items, [handed for _, handed in pairs], keywords)
     with (
-        recorder.states, torch.no_grad(), recording(recorder), printable(recorder), hooks(), Watch(recorder),
-        recorder,
+        recorder.states, torch.no_grad(), recording(recorder), printable(recorder), hooks(),
+        Undo(recorder.values), Watch(recorder), recorder,
     ):  # fmt: skip
         try:
             output = recorder.output(process(*args, **kwargs))
@@ -171,13 +176,16 @@ def _blamed(
     """The error that Python itself gives; one that only the recording brought about as a RecordError with the line."""
     args, kwargs = _call(items, clones(leaves), keywords)
     try:
-        with torch.no_grad():
+        with torch.no_grad(), Undo(None):
             process(*args, **kwargs)
     except Exception as own:
         return own
+    line = str(raising_line(error.__traceback__) or "")
+    if "_functorch" in "".join(frame.filename for frame in traceback.extract_tb(error.__traceback__)):
+        return RecordError(TRANSFORMS.what, where=line, fix=TRANSFORMS.fix)
     found = RecordError(
         "what works on plain numbers failed on one that is decided at run time",
-        where=str(raising_line(error.__traceback__) or ""),
+        where=line,
         got=f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}",
         fix="Keep it in arithmetic and torch functions, or use a tensor in its place.",
     )

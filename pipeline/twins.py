@@ -14,7 +14,7 @@ from ..ops.errors import RecordError
 from .lines import user_line
 from .traced import is_traced
 
-_RESHAPING = ("squeeze_", "unsqueeze_", "transpose_", ".t_", "swapaxes_", "swapdims_")
+_RESHAPING = ("squeeze_", "unsqueeze_", "transpose_", ".t_", "swapaxes_", "swapdims_", "as_strided_")
 
 
 def versions(tree: Any) -> dict[int, int]:

@@ -13,6 +13,8 @@ from .traced import is_traced
 from .trees import tensor_type
 from .twins import version
 
+_WRITTEN = -1  # no tensor has this version
+
 
 class Values:
     """The tensors of one recording, by identity: all of them stay alive, so that ids stay taken.
@@ -30,6 +32,7 @@ class Values:
         self.loose: set[int] = set()
         self._open: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}  # that numpy can write unseen, as they were
         self._values: dict[int, Value] = {}
+        self._contents: dict[int, int] = {}  # where torch keeps what a tensor is, by the tensor's id
         self._alive: list[Any] = []
         self._inside: set[int] = set()  # memory of values, and of constants
         self._outside: set[int] = {0}
@@ -39,7 +42,17 @@ class Values:
         return id(tensor) in self._values
 
     def of(self, tensor: Any) -> Value | None:
-        """The value that a tensor is, or None."""
+        """The value that a tensor is, or None.
+
+        Raises:
+            RecordError: it has become another tensor since.
+        """
+        if id(tensor) in self._contents and _contents(tensor) != self._contents[id(tensor)]:
+            raise RecordError(
+                "a tensor of the recording was exchanged for another one behind its name",
+                where=str(user_line() or ""),
+                fix="Exchange the names instead: a, b = b, a.",
+            )
         return self._values.get(id(tensor))
 
     def add(self, tensor: torch.Tensor, value: Value | None = None, varies: bool = False) -> Value:
@@ -47,6 +60,7 @@ class Values:
         value = Value(tensor_type(tensor)) if value is None else value
         self._inside.add(_memory(tensor))
         self._values[id(tensor)] = value
+        self._contents[id(tensor)] = _contents(tensor)
         self._alive.append(tensor)
         if varies:
             self.varying.add(id(value))
@@ -69,6 +83,7 @@ class Values:
                 raise RecordError("a captured tensor is not dense", where=str(user_line() or ""), got=tensor.layout)
             constant = Constant(tensor, f"c{len(self.captured)}", parameter=isinstance(tensor, torch.nn.Parameter))
             self.captured[id(tensor)] = constant
+            self._contents[id(tensor)] = _contents(tensor)
             self._alive.append(tensor)
             self.versions[id(tensor)] = (tensor, version(tensor), user_line())
             self._outside.add(_memory(tensor))
@@ -97,11 +112,15 @@ class Values:
                 fix="Use torch functions, or script that part.",
             )
 
+    def written(self, tensor: torch.Tensor, line: Any) -> None:
+        """Says at which line a tensor from outside is written to; not every operator counts up its version."""
+        self.versions[id(tensor)] = (tensor, _WRITTEN, line)
+
     def refuse_changes(self) -> None:
         """Refuses a function that wrote into a tensor from outside: its next run would start from another value.
 
         Raises:
-            RecordError: naming the line where the tensor was first used.
+            RecordError: naming the line that did, or, where that is not known, the one where it was first used.
         """
         for tensor, before, line in self.versions.values():
             _, was = self._open.get(id(tensor), (tensor, tensor))
@@ -125,3 +144,9 @@ def _memory(tensor: torch.Tensor) -> int:
         return 0
     with torch._C.DisableTorchFunction():
         return tensor.untyped_storage().data_ptr() if tensor.device.type != "meta" else 0
+
+
+def _contents(tensor: torch.Tensor) -> int:
+    """Which of torch's own objects stands behind a tensor; `torch.utils.swap_tensors` exchanges it."""
+    with torch._C.DisableTorchFunction():
+        return tensor._cdata

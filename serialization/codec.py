@@ -325,7 +325,7 @@ def _has(inputs: Sequence[Type], index: int, dim: int) -> bool:
     if not 0 <= index < len(inputs):
         return False
     kind = inputs[index]
-    return isinstance(kind, TensorType) and 0 <= dim < len(kind.shape)
+    return 0 <= dim < (len(kind.shape) if isinstance(kind, TensorType) else int(kind.kind == "int"))
 
 
 def _line(data: Any, path: str) -> SourceLine | None:

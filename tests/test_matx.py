@@ -52,7 +52,7 @@ def test_ops_scripted_within_a_millisecond_stay_themselves():
 
 
 def test_one_bit_flipped_in_the_weights_is_an_error(cell_file):
-    from test_archive import corrupt
+    from archive.files import corrupt
 
     with pytest.raises(tracepack.ArchiveError, match="member 'weights.safetensors': a member was altered"):
         tracepack.load(corrupt(cell_file[0].read_bytes(), "weights.safetensors"))

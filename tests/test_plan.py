@@ -19,7 +19,7 @@ def test_ten_ops_become_one_flat_function():
 
     x = torch.rand(3, 4)
     mod = tracepack.trace(chain, x)
-    lines = mod.plan.source.splitlines()
+    lines = mod._runner.plan.source.splitlines()
     assert len(lines) == 1 + 20 + 1  # the head, ten products and ten activations, the return
     assert torch.equal(mod(x), chain(x))
 
@@ -33,7 +33,7 @@ def test_the_fast_function_checks_nothing_that_the_input_signature_decides():
         return x
 
     mod = tracepack.trace(process, x)
-    checked, fast = mod.plan.checked.source, mod.plan.source
+    checked, fast = mod._runner.plan.checked.source, mod._runner.plan.source
     assert "if " in checked
     assert "if " not in fast
     assert len(fast.splitlines()) < len(checked.splitlines())
@@ -72,8 +72,8 @@ def test_an_activation_writes_over_its_input_only_where_nothing_else_reads_it():
     mod = tracepack.trace(lambda x: op(x), x)
     for _ in range(2):
         assert all(torch.equal(a, b) for a, b in zip(mod(x), module(x), strict=True))
-    names = [key for key, value in mod.plan.fast.__globals__.items() if value is torch.tanh_]
-    assert sum(mod.plan.source.count(f"{name}(") for name in names) == 1
+    names = [key for key, value in mod._runner.plan.fast.__globals__.items() if value is torch.tanh_]
+    assert sum(mod._runner.plan.source.count(f"{name}(") for name in names) == 1
 
 
 def test_an_input_is_never_written_over():
@@ -91,4 +91,4 @@ def test_an_input_is_never_written_over():
 
 def test_values_are_freed_after_their_last_use():
     mod = tracepack.trace(lambda x: ((x + 1) * 2).sum() + 3, torch.rand(4))
-    assert mod.plan.source.count("; del ") == 2  # what the last line reads goes with the frame
+    assert mod._runner.plan.source.count("; del ") == 2  # what the last line reads goes with the frame

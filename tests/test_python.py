@@ -6,6 +6,7 @@ import builtins as own
 import copy
 import json
 import math
+import pathlib
 import random
 from math import sqrt as root
 
@@ -50,6 +51,18 @@ FREE = {
     "numpy number first": lambda x: np.float64(2) * x,
     "array as index": lambda x: x[:, torch.from_numpy(np.array([1, 0]))],
     "isinstance": lambda x: x + isinstance(x.shape[0], int) + isinstance(x, torch.Tensor),
+    "distance function": lambda x: torch.nn.functional.triplet_margin_with_distance_loss(
+        x, x + 1, x * 3, distance_function=lambda a, b: (a - b).abs().amax(-1), swap=True, reduction="none"
+    ),
+    "distance module": lambda x: torch.nn.functional.triplet_margin_with_distance_loss(
+        x, x + 1, x * 3, distance_function=torch.nn.PairwiseDistance()
+    ),
+    "list of tensors where numbers could be": lambda x: torch.histogramdd(x, [torch.linspace(-9, 9, 4)] * 2).hist,
+    "sizes as torch converts them": lambda x: (
+        x * torch.sym_float(1.5) + torch.sym_float(x.shape[0]),
+        torch.sym_int(x.shape[0] / 2),
+        torch.sym_not(False),
+    ),
     "equal": lambda x: torch.equal(x, x + 0.0),
     "int of size arithmetic": lambda x: x * int(x.shape[0] * 0.5),
     "float of a size": lambda x: x * float(x.shape[0]),
@@ -145,9 +158,9 @@ def test_what_fixes_a_size_is_named_and_shown(reloaded) -> None:
 # name -> a function, and what its signature says after `where`
 CONDITIONS = {
     "a branch": (lambda x: x if x.shape[0] > 2 else -x, "N > 2"),
-    "the other side": (lambda x: x if x.shape[0] > 9 else -x, "not (N > 9)"),
+    "the other side": (lambda x: x if x.shape[0] > 9 else -x, "not N > 9"),
     "arithmetic": (lambda x: [x] * (x.shape[0] // 2), "N // 2 == 1"),
-    "two": (lambda x: {f"{x.numel()}": x} if x.shape[0] + 1 < 7 else x, "(N + 1) < 7"),
+    "two": (lambda x: {f"{x.numel()}": x} if x.shape[0] + 1 < 7 else x, "N + 1 < 7"),
     "rows of what was computed": (lambda x: list(x @ x.mT), "size(matmul, 0) == 3"),
 }
 
@@ -201,12 +214,16 @@ REFUSED = {
     "swallowed error": (swallow, "the function caught an error of torch, so which branch it takes depends"),
     "swallowed refusal": (swallow_branch, BRANCH),
     "memory": (lambda x: x.data_ptr(), "a tensor's memory cannot be reached in a recording"),
-    "as_strided": (lambda x: x.as_strided((2,), (1,)), "a tensor's memory cannot be reached in a recording"),
-    "sparse": (lambda x: x.to_sparse(), "torch.Tensor.to_sparse cannot be recorded"),
+    "resize": (lambda x: x.clone().resize_(2), "a tensor's memory cannot be reached in a recording"),
+    "sparse": (lambda x: x.to_sparse(), "torch.Tensor.to_sparse cannot be recorded: archives hold dense tensors only"),
+    "unchecked indices": (
+        lambda x: torch.segment_reduce(x, "sum", lengths=torch.tensor([len(x)])),
+        "torch.segment_reduce cannot be recorded: it does not check its indices, so that a file could reach outside",
+    ),
     "an object": (lambda x: object(), "the function returns a builtins.object, which an archive cannot hold"),
-    "a distance function": (
-        lambda x: torch.nn.functional.triplet_margin_with_distance_loss(x, x, x, distance_function=torch.dist),
-        "triplet_margin_with_distance_loss has an argument that cannot be recorded; got builtins",
+    "an option object": (
+        lambda x: torch.nn.functional.grid_sample(x, x, mode=pathlib.Path("a")),
+        "torch.nn.functional.grid_sample has an argument that cannot be recorded; got pathlib",
     ),
     "torch's own randomness": (lambda x: x + torch.randn(2), "torch.randn draws random numbers from torch's global"),
     "dropout": (lambda x: torch.nn.functional.dropout(x), "torch.nn.functional.dropout draws random numbers"),
@@ -467,3 +484,19 @@ def test_strings_and_lists_of_strings_pass_and_are_guarded_where_they_are_read(r
         mod(X, "double", ["c"])
     with pytest.raises(tracepack.SignatureError, match="input 'names'"):
         mod(X, "double", [1, 2])
+
+
+def test_tensors_exchanged_behind_their_names_are_refused() -> None:
+    def process(x):
+        a, b = x.clone(), x * 2
+        torch.utils.swap_tensors(a, b)
+        return a
+
+    with pytest.raises(tracepack.RecordError, match="was exchanged for another one behind its name"):
+        tracepack.trace(process, X)
+
+
+@pytest.mark.parametrize("transform", [torch.vmap(torch.sum), torch.func.grad(torch.sum)])
+def test_transforms_of_torch_func_are_refused_by_name(transform) -> None:
+    with pytest.raises(tracepack.RecordError, match="torch.vmap and the other transforms of torch.func cannot be rec"):
+        tracepack.trace(lambda x: transform(x), X)

@@ -114,7 +114,7 @@ def test_nested_inputs_by_name(cell, reloaded):
     feed = {"batch": {"x": x}, "extra": [x, {"more": (x,)}]}
     mod = tracepack.trace(process, **feed)
     assert mod.input_names == ["batch", "extra"]
-    assert mod.parameters.names == ("batch['x']", "extra[0]", "extra[1]['more'][0]")
+    assert mod.program.parameters.names == ("batch['x']", "extra[0]", "extra[1]['more'][0]")
     for pipeline in (mod, reloaded(mod)):
         same(pipeline.run(feed), process(**feed))
         with pytest.raises(tracepack.SignatureError, match=r"input 'batch': another structure; got keys \['y'\]"):
@@ -378,7 +378,7 @@ def test_a_non_contiguous_output_is_refused_or_repaired():
 
     x = torch.rand(3, 4)
     text = (
-        r"op 'Transposed': output 1 is not contiguous; got shape \(4, 3\) with strides \(1, 4\). Call .contiguous\(\)"
+        r"op 'Transposed': output 1 is not contiguous; got shape \(4, 3\) with strides \(1, 4\). Pass contiguous=True"
     )
     with pytest.raises(tracepack.NonContiguousOutputError, match=text):
         tracepack.script(Transposed())(x)

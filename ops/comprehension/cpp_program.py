@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .cpp_nest import Names, Target, emit_nest
+from .cpp_nest import emit_nest
 from .cpp_prelude import prelude
-from .cpp_values import memory_type
+from .cpp_values import Names, memory_type
 from .dtypes import DType
 from .fusion import Group, groups
 from .ir import Load, Program
 from .schedule import ProgramSchedule
+from .target import Target
 
 ENTRY = "tracepack_comprehension"
 _ALIGN = 64

@@ -6,12 +6,11 @@ values at a point are computed once. What is only valid under a condition is loa
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .dtypes import BOOL, FLOAT32, FLOAT64, INT32, INT64, DType
 from .functions import BUILTINS
-from .ir import COMPARISONS, Const, Dynamic, Expr, Load, Op, Var, walk
+from .ir import COMPARISONS, Const, Dynamic, Expr, Load, Op, Var, op, walk
 from .lower import ACCUMULATOR
 
 _MEMORY = {"bool": "uint8_t", "float16": "_Float16", "float32": "float", "float64": "double"}
@@ -47,29 +46,36 @@ class Point:
     lanes: int
 
 
-class ValueEmitter:
-    """Writes expressions as lines of C++.
+@dataclass
+class Names:
+    """What emitted code calls things.
 
-    Args:
-        lanes: lanes of a vector.
-        axis: the vector axis, or None.
+    Attributes:
         pointers: C++ names of tensors' pointers.
         types: element types of tensors.
         checks: collects the loads whose indices are tested; a test reports its number, from 1.
         clamp: clamp indices instead of testing them.
     """
 
-    def __init__(
-        self,
-        lanes: int,
-        axis: str | None,
-        pointers: Mapping[str, str],
-        types: Mapping[str, DType],
-        checks: list[tuple[Load, int]],
-        clamp: bool,
-    ) -> None:
-        self.lanes, self.axis = lanes, axis
-        self._pointers, self._types, self._checks, self._clamp = pointers, types, checks, clamp
+    pointers: dict[str, str]
+    types: dict[str, DType]
+    checks: list[tuple[Load, int]]
+    clamp: bool
+
+
+class ValueEmitter:
+    """Writes expressions as lines of C++.
+
+    Args:
+        lanes: lanes of a vector.
+        wide: bytes of the widest values that have lanes; masks are as wide.
+        axis: the vector axis, or None.
+        names: shared with the whole program.
+    """
+
+    def __init__(self, lanes: int, wide: int, axis: str | None, names: Names) -> None:
+        self.lanes, self.axis, self.mask_type = lanes, axis, f"int{8 * wide}_t"
+        self._names = names
         self.lines: list[str] = []
         self._memo: dict[tuple[object, ...], Value] = {}
         self._count = 0
@@ -90,11 +96,6 @@ class ValueEmitter:
         local = f"t{self._count}"
         self.lines.append(f"const auto {local} = {code};")
         return local
-
-    @property
-    def mask_type(self) -> str:
-        """The integer type of a mask's lanes."""
-        return "int32_t" if self.lanes not in (2, 4, 8) else "int64_t"
 
     # -- conversions -----------------------------------------------------------------------------------
 
@@ -287,6 +288,10 @@ class ValueEmitter:
 
     # -- memory ----------------------------------------------------------------------------------------
 
+    def pointer(self, load: Load) -> str:
+        """Where the tensor of a load begins."""
+        return self._names.pointers[load.tensor]
+
     def address(self, load: Load, point: Point) -> str:
         """The affine part of an address: of the first lane, where it has lanes."""
         offsets = dict(point.offsets)
@@ -305,7 +310,7 @@ class ValueEmitter:
         address = self.address(e, point)
         for dynamic, index in indices:
             address += f" + {self.index(e, dynamic, index, guard)} * {dynamic.step}"
-        pointer = f"{self._pointers[e.tensor]} + ({address})"
+        pointer = f"{self._names.pointers[e.tensor]} + ({address})"
         step = e.stride(self.axis) if self.axis else 0
         if step == 0:
             return self._scalar_load(e, pointer, guard)
@@ -316,7 +321,7 @@ class ValueEmitter:
         code = f"(int64_t)({index.code})"
         if not dynamic.checked:
             return code
-        if self._clamp:
+        if self._names.clamp:
             return self.name(f"clamped({code}, {dynamic.size})")
         if guard is not None:
             condition = f"any_of<{self.vec(BOOL)}>({guard.code})" if guard.vector else guard.code
@@ -324,8 +329,8 @@ class ValueEmitter:
         return self.name(f"tested({code}, {dynamic.size}, {self._check(e, dynamic)}, bad)")
 
     def _check(self, e: Load, dynamic: Dynamic) -> int:
-        self._checks.append((e, e.dynamic.index(dynamic)))
-        return len(self._checks)
+        self._names.checks.append((e, e.dynamic.index(dynamic)))
+        return len(self._names.checks)
 
     def _scalar_load(self, e: Load, pointer: str, guard: Value | None) -> Value:
         code = f"*({pointer})"
@@ -379,7 +384,7 @@ class ValueEmitter:
         mask = self._within(self.spread(guard).code if guard else everywhere, point)
         for dynamic, index in indices:
             lanes = self.spread(self.cast(index, INT64)).code
-            if dynamic.checked and self._clamp:
+            if dynamic.checked and self._names.clamp:
                 lanes = self.name(f"clamped_lanes<{self.lanes}>({lanes}, {dynamic.size})")
             elif dynamic.checked:
                 number = self._check(e, dynamic)
@@ -387,8 +392,18 @@ class ValueEmitter:
                     f"tested_lanes<{self.lanes}, {self.mask_type}>({lanes}, {mask}, {dynamic.size}, {number}, bad)"
                 )
             at += f" + {lanes} * (int64_t){dynamic.step}"
-        pointer = f"{self._pointers[e.tensor]} + ({self.address(e, point)})"
+        pointer = f"{self._names.pointers[e.tensor]} + ({self.address(e, point)})"
         return self._truth(Value(self._gather(e, pointer, self.name(at), mask), e.dtype, True))
+
+
+def clamped(load: Load) -> Load:
+    """The same address with its tested indices brought inside: where a store is skipped, what is read is not used."""
+
+    def inside(d: Dynamic) -> Dynamic:
+        index = op("min", op("max", d.index, Const(d.index.dtype, 0)), Const(d.index.dtype, d.size - 1))
+        return replace(d, index=index, checked=False) if d.checked else d
+
+    return replace(load, dynamic=tuple(inside(d) for d in load.dynamic))
 
 
 def _reads(e: Expr) -> bool:

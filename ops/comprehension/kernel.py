@@ -55,6 +55,7 @@ class ComprehensionKernel(Kernel):
             "backward": self.layer.backward_name,
             "gather": self.layer.gather,
             "tuned": tuned,
+            **({"device": self.layer.device} if self.layer.device else {}),
         }
 
     def assets(self) -> dict[str, bytes]:
@@ -71,9 +72,9 @@ class ComprehensionKernel(Kernel):
 
         found = {}
         for key, options in sorted(self.layer.tuned.items()):
-            shapes = [tuple(int(n) for n in s.split("x")) if s else () for s in key.split(",")]
-            if options[0].schedule is None:
+            if options[0].schedule is None or ":" in key:
                 continue
+            shapes = [tuple(int(n) for n in s.split("x")) if s else () for s in key.split(",")]
             program = specialise(self.layer.definition, shapes)
             emitter = CppEmitter(program, options[0].schedule, self.layer.gather == "clamp")
             found[ARTIFACT + artifact_key(emitter.generated.text) + ".so"] = emitter.path.read_bytes()
@@ -86,25 +87,26 @@ class ComprehensionKernel(Kernel):
         Raises:
             ComprehensionInputError: the text is missing.
         """
-        return cls._built(description, assets, {})
+        return cls._built(description, assets, Artifacts())
 
     @classmethod
     def build_trusted(cls, description: Mapping[str, Any], assets: Mapping[str, bytes]) -> ComprehensionKernel:
-        """Like `build`, and compiled libraries among the assets are used where their tag fits this machine."""
-        return cls._built(description, assets, _unpacked(assets))
+        """Like `build`; compiled libraries among the assets are used where their tag fits, and Slang on GPUs."""
+        return cls._built(description, assets, Artifacts(_unpacked(assets), trusted=True))
 
     @classmethod
     def _built(
-        cls, description: Mapping[str, Any], assets: Mapping[str, bytes], libraries: dict[str, Path]
+        cls, description: Mapping[str, Any], assets: Mapping[str, bytes], artifacts: Artifacts
     ) -> ComprehensionKernel:
         from .layer import Layer
 
         if TEXT not in assets:
             raise ComprehensionInputError(f"the asset '{TEXT}' is missing", where=str(description.get("name")))
         text = bytes(assets[TEXT]).decode()
-        layer = Layer(text, description["name"], False, description["backward"], description["gather"])
+        device = description.get("device")
+        layer = Layer(text, description["name"], False, description["backward"], description["gather"], device)
         tuned = {k: [Options.from_plain(o) for o in v] for k, v in description["tuned"].items()}
-        layer.load_tuned(tuned, Artifacts(libraries))
+        layer.load_tuned(tuned, artifacts)
         kernel = layer.kernel()
         kernel.with_artifacts = any(name.startswith(ARTIFACT) for name in assets)
         return kernel

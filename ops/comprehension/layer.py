@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from ..errors import DeviceError
 from .autograd import Apply
 from .check import check
 from .definitions import chosen, formatted, named, parsed
@@ -23,6 +24,7 @@ from .ir import Definition
 from .library import Operators
 from .options import Options
 from .runner import Artifacts
+from .signature import PLAIN, Signature
 from .specialise import dry_run
 from .torch_values import stored
 from .tuning_cache import TuningCache
@@ -31,9 +33,11 @@ from .warning import ComprehensionWarning
 if TYPE_CHECKING:
     from .kernel import ComprehensionKernel
 
+SEEN = 8
+"""Signatures of calls that a layer remembers, the latest first."""
+
 Result = torch.Tensor | list[torch.Tensor]
 OptionsLike = Options | str | Sequence[Options | str] | None
-_PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 
 def define(
@@ -44,6 +48,7 @@ def define(
     constants: Mapping[str, object] | None = None,
     *,
     gather: str = "check",
+    device: str | None = None,
 ) -> Layer:
     """Makes a layer of a tensor comprehension.
 
@@ -57,6 +62,7 @@ def define(
         constants: values for `str.format` on the text.
         gather: what an index that was read from a tensor does outside of its dimension: `"check"` raises
             `IndexRangeError`, `"clamp"` takes the nearest element.
+        device: `"vulkan"` runs CPU tensors on a Vulkan device; left out, the inputs say where.
 
     Returns:
         The layer; calling it compiles what is needed for the shapes at hand, once.
@@ -65,11 +71,13 @@ def define(
         ComprehensionError: one of its subclasses; what is wrong in the text, with line, column and a caret.
 
     Example:
+        >>> import torch, tracepack
+        >>> define = tracepack.comprehension.define
         >>> layer = define("def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }")
         >>> layer(torch.ones(2, 3), torch.ones(3, 4)).sum()
         tensor(24.)
     """
-    return Layer(formatted(text, constants), name, training, backward, gather)
+    return Layer(formatted(text, constants), name, training, backward, gather, device)
 
 
 class Layer:
@@ -79,14 +87,28 @@ class Layer:
         text: the text, with constants in place.
         name: of the forward definition.
         gather: `"check"` or `"clamp"`.
+        device: `"vulkan"`, or None where the inputs say.
         operator: the name under which `torch.library` knows it.
     """
 
     def __init__(
-        self, text: str, name: str | None, training: bool, backward: str | None, gather: str = "check"
+        self,
+        text: str,
+        name: str | None,
+        training: bool,
+        backward: str | None,
+        gather: str = "check",
+        device: str | None = None,
     ) -> None:
         if gather not in ("check", "clamp"):
             raise OptionsError(f"unknown gather {gather!r}", expected="'check' or 'clamp'")
+        if device not in (None, "vulkan"):
+            raise DeviceError(
+                f"a comprehension is defined for no device {device!r}",
+                expected="'vulkan' or nothing",
+                fix="Leave it out: the layer runs where its inputs are.",
+            )
+        self.device = device
         self.text, self.gather, self.backward_name = text, gather, backward
         definitions = {d.name: d for d in map(check, parsed(text))}
         self.definition = chosen(definitions, name, backward)
@@ -100,7 +122,7 @@ class Layer:
         self._dtypes = [stored(p.dtype) for p in self.definition.params]
         self._single = len(self.definition.returns) == 1
         self._plans: dict[object, Plan] = {}
-        self._fast: dict[object, Plan] = {}
+        self._seen: list[tuple[Signature, Plan]] = []
         self._tuned: dict[str, list[Options]] = {}
         self._artifacts: Artifacts | None = None
         self._operators = Operators(self, f"tc_{self.name}_{self.key[:12]}")
@@ -112,7 +134,9 @@ class Layer:
     @property
     def key(self) -> str:
         """A name for everything that decides what the layer computes."""
-        parts = json.dumps([self.text, self.name, self.backward_name, self.gather])
+        parts = json.dumps(
+            [self.text, self.name, self.backward_name, self.gather, *([self.device] if self.device else [])]
+        )
         return hashlib.sha256(parts.encode()).hexdigest()
 
     @property
@@ -156,19 +180,17 @@ class Layer:
         if torch.compiler.is_compiling() or _watched():
             return self._recorded_call(inputs, outputs is not None or reorder_function is not None)
         if options is None and outputs is None and cache is None and reorder_function is None:
-            plan = self._fast.get(tuple([(type(x), x.shape, x.dtype) for x in inputs if isinstance(x, torch.Tensor)]))
-            if plan is not None:
-                return self._run(plan, inputs, None)
+            for signature, plan in self._seen:
+                if signature.covers(inputs):
+                    return self._run(plan, inputs, None)
         return self._slow_call(inputs, options, outputs, cache, reorder_function)
 
     def _run(self, plan: Plan, inputs: Sequence[torch.Tensor], reorder: Reorder | None) -> Result:
-        """Runs a plan on inputs whose shapes and types are known to fit."""
-        if not all(x.is_contiguous() for x in inputs):
-            inputs = [x.contiguous() for x in inputs]
+        """Runs a plan on contiguous inputs whose shapes and types are known to fit."""
         if torch.is_grad_enabled():
-            wanted = frozenset([i for i, x in enumerate(inputs) if x.requires_grad])
+            wanted = [i for i, x in enumerate(inputs) if x.requires_grad]
             if wanted:
-                training = plan.training(wanted, reorder)
+                training = plan.training(frozenset(wanted), reorder)
                 # Torch leaves it untyped.
                 found: Sequence[torch.Tensor] = Apply.apply(training, reorder, *inputs)  # type: ignore[no-untyped-call]
                 return found[0] if self._single else list(found)
@@ -192,7 +214,7 @@ class Layer:
         cache: str | None,
         reorder: Reorder | None,
     ) -> Result:
-        if any(isinstance(t, torch.Tensor) and type(t) not in _PLAIN for t in inputs):
+        if any(isinstance(t, torch.Tensor) and type(t) not in PLAIN for t in inputs):
             return self._recorded_call(inputs, outputs is not None or reorder is not None)
         tensors = self.check_inputs(inputs)
         plan = self.plan(tensors, options, cache)
@@ -204,9 +226,9 @@ class Layer:
                 where=self.name,
                 fix="Give its contents with outputs=, or write the form with '!'.",
             )
-        default = options is None and cache is None and tensors == list(inputs)
-        if default and reorder is None and all(t.device.type == "cpu" for t in tensors):
-            self._fast[tuple([(type(x), x.shape, x.dtype) for x in tensors])] = plan
+        tensors = [t.contiguous().resolve_neg() for t in tensors]
+        if options is None and cache is None and reorder is None and tensors[0].is_cpu:
+            self._seen = [(Signature(tensors), plan), *self._seen][:SEEN]
         return self._run(plan, tensors, reorder)
 
     def check_inputs(self, inputs: Sequence[Any]) -> list[torch.Tensor]:
@@ -262,8 +284,8 @@ class Layer:
                 expected=[(k.shape, k.dtype.name) for k in kinds],
             )  # fmt: skip
         names = [r.name for r in self.definition.returns]
-        contents = [given[names.index(c.split("@")[0])].contiguous() for c in p.contents]
-        results = plan.forward([t.contiguous() for t in tensors], contents)
+        contents = [given[names.index(c.split("@")[0])].contiguous().resolve_neg() for c in p.contents]
+        results = plan.forward([t.contiguous().resolve_neg() for t in tensors], contents)
         for target, result in zip(given, results, strict=True):
             target.copy_(result)
         return given[0] if self._single else given
@@ -273,32 +295,40 @@ class Layer:
     def plan(self, tensors: Sequence[torch.Tensor], options: OptionsLike = None, cache: str | None = None) -> Plan:
         """What runs for these inputs and options; compiled once."""
         shapes = [tuple(t.shape) for t in tensors]
-        pair = self._pair(options, cache, shapes)
-        device = tensors[0].device if tensors else torch.device("cpu")
+        device = self.runs_on(tensors)
+        pair = self._pair(options, cache, shapes, device)
         key = (tuple(shapes), device, pair.key())
         if key not in self._plans:
             clamp = self.gather == "clamp"
             self._plans[key] = Plan(self.definition, self._backward, shapes, device, clamp, pair, self._artifacts)
         return self._plans[key]
 
-    def _pair(self, options: OptionsLike, cache: str | None, shapes: list[tuple[int, ...]]) -> OptionsPair:
+    def runs_on(self, tensors: Sequence[torch.Tensor]) -> torch.device:
+        """Where a call with these inputs runs: `vulkan` if that was asked for, else where they are."""
+        where = tensors[0].device if tensors else torch.device("cpu")
+        return torch.device(self.device) if self.device and where.type == "cpu" else where
+
+    def _pair(
+        self, options: OptionsLike, cache: str | None, shapes: list[tuple[int, ...]], device: torch.device
+    ) -> OptionsPair:
         if options is not None:
             return options_pair(options)
-        if cache is not None and (found := self._cached(cache, shapes)) is not None:
+        if cache is not None and (found := self._cached(cache, shapes, device)) is not None:
             return found
-        tuned = self._tuned.get(shapes_key(shapes))
+        tuned = self._tuned.get(tuned_key(shapes, device))
         return options_pair(tuned) if tuned else OptionsPair(Options(), Options())
 
-    def _cached(self, cache: str, shapes: list[tuple[int, ...]]) -> OptionsPair | None:
+    def _cached(self, cache: str, shapes: list[tuple[int, ...]], device: torch.device) -> OptionsPair | None:
         """What a cache file holds for these shapes; a missing file or entry is said in a warning."""
-        file = TuningCache(cache)
+        file = TuningCache(cache, device=device)
         forward = file.best(self.key, shapes)
         if forward is None:
             if not file.said:
-                text = f"'{cache}' has no options for '{self.name}' of these sizes"
+                threads = torch.get_num_threads()
+                text = f"'{cache}' has no options for '{self.name}' of these sizes on {threads} threads of this machine"
                 warnings.warn(text, ComprehensionWarning, stacklevel=5)
             return None
-        backward = TuningCache(cache, backward=True).best(self.key, shapes)
+        backward = TuningCache(cache, backward=True, device=device).best(self.key, shapes)
         return OptionsPair(forward, backward or Options())
 
     def autotune(self, *inputs: Any, **settings: Any) -> Options | list[Options]:
@@ -307,14 +337,16 @@ class Layer:
 
         return autotune(self, *inputs, **settings)
 
-    def set_tuned(self, shapes: list[tuple[int, ...]], options: list[Options]) -> None:
-        """Uses options for these shapes from now on."""
-        self._tuned[shapes_key(shapes)] = options
-        self._fast.clear()
+    def set_tuned(
+        self, shapes: list[tuple[int, ...]], options: list[Options], device: torch.device | None = None
+    ) -> None:
+        """Uses options for these shapes on a kind of device, the CPU if none is given, from now on."""
+        self._tuned[tuned_key(shapes, device or torch.device("cpu"))] = options
+        self._seen = []
 
     @property
     def tuned(self) -> dict[str, list[Options]]:
-        """Options by shapes, `[forward]` or `[forward, backward]`."""
+        """Options by shapes, `[forward]` or `[forward, backward]`; for a GPU its kind comes first, `"cuda:2x3"`."""
         return dict(self._tuned)
 
     def load_tuned(self, tuned: Mapping[str, list[Options]], artifacts: Artifacts | None) -> None:
@@ -327,9 +359,10 @@ class Layer:
         return self._operators.kernel()
 
 
-def shapes_key(shapes: Sequence[tuple[int, ...]]) -> str:
-    """Shapes as text, `"2x3,3x4"`."""
-    return ",".join("x".join(map(str, s)) for s in shapes)
+def tuned_key(shapes: Sequence[tuple[int, ...]], device: torch.device) -> str:
+    """Shapes as text, `"2x3,3x4"`, behind the kind of a device that is not the CPU."""
+    text = ",".join("x".join(map(str, s)) for s in shapes)
+    return text if device.type == "cpu" else f"{device.type}:{text}"
 
 
 def options_pair(options: OptionsLike) -> OptionsPair:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import torch
 
 from ..kernel import register_operator
+from .autograd import no_second_derivative
 from .specialise import specialise
 from .torch_values import stored
 
@@ -74,19 +75,20 @@ class Operators:
         torch.library.register_fake(self.name, self._fake, lib=_LIBRARY)
         torch.library.register_fake(f"{self.name}_backward", self._fake_backward, lib=_LIBRARY)
         torch.library.register_autograd(self.name, self._autograd, setup_context=self._save, lib=_LIBRARY)
+        torch.library.register_autograd(f"{self.name}_backward", self._final, lib=_LIBRARY)
 
     def _forward(self, *inputs: torch.Tensor) -> Any:
-        tensors = [t.contiguous() for t in self.layer.check_inputs(inputs)]
+        tensors = [t.contiguous().resolve_neg() for t in self.layer.check_inputs(inputs)]
         found = self.layer.plan(tensors).forward(tensors)
         return found[0] if self._results == 1 else tuple(found)
 
     def _backward(
         self, inputs: list[torch.Tensor], gradients: list[torch.Tensor], wanted: list[int]
     ) -> list[torch.Tensor]:
-        tensors = [t.contiguous() for t in inputs]
+        tensors = [t.contiguous().resolve_neg() for t in inputs]
         training = self.layer.plan(tensors).training(frozenset(wanted), None)
         everything = [*tensors, *training.forward(tensors)]
-        seeds = [gradients[i].contiguous() for i in training.seeds]
+        seeds = [gradients[i].contiguous().resolve_neg() for i in training.seeds]
         found = training.backward([*(everything[i] for i in training.saved), *seeds])
         by_place = dict(zip(training.gradients, found, strict=True))
         return [by_place[i] if i in by_place else torch.zeros_like(tensors[i]) for i in wanted]
@@ -107,6 +109,9 @@ class Operators:
     @staticmethod
     def _save(ctx: Any, inputs: tuple[torch.Tensor, ...], output: Any) -> None:
         ctx.save_for_backward(*inputs)
+
+    def _final(self, ctx: Any, *gradients: torch.Tensor) -> NoReturn:
+        raise no_second_derivative(self.layer.name)
 
     def _autograd(self, ctx: Any, *gradients: torch.Tensor) -> Any:
         inputs = ctx.saved_tensors

@@ -23,6 +23,8 @@ class ComprehensionModule(torch.nn.Module):
         ComprehensionInputError: a name that the layer does not have.
 
     Example:
+        >>> import torch
+        >>> from tracepack.ops.comprehension import ComprehensionModule, define
         >>> layer = define("def fc(float(N,K) X, float(M,K) W) -> (O) { O(n,m) +=! X(n,k) * W(m,k) }")
         >>> ComprehensionModule(layer, {"W": torch.zeros(3, 4)})(torch.ones(2, 4)).shape
         torch.Size([2, 3])

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from .analysis import default_schedule, naive_schedule, prefers_torch
+from .analysis import default_schedule, naive_schedule
 from .compiler import compiler, target
 from .errors import OptionsError
 from .fusion import groups
@@ -41,7 +41,8 @@ class Options:
         OptionsError: an unknown preset, or a number below one.
 
     Example:
-        >>> Options("conv").preset
+        >>> import tracepack
+        >>> tracepack.comprehension.Options("conv").preset
         'conv'
     """
 
@@ -94,13 +95,12 @@ class Options:
             return None
         if self.schedule is not None:
             return self._checked(program, self.schedule)
-        if self.preset == "default" and not self._explicit and prefers_torch(program):
-            return None
         start = self._start(program)
-        return self._adjusted(program, start)
+        return self.adjusted(program, start)
 
     @property
-    def _explicit(self) -> bool:
+    def is_explicit(self) -> bool:
+        """Whether they say more than where to start from."""
         return bool(self.vectorise or self.tile or self.unroll or self.order or self.pack is not None)
 
     def _start(self, program: Program) -> ProgramSchedule:
@@ -123,7 +123,12 @@ class Options:
             raise OptionsError(f"the schedule is of another program than '{program.name}'")
         return schedule
 
-    def _adjusted(self, program: Program, start: ProgramSchedule) -> ProgramSchedule:
+    def adjusted(self, program: Program, start: ProgramSchedule) -> ProgramSchedule:
+        """A schedule with what these options say explicitly.
+
+        Raises:
+            OptionsError: an axis that the program does not have.
+        """
         self._check_axes(program)
         nests = [n for g in groups(program, start.fuse) for n in g.nests]
         changed = []

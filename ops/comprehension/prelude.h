@@ -4,10 +4,6 @@
 #include <string.h>
 template <class T, int L> struct VecOf { typedef T type __attribute__((vector_size(L * sizeof(T)))); };
 template <class T, int L> using Vec = typename VecOf<T, L>::type;
-template <int L> struct MaskInt { typedef int32_t type; };
-template <> struct MaskInt<8> { typedef int64_t type; };
-template <> struct MaskInt<4> { typedef int64_t type; };
-template <> struct MaskInt<2> { typedef int64_t type; };
 #define INL static inline __attribute__((always_inline))
 #define COMMA ,
 
@@ -36,6 +32,10 @@ template <class S, class T, int L> INL Vec<T, L> load_first(const S* p, int n) {
     return (Vec<T, L>)__builtin_ia32_loadups512_mask((const float*)p, Vec<float, 16>{}, (uint16_t)((1u << n) - 1));
   else if constexpr (__is_same(S, T) && sizeof(T) == 8 && L == 8)
     return (Vec<T, L>)__builtin_ia32_loadupd512_mask((const double*)p, Vec<double, 8>{}, (uint8_t)((1u << n) - 1));
+  else if constexpr (__is_same(S, T) && sizeof(T) == 4 && L == 8)
+    return (Vec<T, L>)__builtin_ia32_loadups256_mask((const float*)p, Vec<float, 8>{}, (uint8_t)((1u << n) - 1));
+  else if constexpr (__is_same(S, T) && sizeof(T) == 8 && L == 4)
+    return (Vec<T, L>)__builtin_ia32_loadupd256_mask((const double*)p, Vec<double, 4>{}, (uint8_t)((1u << n) - 1));
   else
 #endif
   { Vec<T, L> r{}; for (int i = 0; i < L; i++) if (i < n) r[i] = (T)p[i]; return r; }
@@ -46,6 +46,10 @@ template <class S, class T, int L> INL void store_first(S* p, int n, Vec<T, L> v
     __builtin_ia32_storeups512_mask((float*)p, (Vec<float, 16>)v, (uint16_t)((1u << n) - 1));
   else if constexpr (__is_same(S, T) && sizeof(T) == 8 && L == 8)
     __builtin_ia32_storeupd512_mask((double*)p, (Vec<double, 8>)v, (uint8_t)((1u << n) - 1));
+  else if constexpr (__is_same(S, T) && sizeof(T) == 4 && L == 8)
+    __builtin_ia32_storeups256_mask((float*)p, (Vec<float, 8>)v, (uint8_t)((1u << n) - 1));
+  else if constexpr (__is_same(S, T) && sizeof(T) == 8 && L == 4)
+    __builtin_ia32_storeupd256_mask((double*)p, (Vec<double, 4>)v, (uint8_t)((1u << n) - 1));
   else
 #endif
   for (int i = 0; i < L; i++) if (i < n) p[i] = (S)v[i];
@@ -56,6 +60,10 @@ template <class S, class T, int L, class M> INL Vec<T, L> load_where(const S* p,
     return (Vec<T, L>)__builtin_ia32_loadups512_mask((const float*)p, Vec<float, 16>{}, __builtin_ia32_cvtd2mask512((Vec<int, 16>)m));
   else if constexpr (__is_same(S, T) && sizeof(T) == 8 && L == 8 && sizeof(M) == 8)
     return (Vec<T, L>)__builtin_ia32_loadupd512_mask((const double*)p, Vec<double, 8>{}, __builtin_ia32_cvtq2mask512((Vec<long long, 8>)m));
+  else if constexpr (__is_same(S, T) && sizeof(T) == 4 && L == 8 && sizeof(M) == 4)
+    return (Vec<T, L>)__builtin_ia32_loadups256_mask((const float*)p, Vec<float, 8>{}, __builtin_ia32_cvtd2mask256((Vec<int, 8>)m));
+  else if constexpr (__is_same(S, T) && sizeof(T) == 8 && L == 4 && sizeof(M) == 8)
+    return (Vec<T, L>)__builtin_ia32_loadupd256_mask((const double*)p, Vec<double, 4>{}, __builtin_ia32_cvtq2mask256((Vec<long long, 4>)m));
   else
 #endif
   { Vec<T, L> r{}; for (int i = 0; i < L; i++) if (m[i]) r[i] = (T)p[i]; return r; }
@@ -95,6 +103,11 @@ EXTREME(vmax, VecOf<float COMMA 16>::type, __builtin_ia32_cmpps512_mask, __built
 EXTREME(vmin, VecOf<float COMMA 16>::type, __builtin_ia32_cmpps512_mask, __builtin_ia32_minps512_mask, uint16_t)
 EXTREME(vmax, VecOf<double COMMA 8>::type, __builtin_ia32_cmppd512_mask, __builtin_ia32_maxpd512_mask, uint8_t)
 EXTREME(vmin, VecOf<double COMMA 8>::type, __builtin_ia32_cmppd512_mask, __builtin_ia32_minpd512_mask, uint8_t)
+#define NARROW(name, V, cmp, op) template <> inline __attribute__((always_inline)) V name(V a, V b) { return (V)op(a, b, a, cmp(a, a, 7, (uint8_t)-1)); }
+NARROW(vmax, VecOf<float COMMA 8>::type, __builtin_ia32_cmpps256_mask, __builtin_ia32_maxps256_mask)
+NARROW(vmin, VecOf<float COMMA 8>::type, __builtin_ia32_cmpps256_mask, __builtin_ia32_minps256_mask)
+NARROW(vmax, VecOf<double COMMA 4>::type, __builtin_ia32_cmppd256_mask, __builtin_ia32_maxpd256_mask)
+NARROW(vmin, VecOf<double COMMA 4>::type, __builtin_ia32_cmppd256_mask, __builtin_ia32_minpd256_mask)
 #endif
 // A division by what all lanes share is a multiplication by its inverse (within 1.5 ulp), unless that leaves the range.
 template <class V, class T> INL V divided(V a, T b) {
@@ -155,7 +168,8 @@ INL Vec<float, 16> exp16(Vec<float, 16> x) {
 #define MVEC(name, T, L, symbol) extern "C" Vec<T, L> symbol(Vec<T, L>); template <> struct Mvec_##name<T, L> { \
   static constexpr bool there = true; static inline Vec<T, L> call(Vec<T, L> a) { return symbol(a); } };
 #if defined(__AVX512F__)
-#define MVEC_ALL(name) MVEC(name, float, 16, _ZGVeN16v_##name##f) MVEC(name, double, 8, _ZGVeN8v_##name)
+#define MVEC_ALL(name) MVEC(name, float, 16, _ZGVeN16v_##name##f) MVEC(name, double, 8, _ZGVeN8v_##name) \
+  MVEC(name, float, 8, _ZGVdN8v_##name##f) MVEC(name, double, 4, _ZGVdN4v_##name)
 #elif defined(__AVX2__)
 #define MVEC_ALL(name) MVEC(name, float, 8, _ZGVdN8v_##name##f) MVEC(name, double, 4, _ZGVdN4v_##name)
 #else

@@ -5,14 +5,17 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib import util
 from pathlib import Path
 
 import torch
 
+from ..errors import DeviceError, MissingExtraError
 from .compiler import library_key, target
 from .cpp_emitter import CppEmitter
 from .cpp_program import generate
 from .errors import CompilerError
+from .gpu_schedule import gpu_schedule
 from .ir import Program
 from .options import Options
 from .schedule import ProgramSchedule
@@ -20,13 +23,15 @@ from .torch_emitter import TorchEmitter
 from .warning import ComprehensionWarning
 
 Run = Callable[..., list[torch.Tensor]]
+GPUS = ("cuda", "vulkan")
 
 
 @dataclass
 class Artifacts:
-    """Libraries that travelled with a kernel, by key; used only where the archive is trusted."""
+    """What came with a kernel from an archive: libraries by key, none without trust, and whether there was trust."""
 
     libraries: dict[str, Path] = field(default_factory=dict)
+    trusted: bool = False
     said: bool = False
 
     def say(self, reason: str) -> None:
@@ -41,9 +46,14 @@ def make_runner(
 ) -> Run:
     """The fastest emitter that the options and the machine allow.
 
-    Generated code needs the CPU, and a compiler or a library that was compiled for this instruction set before.
+    Generated C++ needs the CPU, and a compiler or a library that was compiled for this instruction set before;
+    Slang needs a GPU, and trust where the kernel came from an archive.
     """
-    if device.type != "cpu" or any(t.numel == 0 for t in program.tensors.values()):
+    if any(t.numel == 0 for t in program.tensors.values()):
+        return TorchEmitter(program, clamp)
+    if device.type in GPUS:
+        return _on_gpu(program, options, device, clamp, artifacts)
+    if device.type != "cpu":
         return TorchEmitter(program, clamp)
     if artifacts is not None and not options.fits(program):
         options = Options()  # packed by a version that lowers otherwise
@@ -61,6 +71,35 @@ def make_runner(
             raise
         artifacts.say(error.what)
         return TorchEmitter(program, clamp)
+
+
+def has_slang() -> bool:
+    """Whether Slang can be compiled for this machine's GPUs: slangpy is there, and torch's CUDA is NVIDIA's."""
+    return util.find_spec("slangpy") is not None and torch.version.hip is None
+
+
+def _on_gpu(program: Program, options: Options, device: torch.device, clamp: bool, artifacts: Artifacts | None) -> Run:
+    """Slang's kernels, or torch's operators where they are the better bet, not trusted, or cannot be had."""
+    cuda = device.type == "cuda"
+    schedule = gpu_schedule(program, options, cuda)
+    if schedule is None or (cuda and not has_slang()):
+        return TorchEmitter(program, clamp)
+    if artifacts is not None and not artifacts.trusted:
+        artifacts.say("Slang's compiler and the GPU's driver are given text of an archive only with trust=True")
+        return TorchEmitter(program, clamp)
+    from .slang_emitter import SlangEmitter
+
+    try:
+        return SlangEmitter(program, schedule, clamp, device.type, device.index or 0)
+    except (CompilerError, DeviceError, MissingExtraError) as error:
+        if artifacts is None and not cuda:
+            raise  # Vulkan was asked for
+        (artifacts or _HERE).say(str(error))
+        return TorchEmitter(program, clamp)
+
+
+_HERE = Artifacts(trusted=True)
+"""Says once for all layers that were defined in this process."""
 
 
 def _carried(program: Program, options: Options, clamp: bool, artifacts: Artifacts) -> CppEmitter | None:

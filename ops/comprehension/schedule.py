@@ -19,6 +19,8 @@ class Schedule:
         pack: copy what varies along the vector axis to a buffer in the order of its use first.
         parallel: share the outermost loops among threads.
         threads: at most so many threads; 0 is as many as torch uses.
+        lanes: of one vector; 0 is as many as the machine's widest vectors have. Narrower ones waste less at the
+            end of a short axis.
     """
 
     vector: str | None = None
@@ -28,6 +30,7 @@ class Schedule:
     pack: bool = False
     parallel: bool = True
     threads: int = 0
+    lanes: int = 0
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON-able data."""
@@ -39,6 +42,7 @@ class Schedule:
             "pack": self.pack,
             "parallel": self.parallel,
             "threads": self.threads,
+            "lanes": self.lanes,
         }
 
     @classmethod

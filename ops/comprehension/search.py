@@ -8,28 +8,28 @@ from __future__ import annotations
 
 import os
 import random
-import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 import torch
 
 from .analysis import Rated, rated
 from .compiler import compiler, target
 from .cpp_emitter import CppEmitter
-from .dtypes import DType
 from .errors import CompilerError, OptionsError
 from .fusion import groups
 from .ir import Program
 from .options import Options
+from .progress import Progress
 from .runner import Run
 from .schedule import ProgramSchedule, Schedule
 from .torch_emitter import TorchEmitter
 
-TOP = 48
-"""How many of the analysis's schedules of a nest mutation draws from."""
+WORSE = 1.6
+"""How much worse than its best the analysis may rate a schedule that the search draws."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Settings:
         number_elites: candidates that live on unchanged.
         threads: compilers at once.
         seconds: stop after so long, also within a generation; None is never.
-        progress: report to stderr, or to a function that takes a line.
+        progress: a bar on stderr with the best time so far, or a function that takes it as lines.
         seed: of the search.
     """
 
@@ -90,7 +90,8 @@ class Search:
         self, program: Program, inputs: list[torch.Tensor], clamp: bool, settings: Settings, label: str
     ) -> None:
         self._program, self._inputs, self._clamp, self._settings = program, inputs, clamp, settings
-        self._label, self._random = f"{program.name} {label}", random.Random(settings.seed)
+        self._random = random.Random(settings.seed)
+        self._progress = Progress(f"{program.name} {label}", settings.progress)
         self._started = time.monotonic()
         self._reference = TorchEmitter(program, clamp)
         self._expected = self._reference(inputs)
@@ -98,6 +99,7 @@ class Search:
         self._runs: dict[_Candidate, Run] = {}
         self._choices: dict[bool, list[list[Rated]]] = {}
         self._analysed = _Candidate(None)
+        self.interrupted = False
 
     def run(self, seeds: Sequence[Options]) -> list[tuple[float, Options]]:
         """Milliseconds and options, the fastest first; an interrupt ends the search with what was found."""
@@ -111,8 +113,10 @@ class Search:
                     break
                 population = self._bred()
             self._settle()
+            self._progress.close()
         except KeyboardInterrupt:
-            self._report("interrupted, the best so far is kept")
+            self.interrupted = True
+            self._progress.close("interrupted, the best so far is kept")
         ranked = sorted(self._times.items(), key=lambda item: item[1])
         if not ranked:
             return [(float("inf"), Options())]
@@ -125,13 +129,10 @@ class Search:
     # -- populations -------------------------------------------------------------------------------------
 
     def _ratings(self, fuse: bool) -> list[list[Rated]]:
-        """The analysis's schedules of every nest, the cheapest first."""
+        """The analysis's schedules of every nest that may turn out best, in the order of their trial."""
         if fuse not in self._choices:
-            types: dict[str, DType] = {n: t.dtype for n, t in self._program.tensors.items()}
             self._choices[fuse] = [
-                [r for r in rated(n, types, target(), len(g.shared)) if r.cost < float("inf")][:TOP]
-                for g in groups(self._program, fuse)
-                for n in g.nests
+                _promising(rated(n, target(), len(g.shared))) for g in groups(self._program, fuse) for n in g.nests
             ]
         return self._choices[fuse]
 
@@ -145,14 +146,13 @@ class Search:
         return found
 
     def _first(self) -> list[_Candidate]:
-        """The analysis's best of each nest, fused or not, then further down its list."""
+        """The analysis's best of each nest, fused or not, then others of other kinds."""
         found: list[_Candidate] = []
         fused = groups(self._program, True)
         fusions = (True, False) if any(g.shared for g in fused) else (True,)
         for rank in range(self._settings.pop_size):
             fuse = fusions[rank % len(fusions)]
-            place = rank // len(fusions)
-            chosen = [r[min(place * (1 + place // 4), len(r) - 1)].schedule for r in self._ratings(fuse)]
+            chosen = [r[min(rank // len(fusions), len(r) - 1)].schedule for r in self._ratings(fuse)]
             found.append(_Candidate(ProgramSchedule(tuple(chosen), fuse)))
         self._analysed = found[0]
         return list(dict.fromkeys(found))[: self._settings.pop_size]
@@ -200,7 +200,11 @@ class Search:
         if kind == 1:
             return replace(s, pack=not s.pack)
         if kind == 2 and s.vector is not None:
-            return replace(s, vectors=self._random.choice((1, 2, 3, 4, 6, 8)))
+            return replace(s, vectors=self._random.choice((1, 2, 3, 4, 6, 8, 12, 16)))
+        if kind == 3 and s.unroll:
+            axis, n = self._random.choice(s.unroll)
+            changed = max(1, n + self._random.choice((-2, -1, 1, 2)))
+            return replace(s, unroll=tuple((a, changed if a == axis else m) for a, m in s.unroll))
         return self._random.choice(choices).schedule
 
     # -- evaluation --------------------------------------------------------------------------------------
@@ -215,9 +219,7 @@ class Search:
                 built = list(pool.map(self._compiled, few))  # all of them, as timing is done alone
                 for number, (candidate, run) in enumerate(zip(few, built, strict=True)):
                     self._rate(candidate, run)
-                    best = 1e3 * min(self._times.values())
-                    done = f"generation {generation + 1}/{self._settings.generations}, {first + number + 1}/{len(new)}"
-                    self._report(f"{done}, best {best:.4f} ms")
+                    self._report(generation, first + number + 1, len(new))
                 if self._over():
                     return
 
@@ -239,7 +241,7 @@ class Search:
     def _agrees(self, run: Run) -> bool:
         """Whether a candidate computes what the torch emitter does, within what another order of sums may change."""
         found = run(self._inputs)
-        return all(_close(a, b) for a, b in zip(found, self._expected, strict=True))
+        return all(close(a, b) for a, b in zip(found, self._expected, strict=True))
 
     def _timed(self, run: Run, rounds: int) -> float:
         """The least time of one run: of several milliseconds' worth for each round, 200 at most."""
@@ -269,16 +271,29 @@ class Search:
                 again[candidate] = min(again[candidate], self._timed(self._runs[candidate], 1))
         self._times.update(again)
 
-    def _report(self, line: str) -> None:
-        progress = self._settings.progress
-        if callable(progress):
-            progress(f"{self._label}: {line}")
-        elif progress:
-            end = "\r" if sys.stderr.isatty() else "\n"
-            print(f"{self._label}: {line}", end=end, file=sys.stderr, flush=True)
+    def _report(self, generation: int, done: int, count: int) -> None:
+        s = self._settings
+        share = (generation + done / count) / s.generations
+        if s.seconds:
+            share = max(share, (time.monotonic() - self._started) / s.seconds)
+        best = 1e3 * min(self._times.values())
+        line = f"generation {generation + 1}/{s.generations}, {done}/{count}, best {best:.4f} ms"
+        self._progress.show(share, line, done == count)
 
 
-def _close(a: torch.Tensor, b: torch.Tensor) -> bool:
+def _promising(ratings: list[Rated]) -> list[Rated]:
+    """The best of each kind first, in turns, so that trials differ in what the model knows least."""
+    kinds: dict[object, list[Rated]] = {}
+    for r in ratings:
+        if r.cost < float("inf") and r.cost <= WORSE * ratings[0].cost:
+            s = r.schedule
+            kinds.setdefault((s.vector, s.lanes, s.vectors, s.pack), []).append(r)
+    rows = zip_longest(*kinds.values())
+    return [r for row in rows for r in row if r is not None]
+
+
+def close(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """Whether two results agree, within what another order of sums may change."""
     if not a.is_floating_point():
         return bool(torch.equal(a, b))
     tolerance = {torch.float16: 2e-2, torch.float32: 1e-3, torch.float64: 1e-9}[a.dtype]

@@ -10,12 +10,14 @@ import torch
 from .errors import OptionsError
 from .ir import Program
 from .options import Options
+from .runner import GPUS, has_slang
 from .search import Search, Settings
 from .torch_emitter import TorchEmitter
 from .torch_values import stored
 from .tuning_cache import TuningCache
 
 if TYPE_CHECKING:
+    from .gpu_search import GpuSearch
     from .layer import Layer
 
 
@@ -59,8 +61,8 @@ def autotune(
     search = _LayerSearch(layer, tensors, chosen, cache, options)
     best = [search.forward()]
     if training and wanted:
-        best.append(search.backward(wanted))
-    layer.set_tuned(shapes, best)
+        best.append(Options() if search.interrupted else search.backward(wanted))
+    layer.set_tuned(shapes, best, layer.runs_on(tensors))
     return best if len(best) == 2 else best[0]
 
 
@@ -95,11 +97,13 @@ class _LayerSearch:
         self._given = None if options is None else options_pair(options)
         self._shapes = [tuple(t.shape) for t in tensors]
         self._plan = layer.plan(tensors, Options("torch"))
+        self.interrupted = False
 
     def forward(self) -> Options:
         """The best options of the forward."""
+        where = self._tensors[0].device if self._tensors else None
         contents = [
-            torch.zeros(t.shape, dtype=stored(t.dtype))
+            torch.zeros(t.shape, dtype=stored(t.dtype), device=where)
             for t in (self._plan.program.tensors[c] for c in self._plan.program.contents)
         ]
         given = self._given.forward if self._given else None
@@ -128,17 +132,23 @@ class _LayerSearch:
 
     def _tune(self, program: Program, inputs: list[torch.Tensor], backward: bool, given: Options | None) -> Options:
         seeds = [given] if given is not None else []
-        file = TuningCache(self._cache, backward) if self._cache else None
+        device = self._layer.runs_on(self._tensors)
+        file = TuningCache(self._cache, backward, device) if self._cache else None
         if file is not None:
             seeds += [o for _, o in file.all(self._layer.key, self._shapes)]
-        search = Search(
-            program,
-            inputs,
-            self._layer.gather == "clamp",
-            self._settings,
-            "backward" if backward else "forward",
-        )
+        search = self._search(program, inputs, "backward" if backward else "forward", device)
         found = search.run(seeds)
+        self.interrupted = search.interrupted
         if file is not None:
             file.store(self._layer.key, self._shapes, found)
         return found[0][1]
+
+    def _search(
+        self, program: Program, inputs: list[torch.Tensor], label: str, device: torch.device
+    ) -> Search | GpuSearch:
+        clamp = self._layer.gather == "clamp"
+        if device.type not in GPUS or not has_slang():
+            return Search(program, inputs, clamp, self._settings, label)
+        from .gpu_search import GpuSearch
+
+        return GpuSearch(program, inputs, clamp, self._settings, label, device)

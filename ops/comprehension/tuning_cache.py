@@ -1,4 +1,4 @@
-"""The tuner's cache files: the best options found, by layer, sizes, instruction set and compiler.
+"""The tuner's cache files: the best options found, by layer, sizes, instruction set, compiler and number of threads.
 
 `cache="conv.tc"` names two files, `conv.tc.options` and `conv.tc_backward.options`; both are JSON and are
 replaced as a whole, so that a reader never sees half of one.
@@ -13,6 +13,8 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+import torch
 
 from .compiler import compiler_version, target
 from .errors import OptionsError
@@ -30,20 +32,22 @@ class TuningCache:
     Args:
         name: as given by the user.
         backward: the file of the backward.
+        device: whose entries, the CPU's if none is given.
     """
 
-    def __init__(self, name: str, backward: bool = False) -> None:
+    def __init__(self, name: str, backward: bool = False, device: torch.device | None = None) -> None:
+        self._machine = _machine(device or torch.device("cpu"))
         self.path = Path(f"{name}{'_backward' if backward else ''}.options")
         self.said = False
 
     def best(self, layer: str, shapes: Sequence[tuple[int, ...]]) -> Options | None:
-        """The fastest options for a layer and shapes on this kind of machine, or None."""
+        """The fastest options for a layer and shapes on this kind of machine and as many threads, or None."""
         found = self.all(layer, shapes)
         return found[0][1] if found else None
 
     def all(self, layer: str, shapes: Sequence[tuple[int, ...]]) -> list[tuple[float, Options]]:
         """Milliseconds and options, the fastest first; what cannot be read is left out with a warning."""
-        key = _key(layer, shapes)
+        key = self._key(layer, shapes)
         entries = [e for e in self._entries() if isinstance(e, dict) and {k: e.get(k) for k in key} == key]
         try:
             return [(float(b["ms"]), Options.from_plain(b["options"])) for e in entries for b in e["best"]]
@@ -53,7 +57,7 @@ class TuningCache:
 
     def store(self, layer: str, shapes: Sequence[tuple[int, ...]], best: Sequence[tuple[float, Options]]) -> None:
         """Adds to what is there and keeps the best of a key."""
-        key = _key(layer, shapes)
+        key = self._key(layer, shapes)
         merged: dict[str, tuple[float, Options]] = {}
         for ms, options in [*best, *(self.all(layer, shapes) if self.path.exists() else [])]:
             merged.setdefault(options.key(), (ms, options))
@@ -84,12 +88,16 @@ class TuningCache:
             json.dump({"version": VERSION, "entries": entries}, f, indent=1)
         os.replace(f.name, self.path)
 
+    def _key(self, layer: str, shapes: Sequence[tuple[int, ...]]) -> dict[str, Any]:
+        """The layer's key holds text and dtypes; options are only as good as the machine they were timed on."""
+        return {"layer": layer, "sizes": [list(s) for s in shapes], **self._machine}
 
-def _key(layer: str, shapes: Sequence[tuple[int, ...]]) -> dict[str, Any]:
-    """The layer's key holds text and dtypes; options are only as good as the machine they were timed on."""
-    return {
-        "layer": layer,
-        "sizes": [list(s) for s in shapes],
-        "target": target().name,
-        "compiler": compiler_version(),
-    }
+
+def _machine(device: torch.device) -> dict[str, Any]:
+    """The instruction set or the card, and what compiles for it."""
+    if device.type == "cpu":
+        return {"target": target().name, "compiler": compiler_version(), "threads": torch.get_num_threads()}
+    from ..slang.compiler import version
+
+    card = torch.cuda.get_device_name(device) if device.type == "cuda" else ""
+    return {"target": f"{device.type} {card}".strip(), "compiler": f"slangpy {version()}"}

@@ -157,14 +157,16 @@ def module_arguments(source: Path) -> list[str]:
     return [str(source), "-o", str(source.with_suffix(".slang-module")), *_DEFINES]
 
 
-def arguments_for(source: Path, includes: Iterable[Path], *, entry: str = "") -> list[str]:
-    """The arguments that turn a source into C++, with tensors as plain pointers.
+def arguments_for(source: Path, includes: Iterable[Path], *, entry: str = "", target: str = "cpp") -> list[str]:
+    """The arguments that turn a source into C++ (or CUDA's, `cuda`), with tensors as plain pointers.
 
     `__TARGET_CUDA__` is the macro under which slangpy's own tensor types hold pointers, not buffers.
     """
-    arguments = [str(source), "-target", "cpp", "-O3", "-line-directive-mode", "none"]
+    arguments = [str(source), "-target", target, "-O3", "-line-directive-mode", "none"]
     if entry:
         arguments += ["-entry", entry, "-stage", "compute"]
+    if target == "cuda":
+        arguments += ["-o", str(source.with_suffix(".cu"))]  # without a name there is no code, and none is written
     for include in includes:
         arguments += ["-I", str(include)]
     return [*arguments, *_DEFINES]

@@ -108,6 +108,9 @@ def _open(spy: Any, kind: str, options: Any) -> Any:
 
 
 @cache
-def shared_device(kind: str) -> slangpy.Device:
-    """One device of each kind for kernels that tracepack runs."""
-    return create_device(kind)
+def shared_device(kind: str, index: int = 0) -> slangpy.Device:
+    """One device of each kind and, on CUDA, of each number, for kernels that tracepack runs."""
+    if kind != "cuda":
+        return create_device(kind)
+    with torch.cuda.device(index):
+        return create_device(kind)

@@ -6,7 +6,8 @@ memory of its own, so CPU tensors are uploaded and results downloaded around eac
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -65,52 +66,85 @@ class GpuEntry:
     """
 
     def __init__(self, program: Program, spec: Specialization, variant: Variant, kind: str) -> None:
-        self._device, self._kind = shared_device(kind), kind
+        self._kind = kind
         self._first_result = len(spec.slots)
         self._names = list(_names(spec, variant))
         source = program.source if variant.needs is None else program.source.with_concrete_tensors()
         text = with_lines(source, generate(spec, variant))
         name = f"tracepack_{source.key}_{abs(hash((spec, variant, version())))}"
         beside = source.includes[0] / f"{source.name}.slang" if source.includes else None
-        module = self._device.load_module_from_source(name, text, beside)
-        linked = self._device.link_program([module], [module.entry_point(variant.entry)])
-        self._kernel = self._device.create_compute_kernel(linked)
+        index = torch.cuda.current_device() if kind == "cuda" else 0
+        self._code = GpuCode(kind, name, text, [variant.entry], beside, index)
 
     def __call__(self, total: int, dims: int, words: Sequence[Any]) -> None:
         """Runs elements 0 to `total`, in as many dispatches as the device needs."""
         if self._kind == "cuda":
             self._dispatch(total, dims, words)
             return
-        buffers = [self._upload(word) if isinstance(word, torch.Tensor) else None for word in words]
+        upload = self._code.upload
+        buffers = [upload(word) if isinstance(word, torch.Tensor) else None for word in words]
         given = [word if buffer is None else buffer.device_address for word, buffer in zip(words, buffers, strict=True)]
         self._dispatch(total, 0, given)
         for word, buffer in list(zip(words, buffers, strict=True))[self._first_result :]:
-            _download(buffer, word)
+            download(buffer, word)
 
     def _dispatch(self, total: int, dims: int, words: Sequence[Any]) -> None:
-        variables = dict(zip(self._names, words, strict=True))
+        self._code.dispatch(0, total, {"tp_dims": dims, **dict(zip(self._names, words, strict=True))})
+
+
+class GpuCode:
+    """The entries of one module on a device of SlangPy.
+
+    Args:
+        kind: `cuda` or `vulkan`.
+        name: of the module; no other text may have it.
+        text: Slang's.
+        entries: the names of its entry points.
+        beside: the file next to which its imports are.
+        index: of the device, on CUDA.
+    """
+
+    def __init__(
+        self, kind: str, name: str, text: str, entries: Sequence[str], beside: Path | None = None, index: int = 0
+    ) -> None:
+        self._kind, self.device = kind, shared_device(kind, index)
+        module = self.device.load_module_from_source(name, text, beside)
+        self._kernels = [
+            self.device.create_compute_kernel(self.device.link_program([module], [module.entry_point(entry)]))
+            for entry in entries
+        ]
+
+    def dispatch(self, entry: int, total: int, variables: Mapping[str, Any]) -> None:
+        """Runs elements 0 to `total` of the entry with that number, in as many dispatches as the device needs.
+
+        On CUDA it joins torch's current stream.
+        """
         more: dict[str, Any] = {}
         if self._kind == "cuda":
             stream = torch.cuda.current_stream().cuda_stream
             more["cuda_stream"] = import_slangpy().NativeHandle.from_cuda_stream(stream)
         for begin in range(0, total, _CHUNK):
             count = min(_CHUNK, total - begin)
-            fixed = {"tp_begin": begin, "tp_end": total, "tp_dims": dims}
-            self._kernel.dispatch([count, 1, 1], **more, **fixed, **variables)
+            self._kernels[entry].dispatch([count, 1, 1], **more, tp_begin=begin, tp_end=total, **variables)
 
-    def _upload(self, tensor: torch.Tensor) -> Any:
+    def upload(self, tensor: torch.Tensor) -> Any:
+        """A buffer of the device with a CPU tensor's content."""
+        data = _bytes_of(tensor)
+        return self.buffer(len(data), np.pad(data, (0, max(-len(data) % 4, 4 - len(data), 0))))
+
+    def buffer(self, size: int, data: Any = None) -> Any:
+        """A buffer of at least so many bytes."""
         spy = import_slangpy()
         usage = spy.BufferUsage.unordered_access | spy.BufferUsage.shader_resource
-        data = _bytes_of(tensor)
-        padded = np.pad(data, (0, max(-len(data) % 4, 4 - len(data), 0)))
-        return self._device.create_buffer(size=len(padded), usage=usage, data=padded)
+        return self.device.create_buffer(size=max(-(-size // 4) * 4, 4), usage=usage, data=data)
 
 
 def _bytes_of(tensor: torch.Tensor) -> Any:
     return tensor.detach().reshape(-1).view(torch.uint8).numpy()
 
 
-def _download(buffer: Any, tensor: torch.Tensor) -> None:
+def download(buffer: Any, tensor: torch.Tensor) -> None:
+    """Fills a CPU tensor from a buffer."""
     target = _bytes_of(tensor)
     target[:] = buffer.to_numpy().reshape(-1).view(np.uint8)[: len(target)]
 

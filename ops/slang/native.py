@@ -67,28 +67,22 @@ extern "C" __attribute__((visibility("default"))) void tracepack_run(void* param
 
 
 class NativeEntry:
-    """One compiled entry of one specialization.
+    """One compiled entry.
 
     Args:
         library: the shared library.
-        spec: fixes the types of the slots.
-        variant: forward or backward.
+        words: the C types of its parameters after `begin`, `end` and `dims`.
+        parallel: whether ranges of elements may run at the same time.
     """
 
-    def __init__(self, library: Path, spec: Specialization, variant: Variant) -> None:
+    def __init__(self, library: Path, words: Sequence[Any], parallel: bool) -> None:
         self._run = ctypes.CDLL(str(library)).tracepack_run
         self._run.argtypes, self._run.restype = (ctypes.c_void_p,), None
-        fields: list[tuple[str, Any]] = [
-            ("begin", ctypes.c_uint64),
-            ("end", ctypes.c_uint64),
-            ("dims", ctypes.c_uint64),
-        ]
-        for index, slot in enumerate(spec.slots):
-            fields.append((f"s{index}", _C_TYPES[slot.type.scalar] if slot.is_value else ctypes.c_uint64))
-        rest = _pointer_count(spec, variant)
-        fields += [(f"r{index}", ctypes.c_uint64) for index in range(rest)]
+        names = ("begin", "end", "dims", *(f"w{index}" for index in range(len(words))))
+        types = (ctypes.c_uint64, ctypes.c_uint64, ctypes.c_uint64, *words)
+        fields = list(zip(names, types, strict=True))
         self._struct = type("Parameters", (ctypes.Structure,), {"_fields_": fields})
-        self._parallel = spec.is_pointwise
+        self._parallel = parallel
         self._library = library
 
     def __call__(self, total: int, dims: int, words: Sequence[float]) -> None:
@@ -96,8 +90,8 @@ class NativeEntry:
 
         Args:
             total: the number of elements.
-            dims: the address of the sizes of the views.
-            words: for each slot its number or address, then the addresses of the outputs or gradients.
+            dims: the address of the sizes of the views, or which part of a comprehension to run.
+            words: the numbers and addresses of the other parameters.
         """
         if total >= THREADED_FROM and self._parallel and (threads := torch.get_num_threads()) > 1:
             self._split(total, dims, words, threads)
@@ -114,6 +108,12 @@ class NativeEntry:
         self._run(ctypes.byref(ranges[0]))
         for each in waiting:
             each.result()
+
+
+def word_types(spec: Specialization, variant: Variant) -> list[Any]:
+    """The C types of a specialization's slots, then of its outputs or gradients."""
+    slots = [_C_TYPES[slot.type.scalar] if slot.is_value else ctypes.c_uint64 for slot in spec.slots]
+    return slots + [ctypes.c_uint64] * _pointer_count(spec, variant)
 
 
 def _pointer_count(spec: Specialization, variant: Variant) -> int:

@@ -16,7 +16,7 @@ from . import cache as disk
 from .codegen import Variant, generate
 from .compiler import arguments_for, module_arguments, package_directory, version
 from .errors import SlangCompileError
-from .native import NativeEntry, finish_code
+from .native import NativeEntry, finish_code, word_types
 from .reflection import ANCHOR
 from .service import ask
 from .sources import Source
@@ -94,7 +94,7 @@ class Program:
             source = self.source if variant.needs is None else self.source.with_concrete_tensors()
             code = self._ask(generate(spec, variant), source=source, entry=variant.entry, do="code")["code"]
             toolchain.compile(finish_code(code, variant.entry), library)
-        return NativeEntry(library, spec, variant)
+        return NativeEntry(library, word_types(spec, variant), spec.is_pointwise)
 
     def _ask(self, addition: str, *, source: Source | None = None, entry: str = "", **request: Any) -> dict[str, Any]:
         """Has the module's text compiled with an addition at its end."""

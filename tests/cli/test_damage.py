@@ -15,7 +15,7 @@ from tracepack.serialization.archive import Archive, Member, member, write
 from tracepack.serialization.archive import pack as packed
 from tracepack.serialization.archive import unpack as unpacked
 
-SOURCE = Path(__file__).parent / "archives" / "1.0.tpk"
+SOURCE = Path(__file__).parents[1] / "archives" / "1.0.tpk"
 JUNK: list[Any] = [None, True, -1, 2**62, 1.5, "", "x", b"x", [], [1], {}, {"v": 0}, {"t": [None]}, [["float32", [1]]]]
 COMMANDS = (["inspect"], ["show", "--bodies"], ["show", "--svg", "-"], ["verify"])
 GOOD = {exits.OK, exits.FAILED, exits.ARCHIVE, exits.DEVICE, exits.RUN, exits.MISSING}

@@ -1,0 +1,55 @@
+"""Expressions of torch over symbolic sizes, written out as nodes of a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import sympy  # type: ignore[import-untyped]  # torch needs it, and it has no types
+from torch.utils._sympy.interp import sympy_interp
+
+# What torch calls an operation on sizes -> ours.
+_NAMES = {
+    **{name: name for name in ("add", "mul", "floordiv", "mod", "truediv", "pow", "abs", "sqrt")},
+    **{name: name for name in ("eq", "ne", "lt", "le", "gt", "ge", "and_", "or_", "not_")},
+    "python_mod": "mod", "int_truediv": "truediv", "pow_by_natural": "pow", "minimum": "min", "maximum": "max",
+    "ceil_to_int": "ceil", "floor_to_int": "floor", "trunc_to_int": "trunc", "round_to_int": "round",
+    "to_dtype": "float",
+}  # fmt: skip
+_TYPED = ("ceil_to_int", "floor_to_int", "trunc_to_int", "round_to_int", "to_dtype")  # torch names a dtype besides
+
+
+def written_out(
+    expression: sympy.Expr, symbol: Callable[[sympy.Symbol], Any], apply: Callable[[str, tuple[Any, ...]], Any]
+) -> Any:
+    """The value of an expression.
+
+    Args:
+        expression: what torch knows of a number.
+        symbol: the value of a symbol.
+        apply: applies one of our operators, named without ``py.``, to values.
+
+    Raises:
+        AttributeError: an operation that graphs do not have.
+    """
+    return sympy_interp(_Writer(apply), {}, expression, missing_handler=symbol)
+
+
+class _Writer:
+    """What torch's interpreter of expressions calls for each operation."""
+
+    def __init__(self, apply: Callable[[str, tuple[Any, ...]], Any]) -> None:
+        self._apply = apply
+
+    def constant(self, number: Any, dtype: Any) -> Any:
+        """A number of the expression as Python's own."""
+        return bool(number) if dtype.itemsize == 1 else float(number) if dtype.is_floating_point else int(number)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _NAMES:
+            raise AttributeError(name)
+
+        def operation(*args: Any) -> Any:
+            return self._apply(_NAMES[name], args[:1] if name in _TYPED else args)
+
+        return operation

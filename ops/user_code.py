@@ -1,0 +1,46 @@
+"""Which code is the user's, and the line of it that an error came through."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sysconfig
+from pathlib import PurePath
+from types import FrameType, TracebackType
+
+import numpy as np
+import torch
+
+from .graph import SourceLine
+
+OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_TORCHS = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
+_NUMPYS = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
+_PYTHONS = sysconfig.get_path("stdlib") + os.sep
+_TYPED = ("<stdin", "<ipython", "<string", "<doctest")  # what a user types has no file
+
+
+def is_users(path: str) -> bool:
+    """Whether a file is neither torch's or numpy's, nor ours, nor generated."""
+    if path.startswith("<"):
+        return path.startswith(_TYPED)
+    if path.startswith((OURS, _TORCHS, _NUMPYS)) or path.endswith(".pyx"):
+        return False
+    return not path.startswith(_PYTHONS) or "-packages" in path  # what is installed lies inside Python's own library
+
+
+def raising_line(trace: TracebackType | None) -> SourceLine | None:
+    """The innermost line of the user that an error came through, or None."""
+    found = None
+    while trace is not None:
+        if is_users(trace.tb_frame.f_code.co_filename):
+            found = source_line(trace.tb_frame, trace.tb_lineno)
+        trace = trace.tb_next
+    return found
+
+
+def source_line(frame: FrameType, number: int) -> SourceLine:
+    """A line of a frame's function, without the folders of its file."""
+    path = frame.f_code.co_filename
+    code = linecache.getline(path, number).strip()
+    return SourceLine(PurePath(path).name, number, frame.f_code.co_name, code[:200])

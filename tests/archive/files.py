@@ -1,0 +1,63 @@
+"""Archives taken apart and put together again, as tests of bad ones need them."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+
+import msgpack
+
+from tracepack.serialization.archive import Archive
+from tracepack.serialization.schema import MANIFEST
+
+
+def manifest_of(path) -> dict:
+    with zipfile.ZipFile(path) as archive:
+        return msgpack.unpackb(archive.read(MANIFEST))
+
+
+def corrupt(data: bytes, member: str) -> bytes:
+    """One bit of a member's data flipped."""
+    archive = Archive(data)
+    start, size = archive._members[member]
+    changed = bytearray(data)
+    changed[start + size // 2] ^= 1
+    return bytes(changed)
+
+
+def rewritten(path, change) -> bytes:
+    """The archive with its manifest changed, everything else as it was."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(out, "w") as new:
+        for entry in old.infolist():
+            data = old.read(entry)
+            if entry.filename == MANIFEST:
+                manifest = msgpack.unpackb(data, strict_map_key=False)
+                change(manifest)
+                data = msgpack.packb(manifest)
+            new.writestr(entry.filename, data)
+    return out.getvalue()
+
+
+def with_graph(path, change) -> bytes:
+    """The archive with its main graph changed and its hash made right, as an attacker would."""
+    import hashlib
+
+    out = io.BytesIO()
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(out, "w") as new:
+        graph = msgpack.unpackb(old.read("graphs/main.msgpack"), strict_map_key=False)
+        change(graph)
+        data = msgpack.packb(graph)
+        for entry in old.infolist():
+            content = old.read(entry)
+            if entry.filename == "graphs/main.msgpack":
+                content = data
+            if entry.filename == MANIFEST:
+                manifest = msgpack.unpackb(content, strict_map_key=False)
+                manifest["members"]["graphs/main.msgpack"] = {
+                    "sha256": hashlib.sha256(data).hexdigest(),
+                    "size": len(data),
+                }
+                content = msgpack.packb(manifest)
+            new.writestr(entry.filename, content)
+    return out.getvalue()

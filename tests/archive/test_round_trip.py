@@ -1,0 +1,66 @@
+"""What is saved comes back, from any source."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+
+import torch
+from models import MyCell
+
+import tracepack
+
+
+def test_a_saved_pipeline_runs_in_a_fresh_process_without_its_source(cell_file, tmp_path):
+    path, module, x, h = cell_file
+    torch.save((x, h), tmp_path / "inputs.pt")
+    code = (
+        "import sys, torch, tracepack; x, h = torch.load(sys.argv[2]);"
+        "torch.save(tracepack.load(sys.argv[1]).run({'x': x, 'h': h}), sys.argv[3])"
+    )
+    moved = tmp_path / "elsewhere.bin"
+    os.rename(path, moved)
+    out = tmp_path / "out.pt"
+    subprocess.run([sys.executable, "-c", code, str(moved), str(tmp_path / "inputs.pt"), str(out)], check=True)
+    result = torch.load(out)
+    assert type(result) is tuple
+    assert all(torch.equal(a, b) for a, b in zip(result, module(x, h), strict=True))
+
+
+def test_bytes_and_file_objects_load(cell_file):
+    path, module, x, h = cell_file
+    data = path.read_bytes()
+    expected = module(x, h)[0]
+    for source in (data, bytearray(data), memoryview(data), io.BytesIO(data), path.open("rb"), str(path), path):
+        assert torch.equal(tracepack.load(source)(x, h)[0], expected)
+        if hasattr(source, "close"):
+            source.close()
+
+
+def test_saving_twice_gives_the_same_bytes(cell_file, tmp_path, reloaded):
+    path, _, x, h = cell_file
+    loaded = tracepack.load(path)
+    for name in ("a", "b"):
+        loaded.save(tmp_path / name, examples=[{"x": x, "h": h}])
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes() == path.read_bytes()
+
+
+def test_a_pipeline_made_of_a_loaded_op_saves_again(cell_file, reloaded):
+    _, module, x, h = cell_file
+    again = reloaded(reloaded(tracepack.load(cell_file[0])))
+    assert torch.equal(again(x, h)[0], module(x, h)[0])
+
+
+class Named(MyCell):
+    """A subclass, so that its name shows."""
+
+
+def test_two_ops_made_at_once_are_not_confused(reloaded):
+    modules = [Named().eval() for _ in range(40)]
+    ops = [tracepack.script(module) for module in modules]
+    x = torch.rand(3, 4)
+    mod = reloaded(tracepack.trace(lambda x: [op(x, x)[0] for op in ops], x))
+    for result, module in zip(mod(x), modules, strict=True):
+        assert torch.equal(result, module(x, x)[0])
