@@ -1,4 +1,4 @@
-"""`float`, `int`, `bool`, `len`, `min`, `max` and the functions of `math` where the processing function calls them.
+"""`float`, `int`, `bool`, `len`, `type`, `min`, `max` and `math` where the processing function itself calls them.
 
 Python makes plain numbers of what these return, so a stand-in cannot come out of them. Therefore the function is
 recorded from a copy of its code, nested functions included, in which the calls of these names go to the functions
@@ -61,12 +61,17 @@ def _len(thing: Any, /) -> Any:
     return len(thing)
 
 
+def _type(*args: Any, **kwargs: Any) -> Any:
+    """Stands for `type`, which sees through what stand-ins pretend to be."""
+    return args[0].__class__ if len(args) == 1 and is_traced(args[0]) else type(*args, **kwargs)
+
+
 def _extreme(plain: Callable[..., Any]) -> Callable[..., Any]:
     """Stands for `min` or `max`: of numbers of one type, since which one it gives may differ from run to run."""
 
     def extreme(*args: Any, **kwargs: Any) -> Any:
         recorder = _active()
-        items = args[0] if len(args) == 1 and type(args[0]) in (tuple, list) else args
+        items = args[0] if len(args) == 1 and type(args[0]) in (tuple, list, torch.Size) else args
         if recorder is None or kwargs or not any(map(is_traced, items)) or len({type(concrete(i)) for i in items}) > 1:
             return plain(*args, **kwargs)
         if len(items) < 2 or not all(issubclass(type(i), TracedNumber) or type(i) in (int, float) for i in items):
@@ -112,6 +117,7 @@ for _plain in (min, max):
 for _name in MATH:
     _stand_in(getattr(math, _name), _calculation(_name, getattr(math, _name)))
 _stand_in(len, _len)
+_stand_in(type, _type)
 _stand_in(math, _Math())
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import random
+import sys
 import threading
 
 import numpy as np
@@ -14,6 +15,8 @@ import torch
 import tracepack
 from tests.campaigns.check import Check, difference
 from tests.campaigns.tally import RIGHT
+from tracepack.pipeline.runner import _may_write
+from tracepack.pipeline.sharing import refuse_lost_writes
 
 pytestmark = pytest.mark.filterwarnings("ignore:__array(_wrap__)?.* must (accept|implement).*:DeprecationWarning")
 
@@ -166,6 +169,11 @@ ARRAYS = {
 }
 
 
+if sys.version_info < (3, 11):  # Python does not say there which names are called
+    for _name in ("len of an array", "float of numpy's number", "math of numpy's number"):
+        del FREE[_name]
+
+
 def of_array(function):
     """The function of a tensor that calls one of its array."""
     return lambda x: function(x.numpy())
@@ -287,10 +295,11 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_refused_with_the_line_and_the_reason(name) -> None:
     process, words = REFUSED[name]
-    before = TABLE.clone()
+    before = TABLE.clone(), BUFFER.copy()
     with pytest.raises(tracepack.RecordError) as caught:
         tracepack.trace(process, X)
-    TABLE.copy_(before)
+    assert torch.equal(TABLE, before[0])
+    assert np.array_equal(BUFFER, before[1])
     assert words in str(caught.value)
     assert "test_numpy.py:" in str(caught.value)
 
@@ -362,6 +371,26 @@ def test_a_read_only_array_is_not_written(reloaded) -> None:
     for mod in (tracepack.trace(process, torch.ones(3)), reloaded(tracepack.trace(process, torch.ones(3)))):
         assert (mod(frozen) == 2).all()
         assert (frozen == 1).all()
+
+
+def test_writes_that_an_accelerator_would_lose_are_refused_there() -> None:
+    def fresh(x):
+        a = x.numpy() * 2
+        a -= MEAN
+        b = x.numpy().copy()
+        b[0] = 1
+        return a, b, x * 1
+
+    def in_a_view(x):
+        a = x.numpy()[1:]
+        a *= 2
+        return x * 1
+
+    refuse_lost_writes(tracepack.trace(fresh, X).graph, _may_write)
+    refuse_lost_writes(tracepack.trace(lambda x: x.mul_(2), X).graph, _may_write)
+    for process in (shared, in_a_view, lambda x: (np.exp(x.numpy()), x.add_(1))):
+        with pytest.raises(tracepack.PlacementError, match="numpy shares memory with tensors on the CPU only.*copy()"):
+            refuse_lost_writes(tracepack.trace(process, X).graph, _may_write)
 
 
 # -- random programs -----------------------------------------------------------------------------------------------
