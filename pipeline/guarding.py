@@ -13,7 +13,10 @@ from ..ops.types import ARRAY
 from .lines import user_line
 
 _CHOOSE = "Use torch.where or tracepack.cond(pred, true_fn, false_fn, *args) for a choice that data makes."
-_CALL = "float(), int() and math's functions keep it in the graph where the traced function itself calls them."
+_FIXES = {
+    "taken as a plain": "float(), int() and math keep it in the graph where the traced function itself calls them.",
+    "plain array": "Use numpy's functions on it, or torch.from_numpy to get a tensor.",
+}
 
 
 def pin(recorder: Any, scalar: Any, reason: str) -> Any:
@@ -29,7 +32,7 @@ def pin(recorder: Any, scalar: Any, reason: str) -> Any:
                 f"a value that data decides cannot leave the graph: {reason}",
                 where=str(line or ""),
                 got=_brief(scalar.concrete),
-                fix=_CALL if "taken as a plain" in reason else _CHOOSE,
+                fix=next((fix for word, fix in _FIXES.items() if word in reason), _CHOOSE),
             )
     if isinstance(scalar.concrete, np.generic):
         recorder.pin(recorder.scalar("item", scalar), reason)

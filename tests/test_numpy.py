@@ -11,6 +11,7 @@ import threading
 import numpy as np
 import pytest
 import torch
+from numpy import asarray as as_array
 
 import tracepack
 from tests.campaigns.check import Check, difference
@@ -251,6 +252,8 @@ def branch_that_writes(x):
 
 
 REFUSED = {
+    "asarray by another name": (lambda x: as_array(x), "a tensor is read as an array in a way that cannot be recorded"),
+    "read by other code": (lambda x: np.vectorize(abs)(x.numpy()), DATA + "it was read as a plain array"),
     "branch": (lambda x: x if (x.numpy() > 0).all() else -x, DATA + "a branch was taken on it"),
     "float": (lambda x: x * complex(x.numpy().sum()), DATA + "it was taken as a plain complex number"),
     "tolist": (lambda x: torch.tensor(x.numpy().tolist()), "numpy.ndarray.tolist cannot be recorded"),
