@@ -6,7 +6,7 @@ looked at inside `inference_form` and `guarded_state`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -34,11 +34,71 @@ def inference_form(model: Any) -> Iterator[None]:
                 module.training = training
 
 
+Attribute = tuple[int, str]
+"""A module's id and the name of one of its attributes."""
+
+
+def scratch(model: Any, run: Callable[[], Any]) -> frozenset[Attribute]:
+    """The plain attributes that a call of the model changes, if it never reads what they were: notes, and no state.
+
+    That is tried by a call without them.
+
+    Args:
+        model: the user's model; its attributes are as before afterwards.
+        run: calls it.
+    """
+    before = _attributes(model)
+    if not before:
+        return frozenset()
+    random = torch.get_rng_state()
+    try:
+        run()
+        changed = [(module, key) for module, key, saved in before if not _same(module, key, saved)]
+        if not changed:
+            return frozenset()
+        for each in before:
+            _restore(*each)
+        for module, key in changed:
+            del module.__dict__[key]
+        with _missed() as missed:
+            run()
+        found = frozenset((id(module), key) for module, key in changed)
+        return frozenset() if found & missed else found
+    except Exception:  # what the model refuses comes up where it is exported
+        return frozenset()
+    finally:
+        torch.set_rng_state(random)
+        for each in before:
+            _restore(*each)
+
+
 @contextmanager
-def guarded_state(model: Any, name: str) -> Iterator[None]:
+def _missed() -> Iterator[set[Attribute]]:
+    """Collects the attributes that modules are asked for and do not have; `hasattr` asks too."""
+    found: set[Attribute] = set()
+    original = torch.nn.Module.__getattr__
+
+    def noted(self: torch.nn.Module, name: str) -> Any:
+        found.add((id(self), name))
+        return original(self, name)
+
+    torch.nn.Module.__getattr__ = noted  # type: ignore[method-assign]  # put back below
+    try:
+        yield found
+    finally:
+        torch.nn.Module.__getattr__ = original  # type: ignore[method-assign]
+
+
+@contextmanager
+def guarded_state(model: Any, name: str, notes: frozenset[Attribute] = frozenset()) -> Iterator[None]:
     """Restores plain attributes that a call of the model changed, and refuses such a model.
 
     A counter kept as a Python int, or a list that grows, would be frozen into the graph.
+
+    Args:
+        model: the user's model.
+        name: the op's name.
+        notes: attributes that may change; see `scratch`.
 
     Raises:
         LoweringError: an attribute changed; the message names it.
@@ -54,8 +114,9 @@ def guarded_state(model: Any, name: str) -> Iterator[None]:
         changed += [(module, key, saved) for module, key, saved in before if not _same(module, key, saved)]
         for change in changed:
             _restore(*change)
-    if changed:
-        module, key, _ = changed[0]
+    state = [(module, key) for module, key, _ in changed if (id(module), key) not in notes]
+    if state:
+        module, key = state[0]
         raise LoweringError(
             f"the model changes its attribute {key!r} while it runs, and a graph cannot hold that",
             where=f"op {name!r}, {type(module).__name__}",
@@ -68,6 +129,8 @@ def guarded_state(model: Any, name: str) -> Iterator[None]:
 def _restore(module: Any, key: str, saved: tuple[Any, Any]) -> None:
     value, content = saved
     module.__dict__[key] = value
+    if content is None:
+        return
     if isinstance(value, list):
         value[:] = content
     elif isinstance(value, dict):
@@ -162,8 +225,10 @@ def buffers_in_place(model: Any) -> Iterator[None]:
         if now.dtype != buffer.dtype or now.shape != buffer.shape:
             raise LoweringError(
                 f"the model replaces its buffer {name!r} by another kind of tensor",
+                where=type(module).__name__,
                 got=f"{now.dtype} {tuple(now.shape)}",
                 expected=f"{buffer.dtype} {tuple(buffer.shape)}",
+                fix="Give it its greatest size and count what is used of it, or pass it in and return it.",
             )
         buffer.copy_(now)
         module._buffers[name] = buffer

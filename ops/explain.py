@@ -15,6 +15,7 @@ import torch
 
 from .errors import GuardError, NodeError, TracepackError
 from .graph import Node, Value, target_name, uses
+from .strided import OutsideError
 from .types import TensorType
 
 
@@ -37,8 +38,8 @@ def explain(error: BaseException, function: Callable[..., Any]) -> BaseException
     where = _where(node, inner.calls.get(line))
     for _, _, outer in reversed(places[:-1]):
         where += f", in a branch of {target_name(outer.target)}" + (f" at {outer.line}" if outer.line else "")
-    if isinstance(error, GuardError):
-        return GuardError(error.what, where=where, got=error.got, expected=error.expected, fix=error.fix)
+    if isinstance(error, OutsideError):
+        return OutsideError(error.what, where=where, got=error.got, expected=error.expected, fix=error.fix)
     if isinstance(error, ValueError) and "values to unpack" in str(error):
         return GuardError(
             "the operator gave another number of results than when it was recorded",
@@ -50,17 +51,17 @@ def explain(error: BaseException, function: Callable[..., Any]) -> BaseException
     return NodeError(f"{_first_line(error)}; {_arguments(node, text, frame)}", where=where)
 
 
+def _lacks_place(error: BaseException) -> bool:
+    """Whether it comes from an operator of ours, which knows nothing of the node that called it."""
+    return isinstance(error, OutsideError) and not error.where
+
+
 def fail(error: Exception, function: Callable[..., Any]) -> NoReturn:
     """Raises the error to show for one that escaped from a generated function."""
     explained = explain(error, function)
     if explained is error:
         raise error
     raise explained from (None if isinstance(error, TracepackError) else error)
-
-
-def _lacks_place(error: BaseException) -> bool:
-    """Whether it comes from an operator of ours, which knows nothing of the node that called it."""
-    return isinstance(error, GuardError) and not error.where
 
 
 def _where(node: Node, call: Node | None) -> str:

@@ -26,13 +26,14 @@ from .containers import pack, state, unpack
 from .convert import convert
 from .counts import Counts, Reads, numbers
 from .errors import GuardError, LoweringError, TracepackError
-from .evaluation import Live, buffers_in_place, guarded_state, inference_form
+from .evaluation import Attribute, Live, buffers_in_place, guarded_state, inference_form, scratch
 from .export_errors import lowering_error
 from .expr import compile_expression
 from .graph import Body, Constant, Facts
 from .plan import Plan
 from .shapes import free_sizes
 from .signature import size_of
+from .strided import OutsideError
 from .types import TensorType
 
 Leaves = Sequence[Any]
@@ -180,16 +181,17 @@ def lower(
     error: TracepackError | None = None
     sources = [f"L['flat'][{index}]" for index in range(len(tensors))]
     numbers_at = [index for index, kind in enumerate(call.kinds) if kind is None]
-    with guarded_state(model, name):
-        for program in _programs(flat, tensors, model, name, _Reference(call, Live(model), name)):
+    notes = scratch(model, lambda: Live(model)(*call.rebuild(_separate(tensors))[:2]))
+    with guarded_state(model, name, notes):
+        for program in _programs(flat, tensors, model, name, _Reference(call, Live(model), name, notes)):
             try:
                 body = convert(program, name, device, call.names, sources, contiguous, shared, numbers_at)
                 if not _takes(body, tensors):
                     error = error or _fixes_ones(name)
                     continue
-                return Lowered(*prove(body, tensors, lambda: _Reference(call, Live(model), name)))
+                return Lowered(*prove(body, tensors, lambda: _Reference(call, Live(model), name, notes)))
             except GuardError as caught:  # in another state than the first it goes another way
-                error = error or _unfit(caught, name)
+                error = error or _undecided(f"op {name!r}, {caught.where}")
             except TracepackError as caught:
                 error = error or caught
     assert error is not None
@@ -199,12 +201,12 @@ def lower(
 class _Reference:
     """The model as a function from flat tensors to all that it returns; it keeps its state from call to call."""
 
-    def __init__(self, call: Call, live: Live, name: str) -> None:
-        self.call, self.live, self.name = call, live, name
+    def __init__(self, call: Call, live: Live, name: str, notes: frozenset[Attribute]) -> None:
+        self.call, self.live, self.name, self.notes = call, live, name, notes
 
     def __call__(self, *tensors: Any) -> Any:
         args, kwargs, objects = self.call.rebuild(tensors)
-        with guarded_state(self.live.model, self.name):  # some remember the sizes that they met
+        with guarded_state(self.live.model, self.name, self.notes):  # some remember the sizes that they met
             return returned(self.live(args, kwargs), objects)
 
     @property
@@ -260,14 +262,6 @@ def _fixes_ones(name: str) -> LoweringError:
     return LoweringError(
         "torch.export takes a size of 1 for another one", where=f"op {name!r}", fix="Trace with larger sizes."
     )
-
-
-def _unfit(error: GuardError, name: str) -> LoweringError:
-    """An operator's own refusal, which says what to do; else a branch that went another way than at first."""
-    where = f"op {name!r}, {error.where}"
-    if error.fix:
-        return LoweringError(error.what, where=where, got=error.got, expected=error.expected, fix=error.fix)
-    return _undecided(where)
 
 
 def _undecided(where: str) -> LoweringError:
@@ -398,7 +392,13 @@ class _Checker:
         model, plan = self.reference(), Plan(self.body.graph)
         wanted, spec = pytree.tree_flatten(model(*_separate(tensors)))
         state = torch.get_rng_state()
-        got = list(plan.run(_separate(tensors), checked=False))
+        try:
+            got = list(plan.run(_separate(tensors), checked=False))
+        except OutsideError as error:
+            raise LoweringError(
+                error.what, where=f"op {self.body.name!r}, {error.where}", got=error.got, expected=error.expected,
+                fix=error.fix,
+            ) from error  # fmt: skip
         if not torch.equal(state, torch.get_rng_state()):
             torch.set_rng_state(state)
             raise LoweringError(

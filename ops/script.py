@@ -27,7 +27,8 @@ def script(
     """Turns a model into an op that a pipeline can call and an archive can hold.
 
     The model is left exactly as it was: its mode, device, parameters and gradients. The op answers as the model
-    does in evaluation mode, without gradients.
+    does in evaluation mode, without gradients. Two ops made of one model have a state each: script it once, and call
+    that op wherever the state is meant.
 
     Args:
         model: an nn.Module, ScriptModule, ScriptFunction, the path of a TorchScript file, an ExportedProgram, a

@@ -14,13 +14,17 @@ import torch
 from .errors import GuardError
 
 
+class OutsideError(GuardError):
+    """A view would reach memory outside of its tensor."""
+
+
 def as_strided(
     self: torch.Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
 ) -> torch.Tensor:
     """`torch.as_strided` inside the tensor.
 
     Raises:
-        GuardError: the view would reach memory outside of it.
+        OutsideError: the view would reach memory outside of it.
     """
     _require_inside(self, size, stride, storage_offset)
     return torch.as_strided(self, size, stride, storage_offset)
@@ -32,7 +36,7 @@ def as_strided_copy(
     """`torch.as_strided_copy` inside the tensor.
 
     Raises:
-        GuardError: the view would reach memory outside of it.
+        OutsideError: the view would reach memory outside of it.
     """
     _require_inside(self, size, stride, storage_offset)
     return torch.as_strided_copy(self, size, stride, storage_offset)
@@ -48,7 +52,7 @@ def as_strided_scatter(
     """`torch.as_strided_scatter` inside the tensor.
 
     Raises:
-        GuardError: the view would reach memory outside of it.
+        OutsideError: the view would reach memory outside of it.
     """
     _require_inside(self, size, stride, storage_offset)
     return torch.as_strided_scatter(self, src, size, stride, storage_offset)
@@ -60,7 +64,7 @@ def as_strided_(
     """`torch.as_strided_` inside the tensor as it was.
 
     Raises:
-        GuardError: the view would reach memory outside of it.
+        OutsideError: the view would reach memory outside of it.
     """
     _require_inside(self, size, stride, storage_offset)
     return torch.as_strided_(self, size, stride, storage_offset)
@@ -84,7 +88,7 @@ def _require_inside(tensor: torch.Tensor, size: Sequence[int], stride: Sequence[
     first, last = _span(size, stride, begin if offset is None else offset)
     least, most = _span(tensor.shape, tensor.stride(), begin)
     if first <= last and (first < least or last > most):
-        raise GuardError(
+        raise OutsideError(
             "as_strided reaches outside of its tensor",
             got=f"elements {first} to {last} of the memory",
             expected=f"elements {least} to {most}, where the tensor lies" if least <= most else "none: it is empty",

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import torch
 from torch.utils import _pytree as pytree
 
+from .aliases import written_past_branch
 from .convert import convert
 from .errors import LoweringError, OpaqueOpWarning, ScriptError, TracepackError
 from .kernel import Kernel
@@ -58,6 +59,8 @@ def lower_scripted(
             users = list(program.graph_signature.user_inputs)
             if len(users) != len(tensors):
                 raise LoweringError("only tensors can be inputs of a converted ScriptModule", where=f"op {name!r}")
+            if written_past_branch(program.graph):
+                raise LoweringError("a tensor that a branch may give back is changed in place", where=f"op {name!r}")
             body = convert(program, name, device, call.names, [f"L['{user}']" for user in users], contiguous)
             return Lowered(*prove(body, tensors, lambda: _Reference(model, call)))
         except Exception as caught:  # the converter raises errors of many kinds
@@ -72,7 +75,29 @@ def _converted(model: Any, args: tuple[Any, ...]) -> Any:
     from torch._export.converter import TS2EPConverter
 
     with torch.no_grad(), quiet():
-        return TS2EPConverter(_in_evaluation(model), args).convert()
+        return TS2EPConverter(_branching(_in_evaluation(model)), args).convert()
+
+
+def _branching(module: Any) -> Any:
+    """Makes the branches of a copy give back copies of what they pass on: the converter overlooks such values."""
+    for method in _methods(module):
+        for node in _nodes(method.graph):
+            if node.kind() == "prim::If":
+                for block in node.blocks():
+                    _copy_passed_on(method.graph, block)
+    return module
+
+
+def _copy_passed_on(graph: Any, block: Any) -> None:
+    own = {output.unique() for node in block.nodes() for output in node.outputs()}
+    end = block.returnNode()
+    for index, value in enumerate(list(end.inputs())):
+        if value.unique() in own or value.type().kind() != "TensorType":
+            continue
+        graph.setInsertPoint(end)
+        copy = graph.insertNode(graph.create("aten::clone", [value, graph.insertConstant(None)], 1)).output()
+        copy.setType(value.type())
+        end.replaceInput(index, copy)
 
 
 class _Reference:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ..ops.containers import is_held
 from ..ops.errors import SignatureError
 from ..ops.graph import Record
 from ..ops.records import is_record, record_factory, to_record
@@ -265,6 +266,7 @@ def describe(
                 where=f"input {where!r}",
                 got=f"{type(value).__module__}.{type(value).__qualname__}",
                 expected="tensors, arrays, numbers, strings, and tuples, lists and dicts of them",
+                fix="Pass what it holds, and make it of that in the function." if is_held(value) else "",
             )
         names.append(where)
         leaves.append(leaf)

@@ -17,12 +17,12 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from ..ops.arrays import writes
-from ..ops.errors import GuardError, RecordError, TracepackError
+from ..ops.errors import RecordError, TracepackError
 from ..ops.graph import KernelCall, Node, Operator, Value, leaves
 from ..ops.kernel import kernel_of_operator
 from ..ops.operators import PYTHON, allowed, recorded_names, resolve, why_not
 from ..ops.recording import Application, current, recording
-from ..ops.strided import CHECKED
+from ..ops.strided import CHECKED, OutsideError
 from ..ops.types import ANY, SCALARS, STRINGS
 from .effects import Effects
 from .generators import Generators
@@ -52,6 +52,7 @@ class Recorder(TorchFunctionMode):
         values: the tensors that it knows.
         failed: the last error of torch that the function caught, with its line.
         refused: the first refusal.
+        twins: tensors that may, or may not, be one.
         printing: whether `print` reads the values, so that their text does not come back.
         generators: what it drew random numbers from.
         sources: generators that stand in for torch's global one, the innermost last; see `drawing`.
@@ -69,7 +70,7 @@ class Recorder(TorchFunctionMode):
         self.printing = False
         self.states = States()
         self._calling = ""
-        self._twins = Twins()
+        self.twins = Twins()
         self._depth = 0
 
     # -- inputs and outputs ------------------------------------------------------------------------------------
@@ -132,7 +133,7 @@ class Recorder(TorchFunctionMode):
         """Records an operator; one that torch checks too little is run, here as later, in a form that checks."""
         try:
             return self.apply(Operator(name), CHECKED.get(name, func), args, kwargs)
-        except GuardError as error:
+        except OutsideError as error:
             where = str(user_line() or "")
             raise RecordError(error.what, where=where, got=error.got, expected=error.expected, fix=error.fix) from None
 
@@ -178,7 +179,7 @@ class Recorder(TorchFunctionMode):
             self.failed = (error, line)
             raise
         with self.within():
-            result = self._twins.separate(result, before, name)
+            result = self.twins.separate(result, before, name)
         self.generators.drew(inputs)
         varying = here or effects.varying or (isinstance(target, KernelCall) and target.kernel.varying)
         with self.within():

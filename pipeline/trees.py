@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from ..ops.arrays import DTYPES as DTYPES_OF_NUMPY
+from ..ops.containers import is_held
 from ..ops.errors import RecordError
 from ..ops.graph import Literal
 from ..ops.operators import recorded_names
@@ -100,7 +101,10 @@ def plain_output(leaf: Any) -> Any:
         return leaf
     raise RecordError(
         f"the function returns a {type(leaf).__module__}.{type(leaf).__qualname__}, which an archive cannot hold",
-        fix="Return tensors, arrays, numbers and strings in tuples, lists, dicts or namedtuples.",
+        fix="Return what it holds, such as [(layer.keys, layer.values) for layer in cache.layers], and make one of "
+        "that in the next call."
+        if is_held(leaf)
+        else "Return tensors, arrays, numbers and strings in tuples, lists, dicts or namedtuples.",
     )
 
 

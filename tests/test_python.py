@@ -42,6 +42,7 @@ FREE = {
     "divmod": lambda x: x * divmod(x.shape[0], 2)[1],
     "float of a tensor in a tensor": lambda x: torch.tensor([x.sum().item(), 1.0]),
     "sizes in a tensor": lambda x: torch.tensor([x.shape[0], x.shape[1]]),
+    "a new tensor of others": lambda x: x.new_tensor([x.mean(), 2.0]) + x.new_zeros(2),
     "range over a fixed size": lambda x: [x[:, i] for i in range(2)],
     "tensor indices": lambda x: x[torch.arange(x.shape[0]).flip(0)],
     "comparison returned": lambda x: (x.shape[0] > 2, x * (x.shape[0] > 2)),
@@ -498,6 +499,13 @@ def test_strings_and_lists_of_strings_pass_and_are_guarded_where_they_are_read(r
         mod(X, "double", ["c"])
     with pytest.raises(tracepack.SignatureError, match="input 'names'"):
         mod(X, "double", [1, 2])
+
+
+def test_a_list_of_strings_that_names_an_output_is_guarded_after_loading_too(reloaded) -> None:
+    mod = reloaded(tracepack.trace(lambda x, names: {f"{names}": x}, X, ["a", "b"]))
+    assert list(mod(X, ["a", "b"])) == ["['a', 'b']"]
+    with pytest.raises(tracepack.GuardError, match=r"formatted into a string; got \['a', 'c'\]; expected \['a', 'b'\]"):
+        mod(X, ["a", "c"])
 
 
 def test_tensors_exchanged_behind_their_names_are_refused() -> None:

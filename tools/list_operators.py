@@ -26,7 +26,7 @@ DENIED = re.compile(
       | to_sparse.* | _to_sparse.* | __array.* | __dlpack.* | __cuda_array_interface__ | __repr__ | __format__
       | __reduce.* | __setstate__ | __deepcopy__ | __dir__ | __hash__ | __len__ | __iter__ | __bool__ | __float__
       | __int__ | __index__ | __complex__ | __contains__ | __reversed__ | is_nonzero
-      | new | new_tensor | reinforce | .*__set__ | __delete__ | _make_subclass | _make_wrapper_subclass | _rebuild.*
+      | new | reinforce | .*__set__ | __delete__ | _make_subclass | _make_wrapper_subclass | _rebuild.*
       | _is_view | _cdata | name | names | volatile | output_nr |  from_buffer | frombuffer
       | _nested.* | nested.* | sparse_(coo|csr|csc|bsr|bsc|compressed)_tensor.* | _sparse.* | mkldnn.* | to_mkldnn
       | dense_dim | sparse_dim | indices | values | crow_indices | col_indices | ccol_indices | row_indices | coalesce
@@ -64,8 +64,8 @@ OVERLOOKED = """torch.fill torch.nn.functional.hardswish torch.nn.functional.har
     torch.nn.functional.leaky_relu_ torch.nn.functional.relu_ torch.nn.functional.rrelu_ torch.nn.functional.selu_
     torch.nn.functional.threshold_ torch.split_with_sizes_copy torch.unsafe_chunk torch.allclose torch.equal
     torch._chunk_cat torch.as_strided torch.as_strided_ torch._native_batch_norm_legit torch.hash_tensor
-    torch.Tensor.hash_tensor
-    torch.from_numpy torch._C._nn.pad_sequence torch._pack_padded_sequence torch._pad_packed_sequence""".split()
+    torch.Tensor.hash_tensor torch.from_numpy torch._C._nn.pad_sequence torch._pack_padded_sequence
+    torch._pad_packed_sequence""".split()
 
 
 # numpy's functions: pure, without files, callbacks, random numbers, or dtypes of the result that data decides.

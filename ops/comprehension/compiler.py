@@ -148,7 +148,7 @@ def _zig_command(path: str, source: Path, built: Path) -> list[str]:
     libc = platform.libc_ver()
     loaded = _loaded("libgomp"), _loaded("libstdc++"), _loaded("libm.so", "libmvec.so.1")
     return [
-        path, "cc", *(f for f in FLAGS if f != "-fopenmp"), "-nostdinc++", "-target",
+        path, "cc", *(f for f in FLAGS if f != "-fopenmp"), "-ffp-contract=fast", "-nostdinc++", "-target",
         f"{machine}-linux-gnu.{libc[1]}" if libc[0] == "glibc" else f"{machine}-linux-musl",
         *([f"-mcpu={cpu[isa]}"] if isa in cpu else []), *(["-mprefer-vector-width=512"] if isa == "avx512" else []),
         *(["-Xclang", "-fopenmp"] if loaded[0] else []), *([] if loaded[2] else ["-DNO_MVEC"]),

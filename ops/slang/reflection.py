@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from ctypes import byref, c_void_p
+from dataclasses import replace
 from typing import Any
 
 from .compiler import Request, blob_bytes, library
@@ -68,6 +69,11 @@ class Reflection:
         array = (c_void_p * len(types))(*types)
         concrete = self._lib.spReflectionFunction_specializeWithArgTypes(function, len(types), array)
         return self._function(name, concrete, concrete=True) if concrete else None
+
+    def instance(self, name: str) -> FunctionType | None:
+        """The concrete signature of `f<8, 5>`, or None."""
+        function = self._lib.spReflection_FindFunctionByName(self._root, name.encode())
+        return self._function(name, function, concrete=True) if function else None
 
     def type_named(self, name: str) -> SlangType | None:
         """A type by the name that Slang code would write."""
@@ -152,8 +158,10 @@ class Reflection:
     def _array(self, pointer: int, name: str, differentiable: bool) -> SlangType:
         element = self._type(self._lib.spReflectionType_GetElementType(pointer))
         count = self._lib.spReflectionType_GetElementCount(pointer)
-        if not element.scalar or element.kind == "view" or not 0 < count < 1 << 20:
+        if element.kind in ("view", "opaque", "void") or not 0 < count < 1 << 20:
             return SlangType("opaque", name)
+        if element.kind == "struct":
+            return replace(element, name=name, shape=(count, *element.shape), differentiable=differentiable)
         shape = (count, *element.shape)
         return SlangType("array", name, element.scalar, shape, differentiable=differentiable)
 

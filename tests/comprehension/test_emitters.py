@@ -2,11 +2,12 @@
 """Generated code against the torch emitter where they could disagree: NaN, integers, tails, schedules, threads."""
 
 import itertools
+from importlib import util
 
 import pytest
 import torch
 
-from tracepack.ops.comprehension import Options, define, errors
+from tracepack.ops.comprehension import Options, compiler, define, errors
 from tracepack.ops.comprehension.check import check
 from tracepack.ops.comprehension.compiler import target
 from tracepack.ops.comprehension.cpp_emitter import CppEmitter
@@ -183,8 +184,6 @@ def test_generated_code_is_tagged_and_kept(tmp_path, monkeypatch):
 
 
 def test_a_compiler_that_refuses(monkeypatch):
-    from tracepack.ops.comprehension import compiler
-
     with pytest.raises(errors.CompilerError, match="the compiler refused generated code"):
         compiler.compile_library("this is no C++")
     compiler.compiler.cache_clear()
@@ -197,6 +196,27 @@ def test_a_compiler_that_refuses(monkeypatch):
         compiler.compile_library("int f;")
     monkeypatch.undo()
     compiler.compiler.cache_clear()
+
+
+@pytest.mark.skipif(util.find_spec("ziglang") is None, reason="the package ziglang is not installed")
+def test_zig_compiles_where_there_is_no_other(monkeypatch):
+    """A product on torch's threads, a reduction across the lanes of a vector, and vectors of the math library."""
+    which = compiler.shutil.which
+    monkeypatch.setattr(compiler.shutil, "which", lambda name: which(name) if str(name).endswith("zig") else None)
+    compiler.compiler.cache_clear()
+    compiler.compiler_version.cache_clear()
+    try:
+        assert compiler.compiler_version().startswith("zig ")
+        a, b = torch.randn(130, 65), torch.randn(65, 97)
+        found = define("def f(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }")(a, b, options="conv")
+        torch.testing.assert_close(found, a @ b, rtol=1e-4, atol=1e-4)
+        assert torch.equal(define("def f(float(M,K) A) -> (C) { C(m) max=! A(m,k) }")(a, options="conv"), a.amax(1))
+        found = define("def f(float(M,K) A) -> (C) { C(m,k) = sin(A(m,k)) + log(abs(A(m,k))) }")(a, options="conv")
+        torch.testing.assert_close(found, a.sin() + a.abs().log(), rtol=1e-5, atol=1e-5)
+    finally:
+        monkeypatch.undo()
+        compiler.compiler.cache_clear()
+        compiler.compiler_version.cache_clear()
 
 
 def test_empty_tensors_are_an_empty_range():
