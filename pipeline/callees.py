@@ -19,10 +19,11 @@ import torch
 
 from ..ops.operators import MATH
 from ..ops.recording import current
+from ..ops.user_code import is_users
 from .arrays import TracedArray
 from .recorder import Recorder
 from .scalars import TracedNumber
-from .strings import TracedStrings
+from .strings import TracedStr, TracedStrings
 from .traced import is_traced
 from .trees import concrete
 
@@ -37,6 +38,8 @@ def _conversion(kind: type) -> Callable[..., Any]:
 
     def convert(*args: Any, **kwargs: Any) -> Any:
         recorder = _active()
+        if args and type(args[0]) is TracedStr:
+            args = (str(args[0]), *args[1:])
         if recorder is None or len(args) != 1 or kwargs or not _is_number(args[0]):
             return kind(*args, **kwargs)
         return recorder.scalar(kind.__name__, args[0])
@@ -125,7 +128,12 @@ def recordable(process: Callable[..., Any]) -> Callable[..., Any]:
     """The function, or a copy of it whose calls of some builtins can be recorded."""
     if isinstance(process, MethodType) and isinstance(process.__func__, FunctionType):
         return MethodType(_copied(process.__func__), process.__self__)
-    return _copied(process) if isinstance(process, FunctionType) else process
+    if isinstance(process, FunctionType):
+        return _copied(process)
+    call = type(process).__call__
+    if isinstance(call, FunctionType) and is_users(call.__code__.co_filename):
+        return MethodType(_copied(call), process)
+    return process
 
 
 def _copied(function: FunctionType) -> FunctionType:

@@ -255,6 +255,32 @@ def test_refused_with_the_line_and_the_reason(name) -> None:
         assert "test_python.py:" in str(caught.value)
 
 
+class Scaler:
+    """An object that is called, and a method of it."""
+
+    factor = 2
+
+    def __call__(self, x):
+        return x * float(x.sum())
+
+    def scaled(self, x, *, by=3):
+        return x * int(x.sum()) * by + max(self.factor, x.shape[0])
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python does not say there which names are called")
+@pytest.mark.parametrize("process", [Scaler(), Scaler().scaled], ids=["object", "method"])
+def test_methods_and_objects_are_read_like_functions(process) -> None:
+    right(process, X, others=[[OTHER], [TALL]])
+    assert difference(process(TALL), tracepack.trace(process, X)(TALL)) == ""
+
+
+def test_a_number_in_a_string_is_guarded(reloaded) -> None:
+    mod = reloaded(tracepack.trace(lambda x, s: x * int(s), X, "3"))
+    assert torch.equal(mod(X, "3"), X * 3)
+    with pytest.raises(tracepack.GuardError, match="it was read as a string; got '4'; expected '3'"):
+        mod(X, "4")
+
+
 def test_an_error_of_the_function_itself_stays_as_it_is() -> None:
     with pytest.raises(ZeroDivisionError):
         tracepack.trace(lambda x: x * (1 // 0), X)
