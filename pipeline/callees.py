@@ -103,7 +103,7 @@ class _Math:
         return _calculation(name, getattr(math, name))
 
 
-_PREFIX = "tracepack "  # with a blank: a name that no source can hold
+_PREFIX = "_tracepack "  # with a blank: a name that no source can hold
 _NAMES: dict[Any, str] = {}
 """What is called -> the name under which code finds what stands for it."""
 
