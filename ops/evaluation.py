@@ -16,22 +16,27 @@ from .errors import LoweringError
 
 
 @contextmanager
-def inference_form(model: Any) -> Iterator[None]:
-    """Puts a module into evaluation mode for a while; the flags of all its parts come back, whatever happens."""
-    modules = list(model.modules()) if isinstance(model, torch.nn.Module) else []
+def inference_form(model: Any, training: bool = False) -> Iterator[None]:
+    """Puts a module into evaluation mode for a while; the flags of all its parts come back, whatever happens.
+
+    Args:
+        model: the module; anything else has no mode.
+        training: whether the module stays in the mode that it is in instead.
+    """
+    modules = list(model.modules()) if isinstance(model, torch.nn.Module) and not training else []
     before = [(module, module.training) for module in modules]
     try:
         if any(type(module).train is not torch.nn.Module.train for module in modules):
             model.eval()  # a part that decides its mode itself keeps that decision
         else:
-            for module, training in before:
-                if training:
+            for module, mode in before:
+                if mode:
                     module.training = False
         yield
     finally:
-        for module, training in before:
-            if module.training is not training:
-                module.training = training
+        for module, mode in before:
+            if module.training is not mode:
+                module.training = mode
 
 
 Attribute = tuple[int, str]
@@ -170,18 +175,42 @@ def equal_content(a: Any, b: Any) -> bool:
     return isinstance(a, int | float | complex | str | bytes | set | frozenset) and bool(a == b)
 
 
-class Live:
-    """A model as inference runs it, on copies of its buffers that it keeps from call to call."""
+@contextmanager
+def idle_moves() -> Iterator[None]:
+    """Makes `module.to(...)` that changes nothing do nothing: torch.export cannot swap parameters for themselves."""
+    original = torch.nn.Module.to
 
-    def __init__(self, model: Any) -> None:
-        self.model = model
+    def to(self: Any, *args: Any, **kwargs: Any) -> Any:
+        device, dtype, *_ = torch._C._nn._parse_to(*args, **kwargs)
+        held = [*self.parameters(), *self.buffers()]
+        moved = any(device is not None and tensor.device != device for tensor in held)
+        cast = any(dtype is not None and tensor.is_floating_point() and tensor.dtype != dtype for tensor in held)
+        return original(self, *args, **kwargs) if moved or cast else self
+
+    torch.nn.Module.to = to  # type: ignore[method-assign]  # put back below
+    try:
+        yield
+    finally:
+        torch.nn.Module.to = original  # type: ignore[method-assign]
+
+
+class Live:
+    """A model as inference runs it, on copies of its buffers that it keeps from call to call.
+
+    Args:
+        model: the user's model.
+        training: whether it keeps its own mode.
+    """
+
+    def __init__(self, model: Any, training: bool = False) -> None:
+        self.model, self.training = model, training
         named = model.named_buffers() if isinstance(model, torch.nn.Module) else ()
         self.initial = {name: buffer.detach().clone() for name, buffer in named}
         self.buffers = dict(self.initial)
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Runs the model without gradients; the user's own buffers stay as they are."""
-        with torch.no_grad(), inference_form(self.model):
+        with torch.no_grad(), inference_form(self.model, self.training):
             if self.buffers:
                 return torch.func.functional_call(self.model, self.buffers, args, kwargs)
             return self.model(*args, **kwargs)

@@ -7,6 +7,7 @@ TorchScript is opaque, and its archive loads with `trust=True` only.
 from __future__ import annotations
 
 import io
+import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
@@ -16,10 +17,14 @@ import torch
 from torch.utils import _pytree as pytree
 
 from .aliases import written_past_branch
+from .call import Call, returned, separate
 from .convert import convert
 from .errors import LoweringError, OpaqueOpWarning, ScriptError, TracepackError
+from .exporting import examples, quiet
 from .kernel import Kernel
-from .lower import Call, Lowered, _examples, _separate, prove, quiet, returned
+from .lower import Lowered
+from .prove import prove
+from .user_code import user_stacklevel
 
 
 def load_file(path: str) -> Any:
@@ -33,9 +38,12 @@ def load_file(path: str) -> Any:
             warnings.simplefilter("ignore")
             return torch.jit.load(path, map_location="cpu")  # type: ignore[no-untyped-call]  # torch leaves it untyped
     except (RuntimeError, ValueError, OSError) as error:
-        reason = str(error).strip().split("\n")[0]
         raise ScriptError(
-            "cannot read a TorchScript file", where=repr(path), got=reason, expected="a file that torch.jit.save wrote"
+            "cannot read a TorchScript file",
+            where=repr(path),
+            got=re.split(r"\n|\.\s", str(error).strip(), maxsplit=1)[0],
+            expected="a file that torch.jit.save wrote",
+            fix="Load weights and pickled modules with torch.load, and pass the module.",
         ) from error
 
 
@@ -47,13 +55,13 @@ def lower_scripted(
     Raises:
         LoweringError: torch's converter cannot take it, or the result differs from the module.
     """
-    _, kwargs, _ = call.rebuild(_separate(tensors))
+    _, kwargs, _ = call.rebuild(separate(tensors))
     if kwargs:
         raise LoweringError(
             "a ScriptModule is called with keywords that have no position", where=f"op {name!r}", got=sorted(kwargs)
         )
     error: Exception | None = None
-    for example in _examples(_separate(tensors)):
+    for example in examples(separate(tensors)):
         try:
             program = _converted(model, call.rebuild(example)[0])
             users = list(program.graph_signature.user_inputs)
@@ -247,7 +255,7 @@ def opaque(model: Any, name: str, error: LoweringError) -> TorchScriptKernel:
     warnings.warn(
         f"op {name!r} is kept as TorchScript, so that its archive loads with trust=True only: {reason}",
         OpaqueOpWarning,
-        stacklevel=2,
+        stacklevel=user_stacklevel(),
     )
     module = _in_evaluation(model)
     return TorchScriptKernel(_to_bytes(module), name, str(error)[:500], changing(module))

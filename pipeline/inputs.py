@@ -165,10 +165,13 @@ def to_leaf(value: Any, kind: Type, where: str) -> Any:
 def _strings(value: Any, where: str) -> list[str]:
     if isinstance(value, np.ndarray):
         value = value.tolist()
-    if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
-        raise SignatureError(
-            "not a list of strings", where=f"input {where!r}", got=type(value).__name__, expected="list of str"
-        )
+    if not isinstance(value, list | tuple):
+        got = type(value).__name__
+        raise SignatureError("not a list of strings", where=f"input {where!r}", got=got, expected="list of str")
+    other = next((item for item in value if not isinstance(item, str)), None)
+    if other is not None:
+        got = f"a {type(value).__name__} with {type(other).__name__}"
+        raise SignatureError("not a list of strings", where=f"input {where!r}", got=got, expected="list of str")
     return list(value)
 
 

@@ -76,7 +76,7 @@ def test_the_users_model_is_left_as_it_was():
     x = torch.rand(3, 4)
     op = tracepack.script(module)
     op(x)
-    tracepack.trace(op, x).run({"args": (x,)})
+    tracepack.trace(op, x).run({"input": x})
     assert [part.training for part in module.modules()] == modes
     assert set(module.__dict__) == attributes
     assert all(torch.equal(before[name], tensor) for name, tensor in module.state_dict().items())

@@ -270,3 +270,32 @@ def test_an_attribute_that_each_call_writes_before_it_reads_it_is_no_state() -> 
 def test_an_attribute_that_a_call_reads_before_it_writes_it_is_refused() -> None:
     with pytest.raises(tracepack.LoweringError, match="Remembers: the model changes its attribute 'width'"):
         tracepack.trace(tracepack.script(Remembers()), torch.rand(2, 3))
+
+
+def test_a_model_packed_in_training_mode_goes_on_with_its_statistics() -> None:
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4)).train().requires_grad_(False)
+    before, eager = copy.deepcopy(model.state_dict()), copy.deepcopy(model)
+    batches = [torch.randn(count, 3) for count in (4, 4, 7)]
+    op = tracepack.script(model, training=True, name="net")
+    loaded = reloaded(tracepack.trace(lambda x: op(x), batches[0]))
+    for x in batches:
+        torch.testing.assert_close(loaded(x), eager(x))
+    for name, value in eager.named_buffers():
+        torch.testing.assert_close(loaded.state()[f"net.{name}"], value)
+    assert model.training
+    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
+    by_default = tracepack.script(model)
+    assert torch.equal(by_default(batches[0]), copy.deepcopy(model).eval()(batches[0]))
+
+
+def test_dropout_in_training_mode_is_refused() -> None:
+    op = tracepack.script(torch.nn.Dropout().train(), training=True)
+    with pytest.raises(tracepack.LoweringError, match="the model draws random numbers"):
+        tracepack.trace(lambda x: op(x), torch.ones(3))
+
+
+def test_only_a_module_has_a_mode_to_keep() -> None:
+    words = "^training=True is for a model with a mode; got function; expected an nn.Module"
+    with pytest.raises(tracepack.ScriptError, match=words):
+        tracepack.script(lambda x: x, training=True)

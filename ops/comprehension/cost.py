@@ -109,7 +109,7 @@ class Cost:
         """Each further row that is read is a stream more to prefetch, worst where nothing is reused."""
         rows = prod(n for a, n in unroll.items() if a in _used(load) and _apart(load, a))
         whole = _used(load) >= set(self._nest.extents)
-        return 1.0 + (0.15 if whole else 0.03 if s.vector in _used(load) else 0.01) * (rows - 1)
+        return 1.0 + (0.15 if whole else 0.06 if s.vector in _used(load) else 0.01) * (rows - 1)
 
     def _operation(self, s: Schedule) -> float:
         """One vector operation: a processor that runs wide vectors as two halves runs two narrow ones instead."""

@@ -15,7 +15,7 @@ import torch
 
 from .dtypes import BOUNDS, SCALARS
 from .errors import SlangArgumentError, SlangDtypeError
-from .positions import grid_shape, index_tensor
+from .positions import grid, grid_shape, index_tensor
 from .specialization import ArgumentKind
 from .types import FLOATS, FunctionType, Parameter, SlangType, field_names
 
@@ -59,6 +59,8 @@ def stand_in(kind: Any) -> Any:
         case (type(), tuple() as items):
             values = {key: stand_in(each) for key, each in items}
             return None if None in values.values() else values
+    if kind is grid:
+        return grid(())
     return kind() if kind in (*_PLAIN_NUMBERS, tuple, list) else None
 
 

@@ -12,7 +12,7 @@ from .arguments import bind, check_range, flatten_argument, is_tensor_like
 from .dtypes import BOUNDS
 from .errors import SlangArgumentError, SlangDtypeError, SlangShapeError
 from .operation import Operation
-from .positions import grid_shape
+from .positions import grid_shape, index_tensor
 from .specialization import Output, Slot
 from .types import FLOATS, Parameter, SlangType, field_names
 
@@ -68,9 +68,15 @@ class Call:
         return outputs[0] if self._single else self._finish(args, kwargs, outputs)
 
     def watched(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """The same with nothing but the operator, and the writes, visible to a torch function mode."""
+        """The same with nothing but the operator, positions and writes visible to a torch function mode."""
+        bound = bind(self._function, args, kwargs)
+        for parameter in self._function.parameters:
+            shape = grid_shape(bound.get(parameter.name))
+            if shape is not None:  # its sizes may be the recording's own
+                bound[parameter.name] = index_tensor(shape, parameter.type, _device_of(bound))
         with torch._C.DisableTorchFunction():
-            flat = self.flatten(args, kwargs)
+            flat = self._flatten(bound)
+        self._set_aside(flat)
         outputs = self.operation.through_operator(flat)
         return outputs[0] if self._single else self._finish(args, kwargs, outputs)
 
@@ -88,9 +94,10 @@ class Call:
                 if type(flat[index]) is int:
                     check_range(self._function, parameter, flat[index])
             return flat
-        bound = bind(self._function, args, kwargs)
-        device = next((v.device for v in map(_first_tensor, bound.values()) if v is not None), None)
-        flat = []
+        return self._flatten(bind(self._function, args, kwargs))
+
+    def _flatten(self, bound: Mapping[str, Any]) -> list[Any]:
+        device, flat = _device_of(bound), []
         kinds = self.operation.spec.kinds
         for parameter, kind in zip(self._function.parameters, kinds, strict=True):
             if kind != "absent":
@@ -214,6 +221,11 @@ def is_tensor_like_of(bound: Mapping[str, Any], name: str) -> bool:
 
 def _has_tensor(value: Any) -> bool:
     return is_tensor_like(value) or _first_tensor(value) is not None or grid_shape(value) is not None
+
+
+def _device_of(bound: Mapping[str, Any]) -> torch.device | None:
+    with torch._C.DisableTorchFunction():
+        return next((v.device for v in map(_first_tensor, bound.values()) if v is not None), None)
 
 
 def _first_tensor(value: Any) -> torch.Tensor | None:

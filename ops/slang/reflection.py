@@ -46,6 +46,8 @@ class Reflection:
         self._lib = library()
         self._root = self._lib.spGetReflection(request.pointer)
         self._differentiable = self._lib.spReflection_FindTypeByName(self._root, b"IDifferentiable")
+        anchor = self._lib.spReflection_FindFunctionByName(self._root, ANCHOR.encode())
+        self._module = self._lib.spReflectionDecl_getParent(self._lib.spReflectionFunction_asDecl(anchor))
 
     def functions(self) -> dict[str, list[FunctionType]]:
         """The overloads of every function that the source declares, by name."""
@@ -82,20 +84,28 @@ class Reflection:
 
     def _names(self, kinds: tuple[int, ...]) -> Iterator[str]:
         lib = self._lib
-        anchor = lib.spReflection_FindFunctionByName(self._root, ANCHOR.encode())
-        module = lib.spReflectionDecl_getParent(lib.spReflectionFunction_asDecl(anchor))
-        for index in range(lib.spReflectionDecl_getChildrenCount(module)):
-            child = lib.spReflectionDecl_getChild(module, index)
+        for index in range(lib.spReflectionDecl_getChildrenCount(self._module)):
+            child = lib.spReflectionDecl_getChild(self._module, index)
             name = lib.spReflectionDecl_getName(child)
             if name and lib.spReflectionDecl_getKind(child) in kinds:
                 yield name.decode()
 
     def _overloads(self, function: int) -> Iterator[int]:
+        """The overloads that the source declares; Slang's own, of `step` for one, are among those it gives."""
         if not self._lib.spReflectionFunction_isOverloaded(function):
             yield function
             return
         for index in range(self._lib.spReflectionFunction_getOverloadCount(function)):
-            yield self._lib.spReflectionFunction_getOverload(function, index)
+            overload = self._lib.spReflectionFunction_getOverload(function, index)
+            if self._is_users(overload):
+                yield overload
+
+    def _is_users(self, function: int) -> bool:
+        parent = self._lib.spReflectionDecl_getParent(self._lib.spReflectionFunction_asDecl(function))
+        if parent == self._module:
+            return True
+        is_generic = parent and self._lib.spReflectionDecl_getKind(parent) == _KIND_GENERIC
+        return bool(is_generic and self._lib.spReflectionDecl_getParent(parent) == self._module)
 
     def _function(self, name: str, function: int, *, concrete: bool = False) -> FunctionType:
         lib = self._lib

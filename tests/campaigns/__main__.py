@@ -30,14 +30,14 @@ def campaigns(jobs: int, most: int, fresh: bool) -> dict[str, Callable[[], Tally
     if importlib.util.find_spec("tests.campaigns.architectures"):
         from tests.campaigns import architectures
 
-        found["architectures"] = lambda: architectures.run(None)
+        found["architectures"] = lambda: architectures.run(None, jobs, fresh)
     return found
 
 
 def main() -> int:
     """Runs, reports, and fails where a bug was found."""
     parser = argparse.ArgumentParser(prog="python -m tests.campaigns", description=__doc__)
-    parser.add_argument("--jobs", type=int, default=2, help="processes for operators and random functions")
+    parser.add_argument("--jobs", type=int, default=2, help="processes")
     parser.add_argument(
         "--samples", type=int, default=operators.ALL, help="samples of each operator and dtype; all by default"
     )

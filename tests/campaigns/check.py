@@ -22,10 +22,11 @@ from tests.campaigns.tally import ERROR, REFUSED, RIGHT, WRONG
 
 @dataclass(frozen=True)
 class Finding:
-    """The outcome of one check; the reason is empty where it is right."""
+    """The outcome of one check; the reason is empty where it is right, and `what` is its part without the place."""
 
     outcome: str
     reason: str = ""
+    what: str = ""
 
 
 GOOD = Finding(RIGHT)
@@ -200,7 +201,7 @@ class Check:
             traced.save(file)
             loaded = tracepack.load(file.getvalue(), trust=True)
         except tracepack.TracepackError as error:
-            return Finding(REFUSED, one_line(error))
+            return Finding(REFUSED, one_line(error), error.what)
         except Exception as error:
             return Finding(ERROR, one_line(error))
         for title, pipeline in (("traced", traced), ("loaded", loaded)):

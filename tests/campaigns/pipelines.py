@@ -5,7 +5,6 @@ Run on the example, on other data and at other sizes; there a guard may refuse, 
 
 from __future__ import annotations
 
-import re
 import time
 import warnings
 from collections import Counter
@@ -94,7 +93,7 @@ def batch(number: int) -> Record:
         if found.outcome == RIGHT:
             right += 1
         elif found.outcome == REFUSED:
-            refused[_kind(found.reason)] += 1
+            refused[" ".join(found.what.split())[:150]] += 1
         else:
             bad.append((found.outcome, found.reason, f"{program.source}\n{program}"))
 
@@ -108,14 +107,3 @@ def batch(number: int) -> Record:
     return {
         "right": right, "refused": refused, "bad": bad, "tried": tried, "seconds": time.process_time() - start
     }  # fmt: skip
-
-
-def _kind(reason: str) -> str:
-    """A refusal without the line of the program."""
-    text = re.sub(
-        r"^<string[^>]*>:\d+ in \w+: (.*?): (?=[a-z].* (recorded|graph|memory|torch|error|tensor|inputs|numbers|recording))",
-        "",
-        reason,
-    )
-    text = re.sub(r"^<string.*?: ", "", text)
-    return text.split("; got")[0].split(". ")[0][:150]

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
+import numpy as np
 import torch
 from torch.utils import _pytree as pytree
 
@@ -67,7 +68,7 @@ def packed() -> dict[str, Any]:
 
 
 def _common() -> dict[str, Any]:
-    return {"torch": torch, "math": math, "Pair": Pair, "CONST": torch.arange(4.0)}
+    return {"torch": torch, "np": np, "math": math, "Pair": Pair, "CONST": torch.arange(4.0)}
 
 
 @cache

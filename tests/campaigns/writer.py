@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import torch
 
 from tests.campaigns.programs import Program
@@ -124,7 +125,7 @@ class Writer:
         kinds: list[tuple[int, Callable[[int], list[str]]]] = [
             (6, self.unary), (5, self.view), (5, self.slice), (6, self.binary), (4, self.inplace), (4, self.store),
             (5, self.size), (3, self.scalar), (3, self.use_size), (2, self.container), (2, self.two), (2, self.unpack),
-            (1, self.augmented), (3, self.op), (2, self.random), (2, self.control), (1, self.text),
+            (1, self.augmented), (3, self.op), (2, self.random), (2, self.control), (1, self.text), (2, self.array),
         ]  # fmt: skip
         if depth < 3:
             kinds += [(3, self.branch), (3, self.loop), (1, self.inner)]
@@ -297,6 +298,21 @@ class Writer:
         ]  # fmt: skip
         return self.choose.choice(made)
 
+    def array(self, _: int) -> list[str]:
+        """numpy on a tensor or an array, and the way back."""
+        name, t, n = self.name("a"), self.tensor(), self.pick(int, "2")
+        a = self.pick(np.ndarray, f"{t}.numpy()") if self.choose.random() < 0.5 else f"{t}.numpy()"
+        made = [
+            [f"{name} = {a}"], [f"{name} = np.tanh({a})"], [f"{name} = np.maximum({a}, {t}.numpy())"], [f"{name} = {a}.sum(axis=-1)"],
+            [f"{name} = np.clip({a}, -1, 1)"], [f"{name} = {a}.astype(np.float32) - 0.5"], [f"{name} = np.concatenate([{a}, {a}])"],
+            [f"{name} = torch.from_numpy({a} * 2)"], [f"{name} = torch.as_tensor({a})[..., :1]"], [f"{name} = {a}.T"],
+            [f"{name} = {a}.copy()", f"{name}[0] = 7", f"{name} *= 2"], [f"{name} = np.where({a} > 0, {a}, 0)"],
+            [f"{name} = {a}.mean().item() * {n}"], [f"{name} = {a}.reshape(-1)[:{n}]"], [f"{name} = np.full({n}, 0.5) + {a}.max()"],
+            [f"{name} = np.stack([r * 2 for r in {a}])"], [f"{name} = np.sort({a}, axis=0)[::-1]"], [f"{a}[..., 0] = {n}"],
+            [f"{name} = {t} * torch.from_numpy(np.arange({n}, dtype=np.float32)).sum()"], [f"{name} = {a}.shape[0] * {t}"],
+        ]  # fmt: skip
+        return self.choose.choice(made)
+
     def block(self, depth: int) -> list[str]:
         """Statements of an inner block, relative to it."""
         pad = "    " * (depth + 1)
@@ -337,7 +353,7 @@ class Writer:
     def result(self) -> str:
         """What is returned: some variables in some container."""
         scope = self.environment() or {}
-        kinds = (torch.Tensor, int, float, bool, str)
+        kinds = (torch.Tensor, np.ndarray, int, float, bool, str)
         names = [
             n for n, v in scope.items() if isinstance(v, kinds) or (isinstance(v, list | dict | tuple) and _plain(v))
         ]

@@ -254,7 +254,7 @@ _VISION: list[tuple[str, str, str, dict[str, Any], Callable[[int, int], Inputs]]
     ("focalnet", "FocalNetModel", "FocalNetConfig",
      {"image_size": 32, "patch_size": 2, "embed_dim": 16, "depths": [1, 1], "hidden_sizes": [16, 32], "focal_levels": [1, 1], "focal_windows": [3, 3]}, pixels(32)),
     ("yolos", "YolosForObjectDetection", "YolosConfig", {**_VIT, "image_size": [16, 16], "num_detection_tokens": 4}, pixels(16)),
-    ("cvt", "CvtModel", "CvtConfig", {"embed_dim": [8, 16, 16], "num_heads": [1, 2, 2], "depth": [1, 1, 1], "cls_token": [False, False, True]}, images(16)),
+    ("cvt", "CvtModel", "CvtConfig", {"embed_dim": [8, 16, 16], "num_heads": [1, 2, 2], "depth": [1, 2, 3], "cls_token": [False, False, True]}, images(16)),
     ("pvt-v2", "PvtV2Model", "PvtV2Config", {"hidden_sizes": [8, 8, 16, 16], "depths": [1, 1, 1, 1], "num_attention_heads": [1, 1, 2, 2], "image_size": 64}, pixels(64)),
     ("swiftformer", "SwiftFormerModel", "SwiftFormerConfig", {"depths": [1, 1, 1, 1], "embed_dims": [8, 8, 16, 16], "image_size": 64}, pixels(64)),
     ("mobilevitv2", "MobileViTV2Model", "MobileViTV2Config", {"image_size": 64, "width_multiplier": 0.25, "base_attn_unit_dims": [16, 16, 16]}, pixels(64)),
@@ -273,6 +273,19 @@ _AUDIO: list[tuple[str, str, str, dict[str, Any]]] = [
     ("unispeech", "UniSpeechModel", "UniSpeechConfig", _WAV),
     ("sew", "SEWModel", "SEWConfig", {**_WAV, "squeeze_factor": 2}),
     ("data2vec-audio", "Data2VecAudioModel", "Data2VecAudioConfig", {**_WAV, "conv_pos_kernel_size": 7}),
+    (
+        "wav2vec2-conformer",
+        "Wav2Vec2ConformerModel",
+        "Wav2Vec2ConformerConfig",
+        {**_WAV, "conv_depthwise_kernel_size": 5},
+    ),
+    (
+        "sew-d",
+        "SEWDModel",
+        "SEWDConfig",
+        {**_WAV, "squeeze_factor": 2, "position_buckets": 8, "max_position_embeddings": 32},
+    ),
+    ("unispeech-sat", "UniSpeechSatModel", "UniSpeechSatConfig", _WAV),
 ]
 
 
@@ -345,9 +358,6 @@ _MIXED: list[Case] = [
          d_model=16, num_layers=2), _series),
     Case("decision-transformer", "series", hf("DecisionTransformerModel", "DecisionTransformerConfig", state_dim=5, act_dim=2, hidden_size=32,
          n_layer=2, n_head=4, max_ep_len=64), _decisions),
-    ("wav2vec2-conformer", "Wav2Vec2ConformerModel", "Wav2Vec2ConformerConfig", {**_WAV, "conv_depthwise_kernel_size": 5}),
-    ("sew-d", "SEWDModel", "SEWDConfig", {**_WAV, "squeeze_factor": 2, "position_buckets": 8, "max_position_embeddings": 32}),
-    ("unispeech-sat", "UniSpeechSatModel", "UniSpeechSatConfig", _WAV),
     Case("dac", "audio", hf("DacModel", "DacConfig", encoder_hidden_size=8, downsampling_ratios=[2, 4], decoder_hidden_size=16, n_codebooks=2, codebook_size=16, codebook_dim=4), lambda b, n: {"input_values": torch.randn(b, 1, 160*n)}),
     Case("clipseg", "multimodal", hf("CLIPSegModel", "CLIPSegConfig", text_config={**_BERT, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}, vision_config=_VIT, projection_dim=16), both(16)),
     Case("visual-bert", "multimodal", hf("VisualBertModel", "VisualBertConfig", **_BERT, visual_embedding_dim=12), lambda b, n: {**tokens(b, n), "visual_embeds": torch.rand(b, 5, 12), "visual_attention_mask": torch.ones(b, 5)}),
