@@ -17,26 +17,26 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from ..ops.arrays import writes
-from ..ops.containers import is_held
 from ..ops.errors import RecordError, TracepackError
-from ..ops.graph import Guard, KernelCall, Node, Operator, Value, leaves
+from ..ops.graph import KernelCall, Node, Operator, Value, leaves
 from ..ops.kernel import kernel_of_operator
 from ..ops.operators import PYTHON, allowed, recorded_names, resolve, why_not
 from ..ops.recording import Application, current, recording
 from ..ops.strided import CHECKED, OutsideError
-from ..ops.types import ANY, ARRAY, SCALARS, STRINGS
+from ..ops.types import ANY, SCALARS, STRINGS
 from .effects import Effects
 from .generators import Generators
+from .guarding import pin, pin_rows
 from .lines import user_line
 from .metadata import array_rank, rank, read_metadata
 from .numpy_calls import captured_array, data_decides, is_of_numpy, outputs_of, record_function, record_ufunc
 from .opened import opened, takes_objects
 from .refusals import IGNORED, METADATA, SIZES, TEXTS, TRANSFORMS, refusal
-from .results import wrapped_result, wrapped_scalar
+from .results import settled_dtype, wrapped_result, wrapped_scalar
 from .standins import traced
 from .states import States
-from .traced import Traced, is_traced
-from .trees import concrete, overload_of, plain_leaf, title, to_ir
+from .traced import is_traced
+from .trees import concrete, is_recordable, overload_of, plain_leaf, plain_output, title, to_ir
 from .twins import Twins, versions
 from .values import Values
 
@@ -92,19 +92,7 @@ class Recorder(TorchFunctionMode):
         return to_ir(result, self._output_leaf, self._key)
 
     def _output_leaf(self, leaf: Any) -> Any:
-        if isinstance(leaf, torch.Tensor | Traced | np.ndarray | np.generic) or is_traced(leaf):
-            return self._argument_leaf(leaf)
-        if isinstance(leaf, torch.dtype | torch.device | torch.layout | torch.memory_format | np.dtype):
-            return self._argument_leaf(leaf)
-        if leaf is None or type(leaf) in (bool, int, float, complex, str, bytes):
-            return leaf
-        raise RecordError(
-            f"the function returns a {type(leaf).__module__}.{type(leaf).__qualname__}, which an archive cannot hold",
-            fix="Return what it holds, such as [(layer.keys, layer.values) for layer in cache.layers], and make one of "
-            "that in the next call."
-            if is_held(leaf)
-            else "Return tensors, numbers and strings in tuples, lists, dicts or namedtuples.",
-        )
+        return self._argument_leaf(leaf) if is_recordable(leaf) else plain_output(leaf)
 
     # -- torch functions ---------------------------------------------------------------------------------------
 
@@ -134,6 +122,8 @@ class Recorder(TorchFunctionMode):
         name = recorded_names().get(func)
         if name is None:
             return self._unknown(func, args, kwargs)
+        if name.endswith(".unbind"):
+            pin_rows(self, args, kwargs)
         if takes_objects(func, (args, kwargs)):
             with self:
                 return opened(func)(*args, **kwargs)
@@ -192,6 +182,8 @@ class Recorder(TorchFunctionMode):
             result = self.twins.separate(result, before, name)
         self.generators.drew(inputs)
         varying = here or effects.varying or (isinstance(target, KernelCall) and target.kernel.varying)
+        with self.within():
+            node_kwargs |= settled_dtype(name, kwargs, result)
         node = Node(target, node_args, node_kwargs, None, line, varying)
         if effects.drew():
             node = self._drawn(node, effects)
@@ -255,10 +247,13 @@ class Recorder(TorchFunctionMode):
 
     def scalar(self, name: str, *args: Any) -> Any:
         """Records arithmetic, or a scalar read off a tensor, and returns the traced result."""
-        plain = concrete(args)
-        with torch._C.DisableTorchFunction(), self.within():
-            found = PYTHON[name](*plain)
-        read = name in ("item", "is_nonzero", "storage_offset") and not isinstance(plain[0], np.generic)
+        try:
+            with torch._C.DisableTorchFunction(), self.within():
+                found = PYTHON[name](*concrete(args))
+        except Exception as error:
+            self.failed = (error, user_line())
+            raise
+        read = name not in _SIZE_READERS and any(isinstance(arg, torch.Tensor | np.ndarray) for arg in args)
         varies = read or any(map(self.values.varies, args))
         arguments = self.arguments(args)
         value, stand_in = wrapped_scalar(self, SCALARS.get(type(found), ANY), found, varies)
@@ -272,24 +267,7 @@ class Recorder(TorchFunctionMode):
 
     def pin(self, scalar: Any, reason: str) -> Any:
         """Guards that a traced scalar keeps its present value, and returns that."""
-        if self.printing:
-            return scalar.concrete
-        line = user_line()
-        if isinstance(scalar.concrete, np.generic) and not scalar.varies:
-            self.pin(self.scalar("item", scalar), reason)
-            return scalar.concrete
-        if scalar.varies or scalar.value.type == ARRAY:
-            with self.refusing():
-                raise RecordError(
-                    f"a value that data decides cannot leave the graph: {reason}",
-                    where=str(line or ""),
-                    got=_brief(scalar.concrete),
-                    fix="Use torch.where or tracepack.cond(pred, true_fn, false_fn, *args) for a choice that data "
-                    "makes.",
-                )
-        guard = Guard(scalar.concrete, f"the recording holds for one value only, because {reason}")
-        self.nodes.append(Node(guard, (scalar.value,), {}, None, line))
-        return scalar.concrete
+        return scalar.concrete if self.printing else pin(self, scalar, reason)
 
     @contextmanager
     def printed(self) -> Iterator[None]:
@@ -389,8 +367,7 @@ class Recorder(TorchFunctionMode):
         return torch.utils._pytree.tree_map(leaf, tree, is_leaf=is_traced)
 
 
-def _brief(found: Any) -> str:
-    return f"an array of shape {found.shape}" if isinstance(found, np.ndarray) else repr(found)
+_SIZE_READERS = frozenset(("size", "stride", "numel", "array_size"))
 
 
 def _gives_any_rank(target: Any) -> bool:
