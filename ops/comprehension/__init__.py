@@ -2,7 +2,7 @@
 
 `define` makes a layer of a text; the layer is called on tensors, has gradients, tunes itself and packs itself.
 Text goes through the parser, the checker and range inference to a program of loop nests for given sizes, which
-emitters run: torch's operators everywhere, and C++ where there is a compiler.
+emitters run: torch's operators everywhere, C++ where there is a compiler, and Slang on GPUs.
 """
 
 from .errors import ComprehensionError

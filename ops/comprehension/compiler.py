@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import tempfile
 from functools import lru_cache
+from importlib import util
 from pathlib import Path
 
 from .errors import CompilerError
@@ -29,8 +30,18 @@ FLAGS = (
 
 @lru_cache(maxsize=1)
 def compiler() -> str | None:
-    """The path of the compiler: what the environment's CXX names, else g++; None where there is none."""
-    return shutil.which(os.environ.get("CXX", "") or "g++")
+    """The path of the compiler: what the environment's CXX names, else g++, else zig of the package ziglang."""
+    return shutil.which(os.environ.get("CXX", "") or "g++") or _zig()
+
+
+def _zig() -> str | None:
+    spec = util.find_spec("ziglang")
+    return shutil.which(str(Path(spec.origin).parent / "zig")) if spec is not None and spec.origin else None
+
+
+def is_zig(path: str) -> bool:
+    """Whether a compiler is zig: it takes a subcommand, and its targets are spelled in another way."""
+    return Path(path).name == "zig"
 
 
 @lru_cache(maxsize=1)
@@ -39,8 +50,9 @@ def compiler_version() -> str:
     path = compiler()
     if path is None:
         return "none"
-    done = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
-    return done.stdout.split("\n", 1)[0]
+    asked = [path, "version"] if is_zig(path) else [path, "--version"]
+    done = subprocess.run(asked, capture_output=True, text=True, check=False)
+    return f"{'zig ' if is_zig(path) else ''}{done.stdout.splitlines()[0] if done.stdout else ''}"
 
 
 @lru_cache(maxsize=1)
@@ -112,24 +124,49 @@ def compile_library(text: str) -> Path:
     if path.exists():
         return path
     if compiler() is None:
-        raise CompilerError("no C++ compiler was found", fix="Install g++, or set CXX.")
+        raise CompilerError("no C++ compiler was found", fix="Install g++ or the package ziglang, or set CXX.")
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         source, built = Path(folder) / "kernel.cpp", Path(folder) / "kernel.so"
         source.write_text(text)
-        _run(
-            [
-                compiler() or "",
-                *FLAGS,
-                *_machine_flags(target().name),
-                str(source),
-                "-o",
-                str(built),
-                *_libraries(),
-            ]
-        )
+        _run(_command(compiler() or "", source, built))
         os.replace(built, path)
     return path
+
+
+def _command(path: str, source: Path, built: Path) -> list[str]:
+    """What compiles a source to a shared library."""
+    if is_zig(path):
+        return _zig_command(path, source, built)
+    return [path, *FLAGS, *_machine_flags(target().name), str(source), "-o", str(built), *_libraries()]
+
+
+def _zig_command(path: str, source: Path, built: Path) -> list[str]:
+    """`zig cc`, which builds no C++ library of its own first, against the libraries that torch has loaded."""
+    machine, isa = target().name.rsplit("-", 1)
+    cpu = {"avx512": "x86_64+avx2+fma+f16c+avx512f+avx512vl+avx512bw+avx512dq", "avx2": "x86_64+avx2+fma+f16c"}
+    libc = platform.libc_ver()
+    loaded = _loaded("libgomp"), _loaded("libstdc++"), _loaded("libm.so", "libmvec.so.1")
+    return [
+        path, "cc", *(f for f in FLAGS if f != "-fopenmp"), "-ffp-contract=fast", "-nostdinc++", "-target",
+        f"{machine}-linux-gnu.{libc[1]}" if libc[0] == "glibc" else f"{machine}-linux-musl",
+        *([f"-mcpu={cpu[isa]}"] if isa in cpu else []), *(["-mprefer-vector-width=512"] if isa == "avx512" else []),
+        *(["-Xclang", "-fopenmp"] if loaded[0] else []), *([] if loaded[2] else ["-DNO_MVEC"]),
+        str(source), "-o", str(built), *(each for each in loaded if each), "-lm",
+    ]  # fmt: skip
+
+
+def _loaded(name: str, beside: str = "") -> str:
+    """The path of a library of this process, or of one beside it; empty where there is none."""
+    import torch  # noqa: F401 - brings the libraries
+
+    try:
+        text = Path("/proc/self/maps").read_text()
+    except OSError:
+        return ""
+    paths = {Path(line.split()[-1]) for line in text.splitlines() if "/" in line}
+    found = sorted(p.with_name(beside or p.name) for p in paths if p.name.startswith(name))
+    return next((str(p) for p in found if p.exists()), "")
 
 
 def _libraries() -> list[str]:

@@ -18,7 +18,9 @@ def prelude() -> str:
     """The head with the math functions declared."""
     old, new = _MATH.split(), _MATH_235.split()
     plain = ["floor", "ceil", "trunc", "round", "rint", "fabs", "sqrt", "lgamma"]
-    lines = [files(__package__).joinpath("prelude.h").read_text()]
+    folder = files(__package__)
+    lines = ["#ifdef __clang__", folder.joinpath("clang.h").read_text(), "#endif"]
+    lines += [folder.joinpath("prelude.h").read_text()]
     lines += [f"DECLARE({n})" for n in (*old, *new, *plain)]
     lines += ["#if defined(__x86_64__) && defined(__GLIBC__) && !defined(NO_MVEC)"]
     lines += [f"MVEC_ALL({n})" for n in old]

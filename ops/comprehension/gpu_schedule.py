@@ -71,9 +71,7 @@ def default_tile(nest: Loops) -> Schedule:
 def _prefers_torch(program: Program) -> bool:
     """Whether torch's libraries are the better bet: one or more large products, and nothing much around them.
 
-    Measured here: matrix products and convolutions with deep reductions run within a tenth of torch's own,
-    either way, so what has been optimised for longer is the safer choice; shallow ones run up to four times faster
-    as generated code.
+    NVIDIA's libraries stage a deep product through shared memory and tensor cores, which one thread a tile does not.
     """
     deep = other = 0
     for nest in program.nests:

@@ -47,6 +47,7 @@ class SlangEmitter:
                 where=program.name,
                 fix="Use floats there, or another device.",
             )
+        self._status = torch.zeros(1, dtype=torch.int32, device=self._device)
         try:
             self._run = device_run(program, self.generated, device, index)
         except (SlangError, RuntimeError) as error:  # slangpy raises the latter
@@ -63,7 +64,7 @@ class SlangEmitter:
         tensors = dict(zip((*p.inputs, *p.contents), (*inputs, *contents), strict=True))
         for name in dict.fromkeys(p.outputs):
             tensors[name] = self._new(name)
-        status = torch.zeros(1, dtype=torch.int32, device=self._device)
+        status = self._status.clone() if self.generated.checks else self._status
         self._run(tensors, status)
         if self.generated.checks and (number := int(status)):
             raise out_of_range_load(*self.generated.checks[number - 1])

@@ -21,6 +21,7 @@ Point = tuple[tuple[str, int], ...]
 """Offsets of tiled axes."""
 
 _TYPES = {"bool": "bool", "float16": "float", "float32": "float", "float64": "double", "int32": "int", "uint32": "uint"}
+_NAMES = {"/": "divide", "%": "modulo", "abs": "fabs"}
 
 
 def memory_type(dtype: DType) -> str:
@@ -153,7 +154,7 @@ class ValueWriter:
             return f"({args[0]} {name} {args[1]})"
         if dtype.is_integral:
             return _integer(name, args, dtype)
-        if name in ("+", "-", "*", "/"):
+        if name in ("+", "-", "*"):
             return f"({args[0]} {name} {args[1]})"
         if name == "neg":
             return f"(-{args[0]})"
@@ -162,8 +163,8 @@ class ValueWriter:
         if name == "sigmoid":
             return f"(1 / (1 + tp_exp(-{args[0]})))"
         if name == "rsqrt":
-            return f"(1 / sqrt({args[0]}))"
-        return f"tp_{ {'%': 'modulo', 'abs': 'fabs'}.get(name, name) }({', '.join(args)})"
+            return f"tp_divide({compute_type(dtype)}(1), tp_sqrt({args[0]}))"
+        return f"tp_{_NAMES.get(name, name)}({', '.join(args)})"
 
     # -- memory ----------------------------------------------------------------------------------------
 

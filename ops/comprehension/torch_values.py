@@ -281,7 +281,7 @@ _FUNCTIONS: dict[str, Callable[..., torch.Tensor]] = {
     "fma": lambda a, b, c: torch.add(torch.mul(a, b), c),
     "exp10": lambda a: torch.pow(10.0, a),
     "cbrt": lambda a: torch.copysign(a.abs().pow(1 / 3), a),
-    "fdim": _tensors(lambda a, b: (a - b).clamp(min=0)),
+    "fdim": _tensors(lambda a, b: torch.where(a <= b, torch.zeros_like(a), a - b)),  # 0 of equal infinities, as C's
     "round": _round_half_away,
     "pow": torch.pow,
     **{

@@ -214,7 +214,7 @@ REFERENCES = {
     "round": lambda a: torch.trunc(a + torch.copysign(torch.full_like(a, 0.5), a)),
     "rint": torch.round,
     "fabs": torch.abs,
-    "fdim": lambda a, b: (a - b).clamp(min=0),
+    "fdim": lambda a, b: torch.where(a <= b, torch.zeros_like(a), a - b),
     "fma": lambda a, b, c: a * b + c,
 }
 DOMAINS = {"asin": 1.0, "acos": 1.0, "atanh": 0.95, "lgamma": 0.0, "acosh": 0.0, "log": 0.0, "sqrt": 0.0, "pow": 0.0}
@@ -264,6 +264,49 @@ _VULKANS_DOUBLES = {
     "fma",
     "hypot",
 }
+
+
+def test_functions_at_their_edges(device):
+    """Zeros, infinities, NaN and what a function is not of: Vulkan leaves much of it undefined, so it is written out."""
+    some = [
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        2.0,
+        -2.0,
+        0.5,
+        -0.5,
+        3.0,
+        1e-3,
+        30.0,
+        -30.0,
+        300.0,
+        -300.0,
+        math.inf,
+        -math.inf,
+        math.nan,
+    ]
+    pairs = torch.tensor(list(itertools.product(some, some)))
+    a, b = pairs[:, 0].contiguous(), pairs[:, 1].contiguous()
+    names = [n for n in BUILTINS if n not in ("fma", "lgamma")]
+    lines = [f"O{n}(i) = {n}({', '.join(['A(i)', 'B(i)'][: BUILTINS[n].arity])})" for n in names]
+    lines += ["Odivide(i) = A(i) / B(i)", "Omodulo(i) = A(i) % B(i)"]
+    returns = ", ".join(f"O{n}" for n in [*names, "divide", "modulo"])
+    found = run(f"def f(float(N) A, float(N) B) -> ({returns}) {{ " + "\n".join(lines) + " }", a, b, device=device)
+    expected = [REFERENCES.get(n, getattr(torch, BUILTINS[n].torch, None))(*[a, b][: BUILTINS[n].arity]) for n in names]
+    expected += [a / b, torch.remainder(a, b)]
+    wrong = {
+        name: [
+            (float(x), float(y), float(p), float(q)) for x, y, p, q in zip(a, b, f, e, strict=True) if not close(p, q)
+        ]
+        for name, f, e in zip([*names, "divide", "modulo"], found, expected, strict=True)
+    }
+    assert {n: w[:5] for n, w in wrong.items() if w} == {}
+
+
+def close(a: torch.Tensor, b: torch.Tensor) -> bool:
+    return torch.allclose(a, b, rtol=2e-5, atol=2e-5, equal_nan=True)
 
 
 def test_floats_modulo_and_special_values(device):
