@@ -38,6 +38,19 @@ def mutated_inputs(graph: torch.fx.Graph) -> list[int]:
     return [index for index, node in enumerate(placeholders) if node in written]
 
 
+def written_past_branch(graph: torch.fx.Graph) -> bool:
+    """Whether something is written that a branch was given or gave back: a branch of a graph gives back copies."""
+    origin: dict[torch.fx.Node, set[torch.fx.Node]] = {}
+    touched: set[torch.fx.Node] = set()
+    for node in graph.nodes:
+        origin[node] = {node}.union(*(origin[n] for n in _shared(node))) if node.op == "call_function" else {node}
+        if isinstance(node.target, torch._ops.HigherOrderOperator):
+            touched |= origin[node]
+        elif any(origin[target] & touched for target in _written(node)):
+            return True
+    return False
+
+
 def _shared(node: torch.fx.Node) -> Iterator[torch.fx.Node]:
     """Arguments whose memory the result may share."""
     if not isinstance(node.target, torch._ops.OpOverload):

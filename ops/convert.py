@@ -24,7 +24,7 @@ from .facts import Sizes, over_letters, read_sizes, with_numbers
 from .formulas import written_out
 from .graph import Body, Constant, Graph, Guard, KernelCall, Literal, Node, Operator, SourceLine, Value, verify
 from .kernel import kernel_of_operator
-from .operators import PYTHON, check_name
+from .operators import PYTHON, check_name, why_not
 from .types import ANY, BOOL, DTYPES, FLOAT, INT, ScalarType, TensorType, Type
 
 _ARITHMETIC: dict[Any, str] = {
@@ -235,7 +235,8 @@ class _Reader:
         """Converts an operator of torch, or one that a kernel is registered under."""
         name = _EQUAL.get(str(target), str(target))
         if name == "aten._assert_scalar.default":
-            self.guard(node, self.argument(node.args[0]), str(node.args[1]))
+            if not self.on_sizes(node.args[0]):
+                self.guard(node, self.argument(node.args[0]), str(node.args[1]))
             return
         if name in _HINTS:
             return
@@ -259,9 +260,16 @@ class _Reader:
             check_name(name)
         except UnknownOperatorError as error:
             raise LoweringError(
-                f"operator {name} cannot be packed", where=self.where(node), fix="Write that part with other operators."
+                f"operator {name} cannot be packed{why_not(name)}",
+                where=self.where(node),
+                fix="Write that part with other operators.",
             ) from error
         self.add(node, Operator(name), varying=_varies(target))
+
+    def on_sizes(self, condition: Any) -> bool:
+        """Whether a condition is on the sizes of inputs alone: the facts have those, opened for 0 and 1."""
+        value = condition.meta.get("val") if isinstance(condition, torch.fx.Node) else None
+        return isinstance(value, torch.SymBool) and all(s in self.symbols for s in value.node.expr.free_symbols)
 
     def guard(self, node: torch.fx.Node, value: Any, reason: str) -> None:
         """Adds a guard for an assertion; torch's own texts name its symbols, which say nothing to anyone."""

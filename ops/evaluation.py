@@ -6,7 +6,7 @@ looked at inside `inference_form` and `guarded_state`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,29 +16,94 @@ from .errors import LoweringError
 
 
 @contextmanager
-def inference_form(model: Any) -> Iterator[None]:
-    """Puts a module into evaluation mode for a while; the flags of all its parts come back, whatever happens."""
-    modules = list(model.modules()) if isinstance(model, torch.nn.Module) else []
+def inference_form(model: Any, training: bool = False) -> Iterator[None]:
+    """Puts a module into evaluation mode for a while; the flags of all its parts come back, whatever happens.
+
+    Args:
+        model: the module; anything else has no mode.
+        training: whether the module stays in the mode that it is in instead.
+    """
+    modules = list(model.modules()) if isinstance(model, torch.nn.Module) and not training else []
     before = [(module, module.training) for module in modules]
     try:
         if any(type(module).train is not torch.nn.Module.train for module in modules):
             model.eval()  # a part that decides its mode itself keeps that decision
         else:
-            for module, training in before:
-                if training:
+            for module, mode in before:
+                if mode:
                     module.training = False
         yield
     finally:
-        for module, training in before:
-            if module.training is not training:
-                module.training = training
+        for module, mode in before:
+            if module.training is not mode:
+                module.training = mode
+
+
+Attribute = tuple[int, str]
+"""A module's id and the name of one of its attributes."""
+
+
+def scratch(model: Any, run: Callable[[], Any]) -> frozenset[Attribute]:
+    """The plain attributes that a call of the model changes, if it never reads what they were: notes, and no state.
+
+    That is tried by a call without them.
+
+    Args:
+        model: the user's model; its attributes are as before afterwards.
+        run: calls it.
+    """
+    before = _attributes(model)
+    if not before:
+        return frozenset()
+    random = torch.get_rng_state()
+    try:
+        run()
+        changed = [(module, key) for module, key, saved in before if not _same(module, key, saved)]
+        if not changed:
+            return frozenset()
+        for each in before:
+            _restore(*each)
+        for module, key in changed:
+            del module.__dict__[key]
+        with _missed() as missed:
+            run()
+        found = frozenset((id(module), key) for module, key in changed)
+        return frozenset() if found & missed else found
+    except Exception:  # what the model refuses comes up where it is exported
+        return frozenset()
+    finally:
+        torch.set_rng_state(random)
+        for each in before:
+            _restore(*each)
 
 
 @contextmanager
-def guarded_state(model: Any, name: str) -> Iterator[None]:
+def _missed() -> Iterator[set[Attribute]]:
+    """Collects the attributes that modules are asked for and do not have; `hasattr` asks too."""
+    found: set[Attribute] = set()
+    original = torch.nn.Module.__getattr__
+
+    def noted(self: torch.nn.Module, name: str) -> Any:
+        found.add((id(self), name))
+        return original(self, name)
+
+    torch.nn.Module.__getattr__ = noted  # type: ignore[method-assign]  # put back below
+    try:
+        yield found
+    finally:
+        torch.nn.Module.__getattr__ = original  # type: ignore[method-assign]
+
+
+@contextmanager
+def guarded_state(model: Any, name: str, notes: frozenset[Attribute] = frozenset()) -> Iterator[None]:
     """Restores plain attributes that a call of the model changed, and refuses such a model.
 
     A counter kept as a Python int, or a list that grows, would be frozen into the graph.
+
+    Args:
+        model: the user's model.
+        name: the op's name.
+        notes: attributes that may change; see `scratch`.
 
     Raises:
         LoweringError: an attribute changed; the message names it.
@@ -54,8 +119,9 @@ def guarded_state(model: Any, name: str) -> Iterator[None]:
         changed += [(module, key, saved) for module, key, saved in before if not _same(module, key, saved)]
         for change in changed:
             _restore(*change)
-    if changed:
-        module, key, _ = changed[0]
+    state = [(module, key) for module, key, _ in changed if (id(module), key) not in notes]
+    if state:
+        module, key = state[0]
         raise LoweringError(
             f"the model changes its attribute {key!r} while it runs, and a graph cannot hold that",
             where=f"op {name!r}, {type(module).__name__}",
@@ -68,6 +134,8 @@ def guarded_state(model: Any, name: str) -> Iterator[None]:
 def _restore(module: Any, key: str, saved: tuple[Any, Any]) -> None:
     value, content = saved
     module.__dict__[key] = value
+    if content is None:
+        return
     if isinstance(value, list):
         value[:] = content
     elif isinstance(value, dict):
@@ -107,18 +175,42 @@ def equal_content(a: Any, b: Any) -> bool:
     return isinstance(a, int | float | complex | str | bytes | set | frozenset) and bool(a == b)
 
 
-class Live:
-    """A model as inference runs it, on copies of its buffers that it keeps from call to call."""
+@contextmanager
+def idle_moves() -> Iterator[None]:
+    """Makes `module.to(...)` that changes nothing do nothing: torch.export cannot swap parameters for themselves."""
+    original = torch.nn.Module.to
 
-    def __init__(self, model: Any) -> None:
-        self.model = model
+    def to(self: Any, *args: Any, **kwargs: Any) -> Any:
+        device, dtype, *_ = torch._C._nn._parse_to(*args, **kwargs)
+        held = [*self.parameters(), *self.buffers()]
+        moved = any(device is not None and tensor.device != device for tensor in held)
+        cast = any(dtype is not None and tensor.is_floating_point() and tensor.dtype != dtype for tensor in held)
+        return original(self, *args, **kwargs) if moved or cast else self
+
+    torch.nn.Module.to = to  # type: ignore[method-assign]  # put back below
+    try:
+        yield
+    finally:
+        torch.nn.Module.to = original  # type: ignore[method-assign]
+
+
+class Live:
+    """A model as inference runs it, on copies of its buffers that it keeps from call to call.
+
+    Args:
+        model: the user's model.
+        training: whether it keeps its own mode.
+    """
+
+    def __init__(self, model: Any, training: bool = False) -> None:
+        self.model, self.training = model, training
         named = model.named_buffers() if isinstance(model, torch.nn.Module) else ()
         self.initial = {name: buffer.detach().clone() for name, buffer in named}
         self.buffers = dict(self.initial)
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Runs the model without gradients; the user's own buffers stay as they are."""
-        with torch.no_grad(), inference_form(self.model):
+        with torch.no_grad(), inference_form(self.model, self.training):
             if self.buffers:
                 return torch.func.functional_call(self.model, self.buffers, args, kwargs)
             return self.model(*args, **kwargs)
@@ -162,8 +254,10 @@ def buffers_in_place(model: Any) -> Iterator[None]:
         if now.dtype != buffer.dtype or now.shape != buffer.shape:
             raise LoweringError(
                 f"the model replaces its buffer {name!r} by another kind of tensor",
+                where=type(module).__name__,
                 got=f"{now.dtype} {tuple(now.shape)}",
                 expected=f"{buffer.dtype} {tuple(buffer.shape)}",
+                fix="Give it its greatest size and count what is used of it, or pass it in and return it.",
             )
         buffer.copy_(now)
         module._buffers[name] = buffer

@@ -15,6 +15,7 @@ import torch
 
 from .errors import GuardError, NodeError, TracepackError
 from .graph import Node, Value, target_name, uses
+from .strided import OutsideError
 from .types import TensorType
 
 
@@ -27,7 +28,7 @@ def explain(error: BaseException, function: Callable[..., Any]) -> BaseException
         error: what was raised.
         function: what `Emitter.function` made.
     """
-    if isinstance(error, TracepackError | MemoryError):
+    if isinstance(error, TracepackError | MemoryError) and not _lacks_place(error):
         return error
     frame, line = _plan_frame(error.__traceback__, function)
     # Mypy does not know the attribute, which is set dynamically.
@@ -36,6 +37,8 @@ def explain(error: BaseException, function: Callable[..., Any]) -> BaseException
         return error
     # Mypy does not know the attribute, which is set dynamically.
     where = _where(node, function.calls.get(line))  # type: ignore[attr-defined]
+    if isinstance(error, OutsideError):
+        return OutsideError(error.what, where=where, got=error.got, expected=error.expected, fix=error.fix)
     if isinstance(error, ValueError) and "values to unpack" in str(error):
         return GuardError(
             "the operator gave another number of results than when it was recorded",
@@ -46,6 +49,11 @@ def explain(error: BaseException, function: Callable[..., Any]) -> BaseException
     # Mypy does not know the attribute, which is set dynamically.
     text = function.source.splitlines()[line - 1]  # type: ignore[attr-defined]
     return NodeError(f"{_first_line(error)}; {_arguments(node, text, frame)}", where=where)
+
+
+def _lacks_place(error: BaseException) -> bool:
+    """Whether it comes from an operator of ours, which knows nothing of the node that called it."""
+    return isinstance(error, OutsideError) and not error.where
 
 
 def fail(error: Exception, function: Callable[..., Any]) -> NoReturn:

@@ -39,6 +39,22 @@ def lowering_error(error: Exception, op: str, run: Callable[[], object]) -> Lowe
     )
 
 
+def fixes_ones(name: str) -> LoweringError:
+    """Torch fixed the 2 that was tried for a 1 of the example."""
+    return LoweringError(
+        "torch.export takes a size of 1 for another one", where=f"op {name!r}", fix="Trace with larger sizes."
+    )
+
+
+def undecided(where: str) -> LoweringError:
+    """A branch on data went another way than at first."""
+    return LoweringError(
+        "the model decides by its data which way to go, and only one way ran",
+        where=where,
+        fix="Rewrite that part with torch.where or tracepack.cond, or use torch.jit.script.",
+    )
+
+
 def _where(op: str, error: Exception) -> str:
     line = raising_line(error.__traceback__)
     return f"op {op!r}, {line}" if line and line.code else f"op {op!r}"  # generated code has no text

@@ -60,7 +60,7 @@ def _allowed(node: ast.AST) -> bool:
     if isinstance(node, ast.Call):
         return isinstance(node.func, ast.Name) and node.func.id in FUNCTIONS and not node.keywords
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
-        return isinstance(node.right, ast.Constant) and node.right.value in range(9)
+        return isinstance(node.right, ast.Constant) and node.right.value in (*range(9), 0.5)
     return isinstance(node, _NODES)
 
 

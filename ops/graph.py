@@ -67,7 +67,7 @@ class KernelCall:
 class Guard:
     """Checks that its one argument equals what the recording relied on."""
 
-    expected: bool | int | float | str | None
+    expected: bool | int | float | str | list[str] | None
     reason: str
 
 

@@ -12,13 +12,14 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
+from .call import Call, flatten_call
 from .containers import finish, objects_in
 from .device import CPU, Device
 from .errors import LoweringError, SignatureError
 from .evaluation import buffers_of, inference_form, set_back
 from .graph import BodyCall, Constant, KernelCall, Target, Value, calling, leaves
 from .kernel import Kernel
-from .lower import Call, Lowered, flatten_call, lower
+from .lower import Lowered, lower
 from .plan import Plan
 from .recording import current, without_modes
 from .signature import input_check, require_contiguous
@@ -120,6 +121,7 @@ class ModelOp(InferenceOp):
         name: the op's name.
         device: where it runs.
         contiguous: whether a non-contiguous output is made contiguous instead of refused.
+        training: whether the model keeps its own mode, instead of evaluation mode.
         fallback: makes a kernel of a model that cannot be lowered, or None where there is no such way.
     """
 
@@ -130,11 +132,12 @@ class ModelOp(InferenceOp):
         device: Device,
         *,
         contiguous: bool = False,
+        training: bool = False,
         lowerer: Lowerer | None = None,
         fallback: Callable[[LoweringError], Kernel] | None = None,
     ) -> None:
         super().__init__(name, device)
-        self.model, self.contiguous, self.fallback = model, contiguous, fallback
+        self.model, self.contiguous, self.training, self.fallback = model, contiguous, training, fallback
         self.lowerer = lowerer or self._lower
         self.state = State()
         self._shared: dict[int, Constant] = {}
@@ -159,7 +162,7 @@ class ModelOp(InferenceOp):
 
     def _run_model(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         model = self._resident()
-        with torch.no_grad(), inference_form(model):
+        with torch.no_grad(), inference_form(model, self.training):
             result = model(*args, **kwargs) if model is not self.model else self._run_unchanged(args, kwargs)
         leaves, spec = pytree.tree_flatten(result)
         if self.contiguous:
@@ -204,11 +207,15 @@ class ModelOp(InferenceOp):
         return pytree.tree_map_only(torch.Tensor, lambda t: t if str(t.device) == device else t.to(device), tree)
 
     @property
+    def __signature__(self) -> inspect.Signature:
+        """The model's own, for `inspect.signature`."""
+        return inspect.signature(self.model.forward if isinstance(self.model, torch.nn.Module) else self.model)
+
+    @property
     def parameters(self) -> tuple[str, ...]:
         """Names of the positional parameters of the model's call."""
-        function = self.model.forward if isinstance(self.model, torch.nn.Module) else self.model
         try:
-            return tuple(inspect.signature(function).parameters)
+            return tuple(self.__signature__.parameters)
         except (TypeError, ValueError):
             return ()
 
@@ -291,6 +298,7 @@ class ModelOp(InferenceOp):
         return lower(
             self.model, call, tensors,
             name=self.name, device=str(self.device), contiguous=self.contiguous, shared=self._shared,
+            training=self.training,
         )  # fmt: skip
 
 

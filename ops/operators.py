@@ -9,12 +9,23 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from .errors import UnknownOperatorError
+
+# Why an operator is not on the list, by what its name holds.
+_REASONS = {
+    r"segment_reduce|_unsafe_|max_pool\w*_backward": "it does not check its indices, so that a file could reach "
+    "outside of its memory",
+    r"sparse|coalesce": "archives hold dense tensors only",
+    r"resize|\bset_|storage": "it changes which memory a tensor has",
+    r"backward": "it belongs to the backward pass",
+    r"nested": "archives hold no nested tensors",
+}
 
 _UNARY = ("neg", "pos", "abs", "invert", "not_")
 _BINARY = (
@@ -115,6 +126,11 @@ def check_name(name: str) -> None:
     )
 
 
+def why_not(name: str) -> str:
+    """Why an operator may not be called, to go after a message; empty where there is no more to say."""
+    return next((f": {why}" for words, why in _REASONS.items() if re.search(words, name)), "")
+
+
 def resolve(name: str) -> Callable[..., Any]:
     """The callable behind a name; the fastest one that reaches the same kernel.
 
@@ -130,6 +146,8 @@ def resolve(name: str) -> Callable[..., Any]:
     try:
         if name in _HIGHER:
             return _HIGHER[name]
+        if "as_strided" in name:
+            return _checked(name)
         return _aten(rest) if family == "aten" else _walk(rest)
     except (AttributeError, RuntimeError) as error:
         import torch
@@ -148,6 +166,12 @@ def overload(name: str) -> Callable[..., Any]:
     _, base, which = name.split(".")
     found: Callable[..., Any] = getattr(getattr(torch.ops.aten, base), which)
     return found
+
+
+def _checked(name: str) -> Callable[..., Any]:
+    from .strided import CHECKED  # needs torch, which the command line does without
+
+    return CHECKED[name]
 
 
 def _aten(rest: str) -> Callable[..., Any]:

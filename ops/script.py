@@ -8,10 +8,10 @@ from typing import Any
 
 import torch
 
+from .call import flatten_call
 from .devices import resolve_device
 from .errors import ScriptError
 from .kernel import Kernel
-from .lower import flatten_call
 from .op import InferenceOp, KernelOp, ModelOp, default_name, model_device
 from .tokenizer import is_tokenizer, tokenizer
 
@@ -22,12 +22,19 @@ _KINDS = (
 
 
 def script(
-    model: Any, device: Any = None, *, example: Any = None, name: str | None = None, contiguous: bool = False
+    model: Any,
+    device: Any = None,
+    *,
+    example: Any = None,
+    name: str | None = None,
+    contiguous: bool = False,
+    training: bool = False,
 ) -> InferenceOp:
     """Turns a model into an op that a pipeline can call and an archive can hold.
 
     The model is left exactly as it was: its mode, device, parameters and gradients. The op answers as the model
-    does in evaluation mode, without gradients.
+    does in evaluation mode, without gradients. Two ops made of one model have a state each: script it once, and call
+    that op wherever the state is meant.
 
     Args:
         model: an nn.Module, ScriptModule, ScriptFunction, the path of a TorchScript file, an ExportedProgram, a
@@ -39,12 +46,16 @@ def script(
             keyword arguments. Without it the op is lowered at its first trace, and runs the model until then.
         name: what graphs and errors call the op; the model's class by default.
         contiguous: makes a non-contiguous output contiguous. By default it is refused.
+        training: lets an nn.Module keep the mode that each of its parts is in, instead of evaluation mode. Batch
+            normalisation in training mode then normalises by the batch, and its running statistics are state of the
+            pipeline; dropout is refused, since it draws random numbers.
 
     Returns:
         The op: call it like the model.
 
     Raises:
-        ScriptError: the model is a class instead of an instance, or of no accepted kind.
+        ScriptError: the model is a class instead of an instance, or of no accepted kind; or it is to keep its mode
+            and is no nn.Module.
         DeviceError: the device is not in one of the accepted forms, or this machine lacks it.
         LoweringError: the model cannot be lowered with the example.
 
@@ -56,7 +67,7 @@ def script(
     """
     if isinstance(model, InferenceOp):
         return model
-    op = _make(model, device, name, contiguous)
+    op = (_in_own_mode if training else _make)(model, device, name, contiguous)
     if example is not None:
         lower_now(op, example)
     return op
@@ -96,6 +107,13 @@ def _make(model: Any, device: Any, name: str | None, contiguous: bool) -> Infere
     if callable(model):
         return ModelOp(model, name or default_name(model), resolve_device(device), contiguous=contiguous)
     raise ScriptError("nothing that can become an op", got=type(model).__name__, expected=_KINDS)
+
+
+def _in_own_mode(model: Any, device: Any, name: str | None, contiguous: bool) -> InferenceOp:
+    if not isinstance(model, torch.nn.Module) or isinstance(model, torch.jit.ScriptModule):
+        raise ScriptError("training=True is for a model with a mode", got=type(model).__name__, expected="an nn.Module")
+    title = name or default_name(model)
+    return ModelOp(model, title, _device(model, device), contiguous=contiguous, training=True)
 
 
 def _device(model: torch.nn.Module, device: Any) -> Any:

@@ -12,11 +12,14 @@ Values are numbered in order of definition. The form is for people and tests; ar
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 from .expr import plain
 from .graph import BodyCall, Constant, Graph, Guard, Literal, Node, Record, Value, leaves, target_name
+
+_LEAST = re.compile(r"(\w+) >= (\d+)")
 
 
 def graph_text(graph: Graph, *, bodies: bool = False, lines: bool = False) -> str:
@@ -32,8 +35,15 @@ def graph_text(graph: Graph, *, bodies: bool = False, lines: bool = False) -> st
 
 def guards_text(guards: Sequence[str]) -> str:
     """Conditions on sizes, all of which must hold."""
-    texts = [plain(guard) for guard in guards]
+    texts = [plain(guard) for guard in guards if not _implied(guard, guards)]
     return " and ".join(f"({text})" if " or " in text and len(texts) > 1 else text for text in texts)
+
+
+def _implied(guard: str, guards: Sequence[str]) -> bool:
+    """Whether a guard is a lower bound and another one is a higher bound of the same size."""
+    bounds = [match.groups() for text in guards if (match := _LEAST.fullmatch(text))]
+    match = _LEAST.fullmatch(guard)
+    return match is not None and any(name == match[1] and int(least) > int(match[2]) for name, least in bounds)
 
 
 def types_text(tree: Any) -> str:

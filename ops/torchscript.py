@@ -7,6 +7,7 @@ TorchScript is opaque, and its archive loads with `trust=True` only.
 from __future__ import annotations
 
 import io
+import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
@@ -15,10 +16,15 @@ from typing import Any, ClassVar
 import torch
 from torch.utils import _pytree as pytree
 
+from .aliases import written_past_branch
+from .call import Call, returned, separate
 from .convert import convert
 from .errors import LoweringError, OpaqueOpWarning, ScriptError, TracepackError
+from .exporting import examples, quiet
 from .kernel import Kernel
-from .lower import Call, Lowered, _examples, _separate, prove, quiet, returned
+from .lower import Lowered
+from .prove import prove
+from .user_code import user_stacklevel
 
 
 def load_file(path: str) -> Any:
@@ -32,9 +38,12 @@ def load_file(path: str) -> Any:
             warnings.simplefilter("ignore")
             return torch.jit.load(path, map_location="cpu")  # type: ignore[no-untyped-call]  # torch leaves it untyped
     except (RuntimeError, ValueError, OSError) as error:
-        reason = str(error).strip().split("\n")[0]
         raise ScriptError(
-            "cannot read a TorchScript file", where=repr(path), got=reason, expected="a file that torch.jit.save wrote"
+            "cannot read a TorchScript file",
+            where=repr(path),
+            got=re.split(r"\n|\.\s", str(error).strip(), maxsplit=1)[0],
+            expected="a file that torch.jit.save wrote",
+            fix="Load weights and pickled modules with torch.load, and pass the module.",
         ) from error
 
 
@@ -46,18 +55,20 @@ def lower_scripted(
     Raises:
         LoweringError: torch's converter cannot take it, or the result differs from the module.
     """
-    _, kwargs, _ = call.rebuild(_separate(tensors))
+    _, kwargs, _ = call.rebuild(separate(tensors))
     if kwargs:
         raise LoweringError(
             "a ScriptModule is called with keywords that have no position", where=f"op {name!r}", got=sorted(kwargs)
         )
     error: Exception | None = None
-    for example in _examples(_separate(tensors)):
+    for example in examples(separate(tensors)):
         try:
             program = _converted(model, call.rebuild(example)[0])
             users = list(program.graph_signature.user_inputs)
             if len(users) != len(tensors):
                 raise LoweringError("only tensors can be inputs of a converted ScriptModule", where=f"op {name!r}")
+            if written_past_branch(program.graph):
+                raise LoweringError("a tensor that a branch may give back is changed in place", where=f"op {name!r}")
             body = convert(program, name, device, call.names, [f"L['{user}']" for user in users], contiguous)
             return Lowered(*prove(body, tensors, lambda: _Reference(model, call)))
         except Exception as caught:  # the converter raises errors of many kinds
@@ -72,7 +83,29 @@ def _converted(model: Any, args: tuple[Any, ...]) -> Any:
     from torch._export.converter import TS2EPConverter
 
     with torch.no_grad(), quiet():
-        return TS2EPConverter(_in_evaluation(model), args).convert()
+        return TS2EPConverter(_branching(_in_evaluation(model)), args).convert()
+
+
+def _branching(module: Any) -> Any:
+    """Makes the branches of a copy give back copies of what they pass on: the converter overlooks such values."""
+    for method in _methods(module):
+        for node in _nodes(method.graph):
+            if node.kind() == "prim::If":
+                for block in node.blocks():
+                    _copy_passed_on(method.graph, block)
+    return module
+
+
+def _copy_passed_on(graph: Any, block: Any) -> None:
+    own = {output.unique() for node in block.nodes() for output in node.outputs()}
+    end = block.returnNode()
+    for index, value in enumerate(list(end.inputs())):
+        if value.unique() in own or value.type().kind() != "TensorType":
+            continue
+        graph.setInsertPoint(end)
+        copy = graph.insertNode(graph.create("aten::clone", [value, graph.insertConstant(None)], 1)).output()
+        copy.setType(value.type())
+        end.replaceInput(index, copy)
 
 
 class _Reference:
@@ -222,7 +255,7 @@ def opaque(model: Any, name: str, error: LoweringError) -> TorchScriptKernel:
     warnings.warn(
         f"op {name!r} is kept as TorchScript, so that its archive loads with trust=True only: {reason}",
         OpaqueOpWarning,
-        stacklevel=2,
+        stacklevel=user_stacklevel(),
     )
     module = _in_evaluation(model)
     return TorchScriptKernel(_to_bytes(module), name, str(error)[:500], changing(module))

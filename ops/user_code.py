@@ -1,9 +1,10 @@
-"""Which code is the user's, and the line of it that an error came through."""
+"""Which code is the user's, and the line of it that an error came through or a warning is about."""
 
 from __future__ import annotations
 
 import linecache
 import os
+import sys
 import sysconfig
 from pathlib import PurePath
 from types import FrameType, TracebackType
@@ -27,6 +28,16 @@ def is_users(path: str) -> bool:
     if path.startswith((OURS, _TORCHS, _NUMPYS)) or path.endswith(".pyx"):
         return False
     return not path.startswith(_PYTHONS) or "-packages" in path  # what is installed lies inside Python's own library
+
+
+def user_stacklevel() -> int:
+    """The `stacklevel` with which a caller's warning shows the innermost line of the user."""
+    frame, level = sys._getframe(1), 1
+    while not is_users(frame.f_code.co_filename):
+        if frame.f_back is None:
+            return 1
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def raising_line(trace: TracebackType | None) -> SourceLine | None:

@@ -321,8 +321,16 @@ class _Control:
         node = Node(Operator(self.name), args, {}, None, self.line, True)
         self.recorder.nodes.append(node)
         with torch._C.DisableTorchFunction():
-            node.output, wrapped = wrapped_result(self.recorder, tuple(result), True)
+            node.output, wrapped = wrapped_result(self.recorder, self.separated(result), True)
         return pytree.tree_unflatten(list(wrapped), spec)
+
+    def separated(self, result: Any) -> tuple[Any, ...]:
+        """The results, each a tensor of its own: which operand a branch gives back differs from branch to branch."""
+        values, found = self.recorder.values, list[Any]()
+        for leaf in result:
+            known = leaf in values or id(leaf) in values.captured or any(leaf is other for other in found)
+            found.append(self.recorder.twins.twin(leaf) if known and isinstance(leaf, torch.Tensor) else leaf)
+        return tuple(found)
 
     def truth(self, value: Any) -> bool:
         """A condition as a bool; refuses a tensor of more than one element."""

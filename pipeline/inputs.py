@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ..ops.containers import is_held
 from ..ops.errors import SignatureError
 from ..ops.graph import Record
 from ..ops.records import is_record, record_factory, to_record
@@ -164,10 +165,13 @@ def to_leaf(value: Any, kind: Type, where: str) -> Any:
 def _strings(value: Any, where: str) -> list[str]:
     if isinstance(value, np.ndarray):
         value = value.tolist()
-    if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
-        raise SignatureError(
-            "not a list of strings", where=f"input {where!r}", got=type(value).__name__, expected="list of str"
-        )
+    if not isinstance(value, list | tuple):
+        got = type(value).__name__
+        raise SignatureError("not a list of strings", where=f"input {where!r}", got=got, expected="list of str")
+    other = next((item for item in value if not isinstance(item, str)), None)
+    if other is not None:
+        got = f"a {type(value).__name__} with {type(other).__name__}"
+        raise SignatureError("not a list of strings", where=f"input {where!r}", got=got, expected="list of str")
     return list(value)
 
 
@@ -265,6 +269,7 @@ def describe(
                 where=f"input {where!r}",
                 got=f"{type(value).__module__}.{type(value).__qualname__}",
                 expected="tensors, arrays, numbers, strings, and tuples, lists and dicts of them",
+                fix="Pass what it holds, and make it of that in the function." if is_held(value) else "",
             )
         names.append(where)
         leaves.append(leaf)

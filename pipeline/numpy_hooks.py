@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import wraps
+from functools import cache, wraps
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,7 @@ def _tensor_function(self: torch.Tensor, func: Any, types: Any, args: Any, kwarg
     return recorder.array_function(func, args, kwargs)
 
 
+@cache  # kept for good: torch's compiler remembers numpy's functions by their ids, which would be taken by others
 def _seeing(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
     """The function, recorded under the name where a stand-in or a tensor is among its arguments."""
 
@@ -72,8 +73,7 @@ class _Hooks:
             if self._users > 1:
                 return
             for owner, name in [*((np, name) for name in _MAKERS), (torch, "from_numpy")]:
-                plain = getattr(owner, name)
-                self._plain[owner, name] = plain
+                plain = self._plain[owner, name] = getattr(owner, name)
                 setattr(owner, name, _seeing(f"{owner.__name__}.{name}", plain))
             torch.Tensor.__array_ufunc__ = _tensor_ufunc  # type: ignore[attr-defined]
             torch.Tensor.__array_function__ = _tensor_function  # type: ignore[attr-defined]

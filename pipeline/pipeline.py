@@ -10,6 +10,7 @@ import torch
 
 from ..ops.device import Device
 from ..ops.devices import present
+from ..ops.errors import TracepackError
 from ..ops.generators import seeded_state
 from ..ops.graph import Constant, Graph, Operator, bodies, walk
 from ..ops.placement import place_all
@@ -178,6 +179,13 @@ class Pipeline:
             count = sum(known == body.name or known.startswith(f"{body.name}#") for known in found)
             found[f"{body.name}#{count + 1}" if count else body.name] = str(self._places[id(body)])
         return found
+
+    def __reduce__(self) -> Any:
+        raise TracepackError(
+            "a pipeline is neither pickled nor copied",
+            where=f"pipeline {self.name!r}",
+            fix="Save it and load the file where it is needed; `session()` gives one with a state of its own.",
+        )
 
     def __repr__(self) -> str:
         return f"<Pipeline {self.name!r} {self.signature}>"

@@ -17,17 +17,20 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from ..ops.arrays import writes
+from ..ops.containers import is_held
 from ..ops.errors import RecordError, TracepackError
 from ..ops.graph import Guard, KernelCall, Node, Operator, Value, leaves
 from ..ops.kernel import kernel_of_operator
-from ..ops.operators import PYTHON, allowed, recorded_names, resolve
+from ..ops.operators import PYTHON, allowed, recorded_names, resolve, why_not
 from ..ops.recording import Application, current, recording
+from ..ops.strided import CHECKED, OutsideError
 from ..ops.types import ANY, ARRAY, SCALARS, STRINGS
 from .effects import Effects
 from .generators import Generators
 from .lines import user_line
 from .metadata import array_rank, rank, read_metadata
 from .numpy_calls import captured_array, data_decides, is_of_numpy, outputs_of, record_function, record_ufunc
+from .opened import opened, takes_objects
 from .refusals import IGNORED, METADATA, SIZES, TEXTS, TRANSFORMS, refusal
 from .results import wrapped_result, wrapped_scalar
 from .standins import traced
@@ -49,6 +52,7 @@ class Recorder(TorchFunctionMode):
         values: the tensors that it knows.
         failed: the last error of torch that the function caught, with its line.
         refused: the first refusal.
+        twins: tensors that may, or may not, be one.
         printing: whether `print` reads the values, so that their text does not come back.
         generators: what it drew random numbers from.
         sources: generators that stand in for torch's global one, the innermost last; see `drawing`.
@@ -66,7 +70,7 @@ class Recorder(TorchFunctionMode):
         self.printing = False
         self.states = States()
         self._calling = ""
-        self._twins = Twins()
+        self.twins = Twins()
         self._depth = 0
 
     # -- inputs and outputs ------------------------------------------------------------------------------------
@@ -96,7 +100,10 @@ class Recorder(TorchFunctionMode):
             return leaf
         raise RecordError(
             f"the function returns a {type(leaf).__module__}.{type(leaf).__qualname__}, which an archive cannot hold",
-            fix="Return tensors, numbers and strings in tuples, lists, dicts or namedtuples.",
+            fix="Return what it holds, such as [(layer.keys, layer.values) for layer in cache.layers], and make one of "
+            "that in the next call."
+            if is_held(leaf)
+            else "Return tensors, numbers and strings in tuples, lists, dicts or namedtuples.",
         )
 
     # -- torch functions ---------------------------------------------------------------------------------------
@@ -127,7 +134,18 @@ class Recorder(TorchFunctionMode):
         name = recorded_names().get(func)
         if name is None:
             return self._unknown(func, args, kwargs)
-        return self.apply(Operator(name), func, args, kwargs)
+        if takes_objects(func, (args, kwargs)):
+            with self:
+                return opened(func)(*args, **kwargs)
+        return self._operator(name, func, args, kwargs)
+
+    def _operator(self, name: str, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Records an operator; one that torch checks too little is run, here as later, in a form that checks."""
+        try:
+            return self.apply(Operator(name), CHECKED.get(name, func), args, kwargs)
+        except OutsideError as error:
+            where = str(user_line() or "")
+            raise RecordError(error.what, where=where, got=error.got, expected=error.expected, fix=error.fix) from None
 
     def _unknown(self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """An operator of torch.library that a kernel stands behind, or something that may not be recorded."""
@@ -138,9 +156,11 @@ class Recorder(TorchFunctionMode):
             if kernel is not None:
                 return self.apply(KernelCall(kernel), func, args, kwargs)
             if str(func) in allowed():
-                return self.apply(Operator(str(func)), func, args, kwargs)
+                return self._operator(str(func), func, args, kwargs)
         raise RecordError(
-            f"{title(func)} cannot be recorded", where=str(user_line() or ""), fix="Use another torch function for it."
+            f"{title(func)} cannot be recorded{why_not(title(func))}",
+            where=str(user_line() or ""),
+            fix="Use another torch function for it.",
         )
 
     def apply(self, target: Any, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -169,7 +189,7 @@ class Recorder(TorchFunctionMode):
             self.failed = (error, line)
             raise
         with self.within():
-            result = self._twins.separate(result, before, name)
+            result = self.twins.separate(result, before, name)
         self.generators.drew(inputs)
         varying = here or effects.varying or (isinstance(target, KernelCall) and target.kernel.varying)
         node = Node(target, node_args, node_kwargs, None, line, varying)

@@ -10,6 +10,10 @@ from typing import Any
 
 import torch
 
+from ..ops.errors import RecordError
+from .lines import user_line
+from .traced import is_traced
+
 T = torch.Tensor
 
 
@@ -48,11 +52,11 @@ TRANSFORMS = Refusal(
 
 _REFUSED: dict[str, Refusal] = {
     **dict.fromkeys(("__bool__", "is_nonzero", "__contains__"), _BRANCH),
-    **dict.fromkeys(("__int__", "__float__", "__index__", "__complex__"), _NUMBER),
+    **dict.fromkeys(("__int__", "__float__", "__complex__"), _NUMBER),
     **dict.fromkeys(("tolist", "__array__", "__array_wrap__", "__dlpack__", "__reversed__"), _ARRAY),
     **dict.fromkeys(
         ("data_ptr", "const_data_ptr", "storage", "untyped_storage", "set_", "resize_", "resize_as_", "resize",
-         "resize_as", "as_strided", "as_strided_", "share_memory_", "pin_memory", "apply_", "map_", "map2_",
+         "resize_as", "share_memory_", "pin_memory", "apply_", "map_", "map2_",
          "module_load", "is_shared", "record_stream", "_typed_storage", "type_"),
         _MEMORY,
     ),
@@ -67,7 +71,7 @@ def _by_function() -> dict[Any, Refusal]:
 
 _TABLE = _by_function()
 _TABLE.update(dict.fromkeys((T.__repr__, T.__format__), _TEXT))
-_TABLE.update({torch.as_strided: _MEMORY, torch.autograd.grad: _GRAD, torch.is_nonzero: _BRANCH})
+_TABLE.update({torch.autograd.grad: _GRAD, torch.is_nonzero: _BRANCH})
 
 
 def refusal(func: Callable[..., Any]) -> Refusal | None:
@@ -155,6 +159,24 @@ def _copy(recorder: Any, tensor: Any, memo: Any) -> Any:
     return memo.setdefault(id(tensor), recorder.direct(T.clone, tensor))
 
 
+def _index(_: Any, tensor: Any) -> Any:
+    """What torch's own parser asks of every tensor in a list, to see whether it could be a list of numbers."""
+    if tensor.dtype.is_floating_point or tensor.dtype.is_complex:
+        return T.__index__(tensor)  # raises TypeError, which tells the parser that it is none
+    raise RecordError(_NUMBER.what, where=str(user_line() or ""), fix=_NUMBER.fix)
+
+
+def _symbolic(name: str) -> Reader:
+    """Conversions of sizes by torch; of plain numbers they give plain numbers."""
+
+    def convert(recorder: Any, func: Reader, number: Any) -> Any:
+        if isinstance(number, T):
+            return recorder.direct(func, number)
+        return recorder.scalar(name, number) if is_traced(number) else func(number)
+
+    return convert
+
+
 _READERS: dict[Any, Reader] = {
     **dict.fromkeys(_getters("shape"), _shape),
     T.size: _size,
@@ -164,6 +186,8 @@ _READERS: dict[Any, Reader] = {
     T.storage_offset: _read("storage_offset"),
     T.item: _read("item"),
     T.__deepcopy__: _copy,
+    T.__index__: _index,
 }
 SIZES: dict[Any, Reader] = {function: _of_recorded(reader) for function, reader in _READERS.items()}
+SIZES.update({torch.sym_float: _symbolic("float"), torch.sym_int: _symbolic("int"), torch.sym_not: _symbolic("not_")})
 """What reads a size or a number off a tensor, and comes back traced."""

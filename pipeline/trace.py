@@ -94,7 +94,8 @@ def _arguments(
 ) -> tuple[list[tuple[str, str, Any]], list[str]]:
     """Name, kind and value of every argument given, and the names of those passed by keyword only."""
     try:
-        signature = inspect.signature(process)
+        # A module's call takes anything; what it wants is in its forward.
+        signature = inspect.signature(process.forward if isinstance(process, torch.nn.Module) else process)
         bound = signature.bind(*examples, **named)
     except TypeError as error:
         raise RecordError(f"the examples do not fit the function: {error}") from None

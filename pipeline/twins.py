@@ -14,7 +14,7 @@ from ..ops.errors import RecordError
 from .lines import user_line
 from .traced import is_traced
 
-_RESHAPING = ("squeeze_", "unsqueeze_", "transpose_", ".t_", "swapaxes_", "swapdims_")
+_RESHAPING = ("squeeze_", "unsqueeze_", "transpose_", ".t_", "swapaxes_", "swapdims_", "as_strided_")
 
 
 def versions(tree: Any) -> dict[int, int]:
@@ -59,13 +59,17 @@ class Twins:
             if version(result) != before[id(result)] or function.endswith("_"):
                 self._refuse_reshaping(result, function)
                 return result
-            twin = result.detach()
-            self._ids |= {id(result), id(twin)}
-            self._alive += (result, twin)
-            return twin
+            return self.twin(result)
         if type(result) in (tuple, list):
             return type(result)(self.separate(item, before, function) for item in result)
         return result
+
+    def twin(self, tensor: torch.Tensor) -> torch.Tensor:
+        """Another object over the memory of a tensor."""
+        twin = tensor.detach()
+        self._ids |= {id(tensor), id(twin)}
+        self._alive += (tensor, twin)
+        return twin
 
     def _refuse_reshaping(self, tensor: torch.Tensor, function: str) -> None:
         if id(tensor) in self._ids and function.endswith(_RESHAPING):

@@ -234,6 +234,8 @@ class Decoder:
                 return BodyCall(pick(self.bodies, number, path))
             case ["guard", None | bool() | int() | float() | str() as expected, str(reason)]:
                 return Guard(expected, reason)
+            case ["guard", list() as expected, str(reason)] if all(type(item) is str for item in expected):
+                return Guard(expected, reason)
         raise malformed(path, data, "an operator, a kernel, a body or a guard")
 
     def output(self, data: Any, path: str, depth: int) -> Any:

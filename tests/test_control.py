@@ -105,6 +105,39 @@ def test_a_write_into_an_operand_is_seen_outside() -> None:
     agrees(process, POSITIVE, [NEGATIVE])
 
 
+def test_an_operand_that_a_branch_gives_back_stays_apart_from_the_result(reloaded) -> None:
+    """In the example the result is the operand itself; in other runs it is not, and the operand is used again."""
+    outside = torch.tensor([7.0, 7.0])
+
+    def chosen(x):
+        y = tracepack.cond(x.sum() > 0, lambda v: v, lambda v: v * 10, x)
+        return x + 1, y
+
+    def looped(x):
+        y = tracepack.while_loop(lambda v: v.sum() < 0, lambda v: v + 5, x)
+        return x + 1, y
+
+    def captured(x):
+        y = tracepack.cond(x.sum() > 0, lambda: outside, lambda: outside * 2)
+        return y + x, outside + x
+
+    def twice(x):
+        y, z = tracepack.cond(x.sum() > 0, lambda v: (v + 1,) * 2, lambda v: (v * 2, v * 3), x)
+        return y + 0, z + 0
+
+    def written(x):
+        y = tracepack.cond(x.sum() > 0, lambda v: v, lambda v: v * 10, x * 1)
+        y += 1
+        return x, y
+
+    for process in (chosen, looped, captured, twice, written):
+        mod = tracepack.trace(process, torch.ones(2))
+        for pipeline in (mod, reloaded(mod)):
+            for x in (torch.ones(2), -torch.ones(2)):
+                for got, wanted in zip(pipeline(x), process(x), strict=True):
+                    assert torch.equal(got, wanted), process.__name__
+
+
 def test_a_module_that_calls_cond() -> None:
     class Chooses(torch.nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:

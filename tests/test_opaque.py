@@ -127,3 +127,63 @@ def test_voice_activity_in_a_fresh_process(tmp_path: Path) -> None:
     found = voice_activity.detect(tmp_path / "vad.tpk")
     spans = voice_activity.spans(found)
     assert [round(second) for span in spans for second in span] == [1, 2, 3, 4]
+
+
+class LoopsOnData(torch.nn.Module):
+    """As many steps as the largest value says."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for step in range(int(x.abs().max().item())):
+            x = x * 0.5 + step
+        return x
+
+
+def test_a_loop_whose_steps_data_decides_survives_as_a_node() -> None:
+    op = tracepack.script(torch.jit.script(LoopsOnData()), name="loops")
+    with pytest.warns(tracepack.OpaqueOpWarning, match="op 'loops' is kept as TorchScript"):
+        pipeline = tracepack.trace(lambda x: op(x) + 1, torch.tensor([3.0, 1.0]))
+    assert "loops(" in str(pipeline.graph)
+    loaded = tracepack.load(archive(pipeline), trust=True)
+    for values in ([3.0, 1.0], [0.5, 0.2], [-7.0, 2.0, 1.0]):
+        expected = torch.tensor(values)
+        for step in range(int(max(map(abs, values)))):
+            expected = expected * 0.5 + step
+        assert torch.equal(loaded(torch.tensor(values)), expected + 1)
+
+
+class Chooses(torch.nn.Module):
+    """Both branches give back what came from outside, as it is."""
+
+    def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        chosen = x if bool(x.sum() > 0) else y
+        return chosen * 2
+
+
+def test_a_branch_that_passes_a_tensor_on_needs_no_trust(recwarn: pytest.WarningsRecorder) -> None:
+    op = tracepack.script(torch.jit.script(Chooses()))
+    pipeline = tracepack.trace(lambda x, y: op(x, y), torch.ones(2), torch.ones(2))
+    assert not [w for w in recwarn if w.category is tracepack.OpaqueOpWarning]
+    loaded = tracepack.load(archive(pipeline))
+    assert loaded(torch.tensor([3.0, 1.0]), torch.tensor([5.0, 6.0])).tolist() == [6.0, 2.0]
+    assert loaded(torch.tensor([-3.0, 1.0]), torch.tensor([5.0, 6.0])).tolist() == [10.0, 12.0]
+
+
+class WritesPastABranch(torch.nn.Module):
+    """Writes into what a branch gave back, which may be the input itself."""
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        y = x * 1
+        z = y + 1 if bool(x.sum() > 0) else y
+        z.mul_(2)
+        return y, z
+
+
+def test_a_write_into_what_a_branch_gave_back_is_not_lost() -> None:
+    op = tracepack.script(torch.jit.script(WritesPastABranch()))
+    with pytest.warns(tracepack.OpaqueOpWarning, match="a tensor that a branch may give back is changed in place"):
+        pipeline = tracepack.trace(lambda x: op(x), torch.ones(2))
+    loaded = tracepack.load(archive(pipeline), trust=True)
+    for values in ([3.0, 1.0], [-3.0, 1.0]):
+        y, z = loaded(torch.tensor(values))
+        assert y.tolist() == [2 * v if sum(values) <= 0 else v for v in values]
+        assert z.tolist() == [2 * v if sum(values) <= 0 else 2 * (v + 1) for v in values]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import math
+import pathlib
 import random
 
 import numpy as np
@@ -38,6 +39,7 @@ FREE = {
     "divmod": lambda x: x * divmod(x.shape[0], 2)[1],
     "float of a tensor in a tensor": lambda x: torch.tensor([x.sum().item(), 1.0]),
     "sizes in a tensor": lambda x: torch.tensor([x.shape[0], x.shape[1]]),
+    "a new tensor of others": lambda x: x.new_tensor([x.mean(), 2.0]) + x.new_zeros(2),
     "range over a fixed size": lambda x: [x[:, i] for i in range(2)],
     "tensor indices": lambda x: x[torch.arange(x.shape[0]).flip(0)],
     "comparison returned": lambda x: (x.shape[0] > 2, x * (x.shape[0] > 2)),
@@ -48,6 +50,18 @@ FREE = {
     "numpy number first": lambda x: np.float64(2) * x,
     "array as index": lambda x: x[:, torch.from_numpy(np.array([1, 0]))],
     "isinstance": lambda x: x + isinstance(x.shape[0], int) + isinstance(x, torch.Tensor),
+    "distance function": lambda x: torch.nn.functional.triplet_margin_with_distance_loss(
+        x, x + 1, x * 3, distance_function=lambda a, b: (a - b).abs().amax(-1), swap=True, reduction="none"
+    ),
+    "distance module": lambda x: torch.nn.functional.triplet_margin_with_distance_loss(
+        x, x + 1, x * 3, distance_function=torch.nn.PairwiseDistance()
+    ),
+    "list of tensors where numbers could be": lambda x: torch.histogramdd(x, [torch.linspace(-9, 9, 4)] * 2).hist,
+    "sizes as torch converts them": lambda x: (
+        x * torch.sym_float(1.5) + torch.sym_float(x.shape[0]),
+        torch.sym_int(x.shape[0] / 2),
+        torch.sym_not(False),
+    ),
     "equal": lambda x: torch.equal(x, x + 0.0),
     "result type": lambda x: x.to(torch.promote_types(x.dtype, torch.float64)),
 }
@@ -138,12 +152,16 @@ REFUSED = {
     "swallowed error": (swallow, "the function caught an error of torch, so which branch it takes depends"),
     "swallowed refusal": (swallow_branch, BRANCH),
     "memory": (lambda x: x.data_ptr(), "a tensor's memory cannot be reached in a recording"),
-    "as_strided": (lambda x: x.as_strided((2,), (1,)), "a tensor's memory cannot be reached in a recording"),
-    "sparse": (lambda x: x.to_sparse(), "torch.Tensor.to_sparse cannot be recorded"),
+    "resize": (lambda x: x.clone().resize_(2), "a tensor's memory cannot be reached in a recording"),
+    "sparse": (lambda x: x.to_sparse(), "torch.Tensor.to_sparse cannot be recorded: archives hold dense tensors only"),
+    "unchecked indices": (
+        lambda x: torch.segment_reduce(x, "sum", lengths=torch.tensor([len(x)])),
+        "torch.segment_reduce cannot be recorded: it does not check its indices, so that a file could reach outside",
+    ),
     "an object": (lambda x: object(), "the function returns a builtins.object, which an archive cannot hold"),
-    "a distance function": (
-        lambda x: torch.nn.functional.triplet_margin_with_distance_loss(x, x, x, distance_function=torch.dist),
-        "triplet_margin_with_distance_loss has an argument that cannot be recorded; got builtins",
+    "an option object": (
+        lambda x: torch.nn.functional.grid_sample(x, x, mode=pathlib.Path("a")),
+        "torch.nn.functional.grid_sample has an argument that cannot be recorded; got pathlib",
     ),
     "torch's own randomness": (lambda x: x + torch.randn(2), "torch.randn draws random numbers from torch's global"),
     "dropout": (lambda x: torch.nn.functional.dropout(x), "torch.nn.functional.dropout draws random numbers"),
@@ -380,6 +398,13 @@ def test_strings_and_lists_of_strings_pass_and_are_guarded_where_they_are_read(r
         mod(X, "double", ["c"])
     with pytest.raises(tracepack.SignatureError, match="input 'names'"):
         mod(X, "double", [1, 2])
+
+
+def test_a_list_of_strings_that_names_an_output_is_guarded_after_loading_too(reloaded) -> None:
+    mod = reloaded(tracepack.trace(lambda x, names: {f"{names}": x}, X, ["a", "b"]))
+    assert list(mod(X, ["a", "b"])) == ["['a', 'b']"]
+    with pytest.raises(tracepack.GuardError, match=r"formatted into a string; got \['a', 'c'\]; expected \['a', 'b'\]"):
+        mod(X, ["a", "c"])
 
 
 def test_tensors_exchanged_behind_their_names_are_refused() -> None:

@@ -76,7 +76,7 @@ def test_the_users_model_is_left_as_it_was():
     x = torch.rand(3, 4)
     op = tracepack.script(module)
     op(x)
-    tracepack.trace(op, x).run({"args": (x,)})
+    tracepack.trace(op, x).run({"input": x})
     assert [part.training for part in module.modules()] == modes
     assert set(module.__dict__) == attributes
     assert all(torch.equal(before[name], tensor) for name, tensor in module.state_dict().items())
@@ -131,6 +131,19 @@ def test_a_frozen_size_is_refused_not_answered_wrongly():
         tracepack.SignatureError, match=r"the sizes do not satisfy N % 3 == 0; got N = 4 \(dimension 0 of 'x'\)"
     ):
         mod(torch.rand(4, 4))
+
+
+def test_an_example_of_size_one_that_cannot_stand_for_two():
+    """A first size of 1 is lowered as 2 where the model allows; here its outer size is what the next matrix wants."""
+
+    class Chain(nn.Module):
+        def forward(self, a, b, c):
+            return torch.linalg.multi_dot([a, b, c])
+
+    a, b, c = torch.rand(1, 2), torch.rand(2, 1), torch.rand(1, 5)
+    op = tracepack.script(Chain(), device="cpu")
+    mod = tracepack.trace(lambda a, b, c: op(a, b, c), a, b, c)
+    assert torch.equal(mod(a, b, c), torch.linalg.multi_dot([a, b, c]))
 
 
 def test_two_parameters_given_one_tensor_stay_two_parameters():

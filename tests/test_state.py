@@ -150,6 +150,14 @@ def test_one_op_called_twice_has_one_state() -> None:
     assert pipeline.state() == {"Counter.runs": torch.tensor(2.0)}
 
 
+def test_two_ops_of_one_model_have_a_state_each() -> None:
+    model = Counter()
+    one, other = tracepack.script(model, name="one"), tracepack.script(model, name="other")
+    pipeline = reloaded(tracepack.trace(lambda x: (one(x), one(x), other(x)), torch.ones(2)))
+    assert [result[0].item() for result in pipeline(torch.ones(2))] == [1.0, 2.0, 1.0]
+    assert pipeline.state() == {"one.runs": torch.tensor(2.0), "other.runs": torch.tensor(1.0)}
+
+
 def test_golden_examples_start_from_the_initial_state() -> None:
     op = tracepack.script(Counter())
     pipeline = tracepack.trace(lambda x: op(x), torch.ones(2))
@@ -219,5 +227,75 @@ def test_a_buffer_that_changes_its_shape_is_refused() -> None:
             return self.seen.sum(0)
 
     op = tracepack.script(Grows())
-    with pytest.raises(tracepack.LoweringError, match="replaces its buffer 'seen' by another kind of tensor"):
+    with pytest.raises(
+        tracepack.LoweringError,
+        match=r"Grows: the model replaces its buffer 'seen' .*Give it its greatest",
+    ):
         tracepack.trace(lambda x: op(x), torch.ones(2, 3))
+
+
+class Notes(torch.nn.Module):
+    """Keeps the width of each call for a helper of its own: written before it is read, so no state."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.width = None
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.width = x.shape[1]
+        return self.scaled(x)
+
+    def scaled(self, x: torch.Tensor) -> torch.Tensor:
+        return x / self.width
+
+
+class Remembers(Notes):
+    """Reads the width of the call before."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if self.width is None:
+            self.width = x.shape[1]
+        return self.scaled(x)
+
+
+def test_an_attribute_that_each_call_writes_before_it_reads_it_is_no_state() -> None:
+    model = Notes()
+    pipeline = reloaded(tracepack.trace(tracepack.script(model), torch.rand(2, 3)))
+    for shape in ((2, 3), (4, 7)):
+        x = torch.rand(*shape)
+        assert torch.equal(pipeline(x), x / shape[1])
+    assert model.width is None
+
+
+def test_an_attribute_that_a_call_reads_before_it_writes_it_is_refused() -> None:
+    with pytest.raises(tracepack.LoweringError, match="Remembers: the model changes its attribute 'width'"):
+        tracepack.trace(tracepack.script(Remembers()), torch.rand(2, 3))
+
+
+def test_a_model_packed_in_training_mode_goes_on_with_its_statistics() -> None:
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4)).train().requires_grad_(False)
+    before, eager = copy.deepcopy(model.state_dict()), copy.deepcopy(model)
+    batches = [torch.randn(count, 3) for count in (4, 4, 7)]
+    op = tracepack.script(model, training=True, name="net")
+    loaded = reloaded(tracepack.trace(lambda x: op(x), batches[0]))
+    for x in batches:
+        torch.testing.assert_close(loaded(x), eager(x))
+    for name, value in eager.named_buffers():
+        torch.testing.assert_close(loaded.state()[f"net.{name}"], value)
+    assert model.training
+    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
+    by_default = tracepack.script(model)
+    assert torch.equal(by_default(batches[0]), copy.deepcopy(model).eval()(batches[0]))
+
+
+def test_dropout_in_training_mode_is_refused() -> None:
+    op = tracepack.script(torch.nn.Dropout().train(), training=True)
+    with pytest.raises(tracepack.LoweringError, match="the model draws random numbers"):
+        tracepack.trace(lambda x: op(x), torch.ones(3))
+
+
+def test_only_a_module_has_a_mode_to_keep() -> None:
+    words = "^training=True is for a model with a mode; got function; expected an nn.Module"
+    with pytest.raises(tracepack.ScriptError, match=words):
+        tracepack.script(lambda x: x, training=True)

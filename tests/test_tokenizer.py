@@ -70,7 +70,7 @@ def test_bad_text_is_named(made):
     mod = tracepack.trace(lambda texts: tok(texts)["input_ids"], ["the cat", "a"])
     with pytest.raises(tracepack.SignatureError, match="input 'texts': not a list of strings; got int"):
         mod(3)
-    with pytest.raises(tracepack.SignatureError, match="input 'texts': not a list of strings; got list"):
+    with pytest.raises(tracepack.SignatureError, match="input 'texts': not a list of strings; got a list with int"):
         mod(["a", 3])
 
 

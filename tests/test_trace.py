@@ -447,3 +447,25 @@ def test_examples_that_do_not_fit_are_refused():
         tracepack.trace(lambda x: x, object())
     with pytest.raises(tracepack.RecordError, match="trace takes a function; got int"):
         tracepack.trace(3)
+
+
+def test_a_module_or_an_op_names_its_inputs_itself():
+    class Two(torch.nn.Module):
+        def forward(self, left, right):
+            return left - right
+
+    left, right = torch.rand(2, 4), torch.rand(2, 4)
+    for process in (Two(), tracepack.script(Two())):
+        mod = tracepack.trace(process, left, right)
+        assert mod.input_names == ["left", "right"]
+        assert torch.equal(mod.run({"left": left, "right": right}), left - right)
+
+
+def test_a_pipeline_is_not_pickled():
+    import copy
+    import pickle
+
+    mod = tracepack.trace(lambda x: x + 1, torch.rand(2))
+    for way in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(tracepack.TracepackError, match=r"is neither pickled nor copied. Save it and load the file"):
+            way(mod)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 from .cost import Cost
@@ -13,8 +13,9 @@ from .ir import Program
 from .lower import Loops
 from .schedule import ProgramSchedule, Schedule
 from .target import Target
+from .winograd import match
 
-_VECTORS = (1, 2, 3, 4, 5, 6, 7, 8)
+_VECTORS = (1, 2, 3, 4, 5, 6, 7, 8, 12, 16)
 _UNROLLS = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14)
 _PAIRS = ((2, 2), (4, 2), (2, 4), (3, 2), (2, 3), (3, 4), (4, 3), (4, 4))
 
@@ -43,7 +44,11 @@ def rated(nest: Loops, target: Target, fixed: int) -> list[Rated]:
     """Schedules of a nest, the cheapest first."""
     cost = Cost(nest, lanes_of(nest, target), target, fixed)
     found = [Rated(cost.cycles(s), s) for s in _candidates(nest, cost, target, fixed)]
-    return sorted(found, key=lambda r: r.cost)
+    found.sort(key=lambda r: r.cost)
+    if not fixed and (convolution := match(nest)) is not None:
+        found.append(Rated(convolution.cycles(target), replace(found[0].schedule, winograd=True)))
+        found.sort(key=lambda r: r.cost)
+    return found
 
 
 def _candidates(nest: Loops, cost: Cost, target: Target, fixed: int) -> Iterator[Schedule]:

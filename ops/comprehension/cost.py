@@ -25,7 +25,7 @@ _L2_LINE = 3.0
 _L1_WAYS, _L1_WAY_BYTES = 8, 4096
 _SPILLS = 0.8
 """The share of registers above which compilers start to spill."""
-_STEP = 0.5
+_STEP = 1.0
 """Counting a step."""
 _TILE_START = 10.0
 """Setting up a tile, and leaving its loops."""
@@ -103,12 +103,13 @@ class Cost:
         latency = (4.0 if self._target.splits else 8.0) if self._reduced else 0.0
         step = max(tile * self._operation(s), loads, latency, (tile + count + 4) / 5) + 0.1 * loads + _STEP
         step *= 1.2 if tile > self._target.registers * _SPILLS else 1.0
-        return step * max((self._streams(x, s, unroll) for x in self._loads if s.vector in _used(x)), default=1.0)
+        return step * max((self._streams(x, s, unroll) for x in self._loads), default=1.0)
 
     def _streams(self, load: Load, s: Schedule, unroll: Mapping[str, int]) -> float:
-        """Each further row that vectors come from is a stream more to prefetch, worse where nothing is reused."""
-        rows = prod(unroll.get(a, 1) for a in _used(load) if a != s.vector)
-        return 1.0 + (0.15 if _used(load) >= set(self._nest.extents) else 0.03) * (rows - 1)
+        """Each further row that is read is a stream more to prefetch, worst where nothing is reused."""
+        rows = prod(n for a, n in unroll.items() if a in _used(load) and _apart(load, a))
+        whole = _used(load) >= set(self._nest.extents)
+        return 1.0 + (0.15 if whole else 0.06 if s.vector in _used(load) else 0.01) * (rows - 1)
 
     def _operation(self, s: Schedule) -> float:
         """One vector operation: a processor that runs wide vectors as two halves runs two narrow ones instead."""
@@ -141,7 +142,7 @@ class Cost:
         inner = [a for a in self._reduced if a != s.vector and load.stride(a)]
         lines *= min(1.0, abs(load.stride(inner[-1])) * size / _LINE) if inner else 0.0
         steps = prod(self._reduced[a] for a in inner)
-        scattered = any(abs(load.stride(a)) * size >= _LINE for a in _used(load).intersection(unroll))
+        scattered = any(_apart(load, a) for a in _used(load).intersection(unroll))
         new = _L2_LINE * lines if steps * lines * _LINE > _L1_BYTES else 0.0
         return n * (0.75 if scattered else 0.5) + new
 
@@ -155,7 +156,7 @@ class Cost:
         """Whether rows that are read side by side fall into the same few sets of the first cache."""
         for axis, n in unroll.items():
             step = abs(load.stride(axis)) * load.dtype.bits // 8
-            if step >= _LINE and axis != s.vector and n > _L1_WAYS * (_L1_WAY_BYTES // gcd(step, _L1_WAY_BYTES)):
+            if _apart(load, axis) and step and n > _L1_WAYS * (_L1_WAY_BYTES // gcd(step, _L1_WAY_BYTES)):
                 return True
         return False
 
@@ -165,7 +166,7 @@ class Cost:
         """Starting and storing a tile, and reducing across lanes."""
         tile = vectors * prod(unroll.values())
         if s.vector in self._reduced:
-            return tile / vectors * (_ACROSS + vectors)
+            return tile / vectors * (_ACROSS + vectors / 2)
         if s.vector is None or self._nest.store.stride(s.vector) == 1:
             return 1.5 * tile * self._operation(s)
         return 1.5 * tile * self._width(s)
@@ -198,6 +199,11 @@ class Cost:
         """Lanes that are not neighbours, or many reduced steps that are far apart."""
         far = _FAR_BYTES * 8 // load.dtype.bits
         return load.stride(axis) != 1 or any(load.stride(r) >= far and n >= 64 for r, n in self._reduced.items())
+
+
+def _apart(load: Load, axis: str) -> bool:
+    """Whether neighbours along an axis lie in different cache lines; where an index is read, they may lie anywhere."""
+    return not load.stride(axis) or abs(load.stride(axis)) * load.dtype.bits // 8 >= _LINE
 
 
 def _used(load: Load) -> set[str]:

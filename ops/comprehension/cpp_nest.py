@@ -15,6 +15,7 @@ from .ir import Expr
 from .lower import Loops
 from .schedule import Schedule
 from .target import Target
+from .winograd import match
 
 
 def emit_nest(nest: Loops, schedule: Schedule, names: Names, target: Target, fixed: int, prefix: str) -> list[str]:
@@ -28,6 +29,10 @@ def emit_nest(nest: Loops, schedule: Schedule, names: Names, target: Target, fix
         fixed: how many of the first left axes are loops around these lines already.
         prefix: for names of locals that must differ between nests.
     """
+    if schedule.winograd and not fixed and (convolution := match(nest)) is not None:
+        return [
+            convolution.call(target, names.pointers, nest.store.tensor, schedule.threads if schedule.parallel else 1)
+        ]
     return _NestEmitter(nest, Tile(nest, schedule, target, fixed), names, prefix).lines()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from . import winograd
 from .cpp_nest import emit_nest
 from .cpp_prelude import prelude
 from .cpp_values import Names, memory_type
@@ -44,7 +45,8 @@ def generate(program: Program, schedule: ProgramSchedule, target: Target, clamp:
         body += _group(group, schedule, names, target, number, at)
         at += len(group.nests)
     status = "int64_t status = 0; volatile int64_t* bad = &status; (void)bad;"
-    head = [prelude(), _SCRATCH, _signature(program, names), status, *_locals(program, names, layout, found)]
+    method = [winograd.text()] if any(n.winograd for n in schedule.nests) else []
+    head = [prelude(), _SCRATCH, *method, _signature(program, names), status, *_locals(program, names, layout, found)]
     return Generated("\n".join([*head, *body, "return status;", "}", ""]), workspace, tuple(names.checks))
 
 

@@ -46,6 +46,7 @@ class Training:
     gradients: tuple[int, ...]
     """Inputs that the backward's results belong to."""
     outputs: int
+    name: str
 
 
 class Plan:
@@ -108,6 +109,7 @@ class Plan:
             tuple(outputs.index(s) for s in backward.seeds),
             tuple(forward.inputs.index(g) for g in backward.gradients),
             len(outputs),
+            self.program.name,
         )
 
     def named(self, wanted: frozenset[int], seeds: Sequence[tuple[int, ...]]) -> Program:
@@ -156,4 +158,5 @@ class Plan:
             tuple(range(len(p.outputs))),
             tuple(sorted(wanted)),
             len(p.outputs),
+            p.name,
         )

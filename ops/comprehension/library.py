@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import torch
 
 from ..kernel import register_operator
+from .autograd import no_second_derivative
 from .specialise import specialise
 from .torch_values import stored
 
@@ -74,6 +75,7 @@ class Operators:
         torch.library.register_fake(self.name, self._fake, lib=_LIBRARY)
         torch.library.register_fake(f"{self.name}_backward", self._fake_backward, lib=_LIBRARY)
         torch.library.register_autograd(self.name, self._autograd, setup_context=self._save, lib=_LIBRARY)
+        torch.library.register_autograd(f"{self.name}_backward", self._final, lib=_LIBRARY)
 
     def _forward(self, *inputs: torch.Tensor) -> Any:
         tensors = [t.contiguous().resolve_neg() for t in self.layer.check_inputs(inputs)]
@@ -107,6 +109,9 @@ class Operators:
     @staticmethod
     def _save(ctx: Any, inputs: tuple[torch.Tensor, ...], output: Any) -> None:
         ctx.save_for_backward(*inputs)
+
+    def _final(self, ctx: Any, *gradients: torch.Tensor) -> NoReturn:
+        raise no_second_derivative(self.layer.name)
 
     def _autograd(self, ctx: Any, *gradients: torch.Tensor) -> Any:
         inputs = ctx.saved_tensors

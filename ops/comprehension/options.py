@@ -144,6 +144,8 @@ class Options:
             raise OptionsError(f"'{program.name}' has no axis '{unknown[0]}'", expected=f"one of {sorted(known)}")
 
     def _applied(self, s: Schedule, axes: set[str]) -> Schedule:
+        if self.is_explicit:
+            s = replace(s, winograd=False)
         if self.vectorise in axes:
             s = replace(s, vector=self.vectorise, unroll=tuple(u for u in s.unroll if u[0] != self.vectorise))
         tiles = {a: n for a, n in {**self.tile, **self.unroll}.items() if a in axes}

@@ -21,6 +21,7 @@ class Schedule:
         threads: at most so many threads; 0 is as many as torch uses.
         lanes: of one vector; 0 is as many as the machine's widest vectors have. Narrower ones waste less at the
             end of a short axis.
+        winograd: compute a 3x3 convolution by Winograd's method; what else is said counts where it is none.
     """
 
     vector: str | None = None
@@ -31,6 +32,7 @@ class Schedule:
     parallel: bool = True
     threads: int = 0
     lanes: int = 0
+    winograd: bool = False
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON-able data."""
@@ -43,6 +45,7 @@ class Schedule:
             "parallel": self.parallel,
             "threads": self.threads,
             "lanes": self.lanes,
+            "winograd": self.winograd,
         }
 
     @classmethod

@@ -192,7 +192,7 @@ class Search:
         return _Candidate(schedule)
 
     def _neighbour(self, s: Schedule, choices: list[Rated]) -> Schedule:
-        kind = self._random.randrange(6)
+        kind = 5 if s.winograd else self._random.randrange(6)
         if kind == 0 and len(s.order) > 1:
             order = list(s.order)
             self._random.shuffle(order)
@@ -200,7 +200,7 @@ class Search:
         if kind == 1:
             return replace(s, pack=not s.pack)
         if kind == 2 and s.vector is not None:
-            return replace(s, vectors=self._random.choice((1, 2, 3, 4, 6, 8)))
+            return replace(s, vectors=self._random.choice((1, 2, 3, 4, 6, 8, 12, 16)))
         if kind == 3 and s.unroll:
             axis, n = self._random.choice(s.unroll)
             changed = max(1, n + self._random.choice((-2, -1, 1, 2)))
@@ -287,7 +287,7 @@ def _promising(ratings: list[Rated]) -> list[Rated]:
     for r in ratings:
         if r.cost < float("inf") and r.cost <= WORSE * ratings[0].cost:
             s = r.schedule
-            kinds.setdefault((s.vector, s.lanes, s.vectors, s.pack), []).append(r)
+            kinds.setdefault((s.vector, s.lanes, s.vectors, s.pack, s.winograd), []).append(r)
     rows = zip_longest(*kinds.values())
     return [r for row in rows for r in row if r is not None]
 

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from .dtypes import SCALARS
+from .dtypes import BOUNDS, SCALARS
 from .errors import SlangArgumentError, SlangDtypeError
-from .positions import grid_shape, index_tensor
+from .positions import grid, grid_shape, index_tensor
 from .specialization import ArgumentKind
-from .types import FLOATS, FunctionType, Parameter, SlangType
+from .types import FLOATS, FunctionType, Parameter, SlangType, field_names
 
 _WHOLE = (bool, int, np.integer, np.bool_)
 _PLAIN_NUMBERS = (bool, int, float)
@@ -33,6 +33,35 @@ def kind_of(value: Any) -> Any:
     if isinstance(value, torch.SymInt):
         return int
     return type(value)
+
+
+def deciding_sizes(function: FunctionType) -> int:
+    """How many of the last sizes can decide a generic type."""
+    if not function.generic:
+        return 0
+    names = [parameter.type.name for parameter in function.parameters]
+    return 2 if any("matrix<" in name for name in names) else int(any("vector<" in name for name in names))
+
+
+def sized_kind_of(value: Any, sizes: int) -> Any:
+    """`kind_of` with the sizes that can decide a generic type."""
+    kind = kind_of(value)
+    return (kind, *map(int, value.shape[-sizes:])) if sizes and is_tensor_like(value) else kind
+
+
+def stand_in(kind: Any) -> Any:
+    """A value of a kind that `sized_kind_of` gave, to resolve a call by; None where the kind does not tell enough."""
+    match kind:
+        case (torch.dtype() as dtype, *sizes):
+            return torch.empty(sizes, dtype=dtype, device="meta")
+        case torch.dtype() as dtype:
+            return torch.empty(0, dtype=dtype, device="meta")
+        case (type(), tuple() as items):
+            values = {key: stand_in(each) for key, each in items}
+            return None if None in values.values() else values
+    if kind is grid:
+        return grid(())
+    return kind() if kind in (*_PLAIN_NUMBERS, tuple, list) else None
 
 
 def is_tensor_like(value: Any) -> bool:
@@ -170,20 +199,40 @@ def _number(function: FunctionType, parameter: Parameter, value: Any) -> Any:
         raise SlangDtypeError(
             f"the number for {parameter.name!r} is not whole", where=str(function), got=value, expected=scalar
         )
+    check_range(function, parameter, int(value))
     return int(value)
+
+
+def check_range(function: FunctionType, parameter: Parameter, value: int) -> None:
+    """Refuses a number that the Slang integer cannot hold.
+
+    Raises:
+        SlangDtypeError: it is too small or too large.
+    """
+    lowest, highest = BOUNDS[parameter.type.scalar]
+    if not lowest <= value <= highest:
+        raise SlangDtypeError(
+            f"the number for {parameter.name!r} does not fit",
+            where=str(function),
+            got=value,
+            expected=f"{parameter.type.scalar}, {lowest} to {highest}",
+        )
 
 
 def _field(function: FunctionType, name: str, value: Any, path: str) -> Any:
     """The field of a dict, dataclass or object at `.a.b`."""
     at = name
-    for part in path.split(".")[1:]:
+    for part in field_names(path):
         if isinstance(value, Mapping) and part in value:
             value = value[part]
         elif dataclasses.is_dataclass(value) and hasattr(value, part):
             value = getattr(value, part)
         else:
             raise SlangArgumentError(
-                f"{at!r} has no field {part!r}", where=str(function), got=_shown(value), expected=f"{name}{path}"
+                f"{at!r} has no field {part!r}",
+                where=str(function),
+                got=_shown(value),
+                expected=f"a dict or a dataclass with {name}{path}",
             )
         at = f"{at}.{part}"
     return value

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-FORMAT = 1
+FORMAT = 3
 """To be raised whenever generated code or cached data change their meaning."""
 
 

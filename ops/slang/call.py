@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from .arguments import bind, flatten_argument, is_tensor_like
-from .errors import SlangArgumentError
+from .arguments import bind, check_range, flatten_argument, is_tensor_like
+from .dtypes import BOUNDS
+from .errors import SlangArgumentError, SlangDtypeError, SlangShapeError
 from .operation import Operation
-from .positions import grid_shape
+from .positions import grid_shape, index_tensor
 from .specialization import Output, Slot
-from .types import FLOATS, SlangType
+from .types import FLOATS, Parameter, SlangType, field_names
 
 
 class Call:
@@ -30,6 +31,7 @@ class Call:
         self._function = operation.spec.function
         self._bound_names = tuple(bound)
         self._direct = self._direct_order(positional, bound)
+        self._integers = self._direct_integers()
         self._only_numbers = not any(map(_has_tensor, bound.values()))
         self._written = [
             (number, output)
@@ -52,6 +54,11 @@ class Call:
             order.append(slot.parameter if slot.parameter < positional else name)
         return tuple(order)
 
+    def _direct_integers(self) -> list[tuple[int, Parameter]]:
+        """Which of the slots are Python integers, whose range is to be checked."""
+        parameters, slots = self._function.parameters, self.operation.spec.slots
+        return [(i, parameters[s.parameter]) for i, s in enumerate(slots) if s.is_value and s.type.scalar in BOUNDS]
+
     def __call__(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Runs, and gives the result and the `out` parameters that were not passed."""
         flat = self.flatten(args, kwargs)
@@ -61,9 +68,15 @@ class Call:
         return outputs[0] if self._single else self._finish(args, kwargs, outputs)
 
     def watched(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """The same with nothing but the operator, and the writes, visible to a torch function mode."""
+        """The same with nothing but the operator, positions and writes visible to a torch function mode."""
+        bound = bind(self._function, args, kwargs)
+        for parameter in self._function.parameters:
+            shape = grid_shape(bound.get(parameter.name))
+            if shape is not None:  # its sizes may be the recording's own
+                bound[parameter.name] = index_tensor(shape, parameter.type, _device_of(bound))
         with torch._C.DisableTorchFunction():
-            flat = self.flatten(args, kwargs)
+            flat = self._flatten(bound)
+        self._set_aside(flat)
         outputs = self.operation.through_operator(flat)
         return outputs[0] if self._single else self._finish(args, kwargs, outputs)
 
@@ -76,10 +89,15 @@ class Call:
         """One number or tensor for each slot."""
         if self._direct is not None:
             # The kind was checked just before.
-            return [args[at] if type(at) is int else kwargs[at] for at in self._direct]  # type: ignore[index]
-        bound = bind(self._function, args, kwargs)
-        device = next((v.device for v in map(_first_tensor, bound.values()) if v is not None), None)
-        flat: list[Any] = []
+            flat = [args[at] if type(at) is int else kwargs[at] for at in self._direct]  # type: ignore[index]
+            for index, parameter in self._integers:
+                if type(flat[index]) is int:
+                    check_range(self._function, parameter, flat[index])
+            return flat
+        return self._flatten(bind(self._function, args, kwargs))
+
+    def _flatten(self, bound: Mapping[str, Any]) -> list[Any]:
+        device, flat = _device_of(bound), []
         kinds = self.operation.spec.kinds
         for parameter, kind in zip(self._function.parameters, kinds, strict=True):
             if kind != "absent":
@@ -95,10 +113,8 @@ class Call:
     def _write(self, bound: Mapping[str, Any], outputs: Sequence[torch.Tensor]) -> None:
         for number, output in self._written:
             target = _at(bound[self._function.parameters[output.parameter].name], output.path)
-            if isinstance(target, np.ndarray):
-                np.copyto(target, outputs[number].detach().cpu().numpy())
-            else:
-                target.copy_(outputs[number])
+            name = self._function.parameters[output.parameter].name + output.path
+            fill(target, outputs[number], name, str(self._function))
 
     def _assemble(self, outputs: Sequence[torch.Tensor]) -> Any:
         """A tensor or a dict for the result and each returned parameter; a tuple if there are several."""
@@ -135,7 +151,9 @@ class Call:
         with torch.no_grad():
             for index, gradient in zip(needs, operation.run_backward(flat, gradients, needs), strict=True):
                 target: Any = targets[index]
-                target.grad = gradient if target.grad is None else target.grad.add_(gradient)
+                # What was changed in place had the gradient of its new content, and gets that of the old.
+                fresh = target.grad is None or any(output.slot == index for output in spec.outputs)
+                target.grad = gradient if fresh else target.grad.add_(gradient)
 
     def _incoming(self, source: Any, output: Output) -> torch.Tensor:
         tensor = None if source is None else _at(source, output.path)
@@ -150,9 +168,39 @@ class Call:
 
     def _target(self, bound: Mapping[str, Any], index: int) -> torch.Tensor | None:
         slot = self.operation.spec.slots[index]
+        if slot.type.access == "w":
+            return None
         value = _at(bound[self._function.parameters[slot.parameter].name], slot.path)
         wanted = isinstance(value, torch.Tensor) and (value.requires_grad or value.grad is not None)
         return value if wanted else None
+
+
+def fill(target: Any, found: torch.Tensor, name: str, where: str) -> None:
+    """Writes an output into the tensor or array that the user passed for it; that may have more axes in front.
+
+    Raises:
+        SlangDtypeError: it has another dtype than the Slang type.
+        SlangShapeError: the output does not fit into its sizes.
+    """
+    own = torch.from_numpy(target) if isinstance(target, np.ndarray) else target
+    with torch._C.DisableTorchFunction():  # a recording shall see the write, and no sizes
+        _check_fit(own, found, name, where)
+    own.copy_(found.detach() if isinstance(target, np.ndarray) else found)
+
+
+def _check_fit(own: torch.Tensor, found: torch.Tensor, name: str, where: str) -> None:
+    if own.dtype != found.dtype:
+        raise SlangDtypeError(
+            f"the tensor for {name!r} has the wrong dtype", where=where, got=own.dtype, expected=found.dtype
+        )
+    front = own.dim() - found.dim()
+    if front < 0 or any(size not in (1, to) for size, to in zip(found.shape, own.shape[front:], strict=True)):
+        raise SlangShapeError(
+            f"the tensor for {name!r} has the wrong sizes",
+            where=where,
+            got=tuple(own.shape),
+            expected=tuple(found.shape),
+        )
 
 
 def _is_slot_already(value: Any, slot: Slot) -> bool:
@@ -175,6 +223,11 @@ def _has_tensor(value: Any) -> bool:
     return is_tensor_like(value) or _first_tensor(value) is not None or grid_shape(value) is not None
 
 
+def _device_of(bound: Mapping[str, Any]) -> torch.device | None:
+    with torch._C.DisableTorchFunction():
+        return next((v.device for v in map(_first_tensor, bound.values()) if v is not None), None)
+
+
 def _first_tensor(value: Any) -> torch.Tensor | None:
     if isinstance(value, torch.Tensor):
         return value
@@ -186,7 +239,7 @@ def _first_tensor(value: Any) -> torch.Tensor | None:
 
 
 def _at(value: Any, path: str) -> Any:
-    for part in path.split(".")[1:]:
+    for part in field_names(path):
         value = value[part] if isinstance(value, Mapping) else getattr(value, part)
     return value
 
@@ -195,4 +248,5 @@ def _nested(type_: SlangType, leaves: Mapping[str, Any], path: str = "") -> Any:
     """The value of a type from its leaves: nested dicts for a struct."""
     if type_.kind != "struct":
         return leaves[path]
+    path += "[]" * len(type_.shape)
     return {field.name: _nested(field.type, leaves, f"{path}.{field.name}") for field in type_.fields}

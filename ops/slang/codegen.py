@@ -1,16 +1,19 @@
 """Writes the Slang entry points that run a user's function over torch's own memory.
 
-An entry takes the range of elements to do, the sizes of the views, and one number or one pointer for each slot and
-output; the user's function is called once for each element. All tensors are contiguous, so element `i` of a `float3`
-tensor is at `3 * i`; a slot of mode `c` has a single element, which is read once, before the loop. The backward entry
-calls `bwd_diff` of `tracepack_call`, a function with the user's parameters in which everything that needs no gradient
-is `no_diff`; gradients of single-element slots are written in full and summed by torch, whose sum is pairwise.
+An entry takes the range of elements to do, a table of sizes, and one number or one pointer for each slot and output;
+the user's function is called once for each element. All tensors are contiguous, so element `i` of a `float3` tensor is
+at `3 * i`; a slot of mode `c` has a single element, which is read once, before the loop. Where a tensor is broadcast
+along some axes only, the range runs in rows: along a row such a tensor advances by one element (mode `r`) or stays
+(mode `b`), and where its row starts is worked out once for each row. The backward entry calls `bwd_diff` of
+`tracepack_call`, a function with the user's parameters in which everything that needs no gradient is `no_diff`;
+gradients of single-element slots are written in full and summed by torch, whose sum is pairwise.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from .specialization import Output, Slot, Specialization
@@ -33,14 +36,17 @@ class Variant:
     """What one compiled entry is for.
 
     Attributes:
-        modes: for each slot `v` (a number), `c` (one element) or `f` (an element for each call).
+        modes: for each slot `v` (a number), `c` (one element), `f` (an element for each call), `r` or `b` (broadcast
+            along some axes, of which the last is not, or is, one).
         needs: for the backward entry, the slots whose gradients are wanted; None makes the forward entry.
         target: `cpu` loops over a range, `gpu` does one element for each thread.
+        rank: the number of axes by which rows are found; 0 where no slot needs them.
     """
 
     modes: str
     needs: tuple[int, ...] | None = None
     target: Target = "cpu"
+    rank: int = 0
 
     @property
     def entry(self) -> str:
@@ -51,6 +57,33 @@ class Variant:
 def generate(spec: Specialization, variant: Variant) -> str:
     """The Slang text to append to the user's module."""
     return "\n".join(_Writer(spec, variant).lines()) + "\n"
+
+
+def pointers_after_slots(spec: Specialization, needs: tuple[int, ...] | None) -> list[tuple[str, SlangType]]:
+    """The pointers that an entry takes after its slots, with what they point at, in order.
+
+    Forward one for each output, `tp_o0`. Backward the content of the views that are written, `tp_o0`, the gradients
+    that come in, `tp_g0`, and those that go out, `tp_ds0`, of `slots_with_gradients`.
+    """
+    outputs = [(f"tp_o{index}", output.type) for index, output in enumerate(spec.outputs)]
+    if needs is None:
+        return outputs
+    views = [each for each in outputs if each[1].kind == "view"]
+    incoming = [(f"tp_g{index}", spec.outputs[index].type) for index in spec.differentiable_outputs]
+    return views + incoming + [(f"tp_ds{i}", spec.slots[i].type) for i in slots_with_gradients(spec, needs)]
+
+
+def slots_with_gradients(spec: Specialization, needs: tuple[int, ...]) -> list[int]:
+    """The slots for whose gradient the backward entry takes a pointer.
+
+    A view always has somewhere to add its gradient. One that is only written has not: what the function leaves of the
+    gradient that came in is the gradient of its old content.
+    """
+    return [
+        index
+        for index in spec.differentiable_slots
+        if spec.slots[index].type.access != "w" and (index in needs or spec.slots[index].is_view)
+    ]
 
 
 def pointer_type(type_: SlangType) -> str:
@@ -75,14 +108,64 @@ class _Writer:
         yield f"void {self._variant.entry}({', '.join(self._uniforms())})"
         yield "{"
         yield from self._hoisted()
-        if self._variant.target == "cpu":
-            yield "for (uint64_t tp_i = tp_begin; tp_i < tp_end; tp_i++) {"
-        else:
-            yield "uint64_t tp_i = tp_begin + uint64_t(tp_id.x);"
-            yield "if (tp_i < tp_end) {"
+        yield from self._loop_of_threads() if self._variant.target == "gpu" else self._loop()
+        yield "}"
+
+    def _loop_of_threads(self) -> Iterator[str]:
+        yield "uint64_t tp_i = tp_begin + uint64_t(tp_id.x);"
+        yield "if (tp_i < tp_end) {"
+        if self._variant.rank:
+            yield from self._find_row("tp_i")
+            yield "uint64_t tp_j = 0;"
+            yield from self._hoisted_in_row()
         yield from self._body()
         yield "}"
+
+    def _loop(self) -> Iterator[str]:
+        if not self._variant.rank:
+            yield "for (uint64_t tp_i = tp_begin; tp_i < tp_end; tp_i++) {"
+            yield from self._body()
+            yield "}"
+            return
+        yield "uint64_t tp_row = tp_begin;"
+        yield "while (tp_row < tp_end) {"
+        yield from self._find_row("tp_row")
+        yield "uint64_t tp_count = min(tp_end - tp_row, tp_left);"
+        yield from self._hoisted_in_row()
+        yield "for (uint64_t tp_j = 0; tp_j < tp_count; tp_j++) {"
+        yield "uint64_t tp_i = tp_row + tp_j;"
+        yield from self._body()
         yield "}"
+        yield "tp_row += tp_count;"
+        yield "}"
+
+    def _find_row(self, position: str) -> Iterator[str]:
+        """Where each broadcast slot is at a position, `tp_b0`, and how many elements of the row are left, `tp_left`.
+
+        The table holds, after the sizes of the views, those of the axes, then for each such slot its step along each
+        axis but the last.
+        """
+        axes = self._dims + self._variant.rank
+        strided = [number for number, mode in enumerate(self._variant.modes) if mode in "rb"]
+        last = f"uint64_t(tp_dims[{axes - 1}])"
+        yield f"uint64_t tp_rest = {position} / {last};"
+        yield f"uint64_t tp_along = {position} - tp_rest * {last};"
+        yield f"uint64_t tp_left = {last} - tp_along;"
+        yield "uint64_t tp_at;"
+        for number in strided:
+            yield f"uint64_t tp_b{number} = {'tp_along' if self._variant.modes[number] == 'r' else '0'};"
+        for axis in reversed(range(self._variant.rank - 1)):
+            size = f"uint64_t(tp_dims[{self._dims + axis}])"
+            yield f"tp_at = tp_rest % {size};"
+            yield f"tp_rest = tp_rest / {size};"
+            for order, number in enumerate(strided):
+                step = axes + order * (self._variant.rank - 1) + axis
+                yield f"tp_b{number} += tp_at * uint64_t(tp_dims[{step}]);"
+
+    @cached_property
+    def _dims(self) -> int:
+        """How many sizes of views the table starts with."""
+        return sum(slot.type.rank for slot in self._spec.slots)
 
     def _uniforms(self) -> Iterator[str]:
         if self._variant.target == "gpu":
@@ -92,19 +175,8 @@ class _Writer:
         yield "uniform int64_t* tp_dims"
         for index, slot in enumerate(self._spec.slots):
             yield f"uniform {value_type(slot.type) if slot.is_value else pointer_type(slot.type) + '*'} tp_s{index}"
-        for index, output in enumerate(self._spec.outputs):
-            if not self._backward or output.type.kind == "view":
-                yield f"uniform {pointer_type(output.type)}* tp_o{index}"
-        if self._backward:
-            yield from (
-                f"uniform {pointer_type(self._spec.outputs[index].type)}* tp_g{index}"
-                for index in self._spec.differentiable_outputs
-            )
-            yield from (
-                f"uniform {pointer_type(self._spec.slots[index].type)}* tp_ds{index}"
-                for index in self._spec.differentiable_slots
-                if index in self._needs or self._spec.slots[index].is_view
-            )
+        for name, type_ in pointers_after_slots(self._spec, self._variant.needs):
+            yield f"uniform {pointer_type(type_)}* {name}"
 
     # The trampoline: the user's function with `no_diff` wherever no gradient is wanted.
     def _call(self) -> Iterator[str]:
@@ -144,9 +216,19 @@ class _Writer:
             slots = self._slots_of(index)
             if parameter.type.kind == "view":
                 yield from self._make_view(*slots[0])
-            elif slots and all(self._variant.modes[number] != "f" for number, _ in slots):
+            elif slots and self._stays(slots, "vc"):
                 yield f"{parameter.type.name} tp_h{index};"
                 yield from self._load(slots, f"tp_h{index}")
+
+    def _hoisted_in_row(self) -> Iterator[str]:
+        for index, parameter in enumerate(self._spec.function.parameters):
+            slots = self._slots_of(index)
+            if slots and parameter.type.kind != "view" and self._stays(slots, "vcb") and not self._stays(slots, "vc"):
+                yield f"{parameter.type.name} tp_h{index};"
+                yield from self._load(slots, f"tp_h{index}")
+
+    def _stays(self, slots: list[tuple[int, Slot]], modes: str) -> bool:
+        return all(self._variant.modes[number] in modes for number, _ in slots)
 
     def _slots_of(self, parameter: int) -> list[tuple[int, Slot]]:
         return [(number, slot) for number, slot in enumerate(self._spec.slots) if slot.parameter == parameter]
@@ -156,22 +238,30 @@ class _Writer:
             if slot.is_value:
                 yield f"{name}{slot.path} = {slot.type.scalar}(tp_s{number});"
             else:
-                yield from _read(slot.type, f"{name}{slot.path}", f"tp_s{number}", self._variant.modes[number])
+                yield from _read(slot.type, f"{name}{slot.path}", f"tp_s{number}", self._position(number))
+
+    def _position(self, number: int) -> str:
+        """The index of a slot's element, or "" for the only one."""
+        return {"c": "", "f": "tp_i", "r": f"(tp_b{number} + tp_j)", "b": f"tp_b{number}"}[self._variant.modes[number]]
+
+    def _parts(self, number: int, slot: Slot) -> dict[str, str]:
+        """The tensors inside a view, with the pointer that each gets: none for gradients in the forward entry."""
+        output = next((i for i, each in enumerate(self._spec.outputs) if each.slot == number), -1)
+        data = f"tp_s{number}" if output < 0 else f"tp_o{output}"
+        if not view_type(slot.type, self._backward).startswith(tuple(_DIFF_VIEW.values())):
+            return {"": data}
+        parts = {"._primal": data}
+        if "r" in slot.type.access:
+            parts["._grad_out"] = f"tp_ds{number}" if self._backward else ""
+        if "w" in slot.type.access:
+            parts["._grad_in"] = f"tp_g{output}" if self._backward else ""
+        return parts
 
     def _make_view(self, number: int, slot: Slot) -> Iterator[str]:
         name = f"tp_v{slot.parameter}"
-        output = next((i for i, each in enumerate(self._spec.outputs) if each.slot == number), -1)
-        data = f"tp_s{number}" if output < 0 else f"tp_o{output}"
-        gradients = {"": data}
         yield f"{view_type(slot.type, self._backward)} {name};"
-        if view_type(slot.type, self._backward).startswith(tuple(_DIFF_VIEW.values())):
-            gradients = {"._primal": data}
-            if "r" in slot.type.access:
-                gradients["._grad_out"] = f"tp_ds{number}" if self._backward else "nullptr"
-            if "w" in slot.type.access:
-                gradients["._grad_in"] = f"tp_g{output}" if self._backward else "nullptr"
-        for path, pointer in gradients.items():
-            if pointer != "nullptr":
+        for path, pointer in self._parts(number, slot).items():
+            if pointer:
                 yield f"{name}{path}._data = {pointer};"
             yield from self._set_sizes(slot, name + path)
 
@@ -202,22 +292,21 @@ class _Writer:
         yield f"{type_.name} tp_p{index};"
         if not slots:
             return
-        if all(self._variant.modes[number] != "f" for number, _ in slots):
+        if self._stays(slots, "vcb"):
             yield f"tp_p{index} = tp_h{index};"
         else:
             yield from self._load(slots, f"tp_p{index}")
 
     def _move_view(self, number: int, slot: Slot) -> Iterator[str]:
-        name = f"tp_v{slot.parameter}"
-        if self._variant.modes[number] != "f":
+        """Points a view at its tensor for this call; by the pointer, since SlangPy's own offset has 32 bits."""
+        position = self._position(number)
+        if not position:
             return
         sizes = [f"uint64_t(tp_dims[{slot.dims + axis}])" for axis in range(slot.type.rank)]
-        offset = f"uint(tp_i * {' * '.join(sizes) or '1'})"
-        if not view_type(slot.type, self._backward).startswith(tuple(_DIFF_VIEW.values())):
-            yield f"{name}._offset = {offset};"
-            return
-        paths = ["._primal"] + ["._grad_out"] * ("r" in slot.type.access) + ["._grad_in"] * ("w" in slot.type.access)
-        yield from (f"{name}{path}._offset = {offset};" for path in paths)
+        offset = " * ".join([position, *sizes])
+        for path, pointer in self._parts(number, slot).items():
+            if pointer:
+                yield f"tp_v{slot.parameter}{path}._data = {pointer} + {offset};"
 
     def _run_forward(self) -> Iterator[str]:
         function = self._spec.function
@@ -278,7 +367,7 @@ class _Writer:
         for number in self._spec.differentiable_outputs:
             output = self._spec.outputs[number]
             if output.parameter == parameter:
-                yield from _read(output.type, f"{name}{output.path}", f"tp_g{number}", "f")
+                yield from _read(output.type, f"{name}{output.path}", f"tp_g{number}", "tp_i")
 
 
 def value_type(type_: SlangType) -> str:
@@ -295,22 +384,29 @@ def view_type(type_: SlangType, backward: bool) -> str:
     return (_DIFF_VIEW if backward or concrete else _PRIMAL_VIEW)[type_.access] + element
 
 
-def _each_component(type_: SlangType) -> Iterator[tuple[str, str]]:
-    """The suffix and the offset of each scalar in a value; for a large array, of a loop's running one."""
+def _each_component(type_: SlangType) -> Iterator[tuple[list[str], str]]:
+    """The indices and the offset of each scalar in a value; for a large array, of a loop's running one."""
     sizes = type_.shape
     if type_.numel > _UNROLLED:
-        suffix = "".join(f"[tp_k{axis}]" for axis in range(len(sizes)))
         offset = "0"
         for axis, size in enumerate(sizes):
             offset = f"({offset} * {size} + tp_k{axis})"
-        yield suffix, offset
+        yield [f"tp_k{axis}" for axis in range(len(sizes))], offset
         return
     for number in range(type_.numel):
-        rest, suffix = number, ""
+        rest, indices = number, []
         for size in reversed(sizes):
             rest, position = divmod(rest, size)
-            suffix = f"[{position}]{suffix}"
-        yield suffix, str(number)
+            indices.append(str(position))
+        yield indices[::-1], str(number)
+
+
+def _indexed(name: str, indices: list[str]) -> str:
+    """A value's component: the indices go into the brackets of the name, `p[].x`, the rest of them behind it."""
+    parts = name.split("[]")
+    inner = len(parts) - 1
+    filled = parts[0] + "".join(f"[{at}]{part}" for at, part in zip(indices[:inner], parts[1:], strict=True))
+    return filled + "".join(f"[{at}]" for at in indices[inner:])
 
 
 def _loops(type_: SlangType) -> str:
@@ -319,22 +415,24 @@ def _loops(type_: SlangType) -> str:
     return "".join(f"for (int tp_k{a} = 0; tp_k{a} < {n}; tp_k{a}++) " for a, n in enumerate(type_.shape))
 
 
-def _element(type_: SlangType, pointer: str, mode: str, offset: str) -> str:
-    if mode == "c":
+def _element(type_: SlangType, pointer: str, position: str, offset: str) -> str:
+    if not position:
         return f"{pointer}[{offset}]"
-    start = "tp_i" if type_.numel == 1 else f"tp_i * {type_.numel}ull"
+    start = position if type_.numel == 1 else f"{position} * {type_.numel}ull"
     return f"{pointer}[{start}]" if offset == "0" and type_.numel == 1 else f"{pointer}[{start} + {offset}]"
 
 
-def _read(type_: SlangType, name: str, pointer: str, mode: str) -> Iterator[str]:
-    for suffix, offset in _each_component(type_):
-        value = _element(type_, pointer, mode, offset)
+def _read(type_: SlangType, name: str, pointer: str, position: str) -> Iterator[str]:
+    for indices, offset in _each_component(type_):
+        value = _element(type_, pointer, position, offset)
         if type_.scalar == "bool":
             value = f"({value} != 0)"
-        yield f"{_loops(type_)}{name}{suffix} = {value};"
+        yield f"{_loops(type_)}{_indexed(name, indices)} = {value};"
 
 
 def _write(type_: SlangType, name: str, pointer: str) -> Iterator[str]:
-    for suffix, offset in _each_component(type_):
-        value = f"uint8_t({name}{suffix} ? 1 : 0)" if type_.scalar == "bool" else f"{name}{suffix}"
-        yield f"{_loops(type_)}{_element(type_, pointer, 'f', offset)} = {value};"
+    for indices, offset in _each_component(type_):
+        value = _indexed(name, indices)
+        if type_.scalar == "bool":
+            value = f"uint8_t({value} ? 1 : 0)"
+        yield f"{_loops(type_)}{_element(type_, pointer, 'tp_i', offset)} = {value};"

@@ -152,9 +152,10 @@ class Request:
 _DEFINES = ("-D__TARGET_CUDA__=1", "-D__TARGET_CPU__=1")
 
 
-def module_arguments(source: Path) -> list[str]:
-    """The arguments that turn a source into a module in Slang's own form."""
-    return [str(source), "-o", str(source.with_suffix(".slang-module")), *_DEFINES]
+def module_arguments(source: Path, *, one_thread: bool) -> list[str]:
+    """The arguments that turn a source into a module in Slang's own form, for the CPU or for others."""
+    defines = _DEFINES if one_thread else _DEFINES[:1]
+    return [str(source), "-o", str(source.with_suffix(".slang-module")), *defines]
 
 
 def arguments_for(source: Path, includes: Iterable[Path], *, entry: str = "", target: str = "cpp") -> list[str]:

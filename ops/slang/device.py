@@ -16,7 +16,8 @@ import torch
 from ..errors import DeviceError, MissingExtraError
 from . import cache as disk
 from .compiler import package_directory, version
-from .program import without_atomics
+from .sources import Source
+from .tensor_sources import tensor_module, without_atomics
 
 if TYPE_CHECKING:
     import slangpy
@@ -58,12 +59,13 @@ def allow_dispatches(device: Any) -> None:
         limits.x, limits.y, limits.z = 1 << 30, 65535, 65535
 
 
-def create_device(kind: str = "cpu", include_paths: tuple[Path, ...] = ()) -> slangpy.Device:
+def create_device(kind: str = "cpu", include_paths: tuple[Path, ...] = (), *, index: int = 0) -> slangpy.Device:
     """A device of SlangPy on which its functional API and its tensors work.
 
     Args:
         kind: `cpu`, `vulkan` or `cuda`.
         include_paths: where the sources' imports are.
+        index: which of several CUDA devices.
 
     Raises:
         DeviceError: the kind is unknown, or the machine has no driver for it.
@@ -82,8 +84,8 @@ def create_device(kind: str = "cpu", include_paths: tuple[Path, ...] = ()) -> sl
     paths = [*include_paths, Path(spy.SHADER_PATH)]
     options.include_paths = [cpu_shaders(), *paths] if kind == "cpu" else paths
     try:
-        device = _open(spy, kind, options)
-    except RuntimeError as error:
+        device = _open(spy, kind, options, index)
+    except (RuntimeError, AssertionError) as error:  # torch without CUDA asserts
         raise DeviceError(
             f"no {kind} device for Slang on this machine",
             got=str(error).splitlines()[0],
@@ -93,24 +95,46 @@ def create_device(kind: str = "cpu", include_paths: tuple[Path, ...] = ()) -> sl
     return device
 
 
-def _open(spy: Any, kind: str, options: Any) -> Any:
+def _open(spy: Any, kind: str, options: Any, index: int) -> Any:
     """Opens the device; the CPU one warns about shader models, which it does not use."""
     before = spy.Logger.get().level
     spy.Logger.get().level = spy.LogLevel.error
+    kept = {"compiler_options": options, "shader_cache_path": str(disk.folder(f"devices-{disk.key(version(), kind)}"))}
     try:
         if kind == "cuda":
-            handles = spy.get_cuda_current_context_native_handles()
-            torch.cuda.init()  # type: ignore[no-untyped-call]  # torch leaves it untyped
-            return spy.Device(type=spy.DeviceType.cuda, compiler_options=options, existing_device_handles=handles)
-        return spy.Device(type=getattr(spy.DeviceType, kind), compiler_options=options)
+            with torch.cuda.device(index):
+                torch.cuda.synchronize()  # makes torch's context of this device the current one
+                handles = spy.get_cuda_current_context_native_handles()
+                return spy.Device(type=spy.DeviceType.cuda, existing_device_handles=handles, **kept)
+        return spy.Device(type=getattr(spy.DeviceType, kind), **kept)
     finally:
         spy.Logger.get().level = before
 
 
 @cache
 def shared_device(kind: str, index: int = 0) -> slangpy.Device:
-    """One device of each kind and, on CUDA, of each number, for kernels that tracepack runs."""
-    if kind != "cuda":
-        return create_device(kind)
-    with torch.cuda.device(index):
-        return create_device(kind)
+    """One device of each kind and number for kernels that tracepack runs."""
+    return create_device(kind, index=index)
+
+
+_sessions: dict[tuple[str, int, str], slangpy.SlangSession] = {}
+
+
+def session_for(kind: str, index: int, source: Source) -> slangpy.SlangSession:
+    """A compiler session in which a source finds its imports, and SlangPy's tensors are plain pointers."""
+    key = (kind, index, source.key)
+    if key not in _sessions:
+        _sessions[key] = _open_session(kind, index, source)
+    return _sessions[key]
+
+
+def _open_session(kind: str, index: int, source: Source) -> slangpy.SlangSession:
+    spy = import_slangpy()
+    options = spy.SlangCompilerOptions()
+    options.optimization = spy.SlangOptimizationLevel.maximal
+    folder = disk.folder("sources", source.key)
+    source.write_imports(folder)
+    options.include_paths = [folder, *([tensor_module(one_thread=False)] if source.uses_slangpy else [])]
+    if kind != "cuda":  # there SlangPy defines it itself
+        options.defines = {"__TARGET_CUDA__": "1"}
+    return shared_device(kind, index).create_slang_session(options, add_default_include_paths=False)

@@ -22,3 +22,10 @@ DTYPES: dict[str, torch.dtype] = {
 
 SCALARS: dict[torch.dtype, str] = {dtype: name for name, dtype in DTYPES.items()}
 """The Slang scalar of each torch dtype."""
+
+BOUNDS: dict[str, tuple[int, int]] = {
+    name: (torch.iinfo(dtype).min, torch.iinfo(dtype).max)
+    for name, dtype in DTYPES.items()
+    if dtype is not torch.bool and not dtype.is_floating_point
+}
+"""The smallest and the largest value of each Slang integer."""

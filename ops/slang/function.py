@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import torch
 
 from . import arguments as args_
-from .call import Call
+from .call import Call, fill
 from .errors import SlangArgumentError
 from .kernel import SlangKernel, kernel_of
 from .operation import Operation
@@ -34,7 +35,8 @@ class SlangFunction:
 
     Args:
         module: the module that declares it.
-        name: its name.
+        name: its name, with generic arguments if they were given.
+        signatures: its overloads.
         maps: for some parameters, to which axes of the call their own axes belong.
         result: what `return_type` was given.
 
@@ -49,23 +51,29 @@ class SlangFunction:
     """
 
     def __init__(
-        self, module: SlangModule, name: str, *, maps: Mapping[str, Sequence[int]] | None = None, result: Any = None
+        self,
+        module: SlangModule,
+        name: str,
+        signatures: tuple[FunctionType, ...],
+        *,
+        maps: Mapping[str, Sequence[int]] | None = None,
+        result: Any = None,
     ) -> None:
-        self.module, self.name = module, name
+        self.module, self.name, self.signatures = module, name, signatures
         self._maps, self._result = dict(maps or {}), result
         self._calls: dict[Any, Call] = {}
+        self._number = len(_functions)
+        _functions.append(weakref.ref(self))
         self.__name__ = name
+        self._sizes = max(map(args_.deciding_sizes, signatures), default=0)
+        if self._sizes:
+            self._form = self._sized_form  # type: ignore[method-assign]  # on this path a branch would cost time
 
     def __repr__(self) -> str:
         return f"<SlangFunction {' | '.join(map(str, self.signatures))}>"
 
     def __deepcopy__(self, memo: dict[int, Any]) -> SlangFunction:
         return self  # it has no state of its own, and modules that hold one are copied
-
-    @property
-    def signatures(self) -> tuple[FunctionType, ...]:
-        """The overloads, as Slang declares them."""
-        return self.module.program.functions[self.name]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the function; see the class.
@@ -85,11 +93,23 @@ class SlangFunction:
         """
         if _function_mode():
             return self._watched(args, kwargs)
-        # The short way: a form of call that was met before, and nothing else to see to.
-        call = self._calls.get(self._form(args, kwargs))
+        if torch.compiler.is_compiling():
+            call = self._compiled_call(args, kwargs)
+        else:
+            # The short way: a form of call that was met before, and nothing else to see to.
+            call = self._calls.get(self._form(args, kwargs))
         if call is not None:
             return call(args, kwargs)
         return self._first_call(args, kwargs)
+
+    def _compiled_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
+        """The call of this form for torch.compile, or None where the arguments' kinds do not tell it."""
+        if self._maps or self._result is not None or _RESULT in kwargs:
+            return None
+        kinds = tuple([args_.sized_kind_of(each, self._sizes) for each in (*args, *kwargs.values())])
+        learnt = _learn(self._number, kinds, tuple(kwargs))
+        found: Call | None = getattr(self, learnt) if learnt else None
+        return found
 
     def _watched(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call while a mode, a recording for one, watches torch: it shall see the operator, and no more."""
@@ -100,7 +120,7 @@ class SlangFunction:
             args, kwargs = (), self._mapped(args, kwargs)
             call = self._resolve(args, kwargs)
         outputs = call.watched(args, kwargs)
-        return outputs if result is None else _as_wanted(outputs, result)
+        return outputs if result is None else _as_wanted(call.operation.spec.function, outputs, result)
 
     def _first_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call of a new form, or one with something to see to; torch.compile leaves it alone."""
@@ -109,8 +129,9 @@ class SlangFunction:
             return self._slangpy("__call__", args, kwargs, result)
         if self._maps:
             args, kwargs = (), self._mapped(args, kwargs)
-        outputs = self._resolve(args, kwargs)(args, kwargs)
-        return outputs if result is None else _as_wanted(outputs, result)
+        call = self._resolve(args, kwargs)
+        outputs = call(args, kwargs)
+        return outputs if result is None else _as_wanted(call.operation.spec.function, outputs, result)
 
     @staticmethod
     def _form(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
@@ -121,6 +142,11 @@ class SlangFunction:
             form.append(name)
             form.append(each.dtype if type(each) is tensor else kind_of(each))
         return tuple(form)
+
+    def _sized_form(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """The same for a generic function whose types depend on the last sizes too."""
+        sized, sizes = args_.sized_kind_of, self._sizes
+        return (*(sized(each, sizes) for each in args), *((name, sized(each, sizes)) for name, each in kwargs.items()))
 
     def _resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
         """The call of this form, from memory if it was met before."""
@@ -186,7 +212,7 @@ class SlangFunction:
 
     def return_type(self, wanted: Any) -> SlangFunction:
         """This function, returning its result as another type: `torch.Tensor`, `numpy.ndarray`, SlangPy's `Tensor`."""
-        return SlangFunction(self.module, self.name, maps=self._maps, result=wanted)
+        return SlangFunction(self.module, self.name, self.signatures, maps=self._maps, result=wanted)
 
     def map(self, *args: Any, **kwargs: Sequence[int]) -> SlangFunction:
         """This function with the axes of some arguments placed by hand instead of aligned from the last.
@@ -197,7 +223,7 @@ class SlangFunction:
         """
         names = [parameter.name for parameter in self.signatures[0].parameters]
         maps = {**self._maps, **dict(zip(names, args, strict=False)), **kwargs}
-        return SlangFunction(self.module, self.name, maps=maps, result=self._result)
+        return SlangFunction(self.module, self.name, self.signatures, maps=maps, result=self._result)
 
     def _mapped(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         function, bound = self._choose(args, kwargs)
@@ -247,6 +273,41 @@ class SlangFunction:
         return called(*args, **kwargs, **extra)
 
 
+_functions: list[weakref.ref[SlangFunction]] = []
+
+
+def _learn(number: int, kinds: tuple[Any, ...], names: tuple[str, ...]) -> str:
+    """Makes the call of a form that torch.compile meets first, while it compiles.
+
+    torch.compile runs this for real and takes the answer as a constant, so everything here is one.
+
+    Args:
+        number: of the function.
+        kinds: of the arguments, see `arguments.sized_kind_of`.
+        names: of the last of them, which were passed by name.
+
+    Returns:
+        The attribute of the function that holds the call; "" where the kinds do not tell enough, or nothing fits.
+    """
+    function = _functions[number]() if number < len(_functions) else None
+    values = [args_.stand_in(kind) for kind in kinds]
+    if function is None or any(value is None for value in values):
+        return ""
+    positional = len(values) - len(names)
+    try:
+        call = function._resolve(tuple(values[:positional]), dict(zip(names, values[positional:], strict=True)))
+    except SlangArgumentError:
+        return ""  # the call itself says what is wrong
+    attribute = f"_call_{id(call)}"
+    setattr(function, attribute, call)
+    return attribute
+
+
+# What torch.compiler.assume_constant_result does, without its import of torch._dynamo (1 s).
+# Mypy does not know the attribute, which is set dynamically.
+_learn._dynamo_marked_constant = True  # type: ignore[attr-defined]
+
+
 # What torch.compiler.disable does, without its import of torch._dynamo (1 s).
 # Mypy does not know the attribute, which is set dynamically.
 SlangFunction._first_call._torchdynamo_disable = True  # type: ignore[attr-defined]
@@ -275,12 +336,10 @@ def _slangpy_device(value: Any) -> Any:
     return getattr(value, "device", None) if (type(value).__module__ or "").startswith("slangpy") else None
 
 
-def _as_wanted(outputs: Any, wanted: Any) -> Any:
+def _as_wanted(function: FunctionType, outputs: Any, wanted: Any) -> Any:
     """Puts a result into the tensor that was given for it, or into the type that was asked for."""
-    if isinstance(wanted, torch.Tensor):
-        return wanted.copy_(outputs)
-    if isinstance(wanted, np.ndarray):
-        np.copyto(wanted, outputs.detach().cpu().numpy())
+    if isinstance(wanted, (torch.Tensor, np.ndarray)):
+        fill(wanted, torch.as_tensor(outputs), _RESULT, str(function))
         return wanted
     name = wanted if isinstance(wanted, str) else f"{wanted.__module__}.{wanted.__qualname__}"
     if "numpy" in name:

@@ -6,18 +6,17 @@ memory of its own, so CPU tensors are uploaded and results downloaded around eac
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
 import torch
 
-from ..errors import DeviceError
-from .codegen import Variant, generate
-from .compiler import version
-from .device import import_slangpy, shared_device
-from .launch import Launcher
+from .codegen import Variant, generate, pointers_after_slots
+from .device import import_slangpy, session_for, shared_device
+from .launch import Launcher, Plan
 from .program import Program, with_lines
 from .specialization import Specialization
 
@@ -32,27 +31,25 @@ class GpuLauncher(Launcher):
         program: holds the source.
         spec: the function with its argument kinds.
         kind: `cuda` or `vulkan`.
+        device: where the tensors are.
 
     Raises:
-        DeviceError: the machine has no such device, or the function takes tensors whole on Vulkan.
+        DeviceError: the machine has no such device.
     """
 
-    def __init__(self, program: Program, spec: Specialization, kind: str) -> None:
-        super().__init__(program, spec)
+    def __init__(self, program: Program, spec: Specialization, kind: str, device: torch.device) -> None:
+        super().__init__(program, spec, device)
         self._kind = kind
-        if kind == "cuda":
-            self._device = torch.device("cuda", torch.cuda.current_device())
-        else:
+        if kind == "vulkan":
             self._pointer = lambda tensor: tensor  # the entry uploads it
-        if kind == "vulkan" and not spec.is_pointwise:
-            raise DeviceError(
-                "functions that take whole tensors do not run on Vulkan with torch tensors",
-                where=str(spec.function),
-                fix="Pass SlangPy's tensors, or use device='cpu'.",
-            )
 
     def _entry(self, variant: Variant) -> GpuEntry:
-        return GpuEntry(self._program, self._spec, Variant(variant.modes, variant.needs, "gpu"), self._kind)
+        on_gpu = Variant(variant.modes, variant.needs, "gpu", variant.rank)
+        return GpuEntry(self._program, self._spec, on_gpu, self._kind, self._device)
+
+    def _threads(self, plan: Plan, direction: tuple[int, ...] | None) -> int:
+        """One: the device splits the work itself."""
+        return 1
 
 
 class GpuEntry:
@@ -63,33 +60,51 @@ class GpuEntry:
         spec: the function with its argument kinds.
         variant: forward or backward, for the target `gpu`.
         kind: `cuda` or `vulkan`.
+        device: where the tensors are.
+
+    Raises:
+        SlangCompileError: Slang refused the source.
     """
 
-    def __init__(self, program: Program, spec: Specialization, variant: Variant, kind: str) -> None:
+    def __init__(
+        self, program: Program, spec: Specialization, variant: Variant, kind: str, device: torch.device
+    ) -> None:
         self._kind = kind
-        self._first_result = len(spec.slots)
-        self._names = list(_names(spec, variant))
+        after = [name for name, _ in pointers_after_slots(spec, variant.needs)]
+        self._names = [*(f"tp_s{index}" for index in range(len(spec.slots))), *after]
+        self._results = set(after) if variant.needs is None else {name for name in after if name.startswith("tp_ds")}
+        self._results |= {f"tp_g{i}" for i, output in enumerate(spec.outputs) if output.type.kind == "view"}
         source = program.source if variant.needs is None else program.source.with_concrete_tensors()
         text = with_lines(source, generate(spec, variant))
-        name = f"tracepack_{source.key}_{abs(hash((spec, variant, version())))}"
-        beside = source.includes[0] / f"{source.name}.slang" if source.includes else None
-        index = torch.cuda.current_device() if kind == "cuda" else 0
-        self._code = GpuCode(kind, name, text, [variant.entry], beside, index)
+        name = f"tracepack_{hashlib.sha256(text.encode()).hexdigest()[:24]}"
+        index = device.index or 0
+        with program.compile_errors():
+            self._code = GpuCode(kind, name, text, [variant.entry], session_for(kind, index, source), index)
 
-    def __call__(self, total: int, dims: int, words: Sequence[Any]) -> None:
-        """Runs elements 0 to `total`, in as many dispatches as the device needs."""
+    def __call__(self, total: int, dims: Any, words: Sequence[Any]) -> None:
+        """Runs elements 0 to `total`, in as many dispatches as the device needs.
+
+        Args:
+            total: the number of elements.
+            dims: the table of sizes: its address on CUDA, the tensor itself for Vulkan.
+            words: for each slot its number, address or tensor, then the same for what follows the slots.
+        """
+        given = {"tp_dims": dims, **dict(zip(self._names, words, strict=True))}
         if self._kind == "cuda":
-            self._dispatch(total, dims, words)
+            self._code.dispatch(0, total, given)
             return
-        upload = self._code.upload
-        buffers = [upload(word) if isinstance(word, torch.Tensor) else None for word in words]
-        given = [word if buffer is None else buffer.device_address for word, buffer in zip(words, buffers, strict=True)]
-        self._dispatch(total, 0, given)
-        for word, buffer in list(zip(words, buffers, strict=True))[self._first_result :]:
-            download(buffer, word)
+        # One buffer for each tensor: two pointers to the same memory must stay so.
+        buffers = {id(word): self._code.upload(word) for word in given.values() if isinstance(word, torch.Tensor)}
+        on_device = {
+            name: buffers[id(word)].device_address if id(word) in buffers else word for name, word in given.items()
+        }
+        self._code.dispatch(0, total, on_device)
+        for name in self._results & given.keys():
+            download(buffers[id(given[name])], given[name])
 
-    def _dispatch(self, total: int, dims: int, words: Sequence[Any]) -> None:
-        self._code.dispatch(0, total, {"tp_dims": dims, **dict(zip(self._names, words, strict=True))})
+    def split(self, total: int, dims: Any, words: Sequence[Sequence[Any]]) -> None:
+        """Not for a GPU, which splits the work itself."""
+        raise NotImplementedError
 
 
 class GpuCode:
@@ -100,19 +115,24 @@ class GpuCode:
         name: of the module; no other text may have it.
         text: Slang's.
         entries: the names of its entry points.
-        beside: the file next to which its imports are.
+        session: what compiles it; by default the device's own.
         index: of the device, on CUDA.
     """
 
     def __init__(
-        self, kind: str, name: str, text: str, entries: Sequence[str], beside: Path | None = None, index: int = 0
+        self, kind: str, name: str, text: str, entries: Sequence[str], session: Any = None, index: int = 0
     ) -> None:
-        self._kind, self.device = kind, shared_device(kind, index)
-        module = self.device.load_module_from_source(name, text, beside)
-        self._kernels = [
-            self.device.create_compute_kernel(self.device.link_program([module], [module.entry_point(entry)]))
-            for entry in entries
-        ]
+        self._kind, self._index, self.device = kind, index, shared_device(kind, index)
+        compiler = session or self.device
+        with self._current():
+            module = compiler.load_module_from_source(name, text)
+            self._kernels = [
+                self.device.create_compute_kernel(compiler.link_program([module], [module.entry_point(entry)]))
+                for entry in entries
+            ]
+
+    def _current(self) -> AbstractContextManager[Any]:
+        return torch.cuda.device(self._index) if self._kind == "cuda" else nullcontext()
 
     def dispatch(self, entry: int, total: int, variables: Mapping[str, Any]) -> None:
         """Runs elements 0 to `total` of the entry with that number, in as many dispatches as the device needs.
@@ -121,11 +141,12 @@ class GpuCode:
         """
         more: dict[str, Any] = {}
         if self._kind == "cuda":
-            stream = torch.cuda.current_stream().cuda_stream
+            stream = torch.cuda.current_stream(self._index).cuda_stream
             more["cuda_stream"] = import_slangpy().NativeHandle.from_cuda_stream(stream)
-        for begin in range(0, total, _CHUNK):
-            count = min(_CHUNK, total - begin)
-            self._kernels[entry].dispatch([count, 1, 1], **more, tp_begin=begin, tp_end=total, **variables)
+        with self._current():
+            for begin in range(0, total, _CHUNK):
+                count = min(_CHUNK, total - begin)
+                self._kernels[entry].dispatch([count, 1, 1], **more, tp_begin=begin, tp_end=total, **variables)
 
     def upload(self, tensor: torch.Tensor) -> Any:
         """A buffer of the device with a CPU tensor's content."""
@@ -147,14 +168,3 @@ def download(buffer: Any, tensor: torch.Tensor) -> None:
     """Fills a CPU tensor from a buffer."""
     target = _bytes_of(tensor)
     target[:] = buffer.to_numpy().reshape(-1).view(np.uint8)[: len(target)]
-
-
-def _names(spec: Specialization, variant: Variant) -> list[str]:
-    """The entry's parameters in the order of the words, see `codegen`."""
-    names = [f"tp_s{index}" for index in range(len(spec.slots))]
-    if variant.needs is None:
-        return names + [f"tp_o{index}" for index in range(len(spec.outputs))]
-    names += [f"tp_o{index}" for index, output in enumerate(spec.outputs) if output.type.kind == "view"]
-    names += [f"tp_g{index}" for index in spec.differentiable_outputs]
-    wanted = (i for i in spec.differentiable_slots if i in variant.needs or spec.slots[i].is_view)
-    return names + [f"tp_ds{index}" for index in wanted]

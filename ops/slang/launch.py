@@ -1,12 +1,16 @@
 """Runs one specialization on real tensors: sizes are worked out once for each combination of them, then remembered.
 
-Kernels see contiguous memory only. A tensor that is already contiguous and of the call's full size, or of a single
-element, is passed as it is; any other is expanded and copied first.
+Kernels see contiguous memory only. A tensor that is contiguous is passed as it is, broadcast or not; any other is
+copied first.
+
+A tensor that a function writes starts as a copy of what the user passed, and so does the gradient that comes in for
+it: a store takes its part away, and what the function leaves is the gradient of the old content.
 """
 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import prod
@@ -15,9 +19,11 @@ from typing import Any, Protocol
 import torch
 
 from .check import check_gradients, is_suspect
-from .codegen import Variant
+from .codegen import Variant, slots_with_gradients
+from .errors import SlangArgumentError
+from .layout import Layout, layout_of
 from .program import Program
-from .shapes import batches_of, output_shapes
+from .shapes import output_shapes
 from .specialization import Specialization
 
 Words = list[Any]
@@ -25,39 +31,43 @@ CPU = torch.device("cpu")
 _new = torch.empty_strided  # 0.4 us less than torch.empty
 _KEPT = 4096
 """Combinations of sizes that are remembered before the table starts anew."""
+THREADED_AFTER = 200e-6
+"""Seconds from which one is split whose function takes whole tensors: how much each call does shows only then."""
 
 
 class Entry(Protocol):
     """What a target gives: runs `total` elements over numbers and addresses."""
 
-    def __call__(self, total: int, dims: int, words: Sequence[Any]) -> None:
+    def __call__(self, total: int, dims: Any, words: Sequence[Any]) -> None:
         """Runs the kernel."""
 
+    def split(self, total: int, dims: Any, words: Sequence[Sequence[Any]]) -> None:
+        """Runs it on several threads, each with its own words."""
 
-@dataclass(frozen=True)
+
+@dataclass
 class Plan:
     """What a call does for one combination of sizes.
 
     Attributes:
-        batch: the sizes of the loop.
-        total: their product.
-        modes: for each slot `v`, `c` or `f`, see `codegen.Variant`.
-        targets: for each slot the size to expand to, or None to pass it as it is.
+        layout: where the tensors lie.
+        total: the number of elements.
         outputs: size, strides and dtype of each output, and the slot whose content it starts from, or -1.
-        sizes: of the views, one after another.
-        dims: the address of `sizes`.
+        table: the layout's.
+        dims: what the entry is given for `table`.
         entry: the forward kernel.
+        backwards: the backward kernels, by the slots that need gradients.
+        seconds: what the first run on one thread took, forward (None) and for each backward kernel.
     """
 
-    batch: tuple[int, ...]
+    layout: Layout
     total: int
-    modes: str
-    targets: tuple[tuple[int, ...] | None, ...]
     outputs: tuple[tuple[tuple[int, ...], tuple[int, ...], torch.dtype, int], ...]
-    sizes: torch.Tensor
-    dims: int
+    table: torch.Tensor
+    dims: Any
     entry: Entry
     backwards: dict[tuple[int, ...], Entry] = field(default_factory=dict)
+    seconds: dict[tuple[int, ...] | None, float] = field(default_factory=dict)
 
 
 class Launcher:
@@ -66,22 +76,24 @@ class Launcher:
     Args:
         program: holds the source.
         spec: the function with its argument kinds.
+        device: where the tensors are.
     """
 
-    def __init__(self, program: Program, spec: Specialization) -> None:
-        self._program, self._spec = program, spec
+    def __init__(self, program: Program, spec: Specialization, device: torch.device = CPU) -> None:
+        self._program, self._spec, self._device = program, spec, device
         self._plans: dict[tuple[Any, ...], Plan] = {}
         self._tensor_slots = tuple(i for i, slot in enumerate(spec.slots) if not slot.is_value)
         self._lock = threading.Lock()
-        self._device = CPU
         self._checked = not spec.is_pointwise or not is_suspect(program.source)
+        # Calls that read what others may write have no order but the first to the last.
+        self._ordered = any(slot.type.access == "rw" for slot in spec.slots)
 
     _pointer: Callable[[torch.Tensor], Any] = staticmethod(torch.Tensor.data_ptr)
     """What an entry is given for a tensor."""
 
     def plan(self, arguments: Sequence[Any]) -> Plan:
         """What to do for these arguments, from memory if their sizes were met before."""
-        key = tuple([(arguments[i].shape, arguments[i].dtype) for i in self._tensor_slots])
+        key = tuple([(arguments[i].shape, arguments[i].dtype, arguments[i].device) for i in self._tensor_slots])
         found = self._plans.get(key)
         if found is None:
             found = self._make_plan(arguments)
@@ -92,34 +104,27 @@ class Launcher:
         return found
 
     def _make_plan(self, arguments: Sequence[Any]) -> Plan:
-        spec = self._spec
-        batch, batches = batches_of(spec, arguments)
-        total = prod(batch)
-        modes, targets = "", []
-        for index, slot in enumerate(spec.slots):
-            own = batches.get(index)
-            single = own is not None and prod(own) == 1 and (total != 1 or slot.is_view or not own)
-            modes += "v" if own is None else "c" if single else "f"
-            targets.append(
-                None if own is None or single or own == batch else self._expanded(batch, arguments[index], own)
-            )
-        sizes: list[int] = []
-        for index, slot in enumerate(spec.slots):
-            if slot.is_view:
-                own = batches[index]
-                sizes += arguments[index].shape[len(own) : len(own) + slot.type.rank]
-        shapes = output_shapes(spec, batch, arguments)
+        self._check_devices(arguments)
+        layout = layout_of(self._spec, arguments)
+        shapes = output_shapes(self._spec, layout.batch, arguments)
         outputs = tuple(
             (shape, _strides(shape), out.type.dtype, out.slot if out.type.kind == "view" else -1)
-            for shape, out in zip(shapes, spec.outputs, strict=True)
+            for shape, out in zip(shapes, self._spec.outputs, strict=True)
         )
-        held = torch.tensor(sizes, dtype=torch.int64, device=self._device)
-        entry = self._entry(Variant(modes))
-        return Plan(batch, total, modes, tuple(targets), outputs, held, held.data_ptr(), entry)
+        table = torch.tensor(layout.table, dtype=torch.int64, device=self._device)
+        entry = self._entry(Variant(layout.modes, rank=layout.rank))
+        return Plan(layout, prod(layout.batch), outputs, table, self._pointer(table), entry)
 
-    @staticmethod
-    def _expanded(batch: tuple[int, ...], tensor: torch.Tensor, own: tuple[int, ...]) -> tuple[int, ...]:
-        return (*batch, *tensor.shape[len(own) :])
+    def _check_devices(self, arguments: Sequence[Any]) -> None:
+        for index in self._tensor_slots:
+            if arguments[index].device != self._device:
+                raise SlangArgumentError(
+                    f"the tensor for {self._spec.slot_name(index)!r} is on another device than the others",
+                    where=str(self._spec.function),
+                    got=arguments[index].device,
+                    expected=self._device,
+                    fix="Move all tensors of a call to one device.",
+                )
 
     def _entry(self, variant: Variant) -> Entry:
         return self._program.entry(self._spec, variant)
@@ -127,13 +132,13 @@ class Launcher:
     def _words(self, plan: Plan, arguments: Sequence[Any], keep: list[torch.Tensor]) -> Words:
         """The number or address for each slot; copies that were needed are added to `keep`."""
         words: Words = []
-        for argument, mode, target in zip(arguments, plan.modes, plan.targets, strict=True):
+        for argument, mode in zip(arguments, plan.layout.modes, strict=True):
             if mode == "v":
                 words.append(argument)
-            elif target is None and argument.is_contiguous():
+            elif argument.is_contiguous():
                 words.append(self._pointer(argument))
             else:
-                copy = (argument if target is None else argument.expand(target)).contiguous()
+                copy = argument.contiguous()
                 keep.append(copy)
                 words.append(self._pointer(copy))
         return words
@@ -142,33 +147,45 @@ class Launcher:
         """Runs the function.
 
         Args:
-            arguments: for each slot a number, or a CPU tensor of the dtype that the Slang type has.
+            arguments: for each slot a number, or a tensor of the dtype that the Slang type has.
 
         Returns:
             One new contiguous tensor for each output.
 
         Raises:
+            SlangArgumentError: the tensors are not all on one device.
             SlangDtypeError: a tensor has the wrong dtype.
             SlangShapeError: sizes do not fit.
         """
         plan = self.plan(arguments)
         outputs = [
-            _new(shape, strides, dtype=dtype, device=self._device)
-            if slot < 0
-            else self._old_content(arguments[slot], shape)
+            _new(shape, strides, dtype=dtype, device=self._device) if slot < 0 else _copy(arguments[slot])
             for shape, strides, dtype, slot in plan.outputs
         ]
         if plan.total:
             keep: list[torch.Tensor] = []
             words = self._words(plan, arguments, keep)
             words += [self._pointer(output) for output in outputs]
-            plan.entry(plan.total, plan.dims, words)
+            threads = self._threads(plan, None)
+            if threads == 1:
+                self._run(plan, plan.entry, None, words)
+            else:
+                plan.entry.split(plan.total, plan.dims, [words] * threads)
         return outputs
 
-    @staticmethod
-    def _old_content(tensor: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
-        """A copy for the function to write into: it may leave elements as they were."""
-        return tensor.detach().expand(shape).clone(memory_format=torch.contiguous_format)
+    def _threads(self, plan: Plan, direction: tuple[int, ...] | None) -> int:
+        """How many threads to use, forward or for one of the backward kernels; a pointwise entry sees to that."""
+        pays = not self._ordered and plan.seconds.get(direction, 0.0) > THREADED_AFTER
+        return min(torch.get_num_threads(), plan.total) if pays else 1
+
+    def _run(self, plan: Plan, entry: Entry, direction: tuple[int, ...] | None, words: Words) -> None:
+        """Runs on one thread, and notes how long the first run takes where the sizes do not tell."""
+        if self._spec.is_pointwise or direction in plan.seconds:
+            entry(plan.total, plan.dims, words)
+            return
+        start = time.perf_counter()
+        entry(plan.total, plan.dims, words)
+        plan.seconds[direction] = time.perf_counter() - start
 
     def backward(
         self, arguments: Sequence[Any], gradients: Sequence[torch.Tensor | None], needs: tuple[int, ...]
@@ -183,52 +200,88 @@ class Launcher:
         Returns:
             One tensor for each of `needs`, of its argument's size.
         """
-        spec, plan = self._spec, self.plan(arguments)
-        wanted = [i for i in spec.differentiable_slots if i in needs or spec.slots[i].is_view]
-        results = {index: self._gradient_buffer(plan, index, arguments[index]) for index in wanted}
+        plan = self.plan(arguments)
+        incoming = self._incoming(plan, gradients)
+        results = self._results(plan, incoming, arguments, needs)
         if plan.total:
-            keep = list(self._whole(plan, gradients))
-            words = [self._pointer(tensor) for tensor in keep]
-            views = [self._old_content(arguments[o.slot], arguments[o.slot].shape) for o in self._written_views()]
-            keep += views
-            arguments_words = self._words(plan, arguments, keep)
-            words = arguments_words + [self._pointer(view) for view in views] + words
-            words += [self._pointer(results[index]) for index in wanted]
             entry = plan.backwards.get(needs)
             if entry is None:
-                entry = plan.backwards[needs] = self._entry(Variant(plan.modes, needs))
+                variant = Variant(plan.layout.modes, needs, rank=plan.layout.rank)
+                entry = plan.backwards[needs] = self._entry(variant)
                 self._check(plan, arguments)
-            entry(plan.total, plan.dims, words)
+            keep = [_copy(arguments[output.slot]) for output in self._spec.outputs if output.type.kind == "view"]
+            after = [self._pointer(tensor) for tensor in (*keep, *incoming)]
+            words = self._words(plan, arguments, keep) + after
+            self._run_backward(plan, entry, needs, words, results)
         return [_summed(results[index], arguments[index].shape) for index in needs]
+
+    def _run_backward(
+        self, plan: Plan, entry: Entry, needs: tuple[int, ...], words: Words, results: dict[int, torch.Tensor]
+    ) -> None:
+        slots = slots_with_gradients(self._spec, needs)
+        threads = self._threads(plan, needs)
+        shared = [i for i in slots if self._spec.slots[i].is_view and plan.layout.modes[i] != "f"]
+        if threads == 1 or (shared and torch.are_deterministic_algorithms_enabled()):
+            self._run(plan, entry, needs, words + [self._pointer(results[index]) for index in slots])
+            return
+        # To a tensor that calls share all of them add: each thread adds to one of its own.
+        each = [results, *({**results, **_zeros(results, shared)} for _ in range(threads - 1))]
+        entry.split(plan.total, plan.dims, [words + [self._pointer(own[i]) for i in slots] for own in each])
+        for own in each[1:]:
+            for index in shared:
+                results[index].add_(own[index])
 
     def _check(self, plan: Plan, arguments: Sequence[Any]) -> None:
         """Once for a specialization, see `check.py`."""
         if not self._checked and self._device.type == "cpu":
             self._checked = True
+            ways = (self.forward, self.backward)
             with torch.no_grad():
-                check_gradients(self._program.source, self._spec, arguments, plan.batch, (self.forward, self.backward))
+                check_gradients(self._program.source, self._spec, arguments, plan.layout.batch, ways)
 
-    def _written_views(self) -> list[Any]:
-        return [output for output in self._spec.outputs if output.type.kind == "view"]
-
-    def _whole(self, plan: Plan, gradients: Sequence[torch.Tensor | None]) -> list[torch.Tensor]:
-        """The outputs' gradients, contiguous, with zeros where nothing came back."""
-        whole = []
+    def _incoming(self, plan: Plan, gradients: Sequence[torch.Tensor | None]) -> list[torch.Tensor]:
+        """The outputs' gradients, contiguous, with zeros where nothing came back; for views copies, see above."""
+        incoming = []
         for index, gradient in zip(self._spec.differentiable_outputs, gradients, strict=True):
             shape, _, dtype, _ = plan.outputs[index]
-            whole.append(
-                torch.zeros(shape, dtype=dtype, device=self._device) if gradient is None else gradient.contiguous()
-            )
-        return whole
+            if gradient is None:
+                incoming.append(torch.zeros(shape, dtype=dtype, device=self._device))
+            elif self._spec.outputs[index].type.kind == "view":
+                incoming.append(_copy(gradient))
+            else:
+                incoming.append(gradient.contiguous())
+        return incoming
 
-    def _gradient_buffer(self, plan: Plan, index: int, argument: torch.Tensor) -> torch.Tensor:
-        """Views add to their gradients, and so start from zero; other slots write each element once."""
-        slot = self._spec.slots[index]
-        if slot.is_view:
-            return torch.zeros(plan.targets[index] or argument.shape, dtype=slot.type.dtype, device=self._device)
-        shape = (*plan.batch, *slot.type.shape)
-        make = torch.empty if plan.total else torch.zeros
-        return make(shape, dtype=slot.type.dtype, device=self._device)
+    def _results(
+        self, plan: Plan, incoming: Sequence[torch.Tensor], arguments: Sequence[Any], needs: tuple[int, ...]
+    ) -> dict[int, torch.Tensor]:
+        """Where the gradients of slots go."""
+        left = {
+            self._spec.outputs[number].slot: gradient
+            for number, gradient in zip(self._spec.differentiable_outputs, incoming, strict=True)
+            if self._spec.outputs[number].type.kind == "view"
+        }
+        results = {}
+        for index in sorted({*needs, *slots_with_gradients(self._spec, needs)}):
+            slot = self._spec.slots[index]
+            if slot.type.access == "w" or (slot.type.access == "rw" and not self._program.source.reads_gradients):
+                results[index] = left[index]
+            elif slot.is_view:
+                results[index] = torch.zeros(arguments[index].shape, dtype=slot.type.dtype, device=self._device)
+            else:  # the kernel writes each element once
+                make = torch.empty if plan.total else torch.zeros
+                shape = (*plan.layout.batch, *slot.type.shape)
+                results[index] = make(shape, dtype=slot.type.dtype, device=self._device)
+        return results
+
+
+def _copy(tensor: torch.Tensor) -> torch.Tensor:
+    """A contiguous copy to be written to."""
+    return tensor.detach().clone(memory_format=torch.contiguous_format)
+
+
+def _zeros(results: dict[int, torch.Tensor], indices: Sequence[int]) -> dict[int, torch.Tensor]:
+    return {index: torch.zeros_like(results[index]) for index in indices}
 
 
 def _summed(gradient: torch.Tensor, shape: torch.Size) -> torch.Tensor:

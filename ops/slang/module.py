@@ -16,6 +16,7 @@ from .operation import Operation
 from .program import Program, program_of
 from .sources import Source, read_source
 from .specialization import Specialization
+from .types import FunctionType
 
 
 class SlangModule:
@@ -39,6 +40,8 @@ class SlangModule:
         self.program, self._target, self._device = program, target, slangpy_device
         self._operations: dict[Specialization, Operation] = {}
         self._slangpy_modules: dict[tuple[int, bool], Any] = {}
+        # Attributes for good: a look-up costs no Python call, and torch.compile meets no function made meanwhile.
+        self.__dict__.update({name: SlangFunction(self, name, own) for name, own in program.functions.items()})
 
     def __repr__(self) -> str:
         return f"<SlangModule {self.program.source.name}: {', '.join(dir(self)) or 'no functions'}>"
@@ -49,16 +52,26 @@ class SlangModule:
     def __getattr__(self, name: str) -> SlangFunction:
         if name.startswith("__"):
             raise AttributeError(name)
-        if name not in self.program.functions:
+        signatures = self._signatures(name)
+        if not signatures:
             raise UnknownFunctionError(
                 f"no function {name!r} in the Slang module {self.program.source.name!r}",
                 expected=f"one of {dir(self)}",
             )
-        # Kept as an attribute, so that the next look-up does not come here (1 us).
-        function: SlangFunction = self.__dict__.setdefault(name, SlangFunction(self, name))
+        function: SlangFunction = self.__dict__.setdefault(name, SlangFunction(self, name, signatures))
         return function
 
+    def _signatures(self, name: str) -> tuple[FunctionType, ...]:
+        """The overloads of a function; of `f<8, 5>` the one with these generic arguments."""
+        if name.partition("<")[0].strip() not in self.program.functions:
+            return ()
+        if "<" not in name:
+            return self.program.functions[name]
+        found = self.program.instance(name)
+        return (found,) if found else ()
+
     def __getitem__(self, name: str) -> SlangFunction:
+        """A function by its name, or a generic one with its arguments, `module["f<8, 5>"]`."""
         function: SlangFunction = getattr(self, name)
         return function
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from .codegen import Variant
+from .codegen import Variant, pointers_after_slots
 from .specialization import Specialization
 
 THREADED_FROM = 1 << 16
@@ -90,20 +90,24 @@ class NativeEntry:
 
         Args:
             total: the number of elements.
-            dims: the address of the sizes of the views, or which part of a comprehension to run.
+            dims: the address of the table of sizes, or which part of a comprehension to run.
             words: the numbers and addresses of the other parameters.
         """
         if total >= THREADED_FROM and self._parallel and (threads := torch.get_num_threads()) > 1:
-            self._split(total, dims, words, threads)
+            self.split(total, dims, [words] * threads)
         else:
             self._run(ctypes.byref(self._struct(0, total, dims, *words)))
 
-    def _split(self, total: int, dims: int, words: Sequence[float], threads: int) -> None:
-        step = -(-total // threads)
-        step += -step % _GRAIN
-        ranges = [self._struct(begin, min(begin + step, total), dims, *words) for begin in range(0, total, step)]
-        if not _pool or _pool[0]._max_workers < threads - 1:
-            _pool[:] = [ThreadPoolExecutor(threads - 1, thread_name_prefix="tracepack-slang")]
+    def split(self, total: int, dims: int, words: Sequence[Sequence[float]]) -> None:
+        """Runs elements 0 to `total` on as many threads as there are lists of words."""
+        step = -(-total // len(words))
+        step += -step % _GRAIN if step >= _GRAIN else 0
+        ranges = [
+            self._struct(begin, min(begin + step, total), dims, *own)
+            for begin, own in zip(range(0, total, step), words, strict=False)
+        ]
+        if not _pool or _pool[0]._max_workers < len(words) - 1:
+            _pool[:] = [ThreadPoolExecutor(len(words) - 1, thread_name_prefix="tracepack-slang")]
         waiting = [_pool[0].submit(self._run, ctypes.byref(each)) for each in ranges[1:]]
         self._run(ctypes.byref(ranges[0]))
         for each in waiting:
@@ -113,13 +117,4 @@ class NativeEntry:
 def word_types(spec: Specialization, variant: Variant) -> list[Any]:
     """The C types of a specialization's slots, then of its outputs or gradients."""
     slots = [_C_TYPES[slot.type.scalar] if slot.is_value else ctypes.c_uint64 for slot in spec.slots]
-    return slots + [ctypes.c_uint64] * _pointer_count(spec, variant)
-
-
-def _pointer_count(spec: Specialization, variant: Variant) -> int:
-    """How many pointers follow the slots, in the order of `codegen`."""
-    if variant.needs is None:
-        return len(spec.outputs)
-    views = sum(output.type.kind == "view" for output in spec.outputs)
-    gradients = sum(index in variant.needs or spec.slots[index].is_view for index in spec.differentiable_slots)
-    return views + len(spec.differentiable_outputs) + gradients
+    return slots + [ctypes.c_uint64] * len(pointers_after_slots(spec, variant.needs))

@@ -17,7 +17,7 @@ import torch
 from ..kernel import register_operator
 from . import cache as disk
 from .errors import NotDifferentiableError, SlangError
-from .launch import Launcher
+from .launch import CPU, Launcher
 from .program import Program
 from .specialization import Specialization
 from .targets import launcher_for
@@ -86,7 +86,7 @@ class Operation:
         self._kernel = kernel
         _by_name[self.name] = self
         self._overload: Any = None
-        self._launchers: dict[str, Launcher] = {}
+        self._launchers: dict[torch.device, Launcher] = {}
         self._cpu: Launcher | None = None
         self.tensor_slots = tuple(index for index, slot in enumerate(spec.slots) if not slot.is_value)
         # A float output of a function without [Differentiable] keeps its place in the graph: backward says why.
@@ -108,7 +108,7 @@ class Operation:
         wants = False
         for index in self.tensor_slots:
             tensor = arguments[index]
-            if type(tensor) not in _PLAIN:
+            if type(tensor) not in _PLAIN or tensor.is_meta:
                 return self.through_operator(arguments)
             if tensor.requires_grad:
                 wants = True
@@ -130,14 +130,14 @@ class Operation:
     def _launcher(self, arguments: Sequence[Any]) -> Launcher:
         slots = self.tensor_slots
         if not slots or arguments[slots[0]].is_cpu:
-            return self._cpu or self._find_launcher("cpu")
-        return self._find_launcher(arguments[slots[0]].device.type)
+            return self._cpu or self._find_launcher(CPU)
+        return self._find_launcher(arguments[slots[0]].device)
 
-    def _find_launcher(self, device: str) -> Launcher:
+    def _find_launcher(self, device: torch.device) -> Launcher:
         found = self._launchers.get(device)
         if found is None:
-            found = self._launchers[device] = launcher_for(self.target or device, self.program, self.spec)
-        if device == "cpu":
+            found = self._launchers[device] = launcher_for(self.target, device, self.program, self.spec)
+        if device == CPU:
             self._cpu = found
         return found
 

@@ -40,7 +40,11 @@ def grid_shape(value: Any) -> tuple[int, ...] | None:
 
 def index_tensor(shape: tuple[int, ...], type_: SlangType, device: torch.device | None) -> torch.Tensor:
     """The positions of a grid as a tensor of the parameter's type."""
-    if torch._C._len_torch_dispatch_stack() or torch._C._is_torch_function_mode_enabled():
+    if (
+        torch.compiler.is_compiling()
+        or torch._C._len_torch_dispatch_stack()
+        or torch._C._is_torch_function_mode_enabled()
+    ):
         return _make(shape, type_.kind == "vector", type_.kind == "scalar", type_.dtype, device)
     return _cached(shape, type_.kind == "vector", type_.kind == "scalar", type_.dtype, device)
 
@@ -48,11 +52,12 @@ def index_tensor(shape: tuple[int, ...], type_: SlangType, device: torch.device 
 def _make(
     shape: tuple[int, ...], reverse: bool, scalar: bool, dtype: torch.dtype, device: torch.device | None
 ) -> torch.Tensor:
-    axes = [torch.arange(size, device=device) for size in shape]
-    positions = torch.meshgrid(*axes, indexing="ij")
+    axes = [torch.arange(size, dtype=dtype, device=device) for size in shape]
     if scalar:
-        return positions[0].to(dtype)
-    return torch.stack(positions[::-1] if reverse else positions, dim=-1).to(dtype)
+        return axes[0]
+    behind = range(len(shape) - 1, -1, -1)
+    positions = [axis.reshape(-1, *[1] * count).expand(shape) for axis, count in zip(axes, behind, strict=True)]
+    return torch.stack(positions[::-1] if reverse else positions, dim=-1)
 
 
 _cached = lru_cache(maxsize=64)(_make)

@@ -5,22 +5,23 @@ One `Program` exists for each source text in a process; what it compiles is kept
 
 from __future__ import annotations
 
-import re
 import threading
-from collections.abc import Sequence
-from functools import cache, cached_property
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from . import cache as disk
 from .codegen import Variant, generate
-from .compiler import arguments_for, module_arguments, package_directory, version
-from .errors import SlangCompileError
+from .compiler import arguments_for, version
+from .errors import SlangCompileError, compile_error
 from .native import NativeEntry, finish_code, word_types
 from .reflection import ANCHOR
 from .service import ask
 from .sources import Source
 from .specialization import Specialization
+from .tensor_sources import tensor_module
 from .toolchain import find_toolchain
 from .types import FunctionType
 
@@ -71,6 +72,15 @@ class Program:
             disk.write_json(path, found)
         return FunctionType.of_plain(found) if found else None
 
+    def instance(self, name: str) -> FunctionType | None:
+        """The signature of a generic function with its arguments by name, `f<8, 5>`, or None where Slang finds none."""
+        path = disk.folder("types") / f"{disk.key(self.source.key, version(), name)}.json"
+        found = disk.read_json(path)
+        if found is None:
+            found = self._ask(_ANCHOR, do="instance", name=name)
+            disk.write_json(path, found)
+        return FunctionType.of_plain(found) if found else None
+
     def entry(self, spec: Specialization, variant: Variant) -> NativeEntry:
         """The compiled CPU entry, from memory, from the disk, or compiled now.
 
@@ -104,11 +114,20 @@ class Program:
         text = with_lines(source, addition)
         unit = directory / f"tracepack-{disk.key(text)}.slang"
         disk.write(unit, text.encode())
-        includes = [directory, *([_slangpy_module()] if self.source.uses_slangpy else [])]
+        includes = [directory, *([tensor_module(one_thread=True)] if self.source.uses_slangpy else [])]
         try:
             return ask(arguments=arguments_for(unit, includes, entry=entry), **request)
         except SlangCompileError as error:
             raise self._in_users_words(error, directory) from None
+
+    @contextmanager
+    def compile_errors(self) -> Iterator[None]:
+        """Around SlangPy's compiler, whose errors become ours."""
+        try:
+            yield
+        except RuntimeError as error:
+            found = compile_error(str(error))
+            raise self._in_users_words(found, disk.folder("sources", self.source.key)) from None
 
     def _in_users_words(self, error: SlangCompileError, directory: Path) -> SlangCompileError:
         """The error with the user's own directory in place of the cache's."""
@@ -134,32 +153,3 @@ _programs: dict[str, Program] = {}
 def program_of(source: Source) -> Program:
     """The program of a source, the same one for the same text."""
     return _programs.setdefault(source.key, Program(source))
-
-
-@cache
-def _slangpy_module() -> Path:
-    """The directory of SlangPy's own module, compiled once: from its source each import costs 1.5 s.
-
-    Its float additions are atomic, which Slang's C++ target lacks; on one thread a plain addition is the same.
-    """
-    directory = disk.folder(f"slangpy-{disk.key(version())}")
-    compiled = directory / "slangpy.slang-module"
-    if compiled.exists():
-        return directory
-    sources = disk.folder(f"slangpy-{disk.key(version())}", "source")
-    for path in (package_directory() / "slang").glob("*.slang"):
-        disk.write(sources / path.name, without_atomics(path.read_text(encoding="utf-8")).encode())
-    made = sources / "made.slang-module"
-    ask(arguments=module_arguments(sources / "slangpy.slang"), do="module", target=str(made))
-    made.replace(compiled)
-    return directory
-
-
-def without_atomics(text: str) -> str:
-    """SlangPy's `atomics.slang` with plain additions on the CPU, whose dispatch runs on one thread."""
-    text = re.sub(r"InterlockedAdd\((buf\[element\]), value\);", r"\1 = \1 + value;", text)
-    return re.sub(
-        r"buf\.InterlockedAddF32\(addr, value\);",
-        "buf.Store<float>(addr, buf.Load<float>(addr) + value);",
-        text,
-    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from ctypes import byref, c_void_p
+from dataclasses import replace
 from typing import Any
 
 from .compiler import Request, blob_bytes, library
@@ -45,6 +46,8 @@ class Reflection:
         self._lib = library()
         self._root = self._lib.spGetReflection(request.pointer)
         self._differentiable = self._lib.spReflection_FindTypeByName(self._root, b"IDifferentiable")
+        anchor = self._lib.spReflection_FindFunctionByName(self._root, ANCHOR.encode())
+        self._module = self._lib.spReflectionDecl_getParent(self._lib.spReflectionFunction_asDecl(anchor))
 
     def functions(self) -> dict[str, list[FunctionType]]:
         """The overloads of every function that the source declares, by name."""
@@ -69,6 +72,11 @@ class Reflection:
         concrete = self._lib.spReflectionFunction_specializeWithArgTypes(function, len(types), array)
         return self._function(name, concrete, concrete=True) if concrete else None
 
+    def instance(self, name: str) -> FunctionType | None:
+        """The concrete signature of `f<8, 5>`, or None."""
+        function = self._lib.spReflection_FindFunctionByName(self._root, name.encode())
+        return self._function(name, function, concrete=True) if function else None
+
     def type_named(self, name: str) -> SlangType | None:
         """A type by the name that Slang code would write."""
         found = self._lib.spReflection_FindTypeByName(self._root, name.encode())
@@ -76,20 +84,28 @@ class Reflection:
 
     def _names(self, kinds: tuple[int, ...]) -> Iterator[str]:
         lib = self._lib
-        anchor = lib.spReflection_FindFunctionByName(self._root, ANCHOR.encode())
-        module = lib.spReflectionDecl_getParent(lib.spReflectionFunction_asDecl(anchor))
-        for index in range(lib.spReflectionDecl_getChildrenCount(module)):
-            child = lib.spReflectionDecl_getChild(module, index)
+        for index in range(lib.spReflectionDecl_getChildrenCount(self._module)):
+            child = lib.spReflectionDecl_getChild(self._module, index)
             name = lib.spReflectionDecl_getName(child)
             if name and lib.spReflectionDecl_getKind(child) in kinds:
                 yield name.decode()
 
     def _overloads(self, function: int) -> Iterator[int]:
+        """The overloads that the source declares; Slang's own, of `step` for one, are among those it gives."""
         if not self._lib.spReflectionFunction_isOverloaded(function):
             yield function
             return
         for index in range(self._lib.spReflectionFunction_getOverloadCount(function)):
-            yield self._lib.spReflectionFunction_getOverload(function, index)
+            overload = self._lib.spReflectionFunction_getOverload(function, index)
+            if self._is_users(overload):
+                yield overload
+
+    def _is_users(self, function: int) -> bool:
+        parent = self._lib.spReflectionDecl_getParent(self._lib.spReflectionFunction_asDecl(function))
+        if parent == self._module:
+            return True
+        is_generic = parent and self._lib.spReflectionDecl_getKind(parent) == _KIND_GENERIC
+        return bool(is_generic and self._lib.spReflectionDecl_getParent(parent) == self._module)
 
     def _function(self, name: str, function: int, *, concrete: bool = False) -> FunctionType:
         lib = self._lib
@@ -152,8 +168,10 @@ class Reflection:
     def _array(self, pointer: int, name: str, differentiable: bool) -> SlangType:
         element = self._type(self._lib.spReflectionType_GetElementType(pointer))
         count = self._lib.spReflectionType_GetElementCount(pointer)
-        if not element.scalar or element.kind == "view" or not 0 < count < 1 << 20:
+        if element.kind in ("view", "opaque", "void") or not 0 < count < 1 << 20:
             return SlangType("opaque", name)
+        if element.kind == "struct":
+            return replace(element, name=name, shape=(count, *element.shape), differentiable=differentiable)
         shape = (count, *element.shape)
         return SlangType("array", name, element.scalar, shape, differentiable=differentiable)
 

@@ -46,8 +46,7 @@ def register(operation: Operation) -> Any:
     definition = torch.library.custom_op(operation.operator, run, mutates_args=(), schema=f"({slots}) -> {returns}")
     definition.register_fake(fake)
     definition.register_autograd(differentiate, setup_context=setup)
-    if spec.is_pointwise:
-        definition.register_vmap(_batching_rule(operation))
+    definition.register_vmap(_batching_rule(operation))
     return getattr(torch.ops.tracepack, operation.name)
 
 
@@ -95,16 +94,17 @@ def _zeros_for_missing(operation: Operation, arguments: Sequence[Any], gradients
 
 
 def _batching_rule(operation: Operation) -> Callable[..., Any]:
-    """`torch.vmap` of a pointwise function: one more size in front of all the others."""
+    """`torch.vmap`: one more size in front of all the others."""
     spec = operation.spec
+    taken = [len(slot.type.shape) + slot.type.rank for slot in spec.slots]
 
     def rule(info: Any, in_dims: tuple[int | None, ...], *arguments: Any) -> Any:
         tensors = {i: argument for i, argument in enumerate(arguments) if isinstance(argument, torch.Tensor)}
         moved = {i: t[None] if (axis := in_dims[i]) is None else t.movedim(axis, 0) for i, t in tensors.items()}
-        rank = max(t.dim() - len(spec.slots[i].type.shape) for i, t in moved.items())
+        rank = max(t.dim() - taken[i] for i, t in moved.items())
         aligned = list(arguments)
         for i, tensor in moved.items():
-            missing = rank - (tensor.dim() - len(spec.slots[i].type.shape))
+            missing = rank - (tensor.dim() - taken[i])
             aligned[i] = tensor[(slice(None),) + (None,) * missing]
         outputs = operation.overload()(*aligned)
         return outputs, (0 if isinstance(outputs, torch.Tensor) else (0,) * len(outputs))

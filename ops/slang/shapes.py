@@ -5,7 +5,7 @@ The same functions serve real tensors and the fake kernels, so sizes may be symb
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -13,6 +13,7 @@ import torch
 from .dtypes import SCALARS
 from .errors import SlangDtypeError, SlangShapeError
 from .specialization import Slot, Specialization
+from .types import FLOATS
 
 
 def batch_of(spec: Specialization, index: int, slot: Slot, shape: Sequence[int]) -> tuple[int, ...]:
@@ -103,14 +104,33 @@ def batches_of(spec: Specialization, arguments: Sequence[Any]) -> tuple[tuple[in
             batches[index] = batch_of(spec, index, slot, argument.shape)
     batch = common_batch(spec, list(batches.items()))
     for index, own in batches.items():
-        if "w" in spec.slots[index].type.access and own and own != batch:
-            raise SlangShapeError(
-                f"the tensor that {spec.slot_name(index)!r} writes is smaller than the call",
-                where=str(spec.function),
-                got=own,
-                expected=batch,
-            )
+        if "w" in spec.slots[index].type.access and own:
+            _check_written(spec, index, batch, batches)
     return batch, batches
+
+
+def _check_written(
+    spec: Specialization, index: int, batch: tuple[int, ...], batches: Mapping[int, tuple[int, ...]]
+) -> None:
+    """A tensor that is written may be broadcast along an axis where an index tells the calls apart."""
+    told = [_aligned(own, batch) for i, own in batches.items() if _is_index(spec.slots[i])]
+    own = _aligned(batches[index], batch)
+    for axis, size in enumerate(batch):
+        if own[axis] != size and not any(each[axis] == size for each in told):
+            raise SlangShapeError(
+                f"several calls would write the same element of {spec.slot_name(index)!r}",
+                where=str(spec.function),
+                got=batches[index],
+                expected=f"{batch}, or an index that differs along axis {axis}",
+            )
+
+
+def _is_index(slot: Slot) -> bool:
+    return not slot.is_view and slot.type.scalar not in FLOATS and slot.type.scalar != "bool"
+
+
+def _aligned(own: tuple[int, ...], batch: tuple[int, ...]) -> tuple[int, ...]:
+    return (1,) * (len(batch) - len(own)) + own
 
 
 def output_shapes(spec: Specialization, batch: tuple[int, ...], arguments: Sequence[Any]) -> list[tuple[int, ...]]:

@@ -20,6 +20,8 @@ _IMPORT = re.compile(
     r'^\s*(?:__exported\s+)?(?:import|__include|\#include)\s+(?:"(?P<quoted>[^"]+)"|(?P<bare>[\w.]+))', re.MULTILINE
 )
 
+_INCOMING = re.compile(r"\._grad_in\b")
+
 # Not after a colon: there it is what a type conforms to.
 _INTERFACE = re.compile(r"(?<!:)(?<!: )\bI((?:RW|W)?DiffTensor<)")
 
@@ -55,6 +57,11 @@ class Source:
     def uses_slangpy(self) -> bool:
         """Whether any file imports SlangPy's own module."""
         return any(name == "slangpy" for text in (self.text, *self.imports.values()) for name in _imported(text))
+
+    @property
+    def reads_gradients(self) -> bool:
+        """Whether some function reads the gradient that comes in for a tensor by itself, not through a store."""
+        return any(_INCOMING.search(text) for text in (self.text, *self.imports.values()))
 
     def with_concrete_tensors(self) -> Source:
         """The same module with `DiffTensor` for `IDiffTensor` parameters, and so on for the writable ones.

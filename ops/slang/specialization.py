@@ -137,7 +137,7 @@ class Specialization:
         view = leaf.type.kind == "view"
         flows = self.function.differentiable and not is_value
         # Slang marks every view `no_diff`; its own load and store carry the gradients.
-        wanted = leaf.differentiable and (parameter.differentiable or view) and leaf.type.access != "w"
+        wanted = leaf.differentiable and (parameter.differentiable or view)
         return Slot(index, leaf.path, leaf.type, is_value, flows and wanted, dims)
 
     def _output(self, index: int, parameter: Parameter, leaf: Leaf) -> Output:

@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
+import torch
+
 from ..errors import DeviceError
 from .launch import Launcher
 from .program import Program
 from .specialization import Specialization
 
 
-def launcher_for(target: str, program: Program, spec: Specialization) -> Launcher:
-    """The launcher for tensors of a kind of device, or for a device of SlangPy.
+def launcher_for(target: str, device: torch.device, program: Program, spec: Specialization) -> Launcher:
+    """The launcher for tensors on a device.
 
     Args:
-        target: a torch device type, or `vulkan`.
+        target: `""`, or `vulkan` for CPU tensors that shall go to a Vulkan device.
+        device: where the tensors are.
         program: the source.
         spec: the function with its argument kinds.
 
     Raises:
         DeviceError: Slang functions do not run there.
     """
-    if target == "cpu":
+    if device.type == "cpu" and not target:
         return Launcher(program, spec)
-    if target in ("cuda", "vulkan"):
+    if device.type == ("cpu" if target else "cuda"):
         from .gpu import GpuLauncher
 
-        return GpuLauncher(program, spec, target)
+        return GpuLauncher(program, spec, target or "cuda", device)
     raise DeviceError(
-        f"no Slang kernels for tensors on {target!r}",
+        f"no Slang kernels for tensors on {device}",
         where=str(spec.function),
-        expected="tensors on the CPU or on CUDA",
+        expected="tensors on the CPU" if target else "tensors on the CPU or on CUDA",
         fix="Move them with .cpu().",
     )

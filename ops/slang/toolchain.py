@@ -113,7 +113,8 @@ def find_toolchain() -> Toolchain:
     raise CompilerNotFoundError(
         "no C++ compiler on this machine, and Slang's CPU kernels need one",
         where="tracepack.slang",
-        fix="Install g++ or clang++, or the package that replaces them: pip install ziglang.",
+        fix="Install g++ or clang++, or the package that replaces them: pip install ziglang. "
+        "With a Vulkan driver, tracepack.slang.load(..., device='vulkan') needs none of them.",
     )
 
 

@@ -1,14 +1,15 @@
 """The types of Slang parameters, as plain frozen data, and what they mean for tensors.
 
 A parameter of a scalar, vector, matrix or array type takes one tensor whose trailing sizes are the type's
-`shape`; a struct takes one tensor for each of its *leaves*. A *view* (`ITensor`, `IDiffTensor` and their like)
+`shape`; a struct takes one tensor for each of its *leaves*, an array of structs the same with the array's sizes before
+the leaf's own. A *view* (`ITensor`, `IDiffTensor` and their like)
 takes a whole tensor. Everything here is data: no compiler, no tensor, so that signatures can be cached and packed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class SlangType:
         kind: how tensors meet it.
         name: as Slang writes it, `vector<float,3>`.
         scalar: the scalar at its bottom, `float`; "" for structs and opaque types.
-        shape: the trailing sizes that a tensor of it has.
+        shape: the trailing sizes that a tensor of it has; of a struct, the sizes of the array that holds it.
         fields: of a struct.
         rank: of a view.
         access: of a view: `r`, `w` or `rw`.
@@ -64,9 +65,19 @@ class SlangType:
         if self.kind != "struct":
             yield Leaf(path, self, self.differentiable)
             return
+        path += "[]" * len(self.shape)
         for field in self.fields:
             for leaf in field.type.leaves(f"{path}.{field.name}"):
-                yield Leaf(leaf.path, leaf.type, leaf.differentiable and field.differentiable)
+                flows = leaf.differentiable and field.differentiable
+                yield Leaf(leaf.path, leaf.type.in_array(self.shape), flows)
+
+    def in_array(self, sizes: tuple[int, ...]) -> SlangType:
+        """The type of an array of this one; itself where there are no sizes."""
+        if not sizes:
+            return self
+        kind: Kind = "struct" if self.kind == "struct" else "array"
+        name = self.name + "".join(f"[{size}]" for size in sizes)
+        return replace(self, kind=kind, name=name, shape=(*sizes, *self.shape))
 
     def plain(self) -> dict[str, Any]:
         """The type as data that JSON and msgpack hold."""
@@ -109,11 +120,22 @@ class Field:
 
 @dataclass(frozen=True)
 class Leaf:
-    """One tensor of a value: `path` is `.a.b` inside a struct and "" for a value that is itself a tensor."""
+    """One tensor of a value.
+
+    Attributes:
+        path: `.a.b` inside a struct, `.a[].b` where `a` is an array of structs, "" for a value that is itself a tensor.
+        type: of the tensor.
+        differentiable: whether gradients flow.
+    """
 
     path: str
     type: SlangType
     differentiable: bool
+
+
+def field_names(path: str) -> list[str]:
+    """The names in a leaf's path, as a user's dicts have them."""
+    return path.replace("[]", "").split(".")[1:]
 
 
 @dataclass(frozen=True)

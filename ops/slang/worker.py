@@ -22,7 +22,7 @@ IDLE = 20.0
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
-    """Does one request: `do` is `code`, `describe`, `specialize` or `module`.
+    """Does one request: `do` is `code`, `describe`, `specialize`, `instance` or `module`.
 
     Raises:
         SlangCompileError: Slang refused the source.
@@ -33,6 +33,9 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
             return {"code": compiled.code()}
         case "describe":
             return describe(compiled)
+        case "instance":
+            found = Reflection(compiled).instance(request["name"])
+            return found.plain() if found else {}
         case "specialize":
             found = Reflection(compiled).specialize(request["name"], request["types"])
             return found.plain() if found else {}

@@ -1,11 +1,14 @@
-"""Runs all campaigns and writes `docs/coverage.md`: `python -m tests.campaigns [--jobs N] [--samples N] [--only NAME ...]`."""
+"""Runs all campaigns and writes `docs/coverage.md`.
+
+`python -m tests.campaigns [--jobs N] [--samples N] [--only CAMPAIGN ...] [--fresh]`. It may be stopped at any time: what
+was finished is kept, and the same command goes on from there as long as no source changes; `--fresh` starts anew.
+"""
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
 import sys
-import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -17,36 +20,38 @@ from tests.campaigns.tally import Tally
 TARGET = Path(__file__).parents[2] / "docs" / "coverage.md"
 
 
-def campaigns(jobs: int, most: int) -> dict[str, Callable[[], Tally]]:
+def campaigns(jobs: int, most: int, fresh: bool) -> dict[str, Callable[[], Tally]]:
     """All campaigns by name."""
     found: dict[str, Callable[[], Tally]] = {
-        "operators": lambda: operators.run(None, jobs, most),
-        "scripted": lambda: operators.run_scripted(None, jobs, most),
-        "pipelines": lambda: pipelines.run(None),
+        "operators": lambda: operators.run(None, jobs, most, fresh),
+        "scripted": lambda: operators.run_scripted(None, jobs, most, fresh),
+        "pipelines": lambda: pipelines.run(None, jobs, fresh),
     }
     if importlib.util.find_spec("tests.campaigns.architectures"):
         from tests.campaigns import architectures
 
-        found["architectures"] = lambda: architectures.run(None)
+        found["architectures"] = lambda: architectures.run(None, jobs, fresh)
     return found
 
 
 def main() -> int:
     """Runs, reports, and fails where a bug was found."""
     parser = argparse.ArgumentParser(prog="python -m tests.campaigns", description=__doc__)
-    parser.add_argument("--jobs", type=int, default=2, help="processes for the operator database")
-    parser.add_argument("--samples", type=int, default=10**9, help="samples of each operator and dtype; all by default")
+    parser.add_argument("--jobs", type=int, default=2, help="processes")
+    parser.add_argument(
+        "--samples", type=int, default=operators.ALL, help="samples of each operator and dtype; all by default"
+    )
     parser.add_argument("--only", nargs="*", help="campaigns to run; nothing is written then")
+    parser.add_argument("--fresh", action="store_true", help="run again what is kept from an earlier run")
     chosen = parser.parse_args()
     warnings.simplefilter("ignore")
     tallies = []
-    for name, run in campaigns(chosen.jobs, chosen.samples).items():
+    for name, run in campaigns(chosen.jobs, chosen.samples, chosen.fresh).items():
         if chosen.only and name not in chosen.only:
             continue
-        start = time.perf_counter()
         tally = run()
         tallies.append(tally)
-        print(f"{name}: {tally.counts()} in {time.perf_counter() - start:.0f} s")
+        print(f"{name}: {tally.counts()} in {tally.seconds:.0f} s of processor time", flush=True)
         for case in tally.bugs():
             print(f"  {case.outcome}: {case.name}: {case.reason}\n{case.detail}")
     if not chosen.only:

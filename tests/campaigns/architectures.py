@@ -13,6 +13,7 @@ import logging
 import subprocess
 import sys
 import tempfile
+import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -22,12 +23,14 @@ import torch
 
 import tracepack
 from tests.campaigns.generation import generation_cases
+from tests.campaigns.journal import Journal, Record, found_by
 from tests.campaigns.layers import layer_cases
 from tests.campaigns.tally import ERROR, REFUSED, RIGHT, WRONG, Tally
 from tests.campaigns.zoo import Case, Inputs, transformers_cases
 
 SHARES = 24
 FRESH = 6  # every sixth case is loaded in a process of its own
+TOLERANCE = 1e-4
 
 
 def all_cases() -> list[Case]:
@@ -35,30 +38,47 @@ def all_cases() -> list[Case]:
     return [*transformers_cases(), *generation_cases(), *layer_cases()]
 
 
-def run(share: int | None = None, only: Sequence[str] = (), report: Callable[[str], None] | None = None) -> Tally:
+def run(share: int | None = None, jobs: int = 2, fresh: bool = False) -> Tally:
     """Runs the campaign, or a part of it.
 
     Args:
         share: None for all cases; else every twenty-fourth, beginning with this one.
-        only: names of the cases to run; empty for all.
-        report: called with a line for each case.
+        jobs: processes for a full run.
+        fresh: whether to run again what is kept from an earlier full run.
     """
-    tally = Tally("Architectures", "architectures", full=share is None and not only)
-    cases = all_cases() if share is None else all_cases()[share % SHARES :: SHARES]
-    for index, case in enumerate(cases):
-        if only and case.name not in only:
-            continue
-        outcome, reason = check(case, fresh=index % FRESH == 0)
-        tally.add(case.name, outcome, reason, case.kind)
-        if report:
-            report(f"{outcome:8} {case.name:24} {reason}")
-    tally.notes.append("Each loaded pipeline runs on the example and at another batch size and length.")
-    tally.notes.append("Every sixth is loaded and run in a fresh process.")
+    tally = Tally("Architectures", "architectures", full=share is None)
+    names = [case.name for case in all_cases()]
+    if share is None:
+        records = list(Journal("architectures", fresh).complete(names, found, jobs))
+    else:
+        names = names[share % SHARES :: SHARES]
+        records = [record for _, record in found_by(names, found, 1)]
+    for name, record in zip(names, records, strict=True):
+        tally.add(name, record["outcome"], record["reason"], record["kind"])
+        tally.seconds += record["seconds"]
+    tally.notes.append(
+        "Each loaded pipeline runs on the example and at another batch size and length, every sixth in a fresh process, "
+        f"and must agree with eager to {TOLERANCE:g}, since sums may be reordered."
+    )
+    for kind in dict.fromkeys(case.detail for case in tally.cases):
+        outcomes = [case.outcome for case in tally.cases if case.detail == kind]
+        tally.notes.append(f"{kind.capitalize()}: {outcomes.count(RIGHT)} of {len(outcomes)} are right.")
     return tally
 
 
-def check(case: Case, *, fresh: bool = False) -> tuple[str, str]:
-    """The outcome of one case, and why."""
+def found(name: str) -> Record:
+    """What is found of one case."""
+    start = time.process_time()
+    cases = all_cases()
+    index = next(index for index, case in enumerate(cases) if case.name == name)
+    outcome, reason = check(cases[index], elsewhere=index % FRESH == 0)
+    return {
+        "outcome": outcome, "reason": reason, "kind": cases[index].kind, "seconds": time.process_time() - start
+    }  # fmt: skip
+
+
+def check(case: Case, *, elsewhere: bool = False) -> tuple[str, str]:
+    """The outcome of one case, and why; `elsewhere` loads it in a process of its own."""
     with _quiet():
         torch.manual_seed(0)
         model = case.build()
@@ -71,7 +91,7 @@ def check(case: Case, *, fresh: bool = False) -> tuple[str, str]:
             stage = "run"
             traced = [_flat(pipeline.run(_copied(feed))) for feed in feeds]
             stage = "load"
-            loaded = _reloaded(pipeline, feeds, fresh)
+            loaded = _reloaded(pipeline, feeds, elsewhere)
         except tracepack.TracepackError as error:
             return REFUSED, f"at {stage}: {error}"
         except Exception as error:  # what the campaign is there to find
@@ -126,7 +146,7 @@ def difference(wanted: list[Any], got: list[Any]) -> str:
                 return f"result {index} is {b!r} instead of {a!r}"
         elif not isinstance(b, torch.Tensor) or a.shape != b.shape or a.dtype != b.dtype:
             return f"result {index} is {_kind(b)} instead of {_kind(a)}"
-        elif not torch.allclose(a, b, rtol=1e-4, atol=1e-5, equal_nan=True):
+        elif not torch.allclose(a, b, rtol=TOLERANCE, atol=TOLERANCE / 10, equal_nan=True):
             return f"result {index} differs by up to {(a.double() - b.double()).abs().max():.3g}"
     return ""
 
@@ -145,8 +165,8 @@ torch.save([pipeline.run(feed) for feed in feeds], sys.argv[3])
 """
 
 
-def _reloaded(pipeline: Any, feeds: Sequence[Inputs], fresh: bool) -> list[list[Any]]:
-    if not fresh:
+def _reloaded(pipeline: Any, feeds: Sequence[Inputs], elsewhere: bool) -> list[list[Any]]:
+    if not elsewhere:
         file = io.BytesIO()
         pipeline.save(file)
         loaded = tracepack.load(file.getvalue(), trust=True)

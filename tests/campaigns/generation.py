@@ -42,6 +42,23 @@ def changed_cache(op: Any) -> Callable[..., Any]:
     return process
 
 
+def handed_on(op: Any) -> Callable[..., Any]:
+    """One step of decoding whose cache comes in and goes out as tensors, between runs of the pipeline."""
+
+    def process(input_ids: torch.Tensor, past: list[list[torch.Tensor]]) -> Any:
+        from transformers import DynamicCache
+
+        out = op(input_ids=input_ids, past_key_values=DynamicCache(past), use_cache=True)
+        return out.logits, [[layer.keys, layer.values] for layer in out.past_key_values.layers]
+
+    return process
+
+
+def _past(batch: int, length: int) -> Inputs:
+    past = [[torch.randn(batch, 2, length, 8) for _ in range(2)] for _ in range(2)]
+    return {"input_ids": torch.randint(5, VOCABULARY, (batch, 1)), "past": past}
+
+
 def without_cache(op: Any) -> Callable[..., Any]:
     """Greedy decoding that reads everything again for each token."""
 
@@ -99,6 +116,7 @@ def generation_cases() -> list[Case]:
     return [
         *cases,
         Case("llama-changes-its-cache", "generation", llama, ids_only, changed_cache),
+        Case("llama-hands-its-cache-on", "generation", llama, _past, handed_on),
         Case("llama-without-cache", "generation", llama, tokens, without_cache),
         Case("t5-generates", "generation", t5, _longer, translated),
         Case("bart-generates", "generation", bart, _longer, translated),

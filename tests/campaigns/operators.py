@@ -6,92 +6,82 @@ torch.export lowers. An operator is right if all its samples are, in every dtype
 
 from __future__ import annotations
 
+import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import torch
 
 import tracepack
 from tests.campaigns.check import Check, Finding, Unusable
+from tests.campaigns.journal import Journal, Record, found_by
+from tests.campaigns.limit import SECONDS, Overdue, limited
 from tests.campaigns.samples import UNINITIALISED, Entry, Sample, drawn, dtypes, entries, other_data, samples, variants
 from tests.campaigns.tally import ERROR, REFUSED, RIGHT, WRONG, Tally
 
 SHARES = 120
 SAMPLES_OF_SHARE = 3  # for each operator and dtype
+SAMPLES_OF_MODULE = 2  # torch.export takes a hundred times as long as a recording
+ALL = 10**9
 _GRAVEST = (WRONG, ERROR, REFUSED, RIGHT)
 
 
-def run(share: int | None = None, jobs: int = 2, most: int = 10**9) -> Tally:
+def run(share: int | None = None, jobs: int = 2, most: int = ALL, fresh: bool = False) -> Tally:
     """The recorder's tally, over everything or one part of it."""
     tally = Tally("Operator database, called in the processing function", "operators", full=share is None)
-    return _run(tally, _recorded, share, jobs, most)
+    cap = most if share is None else SAMPLES_OF_SHARE
+    if cap < ALL:
+        tally.notes.append(f"Of each operator and dtype, up to {cap} samples or so were taken, spread over all.")
+    return _run(tally, "operators", partial(recorded, cap=cap), share, jobs, cap, fresh)
 
 
-def run_scripted(share: int | None = None, jobs: int = 2, most: int = 10**9) -> Tally:
+def run_scripted(share: int | None = None, jobs: int = 2, most: int = ALL, fresh: bool = False) -> Tally:
     """The tally of the same operators inside scripted modules: the first samples in float32, or the first dtype."""
     tally = Tally("Operator database, inside a scripted module", "operators", full=share is None)
-    return _run(tally, _scripted, share, jobs, most)
+    cap = min(most, SAMPLES_OF_MODULE)
+    tally.notes.append(f"Of each operator, the first {cap} samples in float32, or in the first dtype that it has.")
+    return _run(tally, "scripted", partial(scripted, cap=cap), share, jobs, cap, fresh)
 
 
-Job = Callable[[int, int], "Outcome | None"]
-Outcome = tuple[str, str, str, str, int]  # name, outcome, reason, detail, number of samples
-
-
-def _run(tally: Tally, job: Job, share: int | None, jobs: int, most: int) -> Tally:
-    total = len(entries())
-    numbers = range(total) if share is None else range(share % SHARES, total, SHARES)
-    cap = most if share is None else SAMPLES_OF_SHARE
-    checked, skipped = 0, []
-    for number, found in zip(numbers, _map(job, list(numbers), cap, jobs if share is None else 1), strict=True):
-        if found is None:
-            skipped.append(entries()[number].name)
-            continue
-        name, outcome, reason, detail, count = found
-        tally.add(name, outcome, reason, detail)
-        checked += count
-    tally.notes.append(f"{checked} samples were run, each traced, saved, loaded and run again on other data.")
-    if cap < 10**9:
-        tally.notes.append(f"Of each operator and dtype, up to {cap} samples or so were taken, spread over all.")
+def _run(
+    tally: Tally, name: str, find: Callable[[int], Record], share: int | None, jobs: int, cap: int, fresh: bool
+) -> Tally:
+    if share is None:
+        numbers: Sequence[int] = range(len(entries()))
+        records = list(Journal(f"{name}-{cap}" if cap < ALL else name, fresh).complete(numbers, find, jobs))
+    else:
+        records = [record for _, record in found_by(range(share % SHARES, len(entries()), SHARES), find, 1)]
+    skipped = []
+    for record in records:
+        if record["outcome"]:
+            tally.add(record["name"], record["outcome"], record["reason"], record["detail"])
+        else:
+            skipped.append(record["name"])
+        tally.tried += record["tried"]
+        tally.seconds += record["seconds"]
     if skipped:
         tally.notes.append(f"Not counted, since eager torch itself has no sample for a CPU: {', '.join(skipped)}.")
     return tally
 
 
-def _map(job: Job, numbers: list[int], cap: int, jobs: int) -> Iterator[Outcome | None]:
-    caps = [cap] * len(numbers)
-    if jobs == 1:
-        yield from map(job, numbers, caps)
-        return
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_quiet) as pool:
-        yield from pool.map(job, numbers, caps, chunksize=4)
-
-
-def _quiet() -> None:
-    import warnings
-
-    warnings.simplefilter("ignore")
-    torch.set_num_threads(1)
-
-
 # -- one operator ----------------------------------------------------------------------------------------------
 
 
-def _recorded(number: int, cap: int) -> Outcome | None:
+def recorded(number: int, cap: int = ALL) -> Record:
+    """What is found of an entry, called in the processing function."""
     entry = entries()[number]
-    return _outcome(entry, _chosen(entry, cap), check_recorded)
+    return _record(entry, _chosen(entry, cap), check_recorded)
 
 
-def _scripted(number: int, cap: int) -> Outcome | None:
+def scripted(number: int, cap: int) -> Record:
+    """What is found of an entry, called in a scripted module."""
     entry = entries()[number]
     kinds = dtypes(entry)
     first = torch.float32 if torch.float32 in kinds else next(iter(kinds), None)
-    if first is None:
-        return None
-    usable = (s for s in samples(entry, first) if s.leaves)
-    return _outcome(entry, (s for s, _ in zip(usable, range(min(cap, 2)), strict=False)), check_scripted)
+    usable = (sample for sample in samples(entry, first) if sample.leaves) if first else ()
+    return _record(entry, (s for s, _ in zip(usable, range(cap), strict=False)), check_scripted)
 
 
 def _chosen(entry: Entry, cap: int) -> Iterator[Sample]:
@@ -103,24 +93,28 @@ def _chosen(entry: Entry, cap: int) -> Iterator[Sample]:
             yield from variants(entry, dtype)
 
 
-def _outcome(entry: Entry, chosen: Iterator[Sample], check: Callable[[Entry, Sample], Finding]) -> Outcome | None:
-    """The gravest outcome of an operator's samples."""
+def _record(entry: Entry, chosen: Iterable[Sample], check: Callable[[Entry, Sample], Finding]) -> Record:
+    """The gravest outcome of an operator's samples; none if there is no sample that eager takes."""
+    start = time.process_time()
     counts: Counter[str] = Counter()
     first: dict[str, tuple[str, str]] = {}
     for sample in chosen:
         try:
-            found = check(entry, sample)
+            with limited():
+                found = check(entry, sample)
         except Unusable:
             continue
+        except Overdue:
+            found = Finding(ERROR, f"no answer within {SECONDS} s")
         counts[found.outcome] += 1
         first.setdefault(found.outcome, (found.reason, sample.label))
-    if not counts:
-        return None
-    outcome = next(kind for kind in _GRAVEST if counts[kind])
-    reason, label = first[outcome]
-    total = sum(counts.values())
-    detail = "" if outcome == RIGHT else f"{counts[outcome]} of {total} samples, first {label}"
-    return entry.name, outcome, reason, detail, total
+    outcome = next((kind for kind in _GRAVEST if counts[kind]), "")
+    reason, label = first.get(outcome, ("", ""))
+    detail = f"{counts[outcome]} of {counts.total()} samples, first {label}" if outcome not in (RIGHT, "") else ""
+    return {
+        "name": entry.name, "outcome": outcome, "reason": reason, "detail": detail, "tried": counts.total(),
+        "seconds": time.process_time() - start,
+    }  # fmt: skip
 
 
 def check_recorded(entry: Entry, sample: Sample) -> Finding:

@@ -29,13 +29,14 @@ def report(tallies: Sequence[Tally]) -> str:
 
 
 def _summary(tallies: Sequence[Tally]) -> str:
-    rows = ["| campaign | cases | right | refused | error | wrong | right, % |", "|---|---|---|---|---|---|---|"]
+    rows = ["| campaign | cases | samples | right | refused | error | wrong | right, % | minutes |", "|" + "---|" * 9]
     for tally in tallies:
         counts, total = tally.counts(), len(tally.cases)
         numbers = " | ".join(str(counts[outcome]) for outcome in (RIGHT, REFUSED, ERROR, WRONG))
         part = "" if tally.full else " (a part)"
-        rows.append(f"| {tally.title}{part} | {total} | {numbers} | {100 * counts[RIGHT] / max(1, total):.1f} |")
-    return "\n".join(rows) + "\n"
+        share, minutes = 100 * counts[RIGHT] / max(1, total), f"{tally.seconds / 60:.1f}" if tally.seconds else ""
+        rows.append(f"| {tally.title}{part} | {total} | {tally.tried or total} | {numbers} | {share:.1f} | {minutes} |")
+    return "\n".join([*rows, "", "Minutes are processor time, of all processes together."]) + "\n"
 
 
 def _section(tally: Tally) -> str:

@@ -43,6 +43,8 @@ class Tally:
         cases: the outcomes.
         notes: sentences for the report: how many samples, which dtypes.
         full: whether it went through everything.
+        tried: how often a function was traced, saved, loaded and compared; 0 where that is not counted.
+        seconds: processor time, of all processes together; 0 where that is not counted.
     """
 
     title: str
@@ -50,6 +52,8 @@ class Tally:
     cases: list[Case] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     full: bool = True
+    tried: int = 0
+    seconds: float = 0
 
     def add(self, name: str, outcome: str, reason: str = "", detail: str = "") -> None:
         """Adds one case."""

@@ -145,6 +145,14 @@ _TEXT_ENCODERS: list[tuple[str, str, str, dict[str, Any]]] = [
     ("longformer", "LongformerModel", "LongformerConfig", {**_BERT, "attention_window": 4}),
     ("canine", "CanineModel", "CanineConfig",
      {**_BERT, "num_hash_buckets": 32, "downsampling_rate": 2, "local_transformer_stride": 4}),
+    ("nystromformer", "NystromformerModel", "NystromformerConfig", {**_BERT, "num_landmarks": 4, "segment_means_seq_len": 4}),
+    ("rembert", "RemBertModel", "RemBertConfig", {**_BERT, "input_embedding_size": 16}),
+    ("roberta-prelayernorm", "RobertaPreLayerNormModel", "RobertaPreLayerNormConfig", _BERT),
+    ("megatron-bert", "MegatronBertModel", "MegatronBertConfig", _BERT),
+    ("big-bird", "BigBirdModel", "BigBirdConfig", _BERT),
+    ("data2vec-text", "Data2VecTextModel", "Data2VecTextConfig", _BERT),
+    ("ibert", "IBertModel", "IBertConfig", _BERT),
+    ("luke", "LukeModel", "LukeConfig", {**_BERT, "entity_vocab_size": 10, "entity_emb_size": 16}),
 ]  # fmt: skip
 
 _DECODERS: list[tuple[str, str, str, dict[str, Any]]] = [
@@ -179,6 +187,19 @@ _DECODERS: list[tuple[str, str, str, dict[str, Any]]] = [
     ("xglm", "XGLMForCausalLM", "XGLMConfig",
      {"vocab_size": VOCABULARY, "d_model": 32, "num_layers": 2, "attention_heads": 4, "ffn_dim": 40, "max_position_embeddings": 64}),
     ("mamba", "MambaForCausalLM", "MambaConfig", {"vocab_size": VOCABULARY, "hidden_size": 32, "num_hidden_layers": 2, "state_size": 4}),
+    ("biogpt", "BioGptForCausalLM", "BioGptConfig", _BERT),
+    ("gpt-bigcode", "GPTBigCodeForCausalLM", "GPTBigCodeConfig", _GPT),
+    ("olmo2", "Olmo2ForCausalLM", "Olmo2Config", _LLAMA),
+    ("qwen2-moe", "Qwen2MoeForCausalLM", "Qwen2MoeConfig", {**_LLAMA, "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 24, "shared_expert_intermediate_size": 24}),
+    ("glm", "GlmForCausalLM", "GlmConfig", {**_LLAMA, "head_dim": 8}),
+    ("nemotron", "NemotronForCausalLM", "NemotronConfig", _LLAMA),
+    ("persimmon", "PersimmonForCausalLM", "PersimmonConfig", _LLAMA),
+    ("smollm3", "SmolLM3ForCausalLM", "SmolLM3Config", _LLAMA),
+    ("cohere2", "Cohere2ForCausalLM", "Cohere2Config", {**_LLAMA, "sliding_window": 4}),
+    ("granitemoe", "GraniteMoeForCausalLM", "GraniteMoeConfig", {**_LLAMA, "num_local_experts": 4, "num_experts_per_tok": 2}),
+    ("gpt-oss", "GptOssForCausalLM", "GptOssConfig", {**_LLAMA, "head_dim": 8, "num_local_experts": 4, "num_experts_per_tok": 2, "sliding_window": 4}),
+    ("deepseek-v3", "DeepseekV3ForCausalLM", "DeepseekV3Config", {**_LLAMA, "num_key_value_heads": 4, "n_routed_experts": 4, "num_experts_per_tok": 2, "n_group": 2, "topk_group": 1, "kv_lora_rank": 8, "q_lora_rank": 8, "qk_rope_head_dim": 4, "v_head_dim": 8, "qk_nope_head_dim": 8, "moe_intermediate_size": 16, "first_k_dense_replace": 1}),
+    ("rwkv", "RwkvForCausalLM", "RwkvConfig", {"vocab_size": VOCABULARY, "hidden_size": 32, "num_hidden_layers": 2, "attention_hidden_size": 32, "intermediate_size": 40, "context_length": 64}),
 ]  # fmt: skip
 
 _TRANSLATORS: list[tuple[str, str, str, dict[str, Any]]] = [
@@ -194,6 +215,10 @@ _TRANSLATORS: list[tuple[str, str, str, dict[str, Any]]] = [
     ("prophetnet", "ProphetNetForConditionalGeneration", "ProphetNetConfig",
      {"vocab_size": VOCABULARY, "hidden_size": 32, "num_encoder_layers": 2, "num_decoder_layers": 2, "encoder_ffn_dim": 40,
       "decoder_ffn_dim": 40, "num_encoder_attention_heads": 4, "num_decoder_attention_heads": 4, "max_position_embeddings": 64}),
+    ("longt5", "LongT5ForConditionalGeneration", "LongT5Config", {**_T5, "local_radius": 4}),
+    ("led", "LEDForConditionalGeneration", "LEDConfig", {**{k: v for k, v in _BART.items() if k!="max_position_embeddings"}, "attention_window": 4, "max_encoder_position_embeddings": 64, "max_decoder_position_embeddings": 64}),
+    ("switch-transformers", "SwitchTransformersForConditionalGeneration", "SwitchTransformersConfig", {**_T5, "num_experts": 4, "num_sparse_encoder_layers": 1, "num_sparse_decoder_layers": 1, "num_decoder_layers": 2}),
+    ("plbart", "PLBartForConditionalGeneration", "PLBartConfig", _BART),
 ]  # fmt: skip
 
 _VISION: list[tuple[str, str, str, dict[str, Any], Callable[[int, int], Inputs]]] = [
@@ -229,6 +254,16 @@ _VISION: list[tuple[str, str, str, dict[str, Any], Callable[[int, int], Inputs]]
     ("focalnet", "FocalNetModel", "FocalNetConfig",
      {"image_size": 32, "patch_size": 2, "embed_dim": 16, "depths": [1, 1], "hidden_sizes": [16, 32], "focal_levels": [1, 1], "focal_windows": [3, 3]}, pixels(32)),
     ("yolos", "YolosForObjectDetection", "YolosConfig", {**_VIT, "image_size": [16, 16], "num_detection_tokens": 4}, pixels(16)),
+    ("cvt", "CvtModel", "CvtConfig", {"embed_dim": [8, 16, 16], "num_heads": [1, 2, 2], "depth": [1, 2, 3], "cls_token": [False, False, True]}, images(16)),
+    ("pvt-v2", "PvtV2Model", "PvtV2Config", {"hidden_sizes": [8, 8, 16, 16], "depths": [1, 1, 1, 1], "num_attention_heads": [1, 1, 2, 2], "image_size": 64}, pixels(64)),
+    ("swiftformer", "SwiftFormerModel", "SwiftFormerConfig", {"depths": [1, 1, 1, 1], "embed_dims": [8, 8, 16, 16], "image_size": 64}, pixels(64)),
+    ("mobilevitv2", "MobileViTV2Model", "MobileViTV2Config", {"image_size": 64, "width_multiplier": 0.25, "base_attn_unit_dims": [16, 16, 16]}, pixels(64)),
+    ("dinov3-vit", "DINOv3ViTModel", "DINOv3ViTConfig", _VIT, pixels(16)),
+    ("vit-msn", "ViTMSNModel", "ViTMSNConfig", _VIT, pixels(16)),
+    ("glpn", "GLPNForDepthEstimation", "GLPNConfig", {"hidden_sizes": [8, 8, 16, 16], "depths": [1, 1, 1, 1], "num_attention_heads": [1, 1, 2, 2], "decoder_hidden_size": 16}, images(16)),
+    ("bit", "BitModel", "BitConfig", {"hidden_sizes": [8, 8, 16, 16], "depths": [1, 1, 1, 1], "embedding_size": 8, "num_groups": 2}, images(16)),
+    ("dpt", "DPTForDepthEstimation", "DPTConfig", {**_VIT, "num_hidden_layers": 4, "backbone_out_indices": [0, 1, 2, 3], "neck_hidden_sizes": [8, 8, 16, 16], "fusion_hidden_size": 8, "is_hybrid": False}, pixels(16)),
+    ("videomae", "VideoMAEModel", "VideoMAEConfig", {**_VIT, "num_frames": 4, "tubelet_size": 2}, lambda b, n: {"pixel_values": torch.rand(b, 4, 3, 16, 16)}),
 ]  # fmt: skip
 
 _AUDIO: list[tuple[str, str, str, dict[str, Any]]] = [
@@ -238,6 +273,19 @@ _AUDIO: list[tuple[str, str, str, dict[str, Any]]] = [
     ("unispeech", "UniSpeechModel", "UniSpeechConfig", _WAV),
     ("sew", "SEWModel", "SEWConfig", {**_WAV, "squeeze_factor": 2}),
     ("data2vec-audio", "Data2VecAudioModel", "Data2VecAudioConfig", {**_WAV, "conv_pos_kernel_size": 7}),
+    (
+        "wav2vec2-conformer",
+        "Wav2Vec2ConformerModel",
+        "Wav2Vec2ConformerConfig",
+        {**_WAV, "conv_depthwise_kernel_size": 5},
+    ),
+    (
+        "sew-d",
+        "SEWDModel",
+        "SEWDConfig",
+        {**_WAV, "squeeze_factor": 2, "position_buckets": 8, "max_position_embeddings": 32},
+    ),
+    ("unispeech-sat", "UniSpeechSatModel", "UniSpeechSatConfig", _WAV),
 ]
 
 
@@ -310,6 +358,11 @@ _MIXED: list[Case] = [
          d_model=16, num_layers=2), _series),
     Case("decision-transformer", "series", hf("DecisionTransformerModel", "DecisionTransformerConfig", state_dim=5, act_dim=2, hidden_size=32,
          n_layer=2, n_head=4, max_ep_len=64), _decisions),
+    Case("dac", "audio", hf("DacModel", "DacConfig", encoder_hidden_size=8, downsampling_ratios=[2, 4], decoder_hidden_size=16, n_codebooks=2, codebook_size=16, codebook_dim=4), lambda b, n: {"input_values": torch.randn(b, 1, 160*n)}),
+    Case("clipseg", "multimodal", hf("CLIPSegModel", "CLIPSegConfig", text_config={**_BERT, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}, vision_config=_VIT, projection_dim=16), both(16)),
+    Case("visual-bert", "multimodal", hf("VisualBertModel", "VisualBertConfig", **_BERT, visual_embedding_dim=12), lambda b, n: {**tokens(b, n), "visual_embeds": torch.rand(b, 5, 12), "visual_attention_mask": torch.ones(b, 5)}),
+    Case("llava", "multimodal", hf("LlavaForConditionalGeneration", "LlavaConfig", text_config={**_LLAMA, "model_type": "llama"}, vision_config={**_VIT, "model_type": "clip_vision_model"}, image_token_index=4, vision_feature_layer=-1), lambda b, n: {"input_ids": torch.cat([torch.full((b, 16), 4), torch.randint(5, VOCABULARY, (b, n))], 1), "pixel_values": torch.rand(b, 3, 16, 16)}),
+    Case("perceiver", "text", hf("PerceiverModel", "PerceiverConfig", num_latents=6, d_latents=16, d_model=12, num_blocks=1, num_self_attends_per_block=1, num_self_attention_heads=2, num_cross_attention_heads=2), lambda b, n: {"inputs": torch.rand(b, n, 12)}),
 ]  # fmt: skip
 
 

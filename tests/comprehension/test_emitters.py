@@ -11,11 +11,13 @@ from tracepack.ops.comprehension import Options, compiler, define, errors
 from tracepack.ops.comprehension.check import check
 from tracepack.ops.comprehension.compiler import target
 from tracepack.ops.comprehension.cpp_emitter import CppEmitter
+from tracepack.ops.comprehension.cpp_tile import lanes_of
 from tracepack.ops.comprehension.fusion import groups
 from tracepack.ops.comprehension.parser import parse
 from tracepack.ops.comprehension.schedule import ProgramSchedule, Schedule
 from tracepack.ops.comprehension.specialise import specialise
 from tracepack.ops.comprehension.torch_emitter import TorchEmitter
+from tracepack.ops.comprehension.torch_values import stored
 
 EMITTERS = ["torch", "naive", "conv"]
 
@@ -94,28 +96,56 @@ SCHEDULED = [
     ("def f(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }", [(13, 21), (21, 45)]),
     ("def f(float(N,C,H,W) I, float(M,C,R,S) F) -> (O) { O(n,m,h,w) +=! I(n,c,2*h+r,w+s) * F(m,c,r,s) }",
      [(2, 3, 9, 25), (7, 3, 3, 2)]),
+    ("def f(float(N,K) X, float(M,K) W) -> (O) { O(n,m) +=! X(n,k) * W(m,k) }", [(11, 37), (29, 37)]),
+    ("def f(double(N,K) X, double(K,M) W) -> (O) { O(n,m) max=! X(n,k) - W(k,m) }", [(7, 33), (33, 19)]),
+    ("def f(float(N,K) X, float(K,M) W) -> (O) { O(n,m) min=! n > k && X(n,k) > 0.0 ? W(k,m) : X(n,k) where m in 0:M }",
+     [(7, 33), (33, 19)]),
     ("def f(float(N,K) A) -> (O) { t(n) max=! A(n,k)\n O(n,k) = A(n,k) - t(n) }", [(9, 83)]),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "shapes"), SCHEDULED)
 def test_every_kind_of_schedule(text, shapes):
-    """Each vector axis with tiles that leave rests on every side, packed and not, in both orders."""
+    """Each vector axis with tiles that leave rests on every side, packed and not, with whole and half vectors."""
     p = program(text, *shapes)
-    inputs = [torch.randn(s) for s in shapes]
+    inputs = [torch.randn(s, dtype=stored(p.tensors[n].dtype)) for n, s in zip(p.inputs, shapes, strict=True)]
     expected = TorchEmitter(p)(inputs)
     nests = [n for g in groups(p, False) for n in g.nests]
     tried = 0
     for axis in [None, *nests[0].extents]:
         others = [a for a, _ in nests[0].left if a != axis]
-        for vectors, unroll, pack in ((1, (), False), (3, tuple((a, 4) for a in others[-2:]), True)):
+        tile = tuple((a, 4) for a in others[-2:])
+        half = lanes_of(nests[0], target()) // 2
+        for vectors, unroll, pack, lanes in ((1, (), False, 0), (3, tile, True, 0), (2, tile, True, half)):
             order = tuple(reversed([a for a, _ in nests[0].left]))
-            schedule = Schedule(axis, vectors, unroll, order, pack)
+            schedule = Schedule(axis, vectors, unroll, order, pack, lanes=lanes)
             rest = tuple(Schedule(n.left[-1][0], 2) for n in nests[1:])
             found = CppEmitter(p, ProgramSchedule((schedule, *rest), False))(inputs)
             torch.testing.assert_close(found, expected, rtol=1e-5, atol=2e-5)
             tried += 1
     assert tried >= 6
+
+
+@pytest.mark.parametrize("rows", [1, 7, 40])
+def test_gathered_rows_are_asked_for_within_the_index(rows):
+    """The prefetch runs past the last row; a wrong index is still found, wherever it is."""
+    layer = define("def f(float(V,D) T, int64(N,K) I) -> (O) { O(i,j) +=! T(I(i,k),j) }")
+    table, index = torch.randn(50, 24), torch.randint(0, 50, (rows, 5))
+    torch.testing.assert_close(layer(table, index, options="conv"), table[index].sum(1))
+    for wrong in (50, -1, 1 << 40):
+        index[-1, -1] = wrong
+        with pytest.raises(errors.IndexRangeError):
+            layer(table, index, options="conv")
+
+
+def test_sums_keep_their_order():
+    """A reassociated sum spills registers, and differs from one size of tile to another."""
+    layer = define("def f(float(N,K) A) -> (O) { O(n) +=! A(n,k) }")
+    a = torch.tensor([[1e8, 1.0, -1e8, 1.0, 1e8, 1.0, -1e8, 1.0]])
+    total = torch.zeros(())
+    for value in a[0]:
+        total = total + value
+    assert layer(a, options="naive").item() == total.item()
 
 
 def test_threads_do_not_change_results():

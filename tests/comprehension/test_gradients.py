@@ -3,6 +3,7 @@
 
 import pytest
 import torch
+from torch.overrides import BaseTorchFunctionMode
 
 from tracepack.ops.comprehension import ComprehensionModule, define, errors
 from tracepack.ops.comprehension.check import check
@@ -118,6 +119,48 @@ def test_gradcheck(name, options):
     layer = define(text)
     inputs = [torch.randn(s, dtype=torch.double, requires_grad=True) for s in shapes]
     assert torch.autograd.gradcheck(lambda *x: layer(*x, options=options), inputs)
+
+
+CONVOLUTION = """def conv({t}(N,C,H,W) I, {t}(M,C,KH,KW) F, {t}(M) B) -> (O) {{
+  O(n,m,h,w) +=! I(n,c,{s}*h+kh,{s}*w+kw) * F(m,c,kh,kw)
+  O(n,m,h,w) = O(n,m,h,w) + B(m)
+}}"""
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 5, 5, 1, 3, 2), (2, 3, 9, 8, 5, 3, 3), (3, 5, 7, 19, 17, 1, 2)])
+@pytest.mark.parametrize("stride", [1, 2, 3])
+@pytest.mark.parametrize("dtype", ["float", "double"])
+def test_convolutions_of_odd_sizes_and_strides(dtype, stride, shape):
+    """Generated code's gradients against torch's, for inputs and gradients that are not contiguous."""
+    n, c, h, w, m, kh, kw = shape
+    kind = getattr(torch, dtype)
+    image = torch.randn(n, c, w, h, dtype=kind).transpose(2, 3).requires_grad_()
+    weight = torch.randn(c, m, kh, 2 * kw, dtype=kind).transpose(0, 1)[..., ::2].detach().requires_grad_()
+    bias = torch.randn(1, dtype=kind).expand(m).detach().requires_grad_()
+    layer = define(CONVOLUTION, constants={"t": dtype, "s": stride})
+    found, expected = layer(image, weight, bias, options="conv"), torch.conv2d(image, weight, bias, stride)
+    tolerance = 1e-4 if dtype == "float" else 1e-10
+    torch.testing.assert_close(found, expected, rtol=tolerance, atol=tolerance)
+    for seed in (torch.ones(1, dtype=kind).expand_as(found), torch.randn(found.mT.shape, dtype=kind).mT):
+        torch.testing.assert_close(
+            torch.autograd.grad(found, [image, weight, bias], seed, retain_graph=True),
+            torch.autograd.grad(expected, [image, weight, bias], seed, retain_graph=True),
+            rtol=10 * tolerance, atol=10 * tolerance,
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("options", ["torch", "conv"])
+def test_second_derivatives_are_an_error(options):
+    layer = define("def f(double(N) A) -> (O) { O(i) = A(i) * A(i) * A(i) }")
+    a = torch.randn(4, dtype=torch.double, requires_grad=True)
+    (first,) = torch.autograd.grad(layer(a, options=options).sum(), a, create_graph=True)
+    torch.testing.assert_close(first, 3 * a.square())
+    with pytest.raises(errors.DerivativeError, match="second derivatives of 'f' are not available"):
+        first.sum().backward()
+    with BaseTorchFunctionMode():  # as the operator of `torch.library`
+        (first,) = torch.autograd.grad(layer(a).sum(), a, create_graph=True)
+    with pytest.raises(errors.DerivativeError, match="second derivatives of 'f' are not available"):
+        first.sum().backward()
 
 
 @pytest.mark.parametrize("options", ["torch", "conv"])

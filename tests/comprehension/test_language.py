@@ -116,3 +116,8 @@ def test_inputs_need_not_be_contiguous():
     layer = define("def f(float(N,M) A) -> (B) { B(i,j) = A(i,j) * 2 }")
     assert torch.equal(layer(a.T), a.T * 2)
     assert torch.equal(layer(a[:, 1:]), a[:, 1:] * 2)
+    negated = torch.tensor([[3 + 4j]]).conj().imag
+    assert negated.is_neg()
+    assert negated.is_contiguous()
+    for _ in range(2):  # once with a look at the inputs, once as a call that was seen before
+        assert layer(negated).tolist() == [[-8.0]]

@@ -70,8 +70,12 @@ def compiled():
 
 
 def variants(case: Case):
-    """Tiled code with gradients, and fused code of the last type at other sizes."""
-    return [("float", 0, Options("conv"), case.gradient), (case.dtypes[-1], 3, Options("pointwise"), False)]
+    """Tiled code, and fused code of the last type at other sizes; both with gradients, half precision without."""
+    last = case.dtypes[-1]
+    return [
+        ("float", 0, Options("conv"), case.gradient),
+        (last, 3, Options("pointwise"), case.gradient and last == "double"),
+    ]
 
 
 @pytest.mark.usefixtures("compiled")

@@ -1,6 +1,7 @@
 """Options, their precedence, the tuner, and its cache files."""
 
 import json
+import sys
 import warnings
 
 import pytest
@@ -9,6 +10,7 @@ import torch
 from tracepack.ops.comprehension import ComprehensionWarning, Options, define, errors
 from tracepack.ops.comprehension.cpp_emitter import CppEmitter
 from tracepack.ops.comprehension.options import PRESETS
+from tracepack.ops.comprehension.progress import Progress
 from tracepack.ops.comprehension.search import Search
 from tracepack.ops.comprehension.torch_emitter import TorchEmitter
 
@@ -123,6 +125,13 @@ def test_stale_and_foreign_entries_are_ignored_with_a_word(inputs, tmp_path):
     path.unlink()
     layer.autotune(*inputs, cache=cache, **QUICK)
     data = json.loads(path.read_text())
+    assert data["entries"][0]["threads"] == torch.get_num_threads()
+    data["entries"][0]["threads"] += 1
+    path.write_text(json.dumps(data))
+    threads = torch.get_num_threads()
+    with pytest.warns(ComprehensionWarning, match=f"of these sizes on {threads} threads of this machine"):
+        layer(*inputs, cache=cache)
+    data["entries"][0]["threads"] -= 1
     data["entries"][0]["compiler"] = "another"
     path.write_text(json.dumps(data))
     with pytest.warns(ComprehensionWarning, match="has no options"):
@@ -151,6 +160,36 @@ def test_an_interrupt_keeps_the_best(inputs):
     assert isinstance(best, Options)
     assert lines[-1].endswith("interrupted, the best so far is kept")
     assert layer.plan(inputs).options.forward == best
+
+
+def test_an_interrupt_ends_the_backwards_search_too(inputs):
+    lines: list[str] = []
+
+    def stop(line: str) -> None:
+        lines.append(line)
+        if "interrupted" not in line:
+            raise KeyboardInterrupt
+
+    _, backward = define(MATMUL).autotune(*inputs, progress=stop, training=True, **QUICK)
+    assert backward == Options()
+    assert not any("backward" in line for line in lines)
+
+
+def test_the_bar(capsys, monkeypatch):
+    """On a terminal the bar stays on its line and covers what was there; elsewhere a generation takes a line."""
+    progress = Progress("mm forward", True)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    progress.show(0.5, "best 10.0000 ms", False)
+    progress.show(1.0, "best 9.0000 ms", True)
+    progress.close("interrupted")
+    first, second, *rest = capsys.readouterr().err.split("\r")[1:]
+    assert first == f"mm forward [{'#' * 12}{'.' * 12}] best 10.0000 ms, 0 s"
+    assert second == f"mm forward [{'#' * 24}] best 9.0000 ms, 0 s \nmm forward: interrupted\n"
+    assert not rest
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: False)
+    progress.show(0.5, "best 2 ms", False)
+    progress.show(1.0, "best 1 ms", True)
+    assert capsys.readouterr().err == "mm forward: best 1 ms\n"
 
 
 def test_a_wrong_candidate_never_wins(inputs, monkeypatch):

@@ -76,6 +76,13 @@ float volume(Tensor<float3, 1> sizes) {
     return sum;
 }
 
+[Differentiable]
+void tripled_even(int idx, IRWDiffTensor<float, 1> data) { if (idx % 2 == 0) data[idx] = data[idx] * 3; }
+[Differentiable]
+void tripled_even_of(int idx, IDiffTensor<float, 1> x, IWDiffTensor<float, 1> result) {
+    if (idx % 2 == 0) result[idx] = x[idx] * 3;
+}
+
 void positions(int2 at, RWTensor<float, 2> target) { target[at] = at.x + 10 * at.y; }
 int flat(int at[2]) { return at[0] * 10 + at[1]; }
 void even_only(int idx, WTensor<float, 1> target) { if (idx % 2 == 0) target[idx] = 1; }
@@ -85,6 +92,8 @@ TYPES = """
 struct Ray { float3 origin; float3 direction; };
 struct Pair : IDifferentiable { float x; float2 y; };
 struct Nested : IDifferentiable { Pair pair; float z; no_diff float label; };
+
+struct Four : IDifferentiable { Pair pairs[4]; float z; };
 
 half half_twice(half x) { return x * 2; }
 double double_twice(double x) { return x * 2; }
@@ -123,6 +132,21 @@ Ray reversed(Ray ray) { Ray r; r.origin = ray.origin; r.direction = -ray.directi
 [Differentiable] Pair doubled(Pair p) { Pair r; r.x = 2 * p.x; r.y = 2 * p.y; return r; }
 [Differentiable] float deep(Nested n) { return n.pair.x * n.z + n.pair.y.y * n.label; }
 
+[Differentiable] float dots(Pair p[4]) {
+    float s = 0;
+    [ForceUnroll] for (int i = 0; i < 4; i++) s += (i + 1) * p[i].x * p[i].y.y;
+    return s;
+}
+[Differentiable] Pair[2] two_of(Pair p, float k) {
+    Pair r[2];
+    r[0] = p;
+    r[1].x = p.x * k;
+    r[1].y = p.y * k;
+    return r;
+}
+[Differentiable] float inside(Four f) { return f.pairs[2].x * f.z + f.pairs[0].y.x; }
+float many(Pair p[50]) { float s = 0; for (int i = 0; i < 50; i++) s += i * p[i].x + p[i].y.y; return s; }
+
 [Differentiable] void sincos_of(float x, out float s, out float c) { s = sin(x); c = cos(x); }
 [Differentiable] float with_out(float x, out float square) { square = x * x; return x + 1; }
 [Differentiable] void grow(inout float x, float by) { x = x * by; }
@@ -132,6 +156,7 @@ float plain(float x) { return x * x; }
 
 T product<T : __BuiltinFloatingPointType>(T x, T y) { return x * y; }
 [Differentiable] vector<float, N> halved<let N : int>(vector<float, N> v) { return v * 0.5f; }
+[Differentiable] float ends<let N : int, let M : int>(float a[N], float b[M]) { return a[N - 1] * N + b[0] * M; }
 int twice(int x) { return 2 * x; }
 float twice(float x) { return 2 * x; }
 """

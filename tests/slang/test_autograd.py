@@ -9,8 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tracepack.ops import slang
+from tracepack.ops.slang import launch
 
-SHAPES = [((), ()), ((4,), ()), ((3, 1), (4,)), ((2, 1, 3), (5, 1)), ((1,), (3,)), ((0,), ()), ((2, 0), (1,))]
+SHAPES = [
+    *(((), ()), ((4,), ()), ((3, 1), (4,)), ((2, 1, 3), (5, 1)), ((1,), (3,)), ((0,), ()), ((2, 0), (1,))),
+    *(((2, 3, 4), (4,)), ((3, 4), (3, 1)), ((2, 1, 1, 5), (3, 4, 1)), ((1, 3), (3,))),
+]
 
 
 def formula(a: object, b: object, c: object, x: torch.Tensor) -> torch.Tensor:
@@ -112,6 +116,44 @@ def test_vmap_of_a_pointwise_function(polynomial: slang.SlangModule, types: slan
 def test_torch_func_grad_is_refused(polynomial: slang.SlangModule) -> None:
     with pytest.raises(slang.SlangError, match=r"cannot be differentiated by torch\.func"):
         torch.func.grad(lambda x: polynomial.polynomial(1.0, 2.0, 3.0, x).sum())(torch.randn(4))
+
+
+def test_what_a_function_leaves_keeps_its_gradient(tensors: slang.SlangModule) -> None:
+    leaf, index = torch.arange(4.0, requires_grad=True), slang.grid((4,))
+    data = leaf * 1
+    tensors.tripled_even(index, data)
+    assert torch.equal(torch.autograd.grad(data.sum(), leaf)[0], torch.tensor([3.0, 1.0, 3.0, 1.0]))
+    x, data = torch.ones(4, requires_grad=True), leaf * 1
+    tensors.tripled_even_of(index, x, data)
+    found = torch.autograd.grad(data.sum(), (x, leaf))
+    assert torch.equal(found[0], torch.tensor([3.0, 0.0, 3.0, 0.0]))
+    assert torch.equal(found[1], torch.tensor([0.0, 1.0, 0.0, 1.0]))
+
+
+@pytest.mark.parametrize("deterministic", [False, True])
+def test_whole_tensors_on_threads_give_the_same(
+    tensors: slang.SlangModule, monkeypatch: pytest.MonkeyPatch, deterministic: bool
+) -> None:
+    monkeypatch.setattr(launch, "THREADED_AFTER", 0.0)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
+    monkeypatch.setattr(torch, "are_deterministic_algorithms_enabled", lambda: deterministic)
+    weight, bias, x = (torch.randn(size, requires_grad=True) for size in ((6, 32), (6,), (10, 32)))
+    function = tensors.linear_layer.map(idx=(1,), input=(0,), output=(0,))
+    for _ in range(2):  # the first run is on one thread, and timed
+        y = torch.empty(10, 6)
+        function(torch.arange(6, dtype=torch.int32), weight, bias, x, y)
+        expected = torch.nn.functional.linear(x, weight, bias)
+        torch.testing.assert_close(y, expected)
+        torch.testing.assert_close(
+            *(torch.autograd.grad(each.square().sum(), (weight, bias, x)) for each in (y, expected)),
+            rtol=1e-4,
+            atol=1e-4,
+        )
+
+
+def test_vmap_of_whole_tensors(tensors: slang.SlangModule) -> None:
+    t = torch.randn(5, 2, 3)
+    torch.testing.assert_close(torch.vmap(lambda one: tensors.total(one))(t), t.sum((1, 2)))
 
 
 def test_bwds_starts_from_the_given_gradient(polynomial: slang.SlangModule) -> None:

@@ -92,6 +92,38 @@ def test_a_number_that_is_not_whole(types: slang.SlangModule) -> None:
         types.add_i32(torch.ones(2, dtype=torch.int32), 1.5)
 
 
+def test_a_number_that_does_not_fit(types: slang.SlangModule) -> None:
+    with pytest.raises(slang.SlangDtypeError, match="'b' does not fit; got 300; expected int8_t, -128 to 127"):
+        types.add_i8(torch.ones(2, dtype=torch.int8), 300)
+    with pytest.raises(slang.SlangDtypeError, match="'b' does not fit; got -1; expected uint, 0 to 4294967295"):
+        types.add_u32(torch.ones(2, dtype=torch.uint32), -1)
+
+
+def test_a_tensor_to_fill_of_another_dtype_or_size(types: slang.SlangModule, polynomial: slang.SlangModule) -> None:
+    x = torch.ones(4)
+    with pytest.raises(
+        slang.SlangDtypeError, match=r"'s' has the wrong dtype; got torch\.int32; expected torch\.float32"
+    ):
+        types.sincos_of(x, torch.empty(4, dtype=torch.int32))
+    with pytest.raises(slang.SlangShapeError, match=r"'s' has the wrong sizes; got \(1,\); expected \(4,\)"):
+        types.sincos_of(x, torch.empty(1))
+    with pytest.raises(slang.SlangDtypeError, match="'_result' has the wrong dtype"):
+        polynomial.polynomial(1.0, 2.0, 3.0, x, _result=torch.empty(4, dtype=torch.float64))
+
+
+def test_calls_that_would_write_the_same_element(tensors: slang.SlangModule) -> None:
+    index, x, y = torch.arange(3, dtype=torch.int32), torch.randn(4, 1, 5), torch.zeros(1, 1, 3)
+    with pytest.raises(slang.SlangShapeError, match=r"would write the same element of 'output'; got \(1, 1\)"):
+        tensors.linear_layer(index, torch.randn(3, 5), torch.randn(3), x, y)
+
+
+def test_tensors_on_several_devices(polynomial: slang.SlangModule) -> None:
+    operation = polynomial.polynomial.operation(torch.ones(2), 1.0, 1.0, torch.ones(2))
+    text = "'x' is on another device than the others; got meta; expected cpu"
+    with pytest.raises(slang.SlangArgumentError, match=text):
+        operation.run([torch.ones(2), 1.0, 1.0, torch.ones(2, device="meta")])
+
+
 def test_no_overload_and_no_generic_fits(types: slang.SlangModule) -> None:
     with pytest.raises(slang.SlangArgumentError, match="no overload of 'twice' takes these arguments"):
         types.twice(torch.ones(2, dtype=torch.float64))

@@ -15,7 +15,13 @@ import tracepack
 from tracepack.ops import slang
 from tracepack.ops.kernel import build_kernel, kernel_of_operator
 
-Network = torch.nn.Module
+FORMS = """
+struct Box : IDifferentiable { float w; float h; };
+[Differentiable] float area(Box box) { return box.w * box.h; }
+[Differentiable] vector<float, N> halved<let N : int>(vector<float, N> v) { return v * 0.5f; }
+[Differentiable] void both(float x, out float s, out float c) { s = sin(x); c = cos(x); }
+[Differentiable] float scaled(float x, no_diff int k) { return x * k; }
+"""
 
 
 class Layer(torch.nn.Module):
@@ -59,11 +65,27 @@ def test_export_shows_one_node_and_the_kernel_behind_it(layer: Layer) -> None:
 def test_compile_without_graph_breaks_and_with_gradients(layer: Layer) -> None:
     torch._dynamo.reset()
     x = torch.randn(6, 4, requires_grad=True)
-    layer(x)  # a form of call that was met before is compiled without a break
     compiled = torch.compile(layer, backend="aot_eager", fullgraph=True)
     parameters = (x, layer.a, layer.linear.weight)
     found = torch.autograd.grad(compiled(x).sum(), parameters)
     torch.testing.assert_close(found, torch.autograd.grad(layer.reference(x).sum(), parameters))
+
+
+@pytest.mark.parametrize("form", ["struct", "generic", "out", "several", "by name"])
+def test_compile_of_forms_that_were_not_met_before(form: str) -> None:
+    module, x = slang.load(FORMS), torch.randn(3, 2, requires_grad=True)
+    calls = {
+        "struct": (lambda x: module.area({"w": x, "h": x}), lambda x: x * x),
+        "generic": (lambda x: module.halved(x), lambda x: x / 2),
+        "out": (lambda x: (y := torch.empty(3, 2), module.both(x, y))[0], torch.sin),
+        "several": (lambda x: torch.stack(module.both(x)), lambda x: torch.stack([x.sin(), x.cos()])),
+        "by name": (lambda x: module.scaled(k=3, x=x), lambda x: 3 * x),
+    }
+    call, formula = calls[form]
+    torch._dynamo.reset()
+    found, expected = torch.compile(call, backend="aot_eager", fullgraph=True)(x), formula(x)
+    torch.testing.assert_close(found, expected)
+    torch.testing.assert_close(*(torch.autograd.grad(each.sum(), x)[0] for each in (found, expected)))
 
 
 def test_a_module_that_holds_a_function_can_be_copied(layer: Layer) -> None:

@@ -162,15 +162,11 @@ class TestDifferentiableTensorsPage:
         layer = torch.nn.Linear(5, 3)
         x = torch.randn(*batch, 5, requires_grad=True)
         y = torch.zeros(*batch, 3)
-        # Each of the batch's rows runs with every output index: the index has an axis of its own, the last.
         idx = torch.arange(3, dtype=torch.int32)
-        if batch:
-            rows = [torch.zeros(3) for _ in range(batch[0])]
-            for row, target in zip(x, rows, strict=True):
-                tensor_module.linear_layer(idx, layer.weight, layer.bias, row, target)
-            y = torch.stack(rows)
-        else:
-            tensor_module.linear_layer(idx, layer.weight, layer.bias, x, y)
+        function = tensor_module.linear_layer
+        if batch:  # each row of the batch runs with every index: the index has an axis of its own, the last
+            function = function.map(idx=(1,), input=(0,), output=(0,))
+        function(idx, layer.weight, layer.bias, x, y)
         wanted = layer(x)
         torch.testing.assert_close(y, wanted)
         found = torch.autograd.grad(y.square().sum(), (layer.weight, layer.bias, x))

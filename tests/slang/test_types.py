@@ -168,6 +168,72 @@ def test_generics_and_overloads(types: slang.SlangModule) -> None:
     assert types.twice(2) == 4
 
 
+def test_a_generic_size_may_change_from_call_to_call(types: slang.SlangModule) -> None:
+    for size in (2, 3, 4):
+        v = torch.randn(5, size)
+        torch.testing.assert_close(types.halved(v), v / 2)
+
+
+def test_generic_arguments_by_name(types: slang.SlangModule) -> None:
+    a, b = torch.randn(6, 8, requires_grad=True), torch.randn(5)
+    found, expected = types["ends<8, 5>"](a, b), a[:, -1] * 8 + b[0] * 5
+    torch.testing.assert_close(found, expected)
+    torch.testing.assert_close(torch.autograd.grad(found.sum(), a), torch.autograd.grad(expected.sum(), a))
+    x = torch.tensor([1.5], dtype=torch.float64)
+    assert types["product<double>"](x, x).item() == 2.25
+    for name in ("ends<8>", "ends<nothing>", "plain<8>"):
+        with pytest.raises(slang.UnknownFunctionError, match=f"no function '{name}' in the Slang module"):
+            types[name]
+
+
+def test_arrays_of_structs(types: slang.SlangModule) -> None:
+    x, y = torch.randn(5, 4, requires_grad=True), torch.randn(4, 2, requires_grad=True)
+    found, expected = types.dots({"x": x, "y": y}), (x * torch.arange(1.0, 5) * y[:, 1]).sum(-1)
+    torch.testing.assert_close(found, expected)
+    torch.testing.assert_close(*(torch.autograd.grad(each.sum(), (x, y)) for each in (found, expected)))
+    found = types.two_of({"x": x, "y": y}, 2.0)
+    torch.testing.assert_close(found["x"], torch.stack([x, 2 * x], -1))
+    torch.testing.assert_close(found["y"], torch.stack([y, 2 * y], -2).expand(5, 4, 2, 2))
+    pairs = {"x": torch.randn(7, 50), "y": torch.randn(50, 2)}
+    expected = (pairs["x"] * torch.arange(50)).sum(1) + pairs["y"][:, 1].sum()
+    torch.testing.assert_close(types.many(pairs), expected, rtol=1e-4, atol=1e-3)
+    with pytest.raises(
+        slang.SlangShapeError, match=r"'p\[\].x' has the wrong sizes; got \(5, 3\); expected \(\.\.\., 4\)"
+    ):
+        types.dots({"x": torch.ones(5, 3), "y": y})
+
+
+def test_an_array_of_structs_in_a_struct(types: slang.SlangModule) -> None:
+    x, y, z = torch.randn(7, 4, requires_grad=True), torch.randn(7, 4, 2), torch.randn(7)
+    found = types.inside({"pairs": {"x": x, "y": y}, "z": z})
+    torch.testing.assert_close(found, x[:, 2] * z + y[:, 0, 0])
+    expected = torch.zeros(7, 4)
+    expected[:, 2] = z
+    torch.testing.assert_close(torch.autograd.grad(found.sum(), x)[0], expected)
+
+
+FLOATS = """
+import "slangpy";
+[Differentiable] double squared(int idx, IDiffTensor<double, 1> x) { return x[idx] * x[idx]; }
+[Differentiable] half half_squared(int idx, IDiffTensor<half, 1> x) { return x[idx] * x[idx]; }
+[Differentiable] float length2(int idx, IDiffTensor<float3, 1> x) { return dot(x[idx], x[idx]); }
+"""
+
+
+def test_whole_tensors_of_every_float_type() -> None:
+    tensors, index = slang.load(FLOATS), slang.grid((4,))
+    for function, dtype in ((tensors.squared, torch.float64), (tensors.half_squared, torch.float16)):
+        x = torch.tensor([0.0, 1.0, 2.0, 3.0], dtype=dtype, requires_grad=True)
+        function(index, x).sum().backward()
+        assert torch.equal(x.grad, 2 * x.detach())
+    assert torch.autograd.gradcheck(
+        lambda x: tensors.squared(index, x), (torch.randn(4, dtype=torch.float64, requires_grad=True),)
+    )
+    v = torch.randn(4, 3, requires_grad=True)
+    tensors.length2(index, v).sum().backward()
+    torch.testing.assert_close(v.grad, 2 * v.detach())
+
+
 def test_numbers_and_numpy(types: slang.SlangModule) -> None:
     assert types.plain(3.0) == 9.0
     assert types.plain(np.float32(3)) == 9.0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import slangpy as spy
@@ -9,6 +11,7 @@ import torch
 
 from tracepack.ops import slang
 from tracepack.ops.errors import DeviceError
+from tracepack.ops.kernel import build_kernel
 
 from .conftest import POLYNOMIAL, TENSORS, TYPES
 
@@ -48,6 +51,50 @@ def test_slangpys_tensors(device: spy.Device) -> None:
     np.testing.assert_array_equal(result.to_numpy(), [9, 23, 41, 63])
 
 
-def test_whole_tensors_are_refused_for_torch(device: spy.Device) -> None:
-    with pytest.raises(DeviceError, match="do not run on Vulkan with torch tensors"):
-        slang.load(TENSORS, "vulkan").total(torch.ones(2, 2))
+@pytest.fixture(scope="module")
+def whole(device: spy.Device) -> slang.SlangModule:
+    return slang.load(TENSORS, "vulkan")
+
+
+def test_whole_tensors(whole: slang.SlangModule) -> None:
+    t = torch.randn(3, 2, 4)
+    torch.testing.assert_close(whole.total(t), t.sum((1, 2)))
+    x = torch.randn(4, requires_grad=True)
+    result = torch.empty(4)
+    whole.polynomial(slang.grid((4,)), 2, 8, -1, x, result)
+    torch.testing.assert_close(result, 2 * x * x + 8 * x - 1)
+    torch.testing.assert_close(torch.autograd.grad(result.sum(), x)[0], (4 * x + 8).detach())
+
+
+def test_a_batch_through_a_linear_layer(whole: slang.SlangModule) -> None:
+    weight, bias, x = (torch.randn(size, requires_grad=True) for size in ((3, 5), (3,), (4, 5)))
+    result = torch.empty(4, 3)
+    index = torch.arange(3, dtype=torch.int32)
+    whole.linear_layer.map(idx=(1,), input=(0,), output=(0,))(index, weight, bias, x, result)
+    expected = torch.nn.functional.linear(x, weight, bias)
+    torch.testing.assert_close(result, expected)
+    pairs = (torch.autograd.grad(y.square().sum(), (weight, bias, x)) for y in (result, expected))
+    torch.testing.assert_close(*pairs)
+
+
+def test_in_place_and_custom_derivatives(whole: slang.SlangModule) -> None:
+    leaf = torch.tensor([-1.0, 0.25, 0.5, 2.0], requires_grad=True)
+    data = leaf * 1
+    whole.process_inplace(slang.grid((4,)), data)
+    torch.testing.assert_close(torch.autograd.grad(data.sum(), leaf)[0], torch.full((4,), 2.0))
+    found = torch.autograd.grad(whole.custom_activation(slang.grid((4,)), leaf).sum(), leaf)[0]
+    torch.testing.assert_close(found, torch.tensor([0.0, 1.125, 1.5, 0.0]))
+
+
+def test_imports_and_compile_errors(device: spy.Device, tmp_path: Path) -> None:
+    (tmp_path / "helper.slang").write_text("float helper(float x) { return 2 * x; }\n")
+    kernel = slang.load("import helper;\nfloat f(float x) { return helper(x); }", "vulkan", include_paths=(tmp_path,)).f
+    description, assets = kernel.kernel().description(), kernel.kernel().assets()
+    (tmp_path / "helper.slang").unlink()
+    assert build_kernel("slang", description, assets)(torch.ones(2)).tolist() == [2.0, 2.0]
+
+
+def test_broadcast_along_some_axes(device: spy.Device) -> None:
+    module = slang.load(POLYNOMIAL, "vulkan")
+    a, c, x = torch.randn(3, 1), torch.randn(5), torch.randn(2, 1, 5)
+    torch.testing.assert_close(module.polynomial(a, 2.0, c, x), a * x * x + 2 * x + c)

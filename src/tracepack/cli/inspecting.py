@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from ..ops.expr import plain
 from ..ops.graph import Body, BodyCall, bodies, constants, walk
 from .reading import Described, body_size, describe, kernels_of, tensor_bytes, weights_bytes
 from .report import Block, Facts, Report, Table, bytes_text
@@ -86,12 +87,14 @@ def _blocks(data: dict[str, Any]) -> list[Block]:
         ("weights", f"{_plural(held['count'], 'constant')}, {bytes_text(held['bytes'])}"),
         ("examples", str(data["examples"]) if data["examples"] else "none"),
     ]
+    if held["state"]:
+        facts.append(("state", f"{_plural(held['state'], 'tensor')} that runs change"))
     if data["needs_trust"]:
         facts.append(("trust", "holds an op that can run code: load it with --trust only if you trust its source"))
     return [
         Facts(facts),
         Table("inputs", ["name", "type"], [[row["name"], row["type"]] for row in data["inputs"]]),
-        Facts([("output", data["output"]), *(("where", guard) for guard in data["guards"])]),
+        Facts([("output", data["output"]), *(("where", plain(guard)) for guard in data["guards"])]),
         Table("ops", ["name", "kind", "device", "calls>", "operators>", "weights>"], list(map(_op_cells, data["ops"]))),
         Table(
             "members",

@@ -1,0 +1,38 @@
+"""Functions of torch that take an object, such as a distance function: recorded by what they do with it.
+
+No archive can hold the object. But such a function is written in Python on top of other torch functions, so its
+body is run in its place, and each of these is recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FunctionType, MethodType
+from typing import Any
+
+import torch
+
+# How a function of torch asks whether it should hand itself over to the recorder.
+_ASKS = ("has_torch_function", "has_torch_function_unary", "has_torch_function_variadic")
+
+
+def takes_objects(func: Callable[..., Any], arguments: Any) -> bool:
+    """Whether a function written in Python is given something to call."""
+    if not isinstance(func, FunctionType) or not func.__module__.startswith("torch."):
+        return False
+    return any(isinstance(leaf, _CALLED) for leaf in torch.utils._pytree.tree_leaves(arguments))
+
+
+_CALLED = (FunctionType, MethodType, type(len), torch.nn.Module)
+
+
+def opened(func: Any) -> Callable[..., Any]:
+    """The function itself, but one that does not hand itself over."""
+    scope = {**func.__globals__, **dict.fromkeys(_ASKS, _never)}
+    found = FunctionType(func.__code__, scope, func.__name__, func.__defaults__, func.__closure__)
+    found.__kwdefaults__ = func.__kwdefaults__
+    return found
+
+
+def _never(*_: Any) -> bool:
+    return False
