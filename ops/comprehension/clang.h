@@ -6,6 +6,12 @@ template <class V, class M> static inline __attribute__((always_inline)) V __bui
   for (int i = 0; i < (int)(sizeof(V) / sizeof(v[0])); i++) r[i] = v[m[i]];
   return r;
 }
+template <class V, class M> static inline __attribute__((always_inline)) V __builtin_shuffle(V a, V b, M m) {
+  V r;
+  const int n = (int)(sizeof(V) / sizeof(a[0]));
+  for (int i = 0; i < n; i++) r[i] = m[i] < n ? a[m[i]] : b[m[i] - n];
+  return r;
+}
 #ifdef _OPENMP
 // The calls that clang writes for `omp parallel for schedule(static)`, served by the library that torch has loaded.
 // They stay inside: another OpenMP library of the process must not answer them.
