@@ -115,7 +115,8 @@ class Recorder(TorchFunctionMode):
             return SIZES[func](self, func, *args, **kwargs)
         why = refusal(func)
         if why is not None:
-            raise RecordError(why.what, where=str(user_line() or ""), fix=why.fix)
+            what = why.what.format(function=title(func))
+            raise RecordError(what, where=str(user_line() or ""), fix=why.fix)
         return self._record(func, args, kwargs)
 
     def _record(self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -43,10 +43,12 @@ _ARRAY = Refusal(
 _TEXT = Refusal(
     "a tensor's values cannot leave the graph as text", "Print it with print(), or name things by sizes instead."
 )
-_MEMORY = Refusal("a tensor's memory cannot be reached in a recording", "Use an operator that makes a new tensor.")
-_GRAD = Refusal("gradients cannot be recorded", "Pack the inference function; train before packing.")
+_MEMORY = Refusal(
+    "{function}: a tensor's memory cannot be reached in a recording", "Use an operator that makes a new tensor."
+)
+_GRAD = Refusal("{function}: gradients cannot be recorded", "Pack the inference function; train before packing.")
 _DEVICE = Refusal(
-    "a move to a fixed device cannot be recorded: the device is chosen at load",
+    "{function}: a move to a fixed device cannot be recorded: the device is chosen at load",
     "Script the op for that device instead.",
 )
 TRANSFORMS = Refusal(
