@@ -19,8 +19,7 @@ from torch.overrides import TorchFunctionMode
 from ..ops.arrays import writes
 from ..ops.errors import RecordError, TracepackError
 from ..ops.graph import KernelCall, Node, Operator, Value, leaves
-from ..ops.kernel import kernel_of_operator
-from ..ops.operators import PYTHON, allowed, recorded_names, resolve, why_not
+from ..ops.operators import PYTHON, recorded_names, resolve
 from ..ops.recording import Application, current, recording
 from ..ops.strided import CHECKED, OutsideError
 from ..ops.types import ANY, SCALARS, STRINGS
@@ -35,8 +34,9 @@ from .refusals import IGNORED, METADATA, SIZES, TEXTS, TRANSFORMS, refusal
 from .results import settled_dtype, wrapped_result, wrapped_scalar
 from .standins import traced
 from .states import States
+from .targets import custom_operator, gives_any_rank
 from .traced import is_traced
-from .trees import concrete, is_recordable, overload_of, plain_leaf, plain_output, title, to_ir
+from .trees import concrete, is_recordable, plain_leaf, plain_output, title, to_ir
 from .twins import Twins, versions
 from .values import Values
 
@@ -139,20 +139,11 @@ class Recorder(TorchFunctionMode):
             raise RecordError(error.what, where=where, got=error.got, expected=error.expected, fix=error.fix) from None
 
     def _unknown(self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """An operator of torch.library that a kernel stands behind, or something that may not be recorded."""
-        if isinstance(func, torch._ops.OpOverloadPacket):
-            func = overload_of(func, concrete(args), concrete(kwargs))
-        if isinstance(func, torch._ops.OpOverload):
-            kernel = kernel_of_operator(str(func).removesuffix(".default").replace(".", "::", 1))
-            if kernel is not None:
-                return self.apply(KernelCall(kernel), func, args, kwargs)
-            if str(func) in allowed():
-                return self._operator(str(func), func, args, kwargs)
-        raise RecordError(
-            f"{title(func)} cannot be recorded{why_not(title(func))}",
-            where=str(user_line() or ""),
-            fix="Use another torch function for it.",
-        )
+        """Records an operator of torch.library."""
+        target, overload = custom_operator(func, args, kwargs)
+        if isinstance(target, Operator):
+            return self._operator(target.name, overload, args, kwargs)
+        return self.apply(target, overload, args, kwargs)
 
     def apply(self, target: Any, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Runs a function on real values and records it as one node."""
@@ -164,7 +155,7 @@ class Recorder(TorchFunctionMode):
         if is_of_numpy(name, inputs):
             self.values.open_captured(args)
             varies, decided, here = data_decides(name, args, kwargs, inputs, self.values.varying)
-        loose = _gives_any_rank(target) or any(id(leaf) in self.values.loose for leaf in inputs)
+        loose = gives_any_rank(target) or any(id(leaf) in self.values.loose for leaf in inputs)
         effects = Effects(line)
         before = versions((args, kwargs))
         if torch._C._is_any_autocast_enabled():
@@ -369,10 +360,3 @@ class Recorder(TorchFunctionMode):
 
 
 _SIZE_READERS = frozenset(("size", "stride", "numel", "array_size"))
-
-
-def _gives_any_rank(target: Any) -> bool:
-    """Whether the rank of a result may hang on more than the ranks of the arguments."""
-    if isinstance(target, Operator):
-        return any(word in target.name for word in ("squeeze", "cov", "corrcoef", "lstsq"))
-    return isinstance(target, KernelCall)
