@@ -1,9 +1,10 @@
-"""What a user reads where a model cannot be lowered: the model's own line, the cause in plain words, nothing else."""
+"""What a user reads where a model cannot be lowered, or takes other sizes: its own line, the cause in plain words."""
 
 from __future__ import annotations
 
 import pytest
 import torch
+from models import Branching
 from torch import nn
 
 import tracepack
@@ -106,3 +107,14 @@ def test_inner_sizes_are_written_in_the_ops_letters():
     mod = tracepack.trace(lambda x: op(x), torch.rand(2, 4, 10))
     text = graph_text(mod.graph, bodies=True)
     assert "f32[N,8,(M - 1) // 2 + 1] = aten.conv1d.default" in text
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
+@pytest.mark.parametrize("rows", [1, 2, 3])
+def test_a_scripted_branch_takes_a_batch_of_one(rows):
+    """torch asserts that sizes are 2 or more; the guards of the body know better."""
+    model = torch.jit.script(Branching().eval())
+    mod = tracepack.trace(tracepack.script(model), torch.rand(rows, 4))
+    for x in (torch.rand(1, 4) * 9, -torch.rand(1, 4) * 9, torch.rand(5, 4)):
+        with torch.no_grad():
+            assert torch.equal(mod(x), model(x))

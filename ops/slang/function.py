@@ -62,8 +62,10 @@ class SlangFunction:
         self.module, self.name, self.signatures = module, name, signatures
         self._maps, self._result = dict(maps or {}), result
         self._calls: dict[Any, Call] = {}
-        self._number = len(_functions)
-        _functions.append(weakref.ref(self))
+        self._number = -1
+        if maps is None and result is None:
+            self._number = len(_functions)
+            _functions.append(weakref.ref(self))
         self.__name__ = name
         self._sizes = max(map(args_.deciding_sizes, signatures), default=0)
         if self._sizes:
@@ -74,6 +76,10 @@ class SlangFunction:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> SlangFunction:
         return self  # it has no state of its own, and modules that hold one are copied
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Modules that hold one are pickled, by torch.save and by processes that are spawned."""
+        return _function_again, (self.module, self.name, self._maps, self._result)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the function; see the class.
@@ -271,6 +277,13 @@ class SlangFunction:
         extra = {} if result is None else {_RESULT: result}
         called: Callable[..., Any] = function if method == "__call__" else function.bwds
         return called(*args, **kwargs, **extra)
+
+
+def _function_again(module: SlangModule, name: str, maps: dict[str, Sequence[int]], result: Any) -> SlangFunction:
+    function = module[name]
+    if not maps and result is None:
+        return function
+    return SlangFunction(module, name, function.signatures, maps=maps, result=result)
 
 
 _functions: list[weakref.ref[SlangFunction]] = []

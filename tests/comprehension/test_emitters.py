@@ -138,6 +138,25 @@ def test_gathered_rows_are_asked_for_within_the_index(rows):
             layer(table, index, options="conv")
 
 
+@pytest.mark.parametrize("options", EMITTERS)
+@pytest.mark.parametrize("text", [
+    "def f(float(N,K) A, float(N,K) B) -> (O) { O(n) +=! A(n,k) > 0.0 ? A(n,k) * B(n,k) : 0.0 }",
+    "def f(float(N,K) A, float(N,K) B) -> (O) { O(k) +=! A(n,k) > 0.0 ? A(n,k) * B(n,k) : 0.0 }",
+    "def f(float(N,K) A, float(N,K) B) -> (O) { O(k) *=! A(n,k) > 0.0 ? A(n,k) * B(n,k) : 1.0 }",
+    "def f(double(N,K) A, double(N,K) B) -> (O) { O(k) +=! A(n,k) > 0.0 && n > 2 ? A(n,k) * B(n,k) : 0.0 }",
+])  # fmt: skip
+def test_what_a_condition_leaves_out_does_not_count(text, options):
+    """Infinite and undefined values behind a condition leave no trace in the sum."""
+    layer, kind = define(text), torch.float64 if "double" in text else torch.float32
+    a, b = torch.randn(9, 37, dtype=kind), torch.randn(9, 37, dtype=kind)
+    b = torch.where(a > 0, b, torch.where(b > 0, float("inf"), float("nan")))
+    used = (a > 0) & ((torch.arange(9) > 2)[:, None] if "n > 2" in text else True)
+    values = torch.where(used, a * b, 1.0 if "*=!" in text else 0.0)
+    dim = 0 if "O(k)" in text else 1
+    expected = values.prod(dim) if "*=!" in text else values.sum(dim)
+    torch.testing.assert_close(layer(a, b, options=options), expected, rtol=1e-5, atol=1e-6)
+
+
 def test_sums_keep_their_order():
     """A reassociated sum spills registers, and differs from one size of tile to another."""
     layer = define("def f(float(N,K) A) -> (O) { O(n) +=! A(n,k) }")

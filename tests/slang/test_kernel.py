@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import pickle
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -93,6 +94,14 @@ def test_a_module_that_holds_a_function_can_be_copied(layer: Layer) -> None:
     copied = copy.deepcopy(layer)
     assert torch.equal(copied(x), layer(x))
     assert copied.a is not layer.a
+
+
+def test_a_module_that_holds_a_function_can_be_pickled(layer: Layer) -> None:
+    x = torch.randn(2, 4)
+    again = pickle.loads(pickle.dumps(layer))
+    assert torch.equal(again(x), layer(x))
+    mapped = pickle.loads(pickle.dumps(layer.functions["polynomial"].map(a=(0,), x=(1,))))
+    assert mapped(torch.ones(3), 0.0, 0.0, torch.ones(4)).shape == (3, 4)
 
 
 def test_calls_from_several_threads(polynomial: slang.SlangModule) -> None:
