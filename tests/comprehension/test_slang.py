@@ -16,6 +16,7 @@ from importlib import util
 from pathlib import Path
 
 import pytest
+import random_programs
 import torch
 from operator_cases import CASES, Case, Maker
 
@@ -362,6 +363,23 @@ def test_vulkan_says_which_function_it_lacks():
     p = program_of("def f(double(N) A) -> (B) { B(i) = exp(A(i)) }", torch.zeros(4, dtype=torch.float64))
     with pytest.raises(DeviceError, match="f: Vulkan has no function 'exp' of doubles"):
         SlangEmitter(p, simple(p), False, "vulkan")
+
+
+def test_random_programs(device):
+    """Random texts and tiles against torch's operators: this found that Vulkan folds a division by zero to anything."""
+    ran = 0
+    for seed in range(60 if device == "vulkan" else 12):
+        made = random_programs.make(seed)
+        try:
+            p = program_of(made.text, *made.inputs)
+        except errors.ComprehensionError:  # types left to chance
+            continue
+        (found,) = SlangEmitter(p, tiled(p) if seed % 2 else simple(p), False, device)(made.inputs)
+        (wanted,) = TorchEmitter(p)(made.inputs)
+        tolerance = 1e-9 if wanted.dtype == torch.float64 else 1e-4
+        assert torch.allclose(found, wanted, rtol=tolerance, atol=tolerance, equal_nan=True), (seed, made.text)
+        ran += 1
+    assert ran > (40 if device == "vulkan" else 7)
 
 
 # -- as layers --------------------------------------------------------------------------------------------------------
