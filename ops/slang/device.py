@@ -18,6 +18,7 @@ from . import cache as disk
 from .compiler import package_directory, version
 from .sources import Source
 from .tensor_sources import tensor_module, without_atomics
+from .toolchain import put_on_path
 
 if TYPE_CHECKING:
     import slangpy
@@ -68,6 +69,7 @@ def create_device(kind: str = "cpu", include_paths: tuple[Path, ...] = (), *, in
         index: which of several CUDA devices.
 
     Raises:
+        CompilerNotFoundError: the CPU has no C++ compiler.
         DeviceError: the kind is unknown, or the machine has no driver for it.
         MissingExtraError: slangpy is not installed.
 
@@ -79,6 +81,8 @@ def create_device(kind: str = "cpu", include_paths: tuple[Path, ...] = (), *, in
     if kind not in KINDS:
         raise DeviceError(f"unknown device {kind!r} for Slang", expected=f"one of {list(KINDS)}")
     spy = import_slangpy()
+    if kind == "cpu":
+        put_on_path()
     options = spy.SlangCompilerOptions()
     options.optimization = spy.SlangOptimizationLevel.maximal
     paths = [*include_paths, Path(spy.SHADER_PATH)]

@@ -78,6 +78,10 @@ class SlangModule:
     def __deepcopy__(self, memo: dict[int, Any]) -> SlangModule:
         return self
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By its source; a device of SlangPy stays behind."""
+        return _module_again, (self.program.source, self._target)
+
     def operation(self, spec: Specialization) -> Operation:
         """The operation of a specialization, one for each."""
         found = self._operations.get(spec)
@@ -108,6 +112,10 @@ class SlangModule:
             loaded = device.load_module_from_source(name, source.text, beside)
             found = self._slangpy_modules[id(device), backward] = spy.Module(loaded)
         return found
+
+
+def _module_again(source: Source, target: str) -> SlangModule:
+    return SlangModule(program_of(source), target)
 
 
 def load(path_or_text: str | Path, device: Any = None, *, include_paths: tuple[str | Path, ...] = ()) -> SlangModule:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shlex
 import shutil
 import subprocess
 import sys
@@ -52,7 +53,7 @@ class Toolchain:
             source, output = Path(directory, "kernel.cpp"), Path(directory, "kernel.so")
             source.write_text(code, encoding="utf-8")
             arguments = [*self.command, *self.flags, "-o", str(output), str(source), *self.libraries]
-            self._announce()
+            self.announce()
             done = subprocess.run(arguments, capture_output=True, text=True, check=False)
             if done.returncode:
                 raise SlangCompileError(
@@ -62,8 +63,8 @@ class Toolchain:
                 )
             output.replace(target)
 
-    def _announce(self) -> None:
-        """Says why the very first compile of zig takes over a minute."""
+    def announce(self) -> None:
+        """Has zig build its C++ library, and says so: its very first compile takes over a minute."""
         marker = disk.folder("zig") / "ready"
         if self.name != "zig" or marker.exists():
             return
@@ -77,6 +78,31 @@ class Toolchain:
             source.write_text("#include <cmath>\n", encoding="utf-8")
             _run_with_progress([*self.command, *self.flags, "-o", str(output), str(source)])
         disk.write(marker, b"")
+
+
+_AS_GXX = """#!/bin/sh
+case "$1" in -v|--version) echo 'gcc version 12.2.0 (zig)' >&2; exit 0 ;; esac
+exec {command} "$@"
+"""
+
+
+def put_on_path() -> None:
+    """Lets Slang's own CPU device find a compiler: it knows g++ and clang++ by name only, so zig goes by g++ there.
+
+    Raises:
+        CompilerNotFoundError: there is none.
+    """
+    toolchain = find_toolchain()
+    if toolchain.name != "zig":
+        return
+    toolchain.announce()
+    script = disk.folder("zig", "bin") / "g++"
+    target = toolchain.flags[toolchain.flags.index("-march=native") :]  # one build of its library serves all
+    disk.write(script, _AS_GXX.format(command=shlex.join((*toolchain.command, *target))).encode())
+    script.chmod(0o755)
+    folder, path = str(script.parent), os.environ.get("PATH", "")
+    if folder not in path.split(os.pathsep):
+        os.environ["PATH"] = f"{folder}{os.pathsep}{path}"
 
 
 def _run_with_progress(arguments: list[str]) -> None:
@@ -104,9 +130,10 @@ def find_toolchain() -> Toolchain:
         CompilerNotFoundError: there is none.
     """
     chosen = os.environ.get("CXX")
+    own = str(disk.root().joinpath("slang", "zig"))  # of `put_on_path`
     for name in (chosen, "g++", "clang++", "c++"):
         path = shutil.which(name) if name else None
-        if path:
+        if path and not path.startswith(own):
             return _system_compiler(path)
     if util.find_spec("ziglang") is not None:
         return _zig()

@@ -232,11 +232,13 @@ def test_zig_compiles_where_there_is_no_other(monkeypatch):
         assert torch.equal(define("def f(float(M,K) A) -> (C) { C(m) max=! A(m,k) }")(a, options="conv"), a.amax(1))
         found = define("def f(float(M,K) A) -> (C) { C(m,k) = sin(A(m,k)) + log(abs(A(m,k))) }")(a, options="conv")
         torch.testing.assert_close(found, a.sin() + a.abs().log(), rtol=1e-5, atol=1e-5)
-        image, weight = torch.randn(3, 64, 12, 37), torch.randn(64, 64, 3, 3)
-        conv = define("def f(float(N,C,H,W) I, float(M,C,R,S) F) -> (O) { O(n,m,h,w) +=! I(n,c,h+r,w+s) * F(m,c,r,s) }")
-        (schedule,) = Options("conv").resolve(conv.plan([image, weight]).program).nests
-        assert schedule.winograd
-        torch.testing.assert_close(conv(image, weight), torch.conv2d(image, weight), rtol=1e-3, atol=1e-3)
+        image, kernel = torch.randn(2, 8, 30, 28), torch.randn(16, 8, 3, 3)
+        text = "def f(float(N,C,H,W) I, float(M,C,R,S) F) -> (O) { O(n,m,h,w) +=! I(n,c,h+r,w+s) * F(m,c,r,s) }"
+        p = program(text, image.shape, kernel.shape)
+        for threads in (0, 2):
+            schedule = ProgramSchedule((Schedule("w", winograd=True, threads=threads),), False)
+            (found,) = CppEmitter(p, schedule)([image, kernel])
+            torch.testing.assert_close(found, torch.conv2d(image, kernel), rtol=1e-3, atol=1e-3)
     finally:
         monkeypatch.undo()
         compiler.compiler.cache_clear()

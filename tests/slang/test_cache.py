@@ -83,6 +83,49 @@ def test_zig_compiles_where_there_is_no_other(tmp_path: Path, monkeypatch: pytes
     assert (tmp_path / "answer.so").exists()
 
 
+BARE = """
+import shutil, numpy as np, slangpy as spy, torch
+from tracepack.ops import slang
+assert not any(map(shutil.which, ("g++", "clang++", "c++")))
+module, x = slang.load("[Differentiable] float f(float x) { return exp(x); }"), torch.randn(5, requires_grad=True)
+module.f(x).sum().backward()
+torch.testing.assert_close(x.grad, x.detach().exp())
+device = slang.create_device("cpu")
+twice = slang.load("float f(float x) { return 2 * x; }", device).f
+print(twice(spy.Tensor.from_numpy(device, np.ones(3, np.float32)), _result="numpy"))
+"""
+
+
+@pytest.mark.campaign
+@pytest.mark.skipif(importlib.util.find_spec("ziglang") is None, reason="the package ziglang is not installed")
+def test_zig_alone_serves_a_bare_machine(tmp_path: Path) -> None:
+    environment = {"PATH": str(tmp_path), "HOME": str(tmp_path), "TRACEPACK_CACHE": str(tmp_path / "cache")}
+    environment["PYTHONPATH"] = ":".join(filter(None, sys.path))
+    done = service.subprocess.run(
+        [sys.executable, "-c", BARE], capture_output=True, text=True, check=False, env=environment
+    )
+    assert done.stdout.strip() == "[2. 2. 2.]", done.stderr
+    assert "so zig builds its C++ library first; this once takes a minute or two\n" in done.stderr
+    assert done.stderr.rstrip().endswith("done")
+
+
+def test_slangs_own_device_finds_zig_by_the_name_of_gxx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRACEPACK_CACHE", str(tmp_path))
+    monkeypatch.setenv("PATH", "/bin:/usr/bin")
+    announced: list[str] = []
+    zig = toolchain.Toolchain("zig", ("echo", "zig c++"), "1", ("-O3", "-march=native", "-target", "x86_64-linux-gnu"))
+    monkeypatch.setattr(toolchain, "find_toolchain", lambda: zig)
+    monkeypatch.setattr(toolchain.Toolchain, "announce", lambda self: announced.append(self.name))
+    toolchain.put_on_path()
+    toolchain.put_on_path()
+    assert announced == ["zig", "zig"]
+    assert toolchain.os.environ["PATH"] == f"{tmp_path}/slang/zig/bin:/bin:/usr/bin"
+    run = service.subprocess.run(["g++", "-v"], capture_output=True, text=True, check=True)
+    assert run.stderr.startswith("gcc version")
+    run = service.subprocess.run(["g++", "a file.cpp"], capture_output=True, text=True, check=True)
+    assert run.stdout == "zig c++ -march=native -target x86_64-linux-gnu a file.cpp\n"
+
+
 def test_the_compilers_process_needs_no_torch() -> None:
     code = "import sys, tracepack.ops.slang.worker; assert 'torch' not in sys.modules"
     done = service.subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

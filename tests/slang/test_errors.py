@@ -163,8 +163,12 @@ def test_no_slangpy(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(toolchain.shutil, "which", lambda name: None)
     monkeypatch.setattr(toolchain.util, "find_spec", lambda name: None)
-    with pytest.raises(slang.CompilerNotFoundError, match=r"Install g\+\+ or clang\+\+, .*pip install ziglang"):
-        toolchain.find_toolchain.__wrapped__()
+    text = r"Install g\+\+ or clang\+\+, .*pip install ziglang\. With a Vulkan driver, .*device='vulkan'"
+    monkeypatch.setattr(toolchain, "find_toolchain", toolchain.find_toolchain.__wrapped__)
+    with pytest.raises(slang.CompilerNotFoundError, match=text):
+        toolchain.find_toolchain()
+    with pytest.raises(slang.CompilerNotFoundError, match=text):
+        slang.create_device("cpu")
 
 
 @pytest.mark.parametrize("body", ["a * x", "x + a", "a / x", "a - x"])

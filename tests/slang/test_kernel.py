@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import pickle
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +21,7 @@ struct Box : IDifferentiable { float w; float h; };
 [Differentiable] float area(Box box) { return box.w * box.h; }
 [Differentiable] vector<float, N> halved<let N : int>(vector<float, N> v) { return v * 0.5f; }
 [Differentiable] void both(float x, out float s, out float c) { s = sin(x); c = cos(x); }
+[Differentiable] float times(float a, float b) { return a * b; }
 [Differentiable] float scaled(float x, no_diff int k) { return x * k; }
 """
 
@@ -71,7 +73,7 @@ def test_compile_without_graph_breaks_and_with_gradients(layer: Layer) -> None:
     torch.testing.assert_close(found, torch.autograd.grad(layer.reference(x).sum(), parameters))
 
 
-@pytest.mark.parametrize("form", ["struct", "generic", "out", "several", "by name"])
+@pytest.mark.parametrize("form", ["struct", "generic", "out", "several", "by name", "map"])
 def test_compile_of_forms_that_were_not_met_before(form: str) -> None:
     module, x = slang.load(FORMS), torch.randn(3, 2, requires_grad=True)
     calls = {
@@ -79,6 +81,7 @@ def test_compile_of_forms_that_were_not_met_before(form: str) -> None:
         "generic": (lambda x: module.halved(x), lambda x: x / 2),
         "out": (lambda x: (y := torch.empty(3, 2), module.both(x, y))[0], torch.sin),
         "several": (lambda x: torch.stack(module.both(x)), lambda x: torch.stack([x.sin(), x.cos()])),
+        "map": (lambda x: module.times.map(a=(0, 1), b=(2,))(x, torch.ones(4)), lambda x: x[..., None].expand(3, 2, 4)),
         "by name": (lambda x: module.scaled(k=3, x=x), lambda x: 3 * x),
     }
     call, formula = calls[form]
@@ -93,6 +96,14 @@ def test_a_module_that_holds_a_function_can_be_copied(layer: Layer) -> None:
     copied = copy.deepcopy(layer)
     assert torch.equal(copied(x), layer(x))
     assert copied.a is not layer.a
+
+
+def test_a_module_that_holds_a_function_can_be_pickled(layer: Layer) -> None:
+    x = torch.randn(2, 4)
+    again = pickle.loads(pickle.dumps(layer))
+    assert torch.equal(again(x), layer(x))
+    mapped = pickle.loads(pickle.dumps(layer.functions["polynomial"].map(a=(0,), x=(1,))))
+    assert mapped(torch.ones(3), 0.0, 0.0, torch.ones(4)).shape == (3, 4)
 
 
 def test_calls_from_several_threads(polynomial: slang.SlangModule) -> None:
