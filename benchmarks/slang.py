@@ -103,6 +103,22 @@ def eager_and_compiled(module: slang.SlangModule) -> dict[str, dict[str, float]]
     return table
 
 
+def broadcast(module: slang.SlangModule) -> dict[str, dict[str, float]]:
+    """A row of coefficients for each of 1024 rows, which nobody should copy 1024 times."""
+    a, b, c, x = (torch.randn(size) for size in ((1024,), (1024,), (1024,), (1024, 1024)))
+
+    def formula(a: torch.Tensor, b: torch.Tensor, c: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+        return a * x * x + b * x + c
+
+    compiled = torch.compile(formula, dynamic=False)
+    runs: Runs = {
+        "slang": lambda: module.polynomial(a, b, c, x),
+        "eager": lambda: formula(a, b, c, x),
+        "compile": lambda: compiled(a, b, c, x),
+    }
+    return {"polynomial with rows of coefficients, 1048576, forward": smallest(runs, 30, 3)}
+
+
 def against_slangpy(module: slang.SlangModule) -> dict[str, float]:
     """One million elements through SlangPy's functional API on its CPU device."""
     import slangpy as spy
@@ -160,12 +176,12 @@ def main() -> None:
     torch.set_num_threads(1)
     torch.manual_seed(0)
     module = slang.load(SOURCE)
-    table = eager_and_compiled(module)
-    print(f"{'':44}{'slang us':>10}{'eager us':>10}{'compile us':>11}{'/eager':>8}{'/compile':>9}")
+    table = {**eager_and_compiled(module), **broadcast(module)}
+    print(f"{'':56}{'slang us':>10}{'eager us':>10}{'compile us':>11}{'/eager':>8}{'/compile':>9}")
     for name, row in table.items():
         ratios = row["slang"] / row["eager"], row["slang"] / row["compile"]
         print(
-            f"{name:44}{row['slang']:10.1f}{row['eager']:10.1f}{row['compile']:11.1f}{ratios[0]:8.2f}{ratios[1]:9.2f}"
+            f"{name:56}{row['slang']:10.1f}{row['eager']:10.1f}{row['compile']:11.1f}{ratios[0]:8.2f}{ratios[1]:9.2f}"
         )
     slangpy = against_slangpy(module)
     print(f"SlangPy's functional API, polynomial at 1 M: {slangpy['slangpy'] / slangpy['slang']:.0f} times as long")

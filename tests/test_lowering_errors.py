@@ -118,3 +118,16 @@ def test_a_scripted_branch_takes_a_batch_of_one(rows):
     for x in (torch.rand(1, 4) * 9, -torch.rand(1, 4) * 9, torch.rand(5, 4)):
         with torch.no_grad():
             assert torch.equal(mod(x), model(x))
+
+
+def test_a_torch_that_keeps_its_conditions_to_itself_is_refused():
+    """torch 2.6 does, and a body lowered there would answer wrongly at sizes that take another branch."""
+    from types import SimpleNamespace
+
+    from tracepack.ops.convert import _sizes
+
+    text = (
+        r"^op 'm': this torch does not say for which sizes an export holds; got torch 2.*\. Script models with a newer"
+    )
+    with pytest.raises(tracepack.LoweringError, match=text):
+        _sizes(SimpleNamespace(range_constraints={}), [], [], "m")

@@ -229,7 +229,7 @@ REFUSED = {
     "swallowed error": (swallow, "the function caught an error of torch, so which branch it takes depends"),
     "swallowed refusal": (swallow_branch, BRANCH),
     "memory": (lambda x: x.data_ptr(), "torch.Tensor.data_ptr: a tensor's memory cannot be reached in a recording"),
-    "resize": (lambda x: x.clone().resize_(2), "torch.Tensor.resize_: a tensor's memory cannot be reached in a recording"),
+    "resize": (lambda x: x.clone().resize_(2), "torch.Tensor.resize_: a tensor's memory cannot be reached"),
     "sparse": (lambda x: x.to_sparse(), "torch.Tensor.to_sparse cannot be recorded: archives hold dense tensors only"),
     "unchecked indices": (
         lambda x: torch.segment_reduce(x, "sum", lengths=torch.tensor([len(x)])),

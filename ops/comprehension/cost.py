@@ -166,7 +166,7 @@ class Cost:
         """Starting and storing a tile, and reducing across lanes."""
         tile = vectors * prod(unroll.values())
         if s.vector in self._reduced:
-            return tile / vectors * (_ACROSS + vectors / 2)
+            return tile / vectors * (_ACROSS + vectors / 4)
         if s.vector is None or self._nest.store.stride(s.vector) == 1:
             return 1.5 * tile * self._operation(s)
         return 1.5 * tile * self._width(s)

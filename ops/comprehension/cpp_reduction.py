@@ -1,6 +1,7 @@
 """The reduction over one tile: accumulators in registers, the reduced loops around them, one value a place in the end.
 
-Rows whose addresses are read from a tensor are asked for some steps ahead, as no prefetcher can guess them.
+Rows whose addresses are read from a tensor are asked for some steps ahead, as no prefetcher can guess them; so is the
+beginning of the next row where a row fills pages, as processors prefetch within a page only.
 """
 
 from __future__ import annotations
@@ -15,6 +16,10 @@ from .specialise import identity
 
 AHEAD = 16
 """Steps between asking for a row and its use."""
+LINE = 64
+LONG_ROW = 2048
+"""Bytes of a row from which on asking for its beginning pays."""
+FIRST_LINES = 4
 
 
 class Reduction:
@@ -39,7 +44,7 @@ class Reduction:
             initial = self._values.value(start, p)
             locals_[p] = f"{self._prefix}a{number}"
             lines.append(f"auto {locals_[p]} = {(self._values.spread(initial) if self._tile.axis else initial).code};")
-        lines += self._loops(points, locals_)
+        lines += [*self._next_rows(points), *self._loops(points, locals_)]
         self._values.fresh()
         return [*lines, *self._finished(points, locals_)]
 
@@ -88,6 +93,25 @@ class Reduction:
         """Whether the value is the operator's identity wherever a condition fails, so that nothing need be added."""
         e = self._value
         return isinstance(e, Op) and e.name == "?:" and e.args[2] == identity(self._nest.op, self._dtype)
+
+    def _next_rows(self, points: list[Point]) -> list[str]:
+        """Prefetches of the first lines of the rows that come next; an address past the end does no harm."""
+        tile, lines = self._tile, []
+        around = [*(a for a, _ in tile.nest.left[: tile.fixed]), *tile.order]
+        for load in dict.fromkeys(n for n in walk(self._value) if isinstance(n, Load)):
+            size = load.dtype.bits // 8
+            plain = not load.dynamic and not load.guarded and load.stride(tile.axis or "") == 1
+            if not plain or [a for a in tile.reduced if load.stride(a)] != [tile.axis]:
+                continue
+            moving = [a for a in around if load.stride(a)]
+            if not moving or tile.reduced[tile.axis or ""] * size < LONG_ROW:
+                continue
+            step = load.stride(moving[-1]) * (tile.size(moving[-1]) if moving[-1] in tile.free else 1)
+            row = replace(load, strides=tuple((a, s) for a, s in load.strides if a != tile.axis))
+            for p in [p for p in points if p.vector == 0]:
+                first = f"{self._values.pointer(load)} + {self._values.address(row, p)} + {step}"
+                lines += [f"__builtin_prefetch({first} + {n * LINE // size});" for n in range(FIRST_LINES)]
+        return lines
 
     def _asked_ahead(self, points: list[Point]) -> list[str]:
         """Prefetches of the rows that later steps of the innermost loop gather; the last index stands in behind."""

@@ -103,7 +103,7 @@ template <int L, int K> struct Winograd {
 
   template <int N, int C, int H, int W, int M, int THREADS> static void run(const float* I, const float* F, float* O) {
     constexpr int OH = H - 2, OW = W - 2, TH = (OH + 1) / 2, TW = (OW + 1) / 2, B = (M + K - 1) / K;
-    constexpr int MOST = C <= 64 ? 192 : 12288 / C, WANTED = MOST / TW < 1 ? 1 : MOST / TW, BLOCKS = (TH + WANTED - 1) / WANTED, R = (TH + BLOCKS - 1) / BLOCKS;
+    constexpr int TILES = C <= 64 ? 192 : 12288 / C, WANTED = TILES / TW < 1 ? 1 : TILES / TW, BLOCKS = (TH + WANTED - 1) / WANTED, R = (TH + BLOCKS - 1) / BLOCKS;
     constexpr int Q = (R * TW + L - 1) / L;
     constexpr int64_t ROW = (R - 1) * TW + (TW + L - 1) / L * L > Q * L ? (R - 1) * TW + (TW + L - 1) / L * L : Q * L;
     float* U = (float*)scratch(16 * B * C * K * sizeof(float), 0);

@@ -126,7 +126,8 @@ class Call:
         return None if not values else values[0] if len(values) == 1 else tuple(values)
 
     def _python(self, tensor: torch.Tensor, output: Output) -> Any:
-        return tensor.item() if self._only_numbers and output.type.kind == "scalar" else tensor
+        single = self._only_numbers and output.type.kind == "scalar" and tensor.dim() == 0
+        return tensor.item() if single else tensor
 
     def _type_of(self, parameter: int) -> SlangType:
         return self._function.result if parameter < 0 else self._function.parameters[parameter].type

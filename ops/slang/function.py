@@ -62,14 +62,14 @@ class SlangFunction:
         self.module, self.name, self.signatures = module, name, signatures
         self._maps, self._result = dict(maps or {}), result
         self._calls: dict[Any, Call] = {}
-        self._number = -1
-        if maps is None and result is None:
+        self._number, self._sizes = -1, 0
+        self.__name__ = name
+        if maps is None and result is None:  # else the plain function does the work
             self._number = len(_functions)
             _functions.append(weakref.ref(self))
-        self.__name__ = name
-        self._sizes = max(map(args_.deciding_sizes, signatures), default=0)
-        if self._sizes:
-            self._form = self._sized_form  # type: ignore[method-assign]  # on this path a branch would cost time
+            self._sizes = max(map(args_.deciding_sizes, signatures), default=0)
+            if self._sizes:
+                self._form = self._sized_form  # type: ignore[method-assign]  # on this path a branch would cost time
 
     def __repr__(self) -> str:
         return f"<SlangFunction {' | '.join(map(str, self.signatures))}>"
@@ -100,6 +100,8 @@ class SlangFunction:
         if _function_mode():
             return self._watched(args, kwargs)
         if torch.compiler.is_compiling():
+            if self._maps:
+                return self._through_plain(args, kwargs)
             call = self._compiled_call(args, kwargs)
         else:
             # The short way: a form of call that was met before, and nothing else to see to.
@@ -110,7 +112,7 @@ class SlangFunction:
 
     def _compiled_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
         """The call of this form for torch.compile, or None where the arguments' kinds do not tell it."""
-        if self._maps or self._result is not None or _RESULT in kwargs:
+        if self._result is not None or _RESULT in kwargs:
             return None
         kinds = tuple([args_.sized_kind_of(each, self._sizes) for each in (*args, *kwargs.values())])
         learnt = _learn(self._number, kinds, tuple(kwargs))
@@ -119,11 +121,10 @@ class SlangFunction:
 
     def _watched(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call while a mode, a recording for one, watches torch: it shall see the operator, and no more."""
+        if self._maps:
+            return self._through_plain(args, kwargs)
         result = kwargs.pop(_RESULT, self._result)
         with torch._C.DisableTorchFunction():
-            call = self._resolve(args, kwargs) if not self._maps else None
-        if call is None:
-            args, kwargs = (), self._mapped(args, kwargs)
             call = self._resolve(args, kwargs)
         outputs = call.watched(args, kwargs)
         return outputs if result is None else _as_wanted(call.operation.spec.function, outputs, result)
@@ -134,10 +135,19 @@ class SlangFunction:
         if _from_slangpy(args, kwargs, result):
             return self._slangpy("__call__", args, kwargs, result)
         if self._maps:
-            args, kwargs = (), self._mapped(args, kwargs)
+            return self._through_plain(args, kwargs, result)
         call = self._resolve(args, kwargs)
         outputs = call(args, kwargs)
         return outputs if result is None else _as_wanted(call.operation.spec.function, outputs, result)
+
+    def _through_plain(self, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any = None) -> Any:
+        """A mapped call: the axes are moved, and the function without a map does the rest."""
+        result = kwargs.pop(_RESULT, self._result) if result is None else result
+        mapped = self._mapped(args, kwargs)
+        if result is not None:
+            mapped[_RESULT] = result
+        plain: SlangFunction = getattr(self.module, self.name)
+        return plain(**mapped)
 
     @staticmethod
     def _form(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:

@@ -45,6 +45,23 @@ class Entry(Protocol):
         """Runs it on several threads, each with its own words."""
 
 
+@dataclass(frozen=True)
+class Backward:
+    """A backward kernel with what is the same for each of its runs.
+
+    Attributes:
+        entry: the kernel.
+        slots: those for whose gradient it takes a pointer.
+        results: those for which a gradient is made, `slots` among them.
+        shared: those of `slots` to whose gradient several calls add.
+    """
+
+    entry: Entry
+    slots: list[int]
+    results: list[int]
+    shared: list[int]
+
+
 @dataclass
 class Plan:
     """What a call does for one combination of sizes.
@@ -66,7 +83,7 @@ class Plan:
     table: torch.Tensor
     dims: Any
     entry: Entry
-    backwards: dict[tuple[int, ...], Entry] = field(default_factory=dict)
+    backwards: dict[tuple[int, ...], Backward] = field(default_factory=dict)
     seconds: dict[tuple[int, ...] | None, float] = field(default_factory=dict)
 
 
@@ -201,26 +218,31 @@ class Launcher:
             One tensor for each of `needs`, of its argument's size.
         """
         plan = self.plan(arguments)
-        incoming = self._incoming(plan, gradients)
-        results = self._results(plan, incoming, arguments, needs)
-        if plan.total:
-            entry = plan.backwards.get(needs)
-            if entry is None:
-                variant = Variant(plan.layout.modes, needs, rank=plan.layout.rank)
-                entry = plan.backwards[needs] = self._entry(variant)
+        backward = plan.backwards.get(needs)
+        if backward is None:
+            backward = plan.backwards[needs] = self._make_backward(plan, needs)
+            if plan.total:
                 self._check(plan, arguments)
-            keep = [_copy(arguments[output.slot]) for output in self._spec.outputs if output.type.kind == "view"]
+        incoming = self._incoming(plan, gradients)
+        results = self._results(plan, backward, incoming, arguments)
+        if plan.total:
+            keep = [_copy(arguments[slot]) for *_, slot in plan.outputs if slot >= 0]
             after = [self._pointer(tensor) for tensor in (*keep, *incoming)]
             words = self._words(plan, arguments, keep) + after
-            self._run_backward(plan, entry, needs, words, results)
+            self._run_backward(plan, backward, needs, words, results)
         return [_summed(results[index], arguments[index].shape) for index in needs]
 
+    def _make_backward(self, plan: Plan, needs: tuple[int, ...]) -> Backward:
+        layout, slots = plan.layout, slots_with_gradients(self._spec, needs)
+        shared = [index for index in slots if self._spec.slots[index].is_view and layout.modes[index] != "f"]
+        entry = self._entry(Variant(layout.modes, needs, rank=layout.rank))
+        return Backward(entry, slots, sorted({*needs, *slots}), shared)
+
     def _run_backward(
-        self, plan: Plan, entry: Entry, needs: tuple[int, ...], words: Words, results: dict[int, torch.Tensor]
+        self, plan: Plan, backward: Backward, needs: tuple[int, ...], words: Words, results: dict[int, torch.Tensor]
     ) -> None:
-        slots = slots_with_gradients(self._spec, needs)
+        entry, slots, shared = backward.entry, backward.slots, backward.shared
         threads = self._threads(plan, needs)
-        shared = [i for i in slots if self._spec.slots[i].is_view and plan.layout.modes[i] != "f"]
         if threads == 1 or (shared and torch.are_deterministic_algorithms_enabled()):
             self._run(plan, entry, needs, words + [self._pointer(results[index]) for index in slots])
             return
@@ -243,35 +265,34 @@ class Launcher:
         """The outputs' gradients, contiguous, with zeros where nothing came back; for views copies, see above."""
         incoming = []
         for index, gradient in zip(self._spec.differentiable_outputs, gradients, strict=True):
-            shape, _, dtype, _ = plan.outputs[index]
+            shape, _, dtype, slot = plan.outputs[index]
             if gradient is None:
                 incoming.append(torch.zeros(shape, dtype=dtype, device=self._device))
-            elif self._spec.outputs[index].type.kind == "view":
+            elif slot >= 0:
                 incoming.append(_copy(gradient))
             else:
                 incoming.append(gradient.contiguous())
         return incoming
 
     def _results(
-        self, plan: Plan, incoming: Sequence[torch.Tensor], arguments: Sequence[Any], needs: tuple[int, ...]
+        self, plan: Plan, backward: Backward, incoming: Sequence[torch.Tensor], arguments: Sequence[Any]
     ) -> dict[int, torch.Tensor]:
         """Where the gradients of slots go."""
         left = {
-            self._spec.outputs[number].slot: gradient
+            plan.outputs[number][3]: gradient
             for number, gradient in zip(self._spec.differentiable_outputs, incoming, strict=True)
-            if self._spec.outputs[number].type.kind == "view"
         }
         results = {}
-        for index in sorted({*needs, *slots_with_gradients(self._spec, needs)}):
-            slot = self._spec.slots[index]
-            if slot.type.access == "w" or (slot.type.access == "rw" and not self._program.source.reads_gradients):
+        for index in backward.results:
+            type_ = self._spec.slots[index].type
+            if type_.access == "w" or (type_.access == "rw" and not self._program.source.reads_gradients):
                 results[index] = left[index]
-            elif slot.is_view:
-                results[index] = torch.zeros(arguments[index].shape, dtype=slot.type.dtype, device=self._device)
+            elif type_.kind == "view":
+                results[index] = torch.zeros(arguments[index].shape, dtype=type_.dtype, device=self._device)
             else:  # the kernel writes each element once
                 make = torch.empty if plan.total else torch.zeros
-                shape = (*plan.layout.batch, *slot.type.shape)
-                results[index] = make(shape, dtype=slot.type.dtype, device=self._device)
+                shape = (*plan.layout.batch, *type_.shape)
+                results[index] = make(shape, dtype=type_.dtype, device=self._device)
         return results
 
 

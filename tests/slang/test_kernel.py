@@ -21,6 +21,7 @@ struct Box : IDifferentiable { float w; float h; };
 [Differentiable] float area(Box box) { return box.w * box.h; }
 [Differentiable] vector<float, N> halved<let N : int>(vector<float, N> v) { return v * 0.5f; }
 [Differentiable] void both(float x, out float s, out float c) { s = sin(x); c = cos(x); }
+[Differentiable] float times(float a, float b) { return a * b; }
 [Differentiable] float scaled(float x, no_diff int k) { return x * k; }
 """
 
@@ -72,7 +73,7 @@ def test_compile_without_graph_breaks_and_with_gradients(layer: Layer) -> None:
     torch.testing.assert_close(found, torch.autograd.grad(layer.reference(x).sum(), parameters))
 
 
-@pytest.mark.parametrize("form", ["struct", "generic", "out", "several", "by name"])
+@pytest.mark.parametrize("form", ["struct", "generic", "out", "several", "by name", "map"])
 def test_compile_of_forms_that_were_not_met_before(form: str) -> None:
     module, x = slang.load(FORMS), torch.randn(3, 2, requires_grad=True)
     calls = {
@@ -80,6 +81,7 @@ def test_compile_of_forms_that_were_not_met_before(form: str) -> None:
         "generic": (lambda x: module.halved(x), lambda x: x / 2),
         "out": (lambda x: (y := torch.empty(3, 2), module.both(x, y))[0], torch.sin),
         "several": (lambda x: torch.stack(module.both(x)), lambda x: torch.stack([x.sin(), x.cos()])),
+        "map": (lambda x: module.times.map(a=(0, 1), b=(2,))(x, torch.ones(4)), lambda x: x[..., None].expand(3, 2, 4)),
         "by name": (lambda x: module.scaled(k=3, x=x), lambda x: 3 * x),
     }
     call, formula = calls[form]

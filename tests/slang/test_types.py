@@ -236,6 +236,7 @@ def test_whole_tensors_of_every_float_type() -> None:
 
 def test_numbers_and_numpy(types: slang.SlangModule) -> None:
     assert types.plain(3.0) == 9.0
+    assert types.plain([3.0, 1.0]).tolist() == [9.0, 1.0]
     assert types.plain(np.float32(3)) == 9.0
     found = types.plain(np.array([1.0, 2.0], dtype=np.float32))
     assert torch.equal(found, torch.tensor([1.0, 4.0]))
