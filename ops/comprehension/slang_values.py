@@ -11,7 +11,7 @@ import math
 import struct
 from collections.abc import Mapping
 
-from .dtypes import DType
+from .dtypes import FLOAT32, DType
 from .functions import BUILTINS
 from .ir import COMPARISONS, Const, Dynamic, Expr, Load, Op, Var, walk
 from .lower import ACCUMULATOR
@@ -231,7 +231,9 @@ def cast(code: str, source: DType, into: DType) -> str:
     """A value converted, as torch converts; floats wrap into narrow integers through wider ones."""
     kind = compute_type(into)
     if into.name == "float16":
-        return code if source.name == "float16" else f"tp_single(tp_half(float({code})))"
+        return code if source.name == "float16" else f"tp_single(tp_half({cast(code, source, FLOAT32)}))"
+    if kind == "float" and (source.name == "float64" or (source.is_integral and source.bits >= 32)):
+        return f"tp_float({code})"
     if compute_type(source) == kind:
         return code
     if into.is_bool:
