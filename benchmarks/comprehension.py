@@ -2,8 +2,8 @@
 
     python -m benchmarks comprehension [--seconds 60] [--threads 1 2] [--cases conv1x1 ...] [--no-compile]
 
-Every figure is the least of many interleaved runs, as a ratio of torch's time: below 1 is faster than torch. The last
-results are kept in `benchmarks/results/comprehension.json`.
+Every figure is the least of many interleaved runs, as a ratio of torch's time: below 1 is faster than torch. The
+results of the last whole run, without arguments, are kept in `benchmarks/results/comprehension.json`.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ def main(arguments: Sequence[str] = ()) -> None:
     torch.set_num_threads(1)
     results["call_us"] = call_cost()
     print("a call, in us:", ", ".join(f"{n} {v:.2f}" for n, v in results["call_us"].items()))
-    if not args.cases:
+    if not arguments:
         RESULTS.parent.mkdir(exist_ok=True)
         RESULTS.write_text(json.dumps(results, indent=1) + "\n")
 

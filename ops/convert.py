@@ -89,7 +89,7 @@ def convert(
     reader = _Reader(program.graph_module, name, letters)
     reader.constants(program, {} if shared is None else shared)
     users = [n for n in program.graph.nodes if n.op == "placeholder" and n.name not in reader.known]
-    sizes = with_numbers(_sizes(program, users, sources), numbers)
+    sizes = with_numbers(_sizes(program, users, sources, name), numbers)
     letters |= sizes.letters
     values = []
     for index, (node, shape) in enumerate(zip(users, sizes.shapes, strict=True)):
@@ -120,13 +120,20 @@ def _dtype(dtype: torch.dtype) -> str:
     return name
 
 
-def _sizes(program: ExportedProgram, users: Sequence[torch.fx.Node], sources: Sequence[str]) -> Sizes:
+def _sizes(program: ExportedProgram, users: Sequence[torch.fx.Node], sources: Sequence[str], name: str) -> Sizes:
+    if not hasattr(program, "_guards_code"):  # without them a body would answer wrongly at other sizes
+        raise LoweringError(
+            "this torch does not say for which sizes an export holds",
+            where=f"op {name!r}",
+            got=f"torch {torch.__version__}",
+            fix="Script models with a newer torch; archives that are made there load with this one too.",
+        )
     shapes = [_shape(node.meta["val"]) for node in users]
     ranges = {}
     for symbol, bound in program.range_constraints.items():
         lower, upper = (None if "oo" in str(end) else int(end) for end in (bound.lower, bound.upper))
         ranges[str(symbol)] = (max(0, lower or 0), upper)
-    return read_sizes(shapes, ranges, list(getattr(program, "_guards_code", None) or []), sources)
+    return read_sizes(shapes, ranges, list(program._guards_code or []), sources)
 
 
 def _shape(value: Any) -> tuple[object, ...]:

@@ -44,7 +44,7 @@ Attribute = tuple[int, str]
 
 
 def scratch(model: Any, run: Callable[[], Any]) -> frozenset[Attribute]:
-    """The plain attributes that a call of the model changes, if it never reads what they were: notes, and no state.
+    """The plain attributes that a call changes or makes, if it never reads what they were: notes, and no state.
 
     That is tried by a call without them.
 
@@ -59,12 +59,13 @@ def scratch(model: Any, run: Callable[[], Any]) -> frozenset[Attribute]:
     try:
         run()
         changed = [(module, key) for module, key, saved in before if not _same(module, key, saved)]
+        changed += _made(model, before)
         if not changed:
             return frozenset()
         for each in before:
             _restore(*each)
         for module, key in changed:
-            del module.__dict__[key]
+            module.__dict__.pop(key, None)
         with _missed() as missed:
             run()
         found = frozenset((id(module), key) for module, key in changed)
@@ -75,6 +76,8 @@ def scratch(model: Any, run: Callable[[], Any]) -> frozenset[Attribute]:
         torch.set_rng_state(random)
         for each in before:
             _restore(*each)
+        for module, key in _made(model, before):
+            del module.__dict__[key]
 
 
 @contextmanager
@@ -96,9 +99,10 @@ def _missed() -> Iterator[set[Attribute]]:
 
 @contextmanager
 def guarded_state(model: Any, name: str, notes: frozenset[Attribute] = frozenset()) -> Iterator[None]:
-    """Restores plain attributes that a call of the model changed, and refuses such a model.
+    """Restores plain attributes that a call of the model changed or made, and refuses such a model.
 
-    A counter kept as a Python int, or a list that grows, would be frozen into the graph.
+    A counter kept as a Python int, a list that grows, or what the first call keeps for later ones would be frozen
+    into the graph.
 
     Args:
         model: the user's model.
@@ -106,7 +110,7 @@ def guarded_state(model: Any, name: str, notes: frozenset[Attribute] = frozenset
         notes: attributes that may change; see `scratch`.
 
     Raises:
-        LoweringError: an attribute changed; the message names it.
+        LoweringError: an attribute changed or came to be; the message names it.
     """
     before = _attributes(model)
     failed: Exception | None = None
@@ -119,7 +123,11 @@ def guarded_state(model: Any, name: str, notes: frozenset[Attribute] = frozenset
         changed += [(module, key, saved) for module, key, saved in before if not _same(module, key, saved)]
         for change in changed:
             _restore(*change)
-    state = [(module, key) for module, key, _ in changed if (id(module), key) not in notes]
+        made = _made(model, before)
+        for module, key in made:
+            del module.__dict__[key]
+    altered = [(module, key) for module, key, _ in changed] + made
+    state = [(module, key) for module, key in altered if (id(module), key) not in notes]
     if state:
         module, key = state[0]
         raise LoweringError(
@@ -143,17 +151,36 @@ def _restore(module: Any, key: str, saved: tuple[Any, Any]) -> None:
         value.update(content)
 
 
-def _attributes(model: Any) -> list[tuple[Any, str, tuple[Any, Any]]]:
+Saved = tuple[Any, str, tuple[Any, Any]]
+"""A module, the name of an attribute, and its value with the content of a container."""
+
+
+def _attributes(model: Any) -> list[Saved]:
+    found = []
+    for module, key in _names(model):
+        value = module.__dict__[key]
+        content = list(value) if isinstance(value, list) else dict(value) if type(value) is dict else None
+        found.append((module, key, (value, content)))
+    return found
+
+
+def _made(model: Any, before: list[Saved]) -> list[tuple[Any, str]]:
+    """The attributes that a model has now and did not have before."""
+    known = {(id(module), key) for module, key, _ in before}
+    return [(module, key) for module, key in _names(model) if (id(module), key) not in known]
+
+
+def _names(model: Any) -> list[tuple[Any, str]]:
+    """Every module with the name of each of its plain attributes."""
     if not isinstance(model, torch.nn.Module) or isinstance(model, torch.jit.ScriptModule):
         return []
     skipped = {"training", "_parameters", "_buffers", "_modules", "_non_persistent_buffers_set"}
-    found = []
-    for module in model.modules():
-        for key, value in module.__dict__.items():
-            if key not in skipped and not (key.startswith("_") and key.endswith("hooks")):
-                content = list(value) if isinstance(value, list) else dict(value) if type(value) is dict else None
-                found.append((module, key, (value, content)))
-    return found
+    return [
+        (module, key)
+        for module in model.modules()
+        for key in module.__dict__
+        if key not in skipped and not (key.startswith("_") and key.endswith("hooks"))
+    ]
 
 
 def _same(module: Any, key: str, saved: tuple[Any, Any]) -> bool:

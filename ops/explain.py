@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from types import FrameType, TracebackType
+from types import FrameType, FunctionType, TracebackType
 from typing import Any, NoReturn
 
 import torch
@@ -30,13 +30,14 @@ def explain(error: BaseException, function: Callable[..., Any]) -> BaseException
     """
     if isinstance(error, TracepackError | MemoryError) and not _lacks_place(error):
         return error
-    frame, line = _plan_frame(error.__traceback__, function)
-    # Mypy does not know the attribute, which is set dynamically.
-    node = function.nodes.get(line) if frame else None  # type: ignore[attr-defined]
-    if frame is None or node is None:
+    calls = _plan_frames(error.__traceback__, function)
+    places = [(inner, line, inner.nodes.get(line)) for inner, _, line in calls]
+    if not places or places[-1][2] is None:
         return error
-    # Mypy does not know the attribute, which is set dynamically.
-    where = _where(node, function.calls.get(line))  # type: ignore[attr-defined]
+    (inner, line, node), frame = places[-1], calls[-1][1]
+    where = _where(node, inner.calls.get(line))
+    for _, _, outer in reversed(places[:-1]):
+        where += f", in a branch of {target_name(outer.target)}" + (f" at {outer.line}" if outer.line else "")
     if isinstance(error, OutsideError):
         return OutsideError(error.what, where=where, got=error.got, expected=error.expected, fix=error.fix)
     if isinstance(error, ValueError) and "values to unpack" in str(error):
@@ -46,8 +47,7 @@ def explain(error: BaseException, function: Callable[..., Any]) -> BaseException
             got=str(error),
             fix="The function goes through these results one by one, which fixes their number.",
         )
-    # Mypy does not know the attribute, which is set dynamically.
-    text = function.source.splitlines()[line - 1]  # type: ignore[attr-defined]
+    text = inner.source.splitlines()[line - 1]
     return NodeError(f"{_first_line(error)}; {_arguments(node, text, frame)}", where=where)
 
 
@@ -73,11 +73,17 @@ def _where(node: Node, call: Node | None) -> str:
     return where + (f", called at {call.line}" if call is not None and call.line else "")
 
 
-def _plan_frame(trace: TracebackType | None, function: Callable[..., Any]) -> tuple[FrameType | None, int]:
-    found: tuple[FrameType | None, int] = (None, 0)
+def _plan_frames(trace: TracebackType | None, function: Callable[..., Any]) -> list[tuple[Any, FrameType, int]]:
+    """Every generated function that an error came through, outermost first, with its frame and the failing line.
+
+    A branch of a `cond` or the body of a loop is a function of its own, which the table of the whole one holds.
+    """
+    table: list[Any] = [thing for thing in function.__globals__.values() if isinstance(thing, FunctionType)]
+    known: dict[Any, Any] = {thing.__code__: thing for thing in [*table, function] if "nodes" in vars(thing)}
+    found = []
     while trace is not None:
-        if trace.tb_frame.f_code is function.__code__:
-            found = (trace.tb_frame, trace.tb_lineno)
+        if trace.tb_frame.f_code in known:
+            found.append((known[trace.tb_frame.f_code], trace.tb_frame, trace.tb_lineno))
         trace = trace.tb_next
     return found
 

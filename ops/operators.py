@@ -41,9 +41,15 @@ def _generators() -> Any:
     return generators
 
 
+MATH = (
+    "ceil", "floor", "trunc", "sqrt", "exp", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin",
+    "acos", "atan", "atan2", "sinh", "cosh", "tanh", "fabs", "hypot", "isnan", "isinf", "isfinite",
+)  # fmt: skip
+"""Functions of Python's math that a graph may hold."""
+
 PYTHON: dict[str, Callable[..., Any]] = {
     **{name: getattr(operator, name) for name in (*_UNARY, *_BINARY)},
-    **{name: getattr(math, name) for name in ("ceil", "floor", "trunc", "sqrt", "log2", "exp", "log")},
+    **{name: getattr(math, name) for name in MATH},
     "size": lambda x, dim: x.size(dim),
     "stride": lambda x, dim: x.stride(dim),
     "numel": lambda x: x.numel(),

@@ -7,7 +7,8 @@ of correctness. They run once for each new input signature (see `plan`), so clar
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from .errors import GuardError, NonContiguousOutputError, SignatureError
@@ -19,7 +20,13 @@ Check = Callable[[Sequence[Any]], None]
 
 
 def tensor_check(
-    where: str, names: Sequence[str], types: Sequence[Type], facts: Facts, *, letters: bool = True
+    where: str,
+    names: Sequence[str],
+    types: Sequence[Type],
+    facts: Facts,
+    *,
+    letters: bool = True,
+    pins: Mapping[tuple[int, int], str] = MappingProxyType({}),
 ) -> Check:
     """Makes the function that checks flat inputs against their types and the facts about their sizes.
 
@@ -29,6 +36,7 @@ def tensor_check(
         types: a type for each input; a symbol's first place defines it.
         facts: the symbols and the guards over them.
         letters: whether messages use the symbols, which a pipeline's signature shows; else they name dimensions.
+        pins: what fixes a size, by input and dimension.
 
     Returns:
         A function of the flat inputs that raises SignatureError, naming the input, where they do not fit.
@@ -44,9 +52,10 @@ def tensor_check(
                 _check_scalar(f"{where}, input {name!r}", kind, value)
         for symbol, (index, dim) in facts.symbols.items():
             sizes[symbol] = size_of(values[index], dim)
-        for name, kind, value in zip(names, types, values, strict=True):
+        for index, (name, kind, value) in enumerate(zip(names, types, values, strict=True)):
             if isinstance(kind, TensorType):
-                _check_sizes(f"{where}, input {name!r}", kind, value, sizes, facts, names)
+                blame = {dim: pins[index, dim] for dim in range(len(kind.shape)) if (index, dim) in pins}
+                _check_sizes(f"{where}, input {name!r}", kind, value, sizes, facts, names, blame)
         for text, holds in compiled:
             if not _holds(holds, sizes):
                 raise _guard_error(where, text, sizes, facts, names, types, letters)
@@ -81,7 +90,13 @@ def _check_scalar(where: str, kind: ScalarType, value: Any) -> None:
 
 
 def _check_sizes(
-    where: str, kind: TensorType, value: Any, sizes: dict[str, int], facts: Facts, names: Sequence[str]
+    where: str,
+    kind: TensorType,
+    value: Any,
+    sizes: dict[str, int],
+    facts: Facts,
+    names: Sequence[str],
+    blame: Mapping[int, str],
 ) -> None:
     for dim, wanted in enumerate(kind.shape):
         size = value.size(dim)
@@ -91,6 +106,7 @@ def _check_sizes(
                 where=where,
                 got=f"{size} in shape {tuple(value.shape)}",
                 expected=wanted,
+                fix=blame.get(dim, ""),
             )
         if isinstance(wanted, str) and wanted in sizes and size != sizes[wanted]:
             index, other = facts.symbols[wanted]

@@ -124,13 +124,13 @@ class TracedArray(Traced):
         return int(self._pin("it was used as a plain integer"))
 
     def __int__(self) -> int:
-        return int(self._pin("it was converted with int()"))
+        return int(self._pin("it was taken as a plain int"))
 
     def __float__(self) -> float:
-        return float(self._pin("it was converted with float()"))
+        return float(self._pin("it was taken as a plain float, as math does"))
 
     def __complex__(self) -> complex:
-        return complex(self._pin("it was converted with complex()"))
+        return complex(self._pin("it was taken as a plain complex number"))
 
     def __copy__(self) -> Any:
         return self.tracer.array("numpy.copy", self)

@@ -1,7 +1,7 @@
 """What becomes of a call of numpy on stand-ins or tensors: a node, or a refusal that names the function.
 
 Numpy hands its functions over through `__array_ufunc__` and `__array_function__`, which tensors have only while
-something is recorded (`numpy_hooks`). The nodes call numpy itself.
+something is recorded (`hooks`). The nodes call numpy itself.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from ..ops.generators import seeded_state
 from ..ops.graph import Constant, Graph, Operator, bodies, walk
 from ..ops.placement import place_all
 from ..ops.text import guards_text, types_text
+from .conditions import conditions
 from .program import Program
 from .runner import Runner
 from .training import named_parameters
@@ -169,7 +170,8 @@ class Pipeline:
         parameters, guards = self.program.parameters, self.program.facts.guards
         inputs = ", ".join(f"{n}: {t}" for n, t in zip(parameters.names, parameters.types, strict=True))
         text = f"({inputs}) -> {types_text(self.graph.output)}"
-        return text + (f" where {guards_text(guards)}" if guards else "")
+        asked = dict.fromkeys([*filter(None, [guards_text(guards)]), *conditions(self.graph, parameters.names)])
+        return text + (f" where {' and '.join(asked)}" if asked else "")
 
     @property
     def placement(self) -> dict[str, str]:

@@ -17,26 +17,26 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from ..ops.arrays import writes
-from ..ops.containers import is_held
 from ..ops.errors import RecordError, TracepackError
-from ..ops.graph import Guard, KernelCall, Node, Operator, Value, leaves
-from ..ops.kernel import kernel_of_operator
-from ..ops.operators import PYTHON, allowed, recorded_names, resolve, why_not
+from ..ops.graph import KernelCall, Node, Operator, Value, leaves
+from ..ops.operators import PYTHON, recorded_names, resolve
 from ..ops.recording import Application, current, recording
 from ..ops.strided import CHECKED, OutsideError
-from ..ops.types import ANY, ARRAY, SCALARS, STRINGS
+from ..ops.types import ANY, SCALARS, STRINGS
 from .effects import Effects
 from .generators import Generators
+from .guarding import pin, pin_rows
 from .lines import user_line
 from .metadata import array_rank, rank, read_metadata
 from .numpy_calls import captured_array, data_decides, is_of_numpy, outputs_of, record_function, record_ufunc
 from .opened import opened, takes_objects
 from .refusals import IGNORED, METADATA, SIZES, TEXTS, TRANSFORMS, refusal
-from .results import wrapped_result, wrapped_scalar
+from .results import settled_dtype, wrapped_result, wrapped_scalar
 from .standins import traced
 from .states import States
-from .traced import Traced, is_traced
-from .trees import concrete, overload_of, plain_leaf, title, to_ir
+from .targets import custom_operator, gives_any_rank
+from .traced import is_traced
+from .trees import concrete, is_recordable, plain_leaf, plain_output, title, to_ir
 from .twins import Twins, versions
 from .values import Values
 
@@ -92,19 +92,7 @@ class Recorder(TorchFunctionMode):
         return to_ir(result, self._output_leaf, self._key)
 
     def _output_leaf(self, leaf: Any) -> Any:
-        if isinstance(leaf, torch.Tensor | Traced | np.ndarray | np.generic) or is_traced(leaf):
-            return self._argument_leaf(leaf)
-        if isinstance(leaf, torch.dtype | torch.device | torch.layout | torch.memory_format | np.dtype):
-            return self._argument_leaf(leaf)
-        if leaf is None or type(leaf) in (bool, int, float, complex, str, bytes):
-            return leaf
-        raise RecordError(
-            f"the function returns a {type(leaf).__module__}.{type(leaf).__qualname__}, which an archive cannot hold",
-            fix="Return what it holds, such as [(layer.keys, layer.values) for layer in cache.layers], and make one of "
-            "that in the next call."
-            if is_held(leaf)
-            else "Return tensors, numbers and strings in tuples, lists, dicts or namedtuples.",
-        )
+        return self._argument_leaf(leaf) if is_recordable(leaf) else plain_output(leaf)
 
     # -- torch functions ---------------------------------------------------------------------------------------
 
@@ -127,13 +115,16 @@ class Recorder(TorchFunctionMode):
             return SIZES[func](self, func, *args, **kwargs)
         why = refusal(func)
         if why is not None:
-            raise RecordError(why.what, where=str(user_line() or ""), fix=why.fix)
+            what = why.what.format(function=title(func))
+            raise RecordError(what, where=str(user_line() or ""), fix=why.fix)
         return self._record(func, args, kwargs)
 
     def _record(self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         name = recorded_names().get(func)
         if name is None:
             return self._unknown(func, args, kwargs)
+        if name.endswith(".unbind"):
+            pin_rows(self, args, kwargs)
         if takes_objects(func, (args, kwargs)):
             with self:
                 return opened(func)(*args, **kwargs)
@@ -148,20 +139,11 @@ class Recorder(TorchFunctionMode):
             raise RecordError(error.what, where=where, got=error.got, expected=error.expected, fix=error.fix) from None
 
     def _unknown(self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """An operator of torch.library that a kernel stands behind, or something that may not be recorded."""
-        if isinstance(func, torch._ops.OpOverloadPacket):
-            func = overload_of(func, concrete(args), concrete(kwargs))
-        if isinstance(func, torch._ops.OpOverload):
-            kernel = kernel_of_operator(str(func).removesuffix(".default").replace(".", "::", 1))
-            if kernel is not None:
-                return self.apply(KernelCall(kernel), func, args, kwargs)
-            if str(func) in allowed():
-                return self._operator(str(func), func, args, kwargs)
-        raise RecordError(
-            f"{title(func)} cannot be recorded{why_not(title(func))}",
-            where=str(user_line() or ""),
-            fix="Use another torch function for it.",
-        )
+        """Records an operator of torch.library."""
+        target, overload = custom_operator(func, args, kwargs)
+        if isinstance(target, Operator):
+            return self._operator(target.name, overload, args, kwargs)
+        return self.apply(target, overload, args, kwargs)
 
     def apply(self, target: Any, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Runs a function on real values and records it as one node."""
@@ -173,7 +155,7 @@ class Recorder(TorchFunctionMode):
         if is_of_numpy(name, inputs):
             self.values.open_captured(args)
             varies, decided, here = data_decides(name, args, kwargs, inputs, self.values.varying)
-        loose = _gives_any_rank(target) or any(id(leaf) in self.values.loose for leaf in inputs)
+        loose = gives_any_rank(target) or any(id(leaf) in self.values.loose for leaf in inputs)
         effects = Effects(line)
         before = versions((args, kwargs))
         if torch._C._is_any_autocast_enabled():
@@ -192,6 +174,8 @@ class Recorder(TorchFunctionMode):
             result = self.twins.separate(result, before, name)
         self.generators.drew(inputs)
         varying = here or effects.varying or (isinstance(target, KernelCall) and target.kernel.varying)
+        with self.within():
+            node_kwargs |= settled_dtype(name, kwargs, result)
         node = Node(target, node_args, node_kwargs, None, line, varying)
         if effects.drew():
             node = self._drawn(node, effects)
@@ -255,10 +239,13 @@ class Recorder(TorchFunctionMode):
 
     def scalar(self, name: str, *args: Any) -> Any:
         """Records arithmetic, or a scalar read off a tensor, and returns the traced result."""
-        plain = concrete(args)
-        with torch._C.DisableTorchFunction(), self.within():
-            found = PYTHON[name](*plain)
-        read = name in ("item", "is_nonzero", "storage_offset") and not isinstance(plain[0], np.generic)
+        try:
+            with torch._C.DisableTorchFunction(), self.within():
+                found = PYTHON[name](*concrete(args))
+        except Exception as error:
+            self.failed = (error, user_line())
+            raise
+        read = name not in _SIZE_READERS and any(isinstance(arg, torch.Tensor | np.ndarray) for arg in args)
         varies = read or any(map(self.values.varies, args))
         arguments = self.arguments(args)
         value, stand_in = wrapped_scalar(self, SCALARS.get(type(found), ANY), found, varies)
@@ -272,24 +259,7 @@ class Recorder(TorchFunctionMode):
 
     def pin(self, scalar: Any, reason: str) -> Any:
         """Guards that a traced scalar keeps its present value, and returns that."""
-        if self.printing:
-            return scalar.concrete
-        line = user_line()
-        if isinstance(scalar.concrete, np.generic) and not scalar.varies:
-            self.pin(self.scalar("item", scalar), reason)
-            return scalar.concrete
-        if scalar.varies or scalar.value.type == ARRAY:
-            with self.refusing():
-                raise RecordError(
-                    f"a value that data decides cannot leave the graph: {reason}",
-                    where=str(line or ""),
-                    got=_brief(scalar.concrete),
-                    fix="Use torch.where or tracepack.cond(pred, true_fn, false_fn, *args) for a choice that data "
-                    "makes.",
-                )
-        guard = Guard(scalar.concrete, f"the recording holds for one value only, because {reason}")
-        self.nodes.append(Node(guard, (scalar.value,), {}, None, line))
-        return scalar.concrete
+        return scalar.concrete if self.printing else pin(self, scalar, reason)
 
     @contextmanager
     def printed(self) -> Iterator[None]:
@@ -389,12 +359,4 @@ class Recorder(TorchFunctionMode):
         return torch.utils._pytree.tree_map(leaf, tree, is_leaf=is_traced)
 
 
-def _brief(found: Any) -> str:
-    return f"an array of shape {found.shape}" if isinstance(found, np.ndarray) else repr(found)
-
-
-def _gives_any_rank(target: Any) -> bool:
-    """Whether the rank of a result may hang on more than the ranks of the arguments."""
-    if isinstance(target, Operator):
-        return any(word in target.name for word in ("squeeze", "cov", "corrcoef", "lstsq"))
-    return isinstance(target, KernelCall)
+_SIZE_READERS = frozenset(("size", "stride", "numel", "array_size"))

@@ -31,18 +31,24 @@ _BRANCH = Refusal(
 )
 _NUMBER = Refusal(
     "a tensor's value cannot leave the graph as a plain number",
-    "Use .item(), whose result stays in the graph, or keep it as a tensor.",
+    "Use .item(), whose result stays in the graph; float(), int() and bool() do so too, in the traced function itself.",
+)
+_LIST = Refusal(
+    "a tensor cannot leave the graph as a list", "Use .numpy() for an array, or torch functions instead of Python's."
 )
 _ARRAY = Refusal(
-    "a tensor cannot leave the graph as a list", "Use .numpy() for an array, or torch functions instead of Python's."
+    "a tensor is read as an array in a way that cannot be recorded",
+    "Call .numpy() on it first, and numpy's functions by their full names, such as numpy.asarray.",
 )
 _TEXT = Refusal(
     "a tensor's values cannot leave the graph as text", "Print it with print(), or name things by sizes instead."
 )
-_MEMORY = Refusal("a tensor's memory cannot be reached in a recording", "Use an operator that makes a new tensor.")
-_GRAD = Refusal("gradients cannot be recorded", "Pack the inference function; train before packing.")
+_MEMORY = Refusal(
+    "{function}: a tensor's memory cannot be reached in a recording", "Use an operator that makes a new tensor."
+)
+_GRAD = Refusal("{function}: gradients cannot be recorded", "Pack the inference function; train before packing.")
 _DEVICE = Refusal(
-    "a move to a fixed device cannot be recorded: the device is chosen at load",
+    "{function}: a move to a fixed device cannot be recorded: the device is chosen at load",
     "Script the op for that device instead.",
 )
 TRANSFORMS = Refusal(
@@ -53,7 +59,8 @@ TRANSFORMS = Refusal(
 _REFUSED: dict[str, Refusal] = {
     **dict.fromkeys(("__bool__", "is_nonzero", "__contains__"), _BRANCH),
     **dict.fromkeys(("__int__", "__float__", "__complex__"), _NUMBER),
-    **dict.fromkeys(("tolist", "__array__", "__array_wrap__", "__dlpack__", "__reversed__"), _ARRAY),
+    **dict.fromkeys(("tolist", "__reversed__"), _LIST),
+    **dict.fromkeys(("__array__", "__array_wrap__", "__dlpack__"), _ARRAY),
     **dict.fromkeys(
         ("data_ptr", "const_data_ptr", "storage", "untyped_storage", "set_", "resize_", "resize_as_", "resize",
          "resize_as", "share_memory_", "pin_memory", "apply_", "map_", "map2_",

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from ..ops.arrays import DTYPES
-from ..ops.graph import Value
+from ..ops.graph import Literal, Value
 from ..ops.records import is_record
 from ..ops.types import ANY, ARRAY, SCALARS, Type
 from .standins import traced
@@ -40,6 +40,29 @@ def wrapped_result(recorder: Any, result: Any, varies: bool, decided: bool = Tru
     if type(result) in SCALARS or isinstance(result, np.generic):
         return wrapped_scalar(recorder, SCALARS.get(type(result), ANY), result, decided)
     return None, result
+
+
+# Functions whose dtype is torch's default one where none is given.
+_FACTORIES = frozenset(
+    f"torch.{name}"
+    for name in """arange as_tensor asarray bartlett_window blackman_window empty empty_permuted empty_strided eye full
+    hamming_window hann_window kaiser_window linspace logspace ones rand randn range scalar_tensor tensor
+    zeros""".split()
+)
+
+
+def settled_dtype(name: str, kwargs: dict[str, Any], result: Any) -> dict[str, Any]:
+    """The keyword that keeps the dtype of a new tensor, which torch's default dtype would decide anew in each process.
+
+    Args:
+        name: of the operator.
+        kwargs: what it was called with.
+        result: what it gave.
+    """
+    if name not in _FACTORIES or kwargs.get("dtype") is not None or not isinstance(result, torch.Tensor):
+        return {}
+    default = result.is_floating_point() or result.is_complex()
+    return {"dtype": Literal("dtype", str(result.dtype).removeprefix("torch."))} if default else {}
 
 
 def wrapped_scalar(recorder: Any, kind: Type, result: Any, varies: bool) -> tuple[Value, Any]:

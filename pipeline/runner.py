@@ -21,6 +21,7 @@ from ..ops.graph import BodyCall, KernelCall, Node, Operator, walk
 from ..ops.plan import Plan
 from ..ops.signature import tensor_check
 from ..ops.state import State, is_stateful
+from .conditions import pins
 from .entry import make_entry
 from .inputs import thawed
 from .program import Program
@@ -90,7 +91,8 @@ class Runner:
     @cached_property
     def _check(self) -> Callable[[Sequence[Any]], None]:
         parameters = self.program.parameters
-        return tensor_check(f"pipeline {self.program.name!r}", parameters.names, parameters.types, self.program.facts)
+        where, blame = f"pipeline {self.program.name!r}", pins(self.program.graph)
+        return tensor_check(where, parameters.names, parameters.types, self.program.facts, pins=blame)
 
     @cached_property
     def writes(self) -> bool:

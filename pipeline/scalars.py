@@ -25,7 +25,7 @@ _NUMBERS = (int, float, bool, complex)
 
 def _binary(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
-        if not isinstance(other, _Number | np.generic) and type(other) not in _NUMBERS:
+        if not isinstance(other, TracedNumber | np.generic) and type(other) not in _NUMBERS:
             return NotImplemented
         return self.tracer.scalar(name, other, self) if reflected else self.tracer.scalar(name, self, other)
 
@@ -39,8 +39,8 @@ def _unary(name: str) -> Callable[[Any], Any]:
     return method
 
 
-class _Number(Traced):
-    """Arithmetic and comparisons of traced numbers, numpy's scalars among them."""
+class TracedNumber(Traced):
+    """A number that is decided at run time, numpy's scalars among them: what all kinds have in common."""
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         """Called by numpy for a universal function."""
@@ -64,13 +64,13 @@ class _Number(Traced):
         return operator.index(self._pin("it was used as a plain integer"))
 
     def __int__(self) -> int:
-        return int(self._pin("it was converted with int()"))
+        return int(self._pin("it was taken as a plain int"))
 
     def __float__(self) -> float:
-        return float(self._pin("it was converted with float()"))
+        return float(self._pin("it was taken as a plain float, as math does"))
 
     def __complex__(self) -> complex:
-        return complex(self._pin("it was converted with complex()"))
+        return complex(self._pin("it was taken as a plain complex number"))
 
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other
@@ -85,20 +85,20 @@ _NAMES = {
     "__or__": "or_", "__xor__": "xor",
 }  # fmt: skip
 for _dunder, _name in _NAMES.items():
-    setattr(_Number, _dunder, _binary(_name))
-    setattr(_Number, _dunder.replace("__", "__r", 1), _binary(_name, reflected=True))
+    setattr(TracedNumber, _dunder, _binary(_name))
+    setattr(TracedNumber, _dunder.replace("__", "__r", 1), _binary(_name, reflected=True))
 for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
-    setattr(_Number, f"__{_name}__", _binary(_name))
+    setattr(TracedNumber, f"__{_name}__", _binary(_name))
 for _dunder, _name in {
     "__neg__": "neg", "__pos__": "pos", "__abs__": "abs", "__invert__": "invert", "__round__": "round",
     "__trunc__": "trunc", "__floor__": "floor", "__ceil__": "ceil", "__sym_float__": "float", "__sym_int__": "int",
     "__sym_not__": "not_",
 }.items():  # fmt: skip
-    setattr(_Number, _dunder, _unary(_name))
-_Number.__hash__ = Traced.__hash__  # type: ignore[method-assign]  # a class body repeats it on purpose
+    setattr(TracedNumber, _dunder, _unary(_name))
+TracedNumber.__hash__ = Traced.__hash__  # type: ignore[method-assign]  # a class body repeats it on purpose
 
 
-class TracedInt(_Number, torch.SymInt):
+class TracedInt(TracedNumber, torch.SymInt):
     """An int that is decided at run time."""
 
     def __init__(self, tracer: Tracer, value: Value, concrete: int, varies: bool) -> None:
@@ -120,7 +120,7 @@ class TracedInt(_Number, torch.SymInt):
     __hash__ = Traced.__hash__
 
 
-class TracedFloat(_Number, torch.SymFloat):
+class TracedFloat(TracedNumber, torch.SymFloat):
     """A float that is decided at run time."""
 
     def __init__(self, tracer: Tracer, value: Value, concrete: float, varies: bool) -> None:
@@ -138,7 +138,7 @@ class TracedFloat(_Number, torch.SymFloat):
     __hash__ = Traced.__hash__
 
 
-class TracedBool(_Number, torch.SymBool):
+class TracedBool(TracedNumber, torch.SymBool):
     """A bool that is decided at run time."""
 
     def __init__(self, tracer: Tracer, value: Value, concrete: bool, varies: bool) -> None:
@@ -152,7 +152,7 @@ class TracedBool(_Number, torch.SymBool):
     __hash__ = Traced.__hash__
 
 
-class TracedComplex(_Number):
+class TracedComplex(TracedNumber):
     """A complex number read off a tensor. Torch has no symbolic one, so arithmetic with tensors is recorded here."""
 
     def __init__(self, tracer: Tracer, value: Value, concrete: complex, varies: bool) -> None:

@@ -19,11 +19,12 @@ from ..ops.errors import RecordError, TracepackError
 from ..ops.graph import Graph, verify
 from ..ops.recording import current, recording
 from ..ops.user_code import raising_line
+from .callees import recordable
 from .compare import difference
 from .effects import Watch
 from .generators import settle
+from .hooks import hooks
 from .inputs import Parameter, describe, rebuild
-from .numpy_hooks import numpy_hooks
 from .pipeline import Pipeline
 from .printing import printable
 from .program import Program
@@ -68,12 +69,13 @@ def trace(process: Callable[..., Any], *examples: Any, **named: Any) -> Pipeline
         raise RecordError("trace was called while another trace runs", fix="Trace the outer function only.")
     given, fixed = _arguments(process, examples, named)
     items, names, leaves = describe(given)
+    user, process = process, recordable(process)
     try:
         first = _record(process, items, leaves, fixed)
     except TracepackError:
         raise
     except Exception as error:
-        found = _blamed(error, process, items, leaves, fixed)
+        found = _blamed(error, user, items, leaves, fixed)
         raise found from found.__cause__
     try:
         second = _second(process, items, leaves, fixed, first)
@@ -146,7 +148,7 @@ def _record(
     pairs = [recorder.input(leaf) for leaf in clones(leaves)]
     args, kwargs = _call(items, [handed for _, handed in pairs], keywords)
     with (
-        recorder.states, torch.no_grad(), recording(recorder), printable(recorder), numpy_hooks(),
+        recorder.states, torch.no_grad(), recording(recorder), printable(recorder), hooks(),
         Undo(recorder.values), Watch(recorder), recorder,
     ):  # fmt: skip
         try:

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from ..ops.arrays import DTYPES as DTYPES_OF_NUMPY
+from ..ops.containers import is_held
 from ..ops.errors import RecordError
 from ..ops.graph import Literal
 from ..ops.operators import recorded_names
@@ -80,6 +81,30 @@ def plain_leaf(leaf: Any, function: str) -> Any:
         where=str(user_line() or ""),
         got=f"{kind_of.__module__}.{kind_of.__qualname__}",
         expected="tensors, numbers, strings and containers of them",
+    )
+
+
+def is_recordable(leaf: Any) -> bool:
+    """Whether a leaf of a result is recorded as an argument would be, rather than kept as it is."""
+    kinds = torch.Tensor | np.ndarray | np.generic | np.dtype
+    of_torch = torch.dtype | torch.device | torch.layout | torch.memory_format
+    return is_traced(leaf) or isinstance(leaf, kinds | of_torch)
+
+
+def plain_output(leaf: Any) -> Any:
+    """A plain leaf of a result.
+
+    Raises:
+        RecordError: an archive cannot hold it.
+    """
+    if leaf is None or type(leaf) in (bool, int, float, complex, str, bytes):
+        return leaf
+    raise RecordError(
+        f"the function returns a {type(leaf).__module__}.{type(leaf).__qualname__}, which an archive cannot hold",
+        fix="Return what it holds, such as [(layer.keys, layer.values) for layer in cache.layers], and make one of "
+        "that in the next call."
+        if is_held(leaf)
+        else "Return tensors, arrays, numbers and strings in tuples, lists, dicts or namedtuples.",
     )
 
 

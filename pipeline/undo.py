@@ -55,6 +55,8 @@ class Undo(TorchDispatchMode):
     def __exit__(self, *exc: Any) -> None:
         """Gives back what was there."""
         super().__exit__(*exc)  # type: ignore[no-untyped-call]  # torch leaves it untyped
+        if self.values is not None:
+            self.values.restore_open()
         with torch.no_grad():
             for tensor, before in reversed(self._kept.values()):
                 tensor.copy_(before)

@@ -103,6 +103,14 @@ class Values:
         with torch._C.DisableTorchFunction():
             self._open.setdefault(id(tensor), (tensor, tensor.detach().clone()))
 
+    def restore_open(self) -> None:
+        """Gives back to captured tensors what numpy has overwritten, and remembers that it was."""
+        with torch._C.DisableTorchFunction(), torch.no_grad():
+            for tensor, was in self._open.values():
+                if not _same_bits(tensor, was):
+                    self.written(tensor, self.versions[id(tensor)][2])
+                    tensor.copy_(was)
+
     def _refuse_unseen(self, tensor: torch.Tensor) -> None:
         """Refuses a tensor from outside that is one of the recording's own in another guise."""
         if _memory(tensor) in self._inside - self._outside:
@@ -123,8 +131,7 @@ class Values:
             RecordError: naming the line that did, or, where that is not known, the one where it was first used.
         """
         for tensor, before, line in self.versions.values():
-            _, was = self._open.get(id(tensor), (tensor, tensor))
-            if version(tensor) != before or not _same_bits(tensor, was):
+            if version(tensor) != before:
                 raise RecordError(
                     "the function changes a tensor that is not one of its inputs",
                     where=str(line or ""),
@@ -135,7 +142,7 @@ class Values:
 
 def _same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
     """Whether two tensors of one kind hold the same, NaN included."""
-    return a is b or bool(((a == b) | ((a != a) & (b != b))).all())
+    return bool(((a == b) | ((a != a) & (b != b))).all())
 
 
 def _memory(tensor: torch.Tensor) -> int:

@@ -1,9 +1,10 @@
-"""What a user reads where a model cannot be lowered: the model's own line, the cause in plain words, nothing else."""
+"""What a user reads where a model cannot be lowered, or takes other sizes: its own line, the cause in plain words."""
 
 from __future__ import annotations
 
 import pytest
 import torch
+from models import Branching
 from torch import nn
 
 import tracepack
@@ -106,3 +107,27 @@ def test_inner_sizes_are_written_in_the_ops_letters():
     mod = tracepack.trace(lambda x: op(x), torch.rand(2, 4, 10))
     text = graph_text(mod.graph, bodies=True)
     assert "f32[N,8,(M - 1) // 2 + 1] = aten.conv1d.default" in text
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
+@pytest.mark.parametrize("rows", [1, 2, 3])
+def test_a_scripted_branch_takes_a_batch_of_one(rows):
+    """torch asserts that sizes are 2 or more; the guards of the body know better."""
+    model = torch.jit.script(Branching().eval())
+    mod = tracepack.trace(tracepack.script(model), torch.rand(rows, 4))
+    for x in (torch.rand(1, 4) * 9, -torch.rand(1, 4) * 9, torch.rand(5, 4)):
+        with torch.no_grad():
+            assert torch.equal(mod(x), model(x))
+
+
+def test_a_torch_that_keeps_its_conditions_to_itself_is_refused():
+    """torch 2.6 does, and a body lowered there would answer wrongly at sizes that take another branch."""
+    from types import SimpleNamespace
+
+    from tracepack.ops.convert import _sizes
+
+    text = (
+        r"^op 'm': this torch does not say for which sizes an export holds; got torch 2.*\. Script models with a newer"
+    )
+    with pytest.raises(tracepack.LoweringError, match=text):
+        _sizes(SimpleNamespace(range_constraints={}), [], [], "m")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import builtins as own
 import copy
 import json
 import math
 import pathlib
 import random
+import sys
+from math import sqrt as root
 
 import numpy as np
 import pytest
@@ -63,8 +66,41 @@ FREE = {
         torch.sym_not(False),
     ),
     "equal": lambda x: torch.equal(x, x + 0.0),
+    "int of size arithmetic": lambda x: x * int(x.shape[0] * 0.5),
+    "float of a size": lambda x: x * float(x.shape[0]),
+    "math of a size": lambda x: x * math.sqrt(x.shape[0]),
+    "len": lambda x: x * len(x),
+    "bool of a size": lambda x: x * bool(x.shape[0] - 3),
+    "len of a list": lambda x: x + len([x, x]),
+    "float, int and bool of a tensor": lambda x: (x * float(x.sum()), int(x.sum()), bool(x.any()), float(x[0, 0]) + 1),
+    "int of an item": lambda x: x * int(x.sum().item()) + int(-0.5) + int("3"),
+    "math of an item": lambda x: x * math.exp(x.mean().item()) + math.sqrt(x.abs().max().item()),
+    "math by its own name": lambda x: (x * root(x.shape[0]), root(2), x / math.log(x.numel())),
+    "math of plain numbers": lambda x: x * math.sqrt(2) + math.floor(2.5),
+    "calls in nested functions": lambda x: [y * len(y) + max(float(y.sum()), 0.5) for y in (x, x[1:])],
+    "least and largest": lambda x: (
+        x[:, : min(x.shape[1], 1)],
+        max(x.shape[0], 4),
+        min([x.shape[0], 2, 7]),
+        max(x.shape),
+    ),
+    "least and largest of items": lambda x: x.clamp(max=max(x.sum().item(), 1.0)) + min(1, 2),
+    "names used in other ways": lambda x: {
+        "t": type(x.shape[1]) is float or type(x.shape[1]) is int,
+        "c": type("Made", (), {}).__name__,
+        "d": {float: 1}[float],
+        "m": [*map(int, "12")],
+    },
+    "methods of those names": lambda x: (x.float(), x.int(), x.bool(), x.min(), torch.max(x)),
     "result type": lambda x: x.to(torch.promote_types(x.dtype, torch.float64)),
 }
+
+
+if sys.version_info < (3, 11):  # Python does not say there which names are called
+    for _name in ("float of a size", "len", "float, int and bool of a tensor", "int of an item", "math of an item",
+                  "int of size arithmetic", "math of a size", "bool of a size", "math by its own name",
+                  "calls in nested functions", "least and largest", "least and largest of items"):  # fmt: skip
+        del FREE[_name]
 
 
 @pytest.mark.parametrize("name", FREE)
@@ -77,10 +113,8 @@ def test_recorded_for_all_sizes_and_data(name) -> None:
 
 # name -> a function that holds for the recorded number of rows only
 GUARDED = {
-    "int of size arithmetic": lambda x: x * int(x.shape[0] * 0.5),
-    "float of a size": lambda x: x * float(x.shape[0]),
-    "math of a size": lambda x: x * math.sqrt(x.shape[0]),
-    "len": lambda x: x * len(x),
+    "math by another name": lambda x: [m.sqrt(x.shape[0]) * x for m in (math,)],
+    "len by another name": lambda x: x * own.len(x),
     "range over a size": lambda x: sum(x[i] * i for i in range(x.shape[0])),
     "loop over rows": lambda x: sum(row * 2 for row in x),
     "branch on a size": lambda x: x + 1 if x.shape[0] == 3 else x - 1,
@@ -94,7 +128,6 @@ GUARDED = {
     "index of a list": lambda x: x * [1, 2, 3, 4, 5, 6][x.shape[0]],
     "list repeated": lambda x: [x] * x.shape[0],
     "numpy of a size": lambda x: x * np.float32(x.shape[0]),
-    "bool of a size": lambda x: x * bool(x.shape[0] - 3),
 }
 
 
@@ -110,6 +143,52 @@ def test_a_size_that_is_not_the_batch_is_guarded_too() -> None:
     mod = tracepack.trace(lambda x: {str(x.shape[1]): x}, X)
     with pytest.raises(tracepack.SignatureError, match="dimension 1 has a wrong size; got 5"):
         mod(torch.ones(3, 5))
+
+
+def helper(x):
+    return float(x.sum())
+
+
+def shrunk(number):
+    return math.tanh(number)
+
+
+def rooted(x):
+    return x * shrunk(x.shape[1])
+
+
+def test_what_fixes_a_size_is_named_and_shown(reloaded) -> None:
+    mod = reloaded(tracepack.trace(rooted, X))
+    assert mod.signature == "(x: f32[N,2]) -> f32[N,2]"
+    with pytest.raises(tracepack.SignatureError) as caught:
+        mod(torch.ones(3, 5))
+    assert "It is fixed because it was taken as a plain float, as math does at test_python.py:" in str(caught.value)
+    assert "in shrunk: return math.tanh(number)." in str(caught.value)
+    mod = reloaded(tracepack.trace(lambda x: [row * 2 for row in x], X))
+    assert mod.signature == "(x: f32[3,N]) -> [f32[?], f32[?], f32[?]]"
+    with pytest.raises(tracepack.SignatureError, match="goes through the rows of a tensor one by one at test_python"):
+        mod(TALL)
+
+
+# name -> a function, and what its signature says after `where`
+CONDITIONS = {
+    "a branch": (lambda x: x if x.shape[0] > 2 else -x, "N > 2"),
+    "the other side": (lambda x: x if x.shape[0] > 9 else -x, "not N > 9"),
+    "arithmetic": (lambda x: [x] * (x.shape[0] // 2), "N // 2 == 1"),
+    "two": (lambda x: {f"{x.numel()}": x} if x.shape[0] + 1 < 7 else x, "N + 1 < 7"),
+    "rows of what was computed": (lambda x: list(x @ x.mT), "size(matmul, 0) == 3"),
+}
+
+
+@pytest.mark.parametrize("name", CONDITIONS)
+def test_the_signature_says_what_guards_ask(name, reloaded) -> None:
+    process, text = CONDITIONS[name]
+    assert text in reloaded(tracepack.trace(process, X)).signature.partition(" where ")[2]
+
+
+def test_the_signature_says_what_numbers_and_strings_must_be(reloaded) -> None:
+    mod = tracepack.trace(lambda x, n, mode: x * n if mode == "times" and n > 1 else x, X, 2, "times")
+    assert reloaded(mod).signature.endswith(" where mode == 'times' and n > 1")
 
 
 def swallow(x):
@@ -132,16 +211,14 @@ BRANCH = "a branch on a tensor cannot be recorded: only one side of it ran"
 DATA = "a value that data decides cannot leave the graph: "
 REFUSED = {
     "tolist": (lambda x: torch.tensor(x.tolist()), LIST),
-    "float": (lambda x: x * float(x.sum()), NUMBER),
-    "int": (lambda x: x * int(x.sum()), NUMBER),
     "complex": (lambda x: x * complex(x.sum()), NUMBER),
     "range over data": (lambda x: [x for _ in range(x.sum().int())], NUMBER),
     "if": (lambda x: x if x.sum() > 0 else -x, BRANCH),
-    "bool": (lambda x: bool(x.any()), BRANCH),
     "and": (lambda x: x.any() and x.sum(), BRANCH),
     "in": (lambda x: x if 0.5 in x else -x, BRANCH),
-    "int of an item": (lambda x: x * int(x.sum().item()), DATA + "it was converted with int()"),
-    "math of an item": (lambda x: x * math.exp(x.sum().item()), DATA + "it was converted with float()"),
+    "float in a helper": (lambda x: x * helper(x), NUMBER),
+    "an own float": (lambda x: x * own.float(x.sum()), NUMBER),
+    "math in a helper": (lambda x: x * shrunk(x.sum().item()), DATA + "it was taken as a plain float, as math does"),
     "branch on an item": (lambda x: x if x.sum().item() > 0 else -x, DATA + "a branch was taken on it"),
     "f-string of an item": (lambda x: {f"{x.sum().item()}": x}, DATA + "it was formatted into a string"),
     "range over an item": (lambda x: [x] * x.argmax().item(), DATA + "it was used as a plain integer"),
@@ -151,8 +228,8 @@ REFUSED = {
     "random": (lambda x: x * random.random(), "a second recording on other data differs"),
     "swallowed error": (swallow, "the function caught an error of torch, so which branch it takes depends"),
     "swallowed refusal": (swallow_branch, BRANCH),
-    "memory": (lambda x: x.data_ptr(), "a tensor's memory cannot be reached in a recording"),
-    "resize": (lambda x: x.clone().resize_(2), "a tensor's memory cannot be reached in a recording"),
+    "memory": (lambda x: x.data_ptr(), "torch.Tensor.data_ptr: a tensor's memory cannot be reached in a recording"),
+    "resize": (lambda x: x.clone().resize_(2), "torch.Tensor.resize_: a tensor's memory cannot be reached"),
     "sparse": (lambda x: x.to_sparse(), "torch.Tensor.to_sparse cannot be recorded: archives hold dense tensors only"),
     "unchecked indices": (
         lambda x: torch.segment_reduce(x, "sum", lengths=torch.tensor([len(x)])),
@@ -176,6 +253,32 @@ def test_refused_with_the_line_and_the_reason(name) -> None:
     assert words in str(caught.value)
     if name != "an object":
         assert "test_python.py:" in str(caught.value)
+
+
+class Scaler:
+    """An object that is called, and a method of it."""
+
+    factor = 2
+
+    def __call__(self, x):
+        return x * float(x.sum())
+
+    def scaled(self, x, *, by=3):
+        return x * int(x.sum()) * by + max(self.factor, x.shape[0])
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python does not say there which names are called")
+@pytest.mark.parametrize("process", [Scaler(), Scaler().scaled], ids=["object", "method"])
+def test_methods_and_objects_are_read_like_functions(process) -> None:
+    right(process, X, others=[[OTHER], [TALL]])
+    assert difference(process(TALL), tracepack.trace(process, X)(TALL)) == ""
+
+
+def test_a_number_in_a_string_is_guarded(reloaded) -> None:
+    mod = reloaded(tracepack.trace(lambda x, s: x * int(s), X, "3"))
+    assert torch.equal(mod(X, "3"), X * 3)
+    with pytest.raises(tracepack.GuardError, match="it was read as a string; got '4'; expected '3'"):
+        mod(X, "4")
 
 
 def test_an_error_of_the_function_itself_stays_as_it_is() -> None:
@@ -381,6 +484,30 @@ def test_a_draw_that_nothing_uses_still_moves_the_generator() -> None:
     mod = tracepack.trace(process, X)
     for _ in range(2):
         assert difference(process(X), mod(X)) == ""
+
+
+# -- what the process decides --------------------------------------------------------------------------------------
+
+
+def test_new_tensors_keep_the_dtype_that_they_were_recorded_with(reloaded) -> None:
+    def process(x):
+        source = torch.Generator().manual_seed(1)
+        made = (torch.zeros(2), torch.tensor([x[0, 0].item(), 1.0]), torch.linspace(0, 1, 3), torch.full((2,), 0.5))
+        return (
+            *made,
+            torch.rand(2, generator=source),
+            torch.arange(0.0, 1.0, 0.5),
+            torch.tensor(1j),
+            torch.ones(2, dtype=torch.half),
+        )
+
+    wanted = process(X)
+    loaded = reloaded(tracepack.trace(process, X))
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert difference(wanted, loaded(X)) == ""
+    finally:
+        torch.set_default_dtype(torch.float32)
 
 
 # -- strings -------------------------------------------------------------------------------------------------------

@@ -88,3 +88,28 @@ def test_the_error_of_a_loop_on_data_names_its_line() -> None:
         mod(torch.rand(4, 6), torch.tensor(5))
     assert "return x.reshape(k.item(), -1)" in str(caught.value)
     assert "arguments: float32[4, 6], 5" in str(caught.value)
+
+
+def test_an_error_in_a_branch_names_the_line_inside_and_the_choice() -> None:
+    def process(x):
+        def on_true(y):
+            return y.reshape(2, 3)
+
+        return tracepack.cond(x.sum() > 0, on_true, lambda y: y.reshape(3, 2).t() * 1, x)
+
+    mod = tracepack.trace(process, torch.ones(6))
+    with pytest.raises(tracepack.NodeError) as caught:
+        mod(torch.ones(7))
+    assert str(caught.value).startswith("node torch.Tensor.reshape (test_run_errors.py:")
+    assert "in on_true: return y.reshape(2, 3)), in a branch of cond at test_run_errors.py:" in str(caught.value)
+    assert "shape '[2, 3]' is invalid for input of size 7; arguments: float32[7]" in str(caught.value)
+
+
+def test_an_error_in_a_loop_names_the_line_inside_and_the_loop() -> None:
+    def process(x, y):
+        return tracepack.while_loop(lambda x: x.sum() < 10, lambda x: (x + 1).view(x.shape[0], -1)[:, 0] + y, x)
+
+    mod = tracepack.trace(process, torch.ones(2), torch.ones(1))
+    with pytest.raises(tracepack.NodeError, match="in a branch of while_loop at test_run_errors.py") as caught:
+        mod(torch.ones(2), torch.ones(3))
+    assert "arguments: float32[2], float32[3]" in str(caught.value)

@@ -212,6 +212,33 @@ def test_a_model_that_counts_in_python_is_refused_and_restored():
     assert module.count == 0
 
 
+def test_a_model_that_keeps_what_its_first_call_met_is_refused_and_restored():
+    class Keeps(nn.Module):
+        def forward(self, x):
+            if not hasattr(self, "scale"):
+                self.scale = x.sum()
+            return x * self.scale
+
+    module = Keeps()
+    op = tracepack.script(module)
+    with pytest.raises(tracepack.LoweringError, match="the model changes its attribute 'scale' while it runs"):
+        tracepack.trace(lambda x: op(x), torch.rand(3))
+    assert not hasattr(module, "scale")
+
+
+def test_what_a_model_makes_for_itself_in_every_call_is_no_state():
+    class Notes(nn.Module):
+        def forward(self, x):
+            self.mean = x.mean()
+            return x - self.mean
+
+    module = Notes()
+    op = tracepack.script(module)
+    mod = tracepack.trace(lambda x: op(x), torch.rand(3))
+    assert torch.equal(mod(torch.tensor([1.0, 3.0])), torch.tensor([-1.0, 1.0]))
+    assert not hasattr(module, "mean")
+
+
 def test_a_model_that_draws_random_numbers_is_refused():
     class Noisy(nn.Module):
         def forward(self, x):

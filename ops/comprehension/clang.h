@@ -6,18 +6,31 @@ template <class V, class M> static inline __attribute__((always_inline)) V __bui
   for (int i = 0; i < (int)(sizeof(V) / sizeof(v[0])); i++) r[i] = v[m[i]];
   return r;
 }
-#ifdef _OPENMP
+template <class T> struct Bare { typedef T type; };
+template <class T> struct Bare<T&> { typedef T type; };
+template <class V, class M> static inline __attribute__((always_inline)) V __builtin_shuffle(V v, V w, M m) {
+  const int n = (int)(sizeof(V) / sizeof(v[0]));
+  typename Bare<decltype(v[0])>::type both[2 * n];  // chosen lane by lane it takes ten times as long
+  __builtin_memcpy(both, &v, sizeof v);
+  __builtin_memcpy(both + n, &w, sizeof w);
+  V r;
+  for (int i = 0; i < n; i++) r[i] = both[m[i]];
+  return r;
+}
+#ifndef _OPENMP
+extern "C" __attribute__((visibility("hidden"))) int omp_get_max_threads(void) { return 1; }
+#else
 // The calls that clang writes for `omp parallel for schedule(static)`, served by the library that torch has loaded.
 // They stay inside: another OpenMP library of the process must not answer them.
 #define HIDDEN extern "C" __attribute__((visibility("hidden"), used))
-#define MOST 32
+#define FORK_MOST 32
 extern "C" {
 void GOMP_parallel(void (*)(void*), void*, unsigned, unsigned);
 int omp_get_thread_num(void);
 int omp_get_num_threads(void);
 }
 typedef void (*Region)(int32_t*, int32_t*, ...);
-struct Fork { Region region; void* args[MOST]; };
+struct Fork { Region region; void* args[FORK_MOST]; };
 static thread_local unsigned fork_threads = 0;
 static void run_fork(void* data) {
   Fork* f = (Fork*)data;
@@ -28,12 +41,12 @@ static void run_fork(void* data) {
             a[30], a[31]);
 }
 HIDDEN void __kmpc_fork_call(void*, int32_t count, Region region, ...) {
-  if (count > MOST) __builtin_trap();
+  if (count > FORK_MOST) __builtin_trap();
   Fork f;
   f.region = region;
   va_list list;
   va_start(list, region);
-  for (int i = 0; i < MOST; i++) f.args[i] = i < count ? va_arg(list, void*) : nullptr;
+  for (int i = 0; i < FORK_MOST; i++) f.args[i] = i < count ? va_arg(list, void*) : nullptr;
   va_end(list);
   unsigned threads = fork_threads;
   fork_threads = 0;
@@ -41,14 +54,17 @@ HIDDEN void __kmpc_fork_call(void*, int32_t count, Region region, ...) {
 }
 HIDDEN int32_t __kmpc_global_thread_num(void*) { return omp_get_thread_num(); }
 HIDDEN void __kmpc_push_num_threads(void*, int32_t, int32_t threads) { fork_threads = (unsigned)threads; }
-HIDDEN void __kmpc_for_static_init_8(void*, int32_t, int32_t, int32_t* last, int64_t* low, int64_t* high,
-                                     int64_t* stride, int64_t, int64_t) {
-  int64_t count = *high - *low + 1, all = omp_get_num_threads(), me = omp_get_thread_num();
-  int64_t each = count / all, more = count % all;
+template <class T, class S> static void own_share(int32_t* last, T* low, T* high, S* stride) {
+  const T count = *high - *low + 1, all = (T)omp_get_num_threads(), me = (T)omp_get_thread_num();
+  const T each = count / all, more = count % all;
   *low += me * each + (me < more ? me : more);
   *high = *low + each - (me < more ? 0 : 1);
-  *stride = count;
+  *stride = (S)count;
   *last = me == all - 1;
 }
+#define SHARE(suffix, T, S) \
+  HIDDEN void __kmpc_for_static_init_##suffix(void*, int32_t, int32_t, int32_t* last, T* low, T* high, S* stride, S, S) { \
+    own_share(last, low, high, stride); }
+SHARE(4, int32_t, int32_t) SHARE(4u, uint32_t, int32_t) SHARE(8, int64_t, int64_t) SHARE(8u, uint64_t, int64_t)
 HIDDEN void __kmpc_for_static_fini(void*, int32_t) {}
 #endif

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from .cpp_packing import Packing
 from .cpp_reduction import Reduction
 from .cpp_tile import Tile, widest
-from .cpp_values import Names, Point, Value, ValueEmitter, clamped, memory_type
+from .cpp_types import Names, Point, Value, clamped, memory_type
+from .cpp_values import ValueEmitter
 from .ir import Expr
 from .lower import Loops
 from .schedule import Schedule

@@ -12,7 +12,7 @@ from itertools import islice
 from math import ceil, prod
 
 from .cpp_tile import PARALLEL_WORK, Tile
-from .cpp_values import Names, memory_type
+from .cpp_types import Names, memory_type
 from .ir import Expr, Load, rebuild
 
 AT_MOST = 8

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from . import winograd
 from .cpp_nest import emit_nest
 from .cpp_prelude import prelude
-from .cpp_values import Names, memory_type
+from .cpp_types import Names, memory_type
 from .dtypes import DType
 from .fusion import Group, groups
 from .ir import Load, Program

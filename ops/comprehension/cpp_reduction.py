@@ -8,8 +8,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .cpp_tile import Tile
-from .cpp_values import Point, Value, ValueEmitter, clamped, compute_type
-from .ir import Expr, Load, walk
+from .cpp_types import Point, Value, clamped, compute_type
+from .cpp_values import ValueEmitter
+from .ir import Expr, Load, Op, walk
 from .specialise import identity
 
 AHEAD = 16
@@ -68,14 +69,25 @@ class Reduction:
     def _accumulate(self, points: list[Point], locals_: dict[Point, str]) -> list[str]:
         values, tile = self._values, self._tile
         values.fresh()
+        whole = tile.axis in tile.free
         for p in points:
-            v = values.value(self._value, p)
+            sum_, condition = locals_[p], None
+            if whole and self._skips():
+                condition, v = values.guarded(self._value, p)
+            else:
+                v = values.value(self._value, p)
             if tile.axis:
                 v = values.spread(v)
             if tile.axis in tile.reduced and p.lanes < tile.lanes:
                 v = self._neutral_behind(v, p)
-            values.lines.append(f"{locals_[p]} = {self._combined(locals_[p], v.code, bool(tile.axis))};")
+            joined = self._combined(sum_, v.code, bool(tile.axis))
+            values.lines.append(f"{sum_} = {f'{condition} ? {joined} : {sum_}' if condition else joined};")
         return [*self._asked_ahead(points), *values.take()]
+
+    def _skips(self) -> bool:
+        """Whether the value is the operator's identity wherever a condition fails, so that nothing need be added."""
+        e = self._value
+        return isinstance(e, Op) and e.name == "?:" and e.args[2] == identity(self._nest.op, self._dtype)
 
     def _asked_ahead(self, points: list[Point]) -> list[str]:
         """Prefetches of the rows that later steps of the innermost loop gather; the last index stands in behind."""

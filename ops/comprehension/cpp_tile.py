@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from math import ceil
 
-from .cpp_values import Point, lane_type
+from .cpp_types import Point, lane_type
 from .lower import Loops
 from .schedule import Schedule
 from .target import Target

@@ -6,61 +6,11 @@ values at a point are computed once. What is only valid under a condition is loa
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
-from .dtypes import BOOL, FLOAT32, FLOAT64, INT32, INT64, DType
+from .cpp_types import Names, Point, Value, compute_type, memory_type
+from .dtypes import BOOL, INT32, INT64, DType
 from .functions import BUILTINS
-from .ir import COMPARISONS, Const, Dynamic, Expr, Load, Op, Var, op, walk
+from .ir import COMPARISONS, Const, Dynamic, Expr, Load, Op, Var, walk
 from .lower import ACCUMULATOR
-
-_MEMORY = {"bool": "uint8_t", "float16": "_Float16", "float32": "float", "float64": "double"}
-
-
-def memory_type(dtype: DType) -> str:
-    """The C++ type of a tensor's elements."""
-    return _MEMORY.get(dtype.name, f"{dtype.name}_t")
-
-
-def compute_type(dtype: DType) -> str:
-    """The C++ type that values are computed in; half precision is computed in single."""
-    if dtype.is_bool:
-        return "bool"
-    return "float" if dtype.name == "float16" else memory_type(dtype)
-
-
-@dataclass(frozen=True)
-class Value:
-    """A C++ expression without side effects: its text, type, and whether it has lanes."""
-
-    code: str
-    dtype: DType
-    vector: bool
-
-
-@dataclass(frozen=True)
-class Point:
-    """A place in the tile: offsets of unrolled axes, the vector's number, and how many of its lanes count."""
-
-    offsets: tuple[tuple[str, int], ...]
-    vector: int
-    lanes: int
-
-
-@dataclass
-class Names:
-    """What emitted code calls things.
-
-    Attributes:
-        pointers: C++ names of tensors' pointers.
-        types: element types of tensors.
-        checks: collects the loads whose indices are tested; a test reports its number, from 1.
-        clamp: clamp indices instead of testing them.
-    """
-
-    pointers: dict[str, str]
-    types: dict[str, DType]
-    checks: list[tuple[Load, int]]
-    clamp: bool
 
 
 class ValueEmitter:
@@ -243,6 +193,15 @@ class ValueEmitter:
             return Value(f"({mask} ? {then.code} : {other.code})", e.dtype, True)
         return Value(f"({condition.code} ? {then.code} : {other.code})", e.dtype, False)
 
+    def guarded(self, e: Expr, point: Point) -> tuple[str, Value]:
+        """The condition of a `?:`, as what `?:` on its values' vectors takes, and the value where it holds."""
+        assert isinstance(e, Op)
+        condition, guard = self.value(e.args[0], point), None
+        if any(isinstance(n, Load) and (n.guarded or any(d.checked for d in n.dynamic)) for n in walk(e.args[1])):
+            guard = condition
+        v = self.cast(self.value(self._exact(e.args[1], e), point, guard), e.dtype)
+        return self._as_mask_of(condition, e.dtype) if condition.vector else condition.code, v
+
     def _apply(self, e: Op, args: list[Value], vector: bool) -> Value:
         codes = [a.code for a in args]
         dtype, operands = e.dtype, e.operands
@@ -396,20 +355,5 @@ class ValueEmitter:
         return self._truth(Value(self._gather(e, pointer, self.name(at), mask), e.dtype, True))
 
 
-def clamped(load: Load) -> Load:
-    """The same address with its tested indices brought inside: where a store is skipped, what is read is not used."""
-
-    def inside(d: Dynamic) -> Dynamic:
-        index = op("min", op("max", d.index, Const(d.index.dtype, 0)), Const(d.index.dtype, d.size - 1))
-        return replace(d, index=index, checked=False) if d.checked else d
-
-    return replace(load, dynamic=tuple(inside(d) for d in load.dynamic))
-
-
 def _reads(e: Expr) -> bool:
     return any(isinstance(n, Load) for n in walk(e))
-
-
-def lane_type(dtype: DType) -> int:
-    """Bytes of the values that decide how many lanes a vector has."""
-    return 8 if dtype in (FLOAT64, INT64) or dtype.name == "uint64" else FLOAT32.bits // 8

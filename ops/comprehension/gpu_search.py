@@ -6,7 +6,6 @@ other and each keeps its best. Every candidate has to agree with torch's operato
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterator, Sequence
 
@@ -17,6 +16,7 @@ from .gpu_schedule import gpu_schedule
 from .ir import Program
 from .lower import Loops
 from .options import Options
+from .progress import Progress
 from .runner import Run
 from .schedule import ProgramSchedule, Schedule
 from .search import Settings, close
@@ -50,7 +50,7 @@ class GpuSearch:
         device: torch.device,
     ) -> None:
         self._program, self._inputs, self._clamp, self._settings = program, inputs, clamp, settings
-        self._label, self._device = f"{program.name} {label}", device
+        self._progress, self._device = Progress(f"{program.name} {label}", settings.progress), device
         self._end = time.monotonic() + settings.seconds if settings.seconds is not None else float("inf")
         self._reference = TorchEmitter(program, clamp)
         self._expected = self._reference(inputs)
@@ -67,9 +67,10 @@ class GpuSearch:
             nests = lowered(self._program)
             for at in sorted(range(len(nests)), key=lambda i: -nests[i].iterations):
                 self._tune(at, nests[at])
+            self._progress.close()
         except KeyboardInterrupt:
             self.interrupted = True
-            self._report("interrupted, the best so far is kept")
+            self._progress.close("interrupted, the best so far is kept")
         ranked = sorted(self._times.items(), key=lambda item: item[1])
         return [
             (1e3 * seconds, Options("torch") if schedule is None else Options(schedule=schedule))
@@ -105,7 +106,8 @@ class GpuSearch:
             return
         if all(close(a, b) for a, b in zip(run(self._inputs), self._expected, strict=True)):
             self._times[schedule] = self._timed(run)
-        self._report(f"{self._left} left, best {1e3 * min(self._times.values()):.4f} ms")
+        line = f"{self._left} left, best {1e3 * min(self._times.values()):.4f} ms"
+        self._progress.show(1 - self._left / (self._settings.generations * self._settings.pop_size), line, False)
 
     def _timed(self, run: Run) -> float:
         """The least time of one run, until the device is done: of 20 ms' worth, three at least."""
@@ -123,13 +125,6 @@ class GpuSearch:
     def _wait(self) -> None:
         if self._device.type == "cuda":
             torch.cuda.synchronize(self._device)
-
-    def _report(self, line: str) -> None:
-        progress = self._settings.progress
-        if callable(progress):
-            progress(f"{self._label}: {line}")
-        elif progress:
-            print(f"{self._label}: {line}", end="\r" if sys.stderr.isatty() else "\n", file=sys.stderr, flush=True)
 
 
 def tiles(nest: Loops) -> Iterator[Schedule]:

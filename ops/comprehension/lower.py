@@ -257,8 +257,10 @@ def _in_condition(value: Expr, access: Access) -> bool:
 def _flat(nest: Nest, final: Expr | None, target: str, tensors: dict[str, TensorType]) -> Loops:
     gone: dict[str, Expr] = {a: integer(0) for a, n in nest.axes if n == 1}
 
+    box = {a: (0, n - 1) for a, n in nest.axes}
+
     def lowered(e: Expr) -> Expr:
-        return _loads(fold(substitute(e, gone)), tensors)
+        return _loads(_without_needless_guards(fold(substitute(e, gone)), box, tensors), tensors)
 
     index = tuple(fold(substitute(i, gone)) for i in nest.index)
     kind = tensors[nest.target]
@@ -276,6 +278,18 @@ def _flat(nest: Nest, final: Expr | None, target: str, tensors: dict[str, Tensor
         target, store, left, reduced, nest.op, nest.init, nest.base, covers, lowered(nest.value),
         None if final is None else lowered(final), _shared_axes(nest, index) | _tested_axes(store),
     )  # fmt: skip
+
+
+def _without_needless_guards(e: Expr, box: dict[str, tuple[int, int]], tensors: dict[str, TensorType]) -> Expr:
+    """Indices that stay inside whatever the conditions around them say; loads under a condition cost more."""
+    e = rebuild(e, lambda c: _without_needless_guards(c, box, tensors))
+    if not isinstance(e, Access):
+        return e
+    shape = tensors[e.tensor].shape
+    spans = [bounds(i, box) for i in e.indices]
+    inside = [s is not None and s[0] >= 0 and s[1] < n for s, n in zip(spans, shape, strict=True)]
+    guards = ("inside" if g == "guarded" and i else g for g, i in zip(e.guards, inside, strict=True))
+    return replace(e, guards=tuple(guards))
 
 
 def _covers(nest: Nest, kind: TensorType) -> bool:

@@ -23,8 +23,8 @@ class Options:
     """How a comprehension runs.
 
     Args:
-        preset: where to start from. `"default"` lets the analysis choose, also between generated code and torch's
-            operators; `"torch"` is torch's operators; `"naive"` generated code without any optimisation;
+        preset: where to start from. `"default"` lets the analysis choose; `"torch"` is torch's operators;
+            `"naive"` generated code without any optimisation;
             `"pointwise"`, `"mlp"`, `"conv"` and `"group_conv"` generated code, fused for the first and tiled
             for the others; `"single_thread"` the default on one thread.
         vectorise: the axis (an index variable of the text) whose values are computed side by side.

@@ -14,12 +14,12 @@ class Progress:
 
     Args:
         label: what is searched.
-        to: True for a bar on stderr (a line for each generation where it is no terminal), a function that takes
-            each line, or False.
+        to: True for a bar on stderr (a line for each generation where it is no terminal), None for a bar only on a
+            terminal, a function that takes each line, or False.
     """
 
-    def __init__(self, label: str, to: bool | Callable[[str], None]) -> None:
-        self._label, self._to = label, to
+    def __init__(self, label: str, to: bool | Callable[[str], None] | None) -> None:
+        self._label, self._to = label, sys.stderr.isatty() if to is None else to
         self._started, self._last = time.monotonic(), 0
         self._open = False
 

@@ -44,7 +44,8 @@ class Settings:
         number_elites: candidates that live on unchanged.
         threads: compilers at once.
         seconds: stop after so long, also within a generation; None is never.
-        progress: a bar on stderr with the best time so far, or a function that takes it as lines.
+        progress: a bar on stderr with the best time so far, or a function that takes it as lines; left out, a bar
+            where stderr is a terminal.
         seed: of the search.
     """
 
@@ -55,7 +56,7 @@ class Settings:
     number_elites: int = 1
     threads: int = 8
     seconds: float | None = None
-    progress: bool | Callable[[str], None] = False
+    progress: bool | Callable[[str], None] | None = None
     seed: int = 0
 
     def __post_init__(self) -> None:

@@ -33,7 +33,7 @@ def on_cpu(program: Program, generated: Generated, _: int) -> Run:
     entry = NativeEntry(native_library(generated.text, ENTRY), words, parallel=True)
 
     def run(tensors: Mapping[str, torch.Tensor], status: torch.Tensor) -> None:
-        everything = _with_temporaries(program, generated, tensors, torch.device("cpu"))
+        everything = _with_temporaries(program, generated, tensors, status.device)
         pointers = [*(t.data_ptr() for t in everything.values()), status.data_ptr()]
         for number, stage in enumerate(generated.stages):
             entry(stage.threads, number, pointers)
@@ -43,13 +43,12 @@ def on_cpu(program: Program, generated: Generated, _: int) -> Run:
 
 def on_cuda(program: Program, generated: Generated, index: int) -> Run:
     """Torch's tensors by their pointers, on torch's stream."""
-    code, device = _gpu_code("cuda", generated, index), torch.device("cuda", index)
+    code = _gpu_code("cuda", generated, index)
 
     def run(tensors: Mapping[str, torch.Tensor], status: torch.Tensor) -> None:
-        everything = _with_temporaries(program, generated, tensors, device)
+        everything = _with_temporaries(program, generated, tensors, status.device)
         addresses = {n: t.data_ptr() for n, t in everything.items()}
-        with torch.cuda.device(index):
-            _dispatch_all(code, generated, addresses, status.data_ptr())
+        _dispatch_all(code, generated, addresses, status.data_ptr())
 
     return run
 

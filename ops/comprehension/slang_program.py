@@ -85,9 +85,9 @@ def generate(program: Program, schedule: ProgramSchedule, clamp: bool) -> Genera
         lines = writer.lines()
         stage(writer.threads, writer.tensors(), lines)
     entries = [_gpu_entry(s, n, names, types) for n, s in enumerate(stages)]
-    body = "\n".join([*functions, *entries, _cpu_entry(stages, names, types), ""])
+    text = "\n".join([*functions, *entries, _cpu_entry(stages, names, types), ""])
     single = next((f for n in nests for e in n.expressions() if (f := single_only(e))), "")
-    return Generated(prelude(body) + body, tuple(stages), names, tuple(checks), single)
+    return Generated(prelude(text) + text, tuple(stages), names, tuple(checks), single)
 
 
 def _gpu_entry(stage: Stage, number: int, names: Mapping[str, str], types: Mapping[str, str]) -> str:

@@ -136,6 +136,8 @@ class _LayerSearch:
         file = TuningCache(self._cache, backward, device) if self._cache else None
         if file is not None:
             seeds += [o for _, o in file.all(self._layer.key, self._shapes)]
+            if not seeds and file.is_stale(self._layer.key, self._shapes):
+                file.ignored("what was tuned on another kind of machine, compiler or number of threads")
         search = self._search(program, inputs, "backward" if backward else "forward", device)
         found = search.run(seeds)
         self.interrupted = search.interrupted

@@ -52,8 +52,15 @@ class TuningCache:
         try:
             return [(float(b["ms"]), Options.from_plain(b["options"])) for e in entries for b in e["best"]]
         except (OptionsError, KeyError, TypeError, ValueError) as error:
-            self._ignored(f"an entry ({error})")
+            self.ignored(f"an entry ({error})")
             return []
+
+    def is_stale(self, layer: str, shapes: Sequence[tuple[int, ...]]) -> bool:
+        """Whether there are entries for a layer and shapes, but none for this machine."""
+        key = self._key(layer, shapes)
+        found = [e for e in self._entries() if isinstance(e, dict) and e.get("layer") == layer]
+        found = [e for e in found if e.get("sizes") == key["sizes"]]
+        return bool(found) and not any({k: e.get(k) for k in key} == key for e in found)
 
     def store(self, layer: str, shapes: Sequence[tuple[int, ...]], best: Sequence[tuple[float, Options]]) -> None:
         """Adds to what is there and keeps the best of a key."""
@@ -75,10 +82,11 @@ class TuningCache:
                 return list(data["entries"])
         except (ValueError, KeyError, TypeError):
             pass
-        self._ignored("a file of another version")
+        self.ignored("a file of another version")
         return []
 
-    def _ignored(self, what: str) -> None:
+    def ignored(self, what: str) -> None:
+        """Warns that something in the file was not used."""
         self.said = True
         warnings.warn(f"'{self.path}': {what} was ignored", ComprehensionWarning, stacklevel=4)
 

@@ -14,8 +14,9 @@ template <int L, int K> struct Winograd {
   INL void keep(float* p, int n, V v) { if (n >= L) store<float, float, L>(p, v); else if (n > 0) store_first<float, float, L>(p, n, v); }
 
   // G g G', in the order in which the products read it: place, block of K outputs, channel, output.
-  template <int C, int M> static void weights(const float* F, float* U) {
-    for (int m = 0; m < (M + K - 1) / K * K; m++) for (int c = 0; c < C; c++) {
+  template <int C, int M, int THREADS> static void weights(const float* F, float* U) {
+    #pragma omp parallel for schedule(static) num_threads(THREADS ? THREADS : omp_get_max_threads())
+    for (int64_t m = 0; m < (M + K - 1) / K * K; m++) for (int c = 0; c < C; c++) {
       float t[4][3], g[3][3];
       for (int i = 0; i < 9; i++) g[i / 3][i % 3] = m < M ? F[(m * C + c) * 9 + i] : 0;
       for (int j = 0; j < 3; j++) {
@@ -106,9 +107,9 @@ template <int L, int K> struct Winograd {
     constexpr int Q = (R * TW + L - 1) / L;
     constexpr int64_t ROW = (R - 1) * TW + (TW + L - 1) / L * L > Q * L ? (R - 1) * TW + (TW + L - 1) / L * L : Q * L;
     float* U = (float*)scratch(16 * B * C * K * sizeof(float), 0);
-    weights<C, M>(F, U);
+    weights<C, M, THREADS>(F, U);
     #pragma omp parallel for collapse(2) schedule(static) num_threads(THREADS ? THREADS : omp_get_max_threads())
-    for (int n = 0; n < N; n++) for (int block = 0; block < BLOCKS; block++) {
+    for (int64_t n = 0; n < N; n++) for (int64_t block = 0; block < BLOCKS; block++) {
       float* D = (float*)scratch(16 * C * ROW * sizeof(float), 1);
       float* P = (float*)scratch(16 * K * ROW * sizeof(float), 2);
       const int first = block * R, last = first + R < TH ? first + R : TH;

@@ -128,3 +128,14 @@ def test_bench_finds_sizes_that_the_guards_allow(capsys: pytest.CaptureFixture[s
     op = tracepack.script(lambda x: x.reshape(3, -1).sum(1), device="cpu", name="thirds")
     tracepack.trace(op, torch.rand(6)).save(path)
     assert answer(capsys, "bench", path, "--runs", "1")["inputs"] == "random"
+
+
+def test_arrays_of_numpy_are_outputs_like_tensors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    mod = tracepack.trace(lambda x: {"a": x.numpy() * 2, "n": x.numpy().sum()}, torch.ones(3, 2))
+    mod.save(tmp_path / "a.tpk")
+    np.save(tmp_path / "x.npy", np.ones((4, 2), np.float32))
+    found = answer(capsys, "run", str(tmp_path / "a.tpk"), "--input", f"x={tmp_path}/x.npy")
+    assert [(o["name"], o["dtype"], o["shape"], o["value"]) for o in found["outputs"]] == [
+        ("a", "float32", [4, 2], [[2.0, 2.0]] * 4),
+        ("n", "float32", [], 8.0),
+    ]

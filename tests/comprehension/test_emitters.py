@@ -138,6 +138,25 @@ def test_gathered_rows_are_asked_for_within_the_index(rows):
             layer(table, index, options="conv")
 
 
+@pytest.mark.parametrize("options", EMITTERS)
+@pytest.mark.parametrize("text", [
+    "def f(float(N,K) A, float(N,K) B) -> (O) { O(n) +=! A(n,k) > 0.0 ? A(n,k) * B(n,k) : 0.0 }",
+    "def f(float(N,K) A, float(N,K) B) -> (O) { O(k) +=! A(n,k) > 0.0 ? A(n,k) * B(n,k) : 0.0 }",
+    "def f(float(N,K) A, float(N,K) B) -> (O) { O(k) *=! A(n,k) > 0.0 ? A(n,k) * B(n,k) : 1.0 }",
+    "def f(double(N,K) A, double(N,K) B) -> (O) { O(k) +=! A(n,k) > 0.0 && n > 2 ? A(n,k) * B(n,k) : 0.0 }",
+])  # fmt: skip
+def test_what_a_condition_leaves_out_does_not_count(text, options):
+    """Infinite and undefined values behind a condition leave no trace in the sum."""
+    layer, kind = define(text), torch.float64 if "double" in text else torch.float32
+    a, b = torch.randn(9, 37, dtype=kind), torch.randn(9, 37, dtype=kind)
+    b = torch.where(a > 0, b, torch.where(b > 0, float("inf"), float("nan")))
+    used = (a > 0) & ((torch.arange(9) > 2)[:, None] if "n > 2" in text else True)
+    values = torch.where(used, a * b, 1.0 if "*=!" in text else 0.0)
+    dim = 0 if "O(k)" in text else 1
+    expected = values.prod(dim) if "*=!" in text else values.sum(dim)
+    torch.testing.assert_close(layer(a, b, options=options), expected, rtol=1e-5, atol=1e-6)
+
+
 def test_sums_keep_their_order():
     """A reassociated sum spills registers, and differs from one size of tile to another."""
     layer = define("def f(float(N,K) A) -> (O) { O(n) +=! A(n,k) }")
@@ -213,6 +232,13 @@ def test_zig_compiles_where_there_is_no_other(monkeypatch):
         assert torch.equal(define("def f(float(M,K) A) -> (C) { C(m) max=! A(m,k) }")(a, options="conv"), a.amax(1))
         found = define("def f(float(M,K) A) -> (C) { C(m,k) = sin(A(m,k)) + log(abs(A(m,k))) }")(a, options="conv")
         torch.testing.assert_close(found, a.sin() + a.abs().log(), rtol=1e-5, atol=1e-5)
+        image, kernel = torch.randn(2, 8, 30, 28), torch.randn(16, 8, 3, 3)
+        text = "def f(float(N,C,H,W) I, float(M,C,R,S) F) -> (O) { O(n,m,h,w) +=! I(n,c,h+r,w+s) * F(m,c,r,s) }"
+        p = program(text, image.shape, kernel.shape)
+        for threads in (0, 2):
+            schedule = ProgramSchedule((Schedule("w", winograd=True, threads=threads),), False)
+            (found,) = CppEmitter(p, schedule)([image, kernel])
+            torch.testing.assert_close(found, torch.conv2d(image, kernel), rtol=1e-3, atol=1e-3)
     finally:
         monkeypatch.undo()
         compiler.compiler.cache_clear()

@@ -10,11 +10,13 @@ from __future__ import annotations
 import ctypes
 import itertools
 import math
+import re
 import warnings
 from importlib import util
 from pathlib import Path
 
 import pytest
+import random_programs
 import torch
 from operator_cases import CASES, Case, Maker
 
@@ -28,14 +30,17 @@ from tracepack.ops.comprehension.ir import Program
 from tracepack.ops.comprehension.parser import parse
 from tracepack.ops.comprehension.runner import make_runner
 from tracepack.ops.comprehension.schedule import ProgramSchedule, Schedule
+from tracepack.ops.comprehension.slang_devices import on_cuda
 from tracepack.ops.comprehension.slang_emitter import SlangEmitter
-from tracepack.ops.comprehension.slang_program import generate, lowered
+from tracepack.ops.comprehension.slang_program import ENTRY, generate, lowered
 from tracepack.ops.comprehension.specialise import specialise
 from tracepack.ops.comprehension.torch_emitter import TorchEmitter
 from tracepack.ops.comprehension.tuning_cache import TuningCache
 from tracepack.ops.errors import DeviceError
+from tracepack.ops.slang import gpu
 from tracepack.ops.slang.device import shared_device
-from tracepack.ops.slang.generated import translated
+from tracepack.ops.slang.generated import native_library, translated
+from tracepack.ops.slang.native import NativeEntry
 
 TYPES = {"float": torch.float32, "double": torch.float64, "float16": torch.float16}
 # What another order of sums may change, against values of size one.
@@ -360,6 +365,23 @@ def test_vulkan_says_which_function_it_lacks():
         SlangEmitter(p, simple(p), False, "vulkan")
 
 
+def test_random_programs(device):
+    """Random texts and tiles against torch's operators: this found that Vulkan folds a division by zero to anything."""
+    ran = 0
+    for seed in range(60 if device == "vulkan" else 12):
+        made = random_programs.make(seed)
+        try:
+            p = program_of(made.text, *made.inputs)
+        except errors.ComprehensionError:  # types left to chance
+            continue
+        (found,) = SlangEmitter(p, tiled(p) if seed % 2 else simple(p), False, device)(made.inputs)
+        (wanted,) = TorchEmitter(p)(made.inputs)
+        tolerance = 1e-9 if wanted.dtype == torch.float64 else 1e-4
+        assert torch.allclose(found, wanted, rtol=tolerance, atol=tolerance, equal_nan=True), (seed, made.text)
+        ran += 1
+    assert ran > (40 if device == "vulkan" else 7)
+
+
 # -- as layers --------------------------------------------------------------------------------------------------------
 
 MATMUL = "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }"
@@ -476,6 +498,33 @@ def test_cuda_text(case, nvrtc):
         assert f'extern "C" __global__ void {stage.entry}(' in code
         if nvrtc is not None:
             assert f".entry {stage.entry}(" in to_ptx(nvrtc, code)
+
+
+class StandIn:
+    """What launches CUDA's stages, on a machine without a card: the same text as C++, on the addresses that it is given."""
+
+    def __init__(self, kind: str, name: str, text: str, entries: list[str], *, index: int) -> None:
+        assert (kind, index) == ("cuda", 0)
+        self._names = re.findall(r"uniform \w+\* (\w+)", text[text.index(f"void {ENTRY}(") :])
+        self._entry = NativeEntry(native_library(text, ENTRY), [ctypes.c_uint64] * len(self._names), parallel=False)
+        self._text, self._entries = text, entries
+
+    def dispatch(self, entry: int, total: int, variables: dict[str, int]) -> None:
+        head = self._text[self._text.index(f"void {self._entries[entry]}(") :].split(")")[0]
+        assert set(re.findall(r"uniform \w+\* (\w+)", head)) == set(variables)
+        self._entry(total, entry, [variables.get(name, 0) for name in self._names])
+
+
+@pytest.mark.parametrize("name", ["conv temporary", "softmax outputs", "rewritten part", "lookup weighted"])
+def test_cuda_launches(name, monkeypatch):
+    """Every stage gets the tensors that its entry names, by their addresses, temporaries among them."""
+    monkeypatch.setattr(gpu, "GpuCode", StandIn)
+    layer, inputs = of_case(next(c for c in CASES if c.name == name), "float", 0)
+    p = layer.plan(inputs).program
+    launch = on_cuda(p, generate(p, tiled(p), False), 0)
+    outputs = {n: torch.empty(p.tensors[n].shape) for n in p.outputs}
+    launch({**dict(zip(p.inputs, inputs, strict=True)), **outputs}, torch.zeros(1, dtype=torch.int32))
+    compare(list(outputs.values()), TorchEmitter(p)(inputs), TOLERANCE["float"])
 
 
 @pytest.mark.gpu

@@ -136,6 +136,9 @@ def test_stale_and_foreign_entries_are_ignored_with_a_word(inputs, tmp_path):
     path.write_text(json.dumps(data))
     with pytest.warns(ComprehensionWarning, match="has no options"):
         layer(*inputs, cache=cache)
+    with pytest.warns(ComprehensionWarning, match="what was tuned on another kind of machine, compiler or number of t"):
+        layer.autotune(*inputs, cache=cache, **QUICK)
+    assert len(json.loads(path.read_text())["entries"]) == 2
     data["entries"][0] = {
         **json.loads(json.dumps(data["entries"][0])),
         "best": [{"ms": 1.0, "options": {"colour": 1}}],

@@ -17,6 +17,7 @@ import torch
 
 from ..ops.errors import ArchiveError
 from ..pipeline.golden import replay
+from ..pipeline.inputs import as_tensor
 from ..pipeline.pipeline import Pipeline
 from ..pipeline.store import golden_examples, load
 from ..serialization.archive import Archive
@@ -82,7 +83,7 @@ def named(tree: Any, name: str = "") -> Iterator[tuple[str, Any]]:
         for index, item in enumerate(tree):
             yield from named(item, f"{name or 'out'}[{index}]")
     else:
-        yield name or "out", tree
+        yield name or "out", as_tensor(tree) if isinstance(tree, np.ndarray | np.generic) else tree
 
 
 _OUTPUTS = (".npz", ".npy", ".json")

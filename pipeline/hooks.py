@@ -20,8 +20,6 @@ from .numpy_calls import plain_ufunc
 from .recorder import Recorder
 from .traced import is_traced
 
-_MAKERS = ("array", "asarray", "asanyarray", "ascontiguousarray", "arange", "zeros", "ones", "full")
-
 
 def _active() -> Recorder | None:
     """The recorder of this thread, unless it runs something of its own."""
@@ -44,8 +42,8 @@ def _tensor_function(self: torch.Tensor, func: Any, types: Any, args: Any, kwarg
 
 
 @cache  # kept for good: torch's compiler remembers numpy's functions by their ids, which would be taken by others
-def _seeing(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, recorded under the name where a stand-in or a tensor is among its arguments."""
+def _making(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that makes an array or a tensor, recorded where a stand-in or a tensor is among its arguments."""
 
     @wraps(plain)
     def function(*args: Any, **kwargs: Any) -> Any:
@@ -56,6 +54,10 @@ def _seeing(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
         return recorder.array(name, *args, **kwargs)
 
     return function
+
+
+_MAKERS = ("array", "asarray", "asanyarray", "ascontiguousarray", "arange", "zeros", "ones", "full")
+_SEEING: list[tuple[Any, str]] = [*((np, name) for name in _MAKERS), (torch, "from_numpy")]
 
 
 class _Hooks:
@@ -72,9 +74,9 @@ class _Hooks:
             self._users += 1
             if self._users > 1:
                 return
-            for owner, name in [*((np, name) for name in _MAKERS), (torch, "from_numpy")]:
-                plain = self._plain[owner, name] = getattr(owner, name)
-                setattr(owner, name, _seeing(f"{owner.__name__}.{name}", plain))
+            for owner, name in _SEEING:
+                self._plain[owner, name] = plain = getattr(owner, name)
+                setattr(owner, name, _making(f"{owner.__name__}.{name}", plain))
             torch.Tensor.__array_ufunc__ = _tensor_ufunc  # type: ignore[attr-defined]
             torch.Tensor.__array_function__ = _tensor_function  # type: ignore[attr-defined]
 
@@ -93,7 +95,7 @@ _hooks = _Hooks()
 
 
 @contextmanager
-def numpy_hooks() -> Iterator[None]:
+def hooks() -> Iterator[None]:
     """Lets the recorders of all threads see what numpy is called with."""
     _hooks.set()
     try:
