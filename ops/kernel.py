@@ -40,6 +40,11 @@ class Kernel(ABC):
     """Whether the shapes of its results depend on more than the shapes of its arguments."""
 
     @property
+    def unchecked(self) -> bool:
+        """Whether it may read past a tensor whose sizes are not those that its author had in mind."""
+        return False
+
+    @property
     def stateful(self) -> bool:
         """Whether a call changes what later calls give."""
         return False

@@ -13,7 +13,7 @@ from torch.utils import _pytree as pytree
 from .call import Leaves, separate
 from .errors import LoweringError
 from .expr import compile_expression
-from .graph import Body, Facts
+from .graph import Body, Facts, KernelCall
 from .plan import Plan
 from .signature import size_of
 from .strided import OutsideError
@@ -61,6 +61,8 @@ def prove(body: Body, tensors: Leaves, reference: Callable[[], Reference]) -> tu
 class _Checker:
     def __init__(self, body: Body, reference: Callable[[], Reference]) -> None:
         self.body, self.reference = body, reference
+        calls = [node.target for node in body.graph.nodes if isinstance(node.target, KernelCall)]
+        self.unchecked = any(call.kernel.unchecked for call in calls)
 
     def require_equal(self, tensors: Leaves) -> Any:
         """Runs both on the example; returns the structure of the result."""
@@ -138,7 +140,9 @@ class _Checker:
         return "".join(f" or ({' and '.join(f'{peer} == {size}' for peer in peers)})" for size in good)
 
     def agrees(self, symbols: Sequence[str], size: int, tensors: Leaves) -> bool:
-        """Whether model and body agree where some symbols have another size."""
+        """Whether model and body agree where some symbols have another size; never tried on unchecked kernels."""
+        if self.unchecked:
+            return False
         small = [_resized(t, v.type, symbols, size) for t, v in zip(tensors, self.body.graph.inputs, strict=True)]
         for index, tensor in enumerate(tensors):
             if not _is_tensor(tensor) and any(self.body.facts.symbols[s][0] == index for s in symbols):

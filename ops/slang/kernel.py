@@ -46,6 +46,11 @@ class SlangKernel(Kernel):
         return self.operation.spec.function.name
 
     @property
+    def unchecked(self) -> bool:
+        """A function of whole tensors indexes them as it likes."""
+        return not self.operation.spec.is_pointwise
+
+    @property
     def operator(self) -> str:
         """The torch.library operator that runs this kernel, `tracepack::slang_...`, registered if it was not yet."""
         self.operation.overload()

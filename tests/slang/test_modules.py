@@ -12,6 +12,7 @@ import torch
 
 import tracepack
 from tracepack.ops import slang
+from tracepack.ops.slang.launch import Launcher
 
 SHADE = """
 struct Material : IDifferentiable { float3 albedo; float roughness; };
@@ -223,3 +224,13 @@ def test_packed_loaded_and_trained_in_a_fresh_process(tmp_path: Path) -> None:
             found, found_gradients = torch.load(folder / path)
             close(found, expected)
             close(found_gradients, list(gradients))
+
+
+def test_sizes_that_were_not_seen_are_not_tried_on_whole_tensors(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: set[tuple[int, ...]] = set()
+    run = Launcher.forward
+    monkeypatch.setattr(Launcher, "forward", lambda self, args: (seen.add(tuple(args[3].shape)), run(self, args))[1])
+    module = Layer()
+    op = tracepack.script(module, device="cpu")
+    tracepack.trace(lambda x: op(x), *module.inputs(7))
+    assert {size for _, size in seen} == {5}  # the layer would read past a row of another size
