@@ -10,7 +10,9 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -240,9 +242,32 @@ def _cond(pred: Any, on_true: Callable[..., Any], on_false: Callable[..., Any], 
     return on_true(*operands) if pred else on_false(*operands)
 
 
+_rounds: ContextVar[int | None] = ContextVar("rounds", default=None)
+
+
+class EndlessError(Exception):
+    """A loop went on for longer than `limited_rounds` allows."""
+
+
+@contextmanager
+def limited_rounds(most: int) -> Iterator[None]:
+    """While it is entered, a loop on data may go so many rounds: for data on which it may never end.
+
+    Raises:
+        EndlessError: a loop went on.
+    """
+    token = _rounds.set(most)
+    try:
+        yield
+    finally:
+        _rounds.reset(token)
+
+
 def _while(test: Callable[..., Any], body: Callable[..., Any], carried: Any, constant: Any = ()) -> Any:
-    state = tuple(carried)
+    state, left = tuple(carried), _rounds.get()
     while test(*state, *constant)[0]:
+        if left is not None and (left := left - 1) < 0:
+            raise EndlessError
         state = tuple(body(*state, *constant))
     return state
 

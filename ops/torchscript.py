@@ -82,7 +82,9 @@ def lower_scripted(
 def _converted(model: Any, args: tuple[Any, ...]) -> Any:
     from torch._export.converter import TS2EPConverter
 
-    with torch.no_grad(), quiet():
+    from .script_loops import converted_loops
+
+    with torch.no_grad(), quiet(), converted_loops():
         return TS2EPConverter(_branching(_in_evaluation(model)), args).convert()
 
 

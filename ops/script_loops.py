@@ -1,0 +1,100 @@
+"""Loops of TorchScript whose end data decides, brought to torch's `while_loop`.
+
+torch's converter unrolls the loops whose number of rounds is fixed, and refuses the others. While `converted_loops`
+is entered, those become one `while_loop`, whose body is the converter's own.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch._export import converter
+from torch._higher_order_ops import while_loop
+
+_UNROLLED = converter.TS2FXGraphConverter.convert_prim_Loop
+
+
+@contextmanager
+def converted_loops() -> Iterator[None]:
+    """Lets torch's converter take loops on data."""
+    graphs: Any = converter.TS2FXGraphConverter
+    graphs.convert_prim_Loop = _convert
+    try:
+        yield
+    finally:
+        graphs.convert_prim_Loop = _UNROLLED
+
+
+def _convert(self: Any, node: Any) -> None:
+    """Converts a loop, in the converter's own words: a value's name is its name in TorchScript."""
+    try:
+        self._check_prim_loop_support(node)
+    except RuntimeError:
+        _convert_on_data(self, node)
+    else:
+        _UNROLLED(self, node)
+
+
+def _convert_on_data(self: Any, node: Any) -> None:
+    rounds, going, *carried = node.inputs()
+    used = self._identify_inputs_as_arguments(node)
+    for block in node.blocks():
+        used = used.union(self.blocks_to_lifted_attrs[block])
+    names = [value.debugName() for value in carried]
+    outer = sorted(used)
+    (body,), (inner,) = self._convert_block_to_subgraph(node, outer)
+    _in_python(self.subgraphs[body.target])
+    if inner.name_update_from_subblock_to_parent:
+        raise RuntimeError("a loop on data writes in place to what lies outside of it")
+    arguments = [self.get_fx_value_by_fqn(name) for name in names + outer]
+    first = (self.get_fx_value_by_ir_value(rounds), self.get_fx_value_by_ir_value(going), len(names))
+    found = self.fx_graph.call_function(_loop, (body, *first, *arguments), {})
+    for index, output in enumerate(node.outputs()):
+        self.name_to_node[output.debugName()] = self.fx_graph.call_function(operator.getitem, (found, index))
+
+
+_ON_INTEGERS = ("add", "sub", "mul", "lt", "le", "gt", "ge", "eq", "ne", "floordiv")
+
+
+def _in_python(module: torch.fx.GraphModule) -> None:
+    """Writes arithmetic on integers as Python's, since torch's own operators for it take no integer of a run."""
+    for node in module.graph.nodes:
+        for name in _ON_INTEGERS:
+            if node.target is getattr(getattr(torch.ops.aten, name), "int", None):
+                node.target = getattr(operator, name)
+    module.recompile()
+    for inner in module.children():
+        if isinstance(inner, torch.fx.GraphModule):
+            _in_python(inner)
+
+
+def _loop(body: Any, rounds: Any, going: Any, count: int, *arguments: Any) -> tuple[Any, ...]:
+    """Runs the body of a loop with the number of the round until it says to stop; it carries tensors and integers."""
+    carried, outer = arguments[:count], arguments[count:]
+    integers = [not isinstance(value, torch.Tensor) for value in carried]
+    limit = torch.full((), rounds, dtype=torch.int64)
+
+    def goes_on(number: torch.Tensor, going: torch.Tensor, *state: Any) -> torch.Tensor:
+        return torch.logical_and(number < limit, going)
+
+    def once(number: torch.Tensor, going: torch.Tensor, *state: Any) -> tuple[Any, ...]:
+        given = [value.item() if integer else value for value, integer in zip(state, integers, strict=True)]
+        later, *new = body(*outer, number.item(), *given)
+        return (number + 1, _flag(later), *map(_own, new))
+
+    start = torch.zeros((), dtype=torch.int64)
+    found = while_loop(goes_on, once, (start, _flag(going), *map(_own, carried)))[2:]  # type: ignore[no-untyped-call]
+    return tuple(value.item() if integer else value for value, integer in zip(found, integers, strict=True))
+
+
+def _flag(value: Any) -> torch.Tensor:
+    return value.clone() if isinstance(value, torch.Tensor) else torch.full((), bool(value))
+
+
+def _own(value: Any) -> torch.Tensor:
+    """A tensor of its own, since a loop may not give back what it was given; an integer as a tensor."""
+    return value.clone() if isinstance(value, torch.Tensor) else torch.full((), value, dtype=torch.int64)
