@@ -169,9 +169,10 @@ class _Reader:
                 raise LoweringError(
                     f"{spec.target!r} is not a dense tensor", where=f"op {self.op!r}", got=tensor.layout
                 )
+            trained = spec.kind == InputKind.PARAMETER and tensor.requires_grad
             constant = shared.setdefault(
                 id(tensor),
-                Constant(tensor, str(spec.target).removeprefix("model."), parameter=spec.kind == InputKind.PARAMETER),
+                Constant(tensor, str(spec.target).removeprefix("model."), parameter=trained),
             )
             self.known[spec.arg.name] = constant
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch.utils import _pytree as pytree
 
@@ -40,8 +41,10 @@ class InferenceOp(ABC):
         self.name, self.device = name, device
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Runs the op, or records the call where a trace is going on."""
+        """Runs the op, or records the call where a trace is going on; numpy arrays do for tensors."""
         recorder = current()
+        if any(isinstance(argument, np.ndarray) for argument in args):
+            args = tuple(torch.from_numpy(a) if isinstance(a, np.ndarray) else a for a in args)
         if recorder is None:
             return self.run(args, kwargs)
         with without_modes():  # what looks at the arguments here is not the user's doing

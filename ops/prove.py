@@ -90,7 +90,11 @@ class _Checker:
             )
         if not same_leaves(wanted, got):
             raise LoweringError(
-                "the lowered graph does not answer as the model does", where=where, got=difference(wanted, got)
+                "the lowered graph does not answer as the model does",
+                where=where,
+                got=difference(wanted, got),
+                fix="It may take another way while it is exported: torch's fast paths do, which enable_nested_tensor="
+                "False and torch.backends.mha.set_fastpath_enabled(False) switch off.",
             )
         if model.changed:
             self.require_state(model, plan, tensors)

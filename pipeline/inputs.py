@@ -232,8 +232,8 @@ class _Writable:
 
 def describe(
     given: Sequence[tuple[str, str, Any]],
-) -> tuple[tuple[Parameter, ...], list[str], list[Any]]:
-    """Takes example arguments apart: parameters, a name for each leaf, and the leaves.
+) -> tuple[tuple[Parameter, ...], list[str], list[Any], frozenset[int]]:
+    """Takes example arguments apart: parameters, a name for each leaf, the leaves, and which of these are arrays.
 
     Args:
         given: name, kind and value of each argument.
@@ -243,6 +243,7 @@ def describe(
     """
     names: list[str] = []
     leaves: list[Any] = []
+    arrays: set[int] = set()
 
     def tree(value: Any, where: str) -> Any:
         if value is None:
@@ -271,12 +272,14 @@ def describe(
                 expected="tensors, arrays, numbers, strings, and tuples, lists and dicts of them",
                 fix="Pass what it holds, and make it of that in the function." if is_held(value) else "",
             )
+        if isinstance(value, np.ndarray):
+            arrays.add(len(leaves))
         names.append(where)
         leaves.append(leaf)
         return Slot(len(leaves) - 1)
 
     items = tuple(Parameter(name, kind, tree(value, name)) for name, kind, value in given)
-    return items, names, leaves
+    return items, names, leaves, frozenset(arrays)
 
 
 def rebuild(tree: Any, leaves: Sequence[Any]) -> Any:

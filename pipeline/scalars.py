@@ -60,6 +60,11 @@ class TracedNumber(Traced):
                 return partial(self.tracer.array, METHOD + name, self)
         raise AttributeError(f"{type(self.concrete).__name__!r} object has no attribute {name!r}")
 
+    def __bool__(self) -> bool:
+        if type(self.concrete) in (int, float):  # whether it is zero, not which number it is
+            return bool(self != 0)  # type: ignore[comparison-overlap]  # it pretends to be a number
+        return super().__bool__()
+
     def __index__(self) -> int:
         return operator.index(self._pin("it was used as a plain integer"))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -68,17 +68,17 @@ def trace(process: Callable[..., Any], *examples: Any, **named: Any) -> Pipeline
     if current() is not None:
         raise RecordError("trace was called while another trace runs", fix="Trace the outer function only.")
     given, fixed = _arguments(process, examples, named)
-    items, names, leaves = describe(given)
-    user, process = process, recordable(process)
+    items, names, leaves, arrays = describe(given)
+    user, process, examined = process, recordable(process), _Examples(items, leaves, arrays, fixed)
     try:
-        first = _record(process, items, leaves, fixed)
+        first = _record(process, examined)
     except TracepackError:
         raise
     except Exception as error:
-        found = _blamed(error, user, items, leaves, fixed)
+        found = _blamed(error, user, examined)
         raise found from found.__cause__
     try:
-        second = _second(process, items, leaves, fixed, first)
+        second = _second(process, examined, first)
     finally:
         first.recorder.generators.restore()
     parameters, facts = pipeline_facts(items, names, first.graph)
@@ -127,6 +127,38 @@ def _skips(signature: inspect.Signature, given: dict[str, Any], name: str) -> bo
     return False
 
 
+@dataclass(frozen=True)
+class _Examples:
+    """The arguments to record with.
+
+    Attributes:
+        items: the function's parameters.
+        leaves: their leaves, arrays as tensors over the same memory.
+        arrays: which of the leaves the function gets as numpy arrays, as they were given.
+        keywords: names of the parameters passed by keyword.
+    """
+
+    items: tuple[Parameter, ...]
+    leaves: Sequence[Any]
+    arrays: frozenset[int]
+    keywords: Sequence[str]
+
+    def call(self, leaves: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments for leaves; while something is recorded, what makes arrays of them is too."""
+        handed = [leaf.numpy() if index in self.arrays else leaf for index, leaf in enumerate(leaves)]
+        args: list[Any] = []
+        kwargs: dict[str, Any] = {}
+        for item in self.items:
+            value = rebuild(item.tree, handed)
+            if item.name in self.keywords:
+                kwargs[item.name] = value
+            elif item.kind == "variadic":
+                args += value
+            else:
+                args.append(value)
+        return args, kwargs
+
+
 @dataclass
 class _Recording:
     """A recording, and the whole of it: with what nothing uses, which tells where two recordings part."""
@@ -136,21 +168,15 @@ class _Recording:
     recorder: Recorder
 
 
-def _record(
-    process: Callable[..., Any],
-    items: tuple[Parameter, ...],
-    leaves: Sequence[Any],
-    keywords: Sequence[str],
-    settled: bool = False,
-) -> _Recording:
+def _record(process: Callable[..., Any], examples: _Examples, settled: bool = False) -> _Recording:
     """One recording, on copies of the leaves."""
     recorder = Recorder(settled=settled)
-    pairs = [recorder.input(leaf) for leaf in clones(leaves)]
-    args, kwargs = _call(items, [handed for _, handed in pairs], keywords)
+    pairs = [recorder.input(leaf) for leaf in clones(examples.leaves)]
     with (
         recorder.states, torch.no_grad(), recording(recorder), printable(recorder), hooks(),
         Undo(recorder.values), Watch(recorder), recorder,
     ):  # fmt: skip
+        args, kwargs = examples.call([handed for _, handed in pairs])
         try:
             output = recorder.output(process(*args, **kwargs))
         except Exception:
@@ -167,15 +193,9 @@ def _record(
     return _Recording(graph, whole, recorder)
 
 
-def _blamed(
-    error: Exception,
-    process: Callable[..., Any],
-    items: tuple[Parameter, ...],
-    leaves: Sequence[Any],
-    keywords: Sequence[str],
-) -> Exception:
+def _blamed(error: Exception, process: Callable[..., Any], examples: _Examples) -> Exception:
     """The error that Python itself gives; one that only the recording brought about as a RecordError with the line."""
-    args, kwargs = _call(items, clones(leaves), keywords)
+    args, kwargs = examples.call(clones(examples.leaves))
     try:
         with torch.no_grad(), Undo(None):
             process(*args, **kwargs)
@@ -194,22 +214,6 @@ def _blamed(
     return found
 
 
-def _call(
-    items: tuple[Parameter, ...], leaves: Sequence[Any], keywords: Sequence[str]
-) -> tuple[list[Any], dict[str, Any]]:
-    args: list[Any] = []
-    kwargs: dict[str, Any] = {}
-    for item in items:
-        value = rebuild(item.tree, leaves)
-        if item.name in keywords:
-            kwargs[item.name] = value
-        elif item.kind == "variadic":
-            args += value
-        else:
-            args.append(value)
-    return args, kwargs
-
-
 def _refuse_swallowed(recorder: Recorder) -> None:
     """Refuses a function that caught an error of torch: with other inputs the error may not come."""
     if recorder.failed is not None:
@@ -222,13 +226,7 @@ def _refuse_swallowed(recorder: Recorder) -> None:
         )
 
 
-def _second(
-    process: Callable[..., Any],
-    items: tuple[Parameter, ...],
-    leaves: Sequence[Any],
-    keywords: Sequence[str],
-    first: _Recording,
-) -> Graph | None:
+def _second(process: Callable[..., Any], examples: _Examples, first: _Recording) -> Graph | None:
     """Records again on varied examples and compares; returns the other graph, to see which sizes moved.
 
     Where the function makes a tensor anew in each run without torch, it is recorded once more, on other whole
@@ -241,16 +239,16 @@ def _second(
     def again(other: Sequence[Any]) -> _Recording | None:
         first.recorder.generators.restore(ends=True)
         try:
-            second = _record(process, items, other, keywords, settled=True)
+            second = _record(process, replace(examples, leaves=other), settled=True)
         except Exception:  # a size or data that the function does not take
             return None
         settle(first.recorder.generators, second.recorder.generators)
         return second if _require_same(first, second) else None
 
-    for other in varied(leaves):
+    for other in varied(examples.leaves):
         second = again(other)
         if second is not None:
-            others = shifted(leaves) if _makes_tensors(first, second) else None
+            others = shifted(examples.leaves) if _makes_tensors(first, second) else None
             if others is not None:
                 again(others)
             return second.graph

@@ -81,7 +81,7 @@ class Values:
             self._refuse_unseen(tensor)
             if tensor.layout is not torch.strided:
                 raise RecordError("a captured tensor is not dense", where=str(user_line() or ""), got=tensor.layout)
-            constant = Constant(tensor, f"c{len(self.captured)}", parameter=isinstance(tensor, torch.nn.Parameter))
+            constant = Constant(tensor, f"c{len(self.captured)}", parameter=_is_trained(tensor))
             self.captured[id(tensor)] = constant
             self._contents[id(tensor)] = _contents(tensor)
             self._alive.append(tensor)
@@ -143,6 +143,10 @@ class Values:
 def _same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
     """Whether two tensors of one kind hold the same, NaN included."""
     return bool(((a == b) | ((a != a) & (b != b))).all())
+
+
+def _is_trained(tensor: torch.Tensor) -> bool:
+    return isinstance(tensor, torch.nn.Parameter) and tensor.requires_grad
 
 
 def _memory(tensor: torch.Tensor) -> int:

@@ -99,8 +99,20 @@ def test_a_gpu_archive_is_refused_before_any_weight_is_read(tmp_path, monkeypatc
         tracepack.load(tmp_path / "cell.tpk", device="cpu")
     with pytest.raises(tracepack.PlacementError, match="op 'MyCell': it needs cuda:0, which this machine lacks"):
         tracepack.load(tmp_path / "cell.tpk")
-    with pytest.raises(tracepack.DeviceError, match="this machine has no cuda:3. Devices present: cpu."):
+    with pytest.raises(
+        tracepack.PlacementError, match="it needs cuda:3, which this machine lacks. Devices present: cpu."
+    ):
         tracepack.load(tmp_path / "cell.tpk", device=3)
+
+
+def test_ops_of_the_cpu_stay_there_whatever_device_is_asked_for(tmp_path):
+    op, x = tracepack.script(MyCell(), device="cpu"), torch.rand(3, 4)
+    mod = tracepack.trace(lambda x: op(x, x)[0], x)
+    mod.save(tmp_path / "cell.tpk")
+    for device in (7, "cuda:1", "cuda", -1):
+        loaded = tracepack.load(tmp_path / "cell.tpk", device=device)
+        assert loaded.placement == {"MyCell": "cpu"}
+        assert torch.equal(loaded(x), mod(x))
 
 
 def test_a_gpu_archive_runs_on_the_cpu_on_request(tmp_path):

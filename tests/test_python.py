@@ -548,3 +548,11 @@ def test_tensors_exchanged_behind_their_names_are_refused() -> None:
 def test_transforms_of_torch_func_are_refused_by_name(transform) -> None:
     with pytest.raises(tracepack.RecordError, match="torch.vmap and the other transforms of torch.func cannot be rec"):
         tracepack.trace(lambda x: transform(x), X)
+
+
+def test_a_branch_on_whether_there_is_anything_holds_for_all_that_is_not_empty() -> None:
+    mod = tracepack.trace(lambda x: x.mean() if x.numel() else torch.zeros(()), X)
+    for x in (OTHER, TALL, X[:1]):
+        assert torch.equal(mod(x), x.mean())
+    with pytest.raises(tracepack.GuardError, match="because a branch was taken on it"):
+        mod(X[:0])

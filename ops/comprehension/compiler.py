@@ -19,6 +19,7 @@ from functools import lru_cache
 from importlib import util
 from pathlib import Path
 
+from ..cache_folder import cache_folder
 from .errors import CompilerError
 from .target import Target
 
@@ -102,10 +103,8 @@ def _machine_flags(tag: str) -> list[str]:
 
 
 def cache_directory() -> Path:
-    """Where compiled libraries are kept: `$TRACEPACK_CACHE`, else the user's cache directory."""
-    given = os.environ.get("TRACEPACK_CACHE")
-    root = Path(given) if given else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tracepack"
-    return root / "comprehension"
+    """Where compiled libraries are kept."""
+    return cache_folder() / "comprehension"
 
 
 def library_key(text: str, with_compiler: bool = True) -> str:

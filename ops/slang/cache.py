@@ -13,22 +13,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from ..cache_folder import cache_folder
+
 FORMAT = 3
 """To be raised whenever generated code or cached data change their meaning."""
 
 
-def root() -> Path:
-    """The directory: `TRACEPACK_CACHE`, else `tracepack` under the user's cache directory."""
-    chosen = os.environ.get("TRACEPACK_CACHE")
-    if chosen:
-        return Path(chosen)
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "tracepack"
-
-
 def folder(*parts: str) -> Path:
     """A directory of the cache, made if need be."""
-    path = root().joinpath("slang", *parts)
+    path = cache_folder().joinpath("slang", *parts)
     path.mkdir(parents=True, exist_ok=True)
     return path
 

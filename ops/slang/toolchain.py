@@ -18,6 +18,7 @@ from functools import cache
 from importlib import metadata, util
 from pathlib import Path
 
+from ..cache_folder import cache_folder
 from . import cache as disk
 from .errors import CompilerNotFoundError, SlangCompileError
 
@@ -130,7 +131,7 @@ def find_toolchain() -> Toolchain:
         CompilerNotFoundError: there is none.
     """
     chosen = os.environ.get("CXX")
-    own = str(disk.root().joinpath("slang", "zig"))  # of `put_on_path`
+    own = str(cache_folder().joinpath("slang", "zig"))  # of `put_on_path`
     for name in (chosen, "g++", "clang++", "c++"):
         path = shutil.which(name) if name else None
         if path and not path.startswith(own):
