@@ -99,9 +99,7 @@ def test_a_gpu_archive_is_refused_before_any_weight_is_read(tmp_path, monkeypatc
         tracepack.load(tmp_path / "cell.tpk", device="cpu")
     with pytest.raises(tracepack.PlacementError, match="op 'MyCell': it needs cuda:0, which this machine lacks"):
         tracepack.load(tmp_path / "cell.tpk")
-    with pytest.raises(
-        tracepack.PlacementError, match="needs cuda:3, which this machine lacks. Devices present: cpu"
-    ):
+    with pytest.raises(tracepack.PlacementError, match="needs cuda:3, which this machine lacks. Devices present: cpu"):
         tracepack.load(tmp_path / "cell.tpk", device=3)
 
 
