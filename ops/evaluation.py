@@ -94,6 +94,7 @@ def _missed() -> Iterator[set[Attribute]]:
     try:
         yield found
     finally:
+        # The method is put back as it was.
         torch.nn.Module.__getattr__ = original  # type: ignore[method-assign]
 
 
@@ -218,6 +219,7 @@ def idle_moves() -> Iterator[None]:
     try:
         yield
     finally:
+        # The method is put back as it was.
         torch.nn.Module.to = original  # type: ignore[method-assign]
 
 

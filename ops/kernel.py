@@ -60,6 +60,7 @@ class Kernel(ABC):
         """Copies of what calls change, by name."""
         return {}
 
+    # Kernels without attributes leave it as it is.
     def set_attributes(self, values: Mapping[str, Any]) -> None:  # noqa: B027
         """Sets what `attributes` gave."""
 

@@ -180,5 +180,6 @@ for _name in ("neg", "pos", "abs", "invert"):
 for _name in ("matmul", "divmod"):
     setattr(TracedArray, f"__{_name}__", _binary(f"numpy.{_name}"))
     setattr(TracedArray, f"__r{_name}__", _binary(f"numpy.{_name}", reflected=True))
+# Numpy's stubs know no matrix product in place.
 TracedArray.__imatmul__ = _binary("py.imatmul")  # type: ignore[attr-defined]
 TracedArray.__hash__ = None  # type: ignore[assignment, method-assign]  # __eq__ was set after the class

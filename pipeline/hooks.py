@@ -77,7 +77,9 @@ class _Hooks:
             for owner, name in _SEEING:
                 self._plain[owner, name] = plain = getattr(owner, name)
                 setattr(owner, name, _making(f"{owner.__name__}.{name}", plain))
+            # Tensors have these while a recording needs them only.
             torch.Tensor.__array_ufunc__ = _tensor_ufunc  # type: ignore[attr-defined]
+            # Tensors have these while a recording needs them only.
             torch.Tensor.__array_function__ = _tensor_function  # type: ignore[attr-defined]
 
     def unset(self) -> None:
@@ -88,6 +90,7 @@ class _Hooks:
                 return
             for (owner, name), plain in self._plain.items():
                 setattr(owner, name, plain)
+            # Tensors have these while a recording needs them only.
             del torch.Tensor.__array_ufunc__, torch.Tensor.__array_function__  # type: ignore[attr-defined]
 
 

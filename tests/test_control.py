@@ -159,6 +159,7 @@ def test_a_module_that_calls_cond() -> None:
 def test_a_script_function_with_branches() -> None:
     @torch.jit.script
     def branches(x: torch.Tensor) -> torch.Tensor:
+        # TorchScript takes it as a branch in this form.
         if bool(x.sum() > 0):  # noqa: SIM108
             y = x * 2
         else:

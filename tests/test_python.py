@@ -123,6 +123,7 @@ GUARDED = {
     "f-string": lambda x: {f"rows{x.shape[0]}": x},
     "str": lambda x: {str(x.shape[0]): x},
     "str of the shape": lambda x: {str(x.shape): x},
+    # The old form is what is tested.
     "percent": lambda x: {"%s" % x.shape[0]: x},  # noqa: UP031
     "key": lambda x: {x.shape[0]: x},
     "index of a list": lambda x: x * [1, 2, 3, 4, 5, 6][x.shape[0]],

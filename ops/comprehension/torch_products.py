@@ -37,13 +37,11 @@ def split_product(e: Expr, left: Sequence[str]) -> Product:
     if isinstance(e, Op) and e.name == "*" and e.args[0].dtype == e.args[1].dtype:
         a, b = (split_product(x, left) for x in e.args)
         return Product(a.scale * b.scale, a.factors + b.factors, a.divisors + b.divisors)
-    divides = isinstance(e, Op) and e.name == "/" and e.dtype.is_float and e.args[0].dtype == e.args[1].dtype
-    # Mypy does not know the attribute, which is set dynamically.
-    if divides and set(variables(e.args[1])) <= set(left):  # type: ignore[attr-defined]
-        # Mypy does not know the attribute, which is set dynamically.
-        a = split_product(e.args[0], left)  # type: ignore[attr-defined]
-        # Mypy does not know the attribute, which is set dynamically.
-        return Product(a.scale, a.factors, (*a.divisors, e.args[1]))  # type: ignore[attr-defined]
+    if isinstance(e, Op) and e.name == "/" and e.dtype.is_float and e.args[0].dtype == e.args[1].dtype:
+        above, below = e.args
+        if set(variables(below)) <= set(left):
+            a = split_product(above, left)
+            return Product(a.scale, a.factors, (*a.divisors, below))
     return Product(1, (e,))
 
 

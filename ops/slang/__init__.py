@@ -47,6 +47,7 @@ _HOMES = {
     "load": "module",
     **dict.fromkeys(_ERRORS, "errors"),
 }
+# The names are those that the module gives on demand.
 __all__ = sorted(_HOMES)  # noqa: PLE0605
 
 

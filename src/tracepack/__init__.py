@@ -48,6 +48,7 @@ _HOMES = {
     **dict.fromkeys(_ERRORS, "ops.errors"),
 }
 _MODULES = {"comprehension": "ops.comprehension", "slang": "ops.slang"}
+# The names are those that the module gives on demand.
 __all__ = sorted([*_HOMES, *_MODULES, "__version__"])  # noqa: PLE0605
 
 

@@ -68,6 +68,7 @@ def case(
 
 # -- pooling and convolution ---------------------------------------------------------------------------------
 
+# A name for inputs that many cases share.
 IMAGE = lambda m: [m.f(2 + m.k, 3, 9 + m.k, 8)]  # noqa: E731
 case("avgpool", "def f({t}(B,C,H,W) X) -> (O) {{ s(b,c,h,w) +=! X(b,c,2*h+kh,2*w+kw) where kh in 0:2, kw in 0:2\n"
      " O(b,c,h,w) = s(b,c,h,w) / 4.0 }}", IMAGE, lambda x: F.avg_pool2d(x, 2))  # fmt: skip
@@ -208,6 +209,7 @@ case("cosine similarity", "def f({t}(M,N) A, {t}(M,N) B) -> (O) {{ ab(m) +=! A(m
 
 # -- element by element and layout ------------------------------------------------------------------------------
 
+# A name for inputs that many cases share.
 VECTOR = lambda m: [m.f(41 + m.k)]  # noqa: E731
 case(
     "relu",

@@ -9,6 +9,7 @@ import pytest
 
 slangpy = pytest.importorskip("slangpy", reason="the extra 'slang' is not installed")
 
+# Slang is imported only where it can run.
 from tracepack.ops import slang  # noqa: E402
 
 POLYNOMIAL = """
