@@ -22,6 +22,11 @@ _L1_BYTES = 24 << 10
 _LINE = 64
 _L2_LINE = 3.0
 """Cycles for a cache line from the second cache."""
+_L2_BYTES = 1 << 20
+_FAR_LINE = 3.2
+"""Cycles for a cache line from behind the second cache, where lines are read in turn."""
+_FAR_WIDE = 1.1
+"""How much longer that takes with vectors that a processor runs as two halves, as both wait for the line."""
 _L1_WAYS, _L1_WAY_BYTES = 8, 4096
 _SPILLS = 0.8
 """The share of registers above which compilers start to spill."""
@@ -101,9 +106,21 @@ class Cost:
                 count += n
             loads *= 1.3 if self._conflicts(load, s, unroll) else 1.0
         latency = (4.0 if self._target.splits else 8.0) if self._reduced else 0.0
-        step = max(tile * self._operation(s), loads, latency, (tile + count + 4) / 5) + 0.1 * loads + _STEP
+        far = sum(self._far_lines(x, s, vectors, unroll) for x in self._loads)
+        step = max(tile * self._operation(s), loads, latency, (tile + count + 4) / 5, far) + 0.1 * loads + _STEP
         step *= 1.2 if tile > self._target.registers * _SPILLS else 1.0
         return step * max((self._streams(x, s, unroll) for x in self._loads), default=1.0)
+
+    def _far_lines(self, load: Load, s: Schedule, vectors: int, unroll: Mapping[str, int]) -> float:
+        """Cycles for the lines of an operand that is read once, and fits no near cache."""
+        size = load.dtype.bits // 8
+        extents = self._nest.extents
+        once = bool(self._reduced) and not load.dynamic and _used(load) >= set(extents)
+        if not once or prod(extents.values()) * size <= _L2_BYTES:
+            return 0.0
+        width = self._width(s)
+        wide = _FAR_WIDE if self._target.splits and width * size >= self._target.vector_bytes else 1.0
+        return vectors * width * prod(unroll.values()) * size / _LINE * _FAR_LINE * wide
 
     def _streams(self, load: Load, s: Schedule, unroll: Mapping[str, int]) -> float:
         """Each further row that is read is a stream more to prefetch, worst where nothing is reused."""

@@ -19,7 +19,7 @@ AHEAD = 16
 LINE = 64
 LONG_ROW = 2048
 """Bytes of a row from which on asking for its beginning pays."""
-FIRST_LINES = 4
+FIRST_LINES = 2
 
 
 class Reduction:
