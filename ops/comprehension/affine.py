@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import gcd
 
 from .dtypes import BOOL
 from .ir import COMPARISONS, Const, Expr, Op, Var, integer, op, rebuild
@@ -78,7 +79,54 @@ def expression(form: Affine) -> Expr:
 
 def fold(e: Expr) -> Expr:
     """Evaluates what is constant among integers and conditions, and drops neutral elements."""
-    e = rebuild(e, fold)
+    return _folded(rebuild(e, fold))
+
+
+def simplified(e: Expr, box: Box) -> Expr:
+    """Like `fold`; besides, what the ranges of the variables decide: comparisons, and divisions by numbers."""
+    e = _folded(rebuild(e, lambda c: simplified(c, box)))
+    if not isinstance(e, Op) or len(e.args) != 2 or not all(_stays_in_type(a, box) for a in e.args):
+        return e
+    if e.name in COMPARISONS:
+        return _decided(e, box)
+    return _divided(e, box) if e.name in ("/", "%") else e
+
+
+def _stays_in_type(e: Expr, box: Box) -> bool:
+    """Whether no integer wraps on the way, so that bounds say what will be computed."""
+    span = bounds(e, box) if e.dtype.is_integral else None
+    if span is None or not -(1 << (e.dtype.bits - 1)) <= span[0] <= span[1] < 1 << (e.dtype.bits - 1):
+        return False
+    atoms = (atom for atom, _ in affine(e).terms if isinstance(atom, Op))
+    return all(_stays_in_type(a, box) for atom in atoms for a in atom.args if a.dtype.is_integral)
+
+
+def _decided(e: Op, box: Box) -> Expr:
+    span = bounds(op("-", *e.args), box)
+    if span is None:
+        return e
+    low, high = span
+    always = {"<": high < 0, "<=": high <= 0, ">": low > 0, ">=": low >= 0, "==": low == high == 0}
+    never = {"<": low >= 0, "<=": low > 0, ">": high <= 0, ">=": high < 0, "==": low > 0 or high < 0}
+    always["!="], never["!="] = never["=="], always["=="]
+    return Const(BOOL, True) if always[e.name] else Const(BOOL, False) if never[e.name] else e
+
+
+def _divided(e: Op, box: Box) -> Expr:
+    """A quotient or a remainder of `by * a + b`, where `b` stays below `by`."""
+    by, form = e.args[1], affine(e.args[0])
+    if not isinstance(by, Const) or by.value <= 0 or not form.is_plain:
+        return e
+    n = int(by.value)
+    multiple = Affine(tuple((a, c // n) for a, c in form.terms if c % n == 0), form.const // n)
+    rest = form.plus(multiple, -n)
+    span = bounds(expression(rest), box)
+    if span is None or span[0] < 0 or span[1] >= n:
+        return e
+    return expression(multiple if e.name == "/" else rest)
+
+
+def _folded(e: Expr) -> Expr:
     if not isinstance(e, Op):
         return e
     values = [a.value if isinstance(a, Const) else None for a in e.args]
@@ -200,16 +248,24 @@ def _comparison_facts(name: str, difference: Affine, holds: bool) -> list[Affine
     one, negative = Affine((), 1), difference.times(-1)
     match name:
         case ">=":
-            return [difference]
+            found = [difference]
         case ">":
-            return [difference.plus(one, -1)]
+            found = [difference.plus(one, -1)]
         case "<=":
-            return [negative]
+            found = [negative]
         case "<":
-            return [negative.plus(one, -1)]
+            found = [negative.plus(one, -1)]
         case "==":
-            return [difference, negative]
-    return []
+            found = [difference, negative]
+        case _:
+            found = []
+    return [_reduced(f) for f in found]
+
+
+def _reduced(form: Affine) -> Affine:
+    """`a * x + b >= 0` is `x + b / a >= 0` for integers, with the quotient rounded down."""
+    by = gcd(*(c for _, c in form.terms))
+    return Affine(tuple((a, c // by) for a, c in form.terms), form.const // by) if by > 1 else form
 
 
 def is_nonnegative(form: Affine, known: list[Affine], box: Box) -> bool:

@@ -10,12 +10,14 @@ from .cost import Cost
 from .cpp_tile import lanes_of
 from .fusion import groups
 from .ir import Program
-from .lower import Loops
+from .lowered import Loops
 from .schedule import ProgramSchedule, Schedule
 from .target import Target
 from .winograd import match
 
 _VECTORS = (1, 2, 3, 4, 5, 6, 7, 8, 12, 16)
+_AT_ONCE = 8
+"""Vectors of a nest without a reduction: more only make the end of an axis slower."""
 _UNROLLS = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14)
 _PAIRS = ((2, 2), (4, 2), (2, 4), (3, 2), (2, 3), (3, 4), (4, 3), (4, 4))
 
@@ -60,7 +62,7 @@ def _candidates(nest: Loops, cost: Cost, target: Target, fixed: int) -> Iterator
         packs = (False, True) if cost.wants_packing(axis) else (False,)
         for width in (lanes, lanes // 2) if axis and lanes >= 4 else (lanes,):
             most = ceil(nest.extents[axis] / width) if axis else 1
-            for vectors in [n for n in _VECTORS if n <= most]:
+            for vectors in [n for n in _VECTORS if n <= (most if nest.reduced else min(most, _AT_ONCE))]:
                 for unroll in _unrolls(nest, free, axis, target.registers // vectors):
                     order = _order(nest, free, axis, unroll)
                     for pack in packs:

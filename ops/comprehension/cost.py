@@ -13,7 +13,7 @@ from itertools import product
 from math import ceil, gcd, prod
 
 from .ir import Load, variables
-from .lower import Loops
+from .lowered import Loops
 from .schedule import Schedule
 from .target import Target
 
@@ -51,7 +51,7 @@ class Cost:
     """
 
     def __init__(self, nest: Loops, lanes: int, target: Target, fixed: int) -> None:
-        self._nest, self._lanes, self._target = nest, lanes, target
+        self._nest, self._lanes, self._target, self._fixed = nest, lanes, target, fixed
         self._free, self._reduced = dict(nest.left[fixed:]), dict(nest.reduced)
         self._loads = list(dict.fromkeys(nest.loads()))
 
@@ -115,7 +115,7 @@ class Cost:
         """Cycles for the lines of an operand that is read once, and fits no near cache."""
         size = load.dtype.bits // 8
         extents = self._nest.extents
-        once = bool(self._reduced) and not load.dynamic and _used(load) >= set(extents)
+        once = bool(self._reduced) and not self._fixed and not load.dynamic and _used(load) >= set(extents)
         if not once or prod(extents.values()) * size <= _L2_BYTES:
             return 0.0
         width = self._width(s)

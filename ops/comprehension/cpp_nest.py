@@ -13,7 +13,7 @@ from .cpp_tile import Tile, widest
 from .cpp_types import Names, Point, Value, clamped, memory_type
 from .cpp_values import ValueEmitter
 from .ir import Expr
-from .lower import Loops
+from .lowered import Loops
 from .schedule import Schedule
 from .target import Target
 from .winograd import match

@@ -11,7 +11,7 @@ from itertools import product
 from math import ceil
 
 from .cpp_types import Point, lane_type
-from .lower import Loops
+from .lowered import Loops
 from .schedule import Schedule
 from .target import Target
 

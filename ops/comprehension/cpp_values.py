@@ -10,7 +10,7 @@ from .cpp_types import Names, Point, Value, compute_type, memory_type
 from .dtypes import BOOL, INT32, INT64, DType
 from .functions import BUILTINS
 from .ir import COMPARISONS, Const, Dynamic, Expr, Load, Op, Var, walk
-from .lower import ACCUMULATOR
+from .lowered import ACCUMULATOR
 
 
 class ValueEmitter:

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from .ir import Expr, Load, Program, TensorType, rebuild, substitute, var
-from .lower import Loops, collapsed, lower
+from .lower import collapsed, lower
+from .lowered import Loops
 
 REUSED = 4096
 """Elements that a nest may reread for every row and still be fused."""
@@ -38,22 +39,32 @@ def groups(program: Program, fuse: bool) -> list[Group]:
     found: list[Group] = []
     pending = lower(program)
     while pending:
-        count, shared = _longest(pending, program.tensors) if fuse else (1, 0)
-        taken, pending = pending[:count], pending[count:]
-        found.append(_group(taken, shared, pending, program) if count > 1 else Group((), (collapsed(taken[0]),)))
+        taken, shared = _most(pending, program.tensors) if fuse else (pending[:1], 0)
+        pending = [n for n in pending if n not in taken]
+        found.append(_group(taken, shared, pending, program) if shared else Group((), (collapsed(taken[0]),)))
     return found
 
 
-def _longest(nests: list[Loops], tensors: dict[str, TensorType]) -> tuple[int, int]:
-    """How many nests from the first on can be fused, and over how many axes."""
-    best = (1, 0)
+def _most(nests: list[Loops], tensors: dict[str, TensorType]) -> tuple[list[Loops], int]:
+    """The most nests that can be fused with the first, and over how many axes; 0 where it stays alone."""
+    best, axes = nests[:1], 0
     for shared in range(1, len(nests[0].left) + 1):
-        count = 1
-        while count < len(nests) and _fits(nests[: count + 1], shared, tensors):
-            count += 1
-        if count > 1 and count >= best[0]:
-            best = (count, shared)
-    return best
+        taken = _fitting(nests, shared, tensors)
+        if len(taken) > 1 and len(taken) >= len(best):
+            best, axes = taken, shared
+    return best, axes
+
+
+def _fitting(nests: list[Loops], shared: int, tensors: dict[str, TensorType]) -> list[Loops]:
+    """The nests that fit to the first, past those between that they do not need."""
+    taken, behind = nests[:1], set[str]()
+    for nest in nests[1:]:
+        needs = {x.tensor for x in nest.loads()} | {nest.base}
+        if not needs & behind and _fits([*taken, nest], shared, tensors):
+            taken = [*taken, nest]
+        else:
+            behind.add(nest.target)
+    return taken
 
 
 def _fits(nests: list[Loops], shared: int, tensors: dict[str, TensorType]) -> bool:
@@ -61,6 +72,8 @@ def _fits(nests: list[Loops], shared: int, tensors: dict[str, TensorType]) -> bo
     first, last = nests[0], nests[-1]
     if any(len(n.left) < shared or n.scatter or not n.covers or n.base for n in nests):
         return False
+    if all(len(n.extents) == shared for n in nests):
+        return False  # nothing would be left to run side by side
     if [n for _, n in last.left[:shared]] != [n for _, n in first.left[:shared]]:
         return False
     if len(nests) == 2 and not _streams(first, shared, tensors):
@@ -69,11 +82,16 @@ def _fits(nests: list[Loops], shared: int, tensors: dict[str, TensorType]) -> bo
 
 
 def _streams(nest: Loops, shared: int, tensors: dict[str, TensorType]) -> bool:
+    """Whether a row of the nest reads rows, neither all of a large tensor nor a column of one."""
     names = [a for a, _ in nest.left[:shared]]
-    return all(
-        all(load.stride(a) for a in names) or tensors[load.tensor].numel <= REUSED or load.dynamic
-        for load in nest.loads()
-    )
+    inner = [a for a in nest.extents if a not in names]
+    for load in nest.loads():
+        if tensors[load.tensor].numel <= REUSED or load.dynamic:
+            continue
+        column = any(abs(load.stride(a)) == 1 for a in names) and any(load.stride(a) for a in inner)
+        if column or not all(load.stride(a) for a in names):
+            return False
+    return True
 
 
 def _reads_row(reader: Loops, writer: Loops, shared: int) -> bool:

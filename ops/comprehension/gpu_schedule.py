@@ -6,7 +6,7 @@ from dataclasses import replace
 from math import prod
 
 from .ir import Access, Expr, Nest, Op, Program
-from .lower import Loops
+from .lowered import Loops
 from .options import Options
 from .schedule import ProgramSchedule, Schedule
 from .slang_program import lowered

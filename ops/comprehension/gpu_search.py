@@ -14,7 +14,7 @@ import torch
 from .errors import CompilerError, OptionsError
 from .gpu_schedule import gpu_schedule
 from .ir import Program
-from .lower import Loops
+from .lowered import Loops
 from .options import Options
 from .progress import Progress
 from .runner import Run

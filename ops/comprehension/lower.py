@@ -1,20 +1,20 @@
 """Programs to lowered nests, as generated code runs them: flat addresses, few axes, no scatters where avoidable.
 
-In order: scatters with affine indices are turned inside out, so that each element is written once; element-wise
-nests go into the nest that reads them, or become the epilogue of the reduction that they read; accesses become
-flat loads; axes of extent 1 go; neighbouring axes that are one line of memory everywhere become one.
+In order: scatters with affine indices are turned inside out, so that each element is written once; updates without a
+reduction become assignments that read the contents before; element-wise nests go into the nest that reads them, or
+become the epilogue of the reduction that they read; accesses become flat loads; axes of extent 1 go; what divides an
+axis splits it; neighbouring axes that are one line of memory everywhere become one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
-from .affine import Affine, affine, bounds, expression, fold
+from .affine import affine, bounds, fold, simplified
 from .ir import (
     Access,
-    Const,
     Dynamic,
     Expr,
     Load,
@@ -31,135 +31,41 @@ from .ir import (
     variables,
     walk,
 )
+from .lowered import ACCUMULATOR, Loops
+from .scatters import all_guarded, gathered
+from .splits import divided, split
 
-ACCUMULATOR = "@acc"
-
-
-@dataclass(frozen=True)
-class Loops:
-    """A lowered nest.
-
-    Attributes:
-        target: the version that is written.
-        store: where, as a load of the target.
-        left: axes that the store uses, outermost first, with their extents.
-        reduced: the other axes.
-        op, init: as in `Nest`.
-        base: the version whose contents come first.
-        covers: whether every element of the target is written.
-        value: what each iteration gives, with `Load` for accesses.
-        final: what is stored, reading the reduction as a load of `@acc`; None where it is the reduction itself.
-        scatter: the axes of the left side along which two iterations may write the same element.
-    """
-
-    target: str
-    store: Load
-    left: tuple[tuple[str, int], ...]
-    reduced: tuple[tuple[str, int], ...]
-    op: str
-    init: bool
-    base: str | None
-    covers: bool
-    value: Expr
-    final: Expr | None
-    scatter: frozenset[str]
-
-    @property
-    def extents(self) -> dict[str, int]:
-        """Extent by axis."""
-        return dict((*self.left, *self.reduced))
-
-    @property
-    def iterations(self) -> int:
-        """How often the value is computed."""
-        return prod(self.extents.values())
-
-    def expressions(self) -> list[Expr]:
-        """The value, what is stored, and where."""
-        return [self.value, self.store, *([self.final] if self.final is not None else [])]
-
-    def loads(self) -> list[Load]:
-        """Every load of the value and of the epilogue."""
-        exprs = [self.value, *([self.final] if self.final is not None else [])]
-        return [n for e in exprs for n in walk(e) if isinstance(n, Load) and n.tensor != ACCUMULATOR]
+RESULT = "@result"
 
 
 def lower(program: Program) -> list[Loops]:
     """Lowers every nest of a program, except for `collapsed`, which waits for the fusion of nests."""
-    nests = [_gathered(n, program.tensors[n.target]) for n in program.nests]
-    nests = _inlined(nests, program)
-    return [_flat(n, final, target, program.tensors) for n, final, target in _with_epilogues(nests, program)]
+    nests = [gathered(divided(n), program.tensors[n.target]) for n in program.nests]
+    nests = _inlined([_assigned(n, program.tensors[n.target]) for n in nests], program)
+    flat = (_flat(n, final, target, program.tensors) for n, final, target in _with_epilogues(nests, program))
+    return [part for loops in flat for part in split(loops)]
 
 
-# -- scatters inside out -----------------------------------------------------------------------------------
+# -- contents before, as something that is read ------------------------------------------------------------
 
 
-def _gathered(nest: Nest, target: TensorType) -> Nest:
-    """Solves `target(e1, e2, ...) += value` for one variable of each index, so that each element is written once."""
-    if nest.op != "+" or nest.init or (not nest.is_scatter and _stays_inside(nest, target)):
+def _assigned(nest: Nest, target: TensorType) -> Nest:
+    """An update that reduces nothing, as an assignment, which may be fused and inlined."""
+    if nest.op == "=" or nest.reduced or not _covers(nest, target):
         return nest
-    forms = [affine(i) for i in nest.index]
-    if any(not f.is_plain for f in forms):
+    before = _before(nest, target)
+    if nest.init or (before is None and nest.op == "+"):
+        return replace(nest, op="=", init=True, base=None)
+    if before is None:
         return nest
-    solved: dict[str, Expr] = {}
-    box = {a: (0, n - 1) for a, n in nest.axes}
-    conditions: list[Expr] = []
-    axes = [(f"_{d}", n) for d, n in enumerate(target.shape)]
-    box.update({a: (0, n - 1) for a, n in axes})
-    for (axis, _), form in zip(axes, forms, strict=True):
-        _solve(axis, form, nest.extents, solved, conditions, box)
-    rest = [(a, n) for a, n in nest.axes if a not in solved]
-    value = nest.value
-    if conditions:
-        total = conditions[0]
-        for c in conditions[1:]:
-            total = op("&&", total, c)
-        value = op("?:", total, _all_guarded(value), Const(value.dtype, 0.0 if value.dtype.is_float else 0))
-    value = fold(substitute(value, solved))
-    return replace(nest, axes=tuple(axes + rest), index=tuple(var(a) for a, _ in axes), value=value)
+    return replace(nest, op="=", init=True, base=None, value=op(nest.op, before, nest.value))
 
 
-def _stays_inside(nest: Nest, target: TensorType) -> bool:
-    box = {a: (0, n - 1) for a, n in nest.axes}
-    spans = [bounds(i, box) for i in nest.index]
-    return all(s is not None and s[0] >= 0 and s[1] < n for s, n in zip(spans, target.shape, strict=True))
-
-
-def _solve(
-    axis: str,
-    form: Affine,
-    extents: dict[str, int],
-    solved: dict[str, Expr],
-    conditions: list[Expr],
-    box: dict[str, tuple[int, int]],
-) -> None:
-    """Solves `form == axis` for the longest variable that is still free, adding what else must hold."""
-    free = [v for v in form.coefficients if v not in solved]
-    if not free:
-        conditions.append(op("==", substitute(expression(form), solved), var(axis)))
-        return
-    chosen = max(free, key=extents.__getitem__)
-    c = form.coefficients[chosen]
-    others = form.plus(Affine(((var(chosen), 1),), 0), -c)
-    rest = affine(op("-", var(axis), substitute(expression(others), solved)))
-    numerator = expression(rest if c > 0 else rest.times(-1))
-    quotient: Expr = numerator
-    if abs(c) > 1:
-        quotient = op("/", numerator, integer(abs(c)))
-        conditions.append(op("==", op("%", numerator, integer(abs(c))), integer(0)))
-    span = bounds(quotient, box)
-    if span is None or span[0] < 0:
-        conditions.append(op(">=", quotient, integer(0)))
-    if span is None or span[1] >= extents[chosen]:
-        conditions.append(op("<", quotient, integer(extents[chosen])))
-    solved[chosen] = quotient
-
-
-def _all_guarded(e: Expr) -> Expr:
-    e = rebuild(e, _all_guarded)
-    if isinstance(e, Access):
-        return replace(e, guards=tuple("guarded" if g == "inside" else g for g in e.guards))
-    return e
+def _before(nest: Nest, target: TensorType) -> Access | None:
+    """The contents before at the place that is written."""
+    if nest.base is None:
+        return None
+    return Access(target.dtype, nest.base, nest.index, tuple("inside" for _ in nest.index))
 
 
 # -- fewer nests -------------------------------------------------------------------------------------------
@@ -204,7 +110,7 @@ def _replaced(e: Expr, nest: Nest) -> Expr:
         return e
     names = {i.name: index for i, index in zip(nest.index, e.indices, strict=True) if isinstance(i, Var)}
     value = substitute(nest.value, names)
-    return _all_guarded(value) if "guarded" in e.guards or "checked" in e.guards else value
+    return all_guarded(value) if "guarded" in e.guards or "checked" in e.guards else value
 
 
 def _with_epilogues(nests: list[Nest], program: Program) -> list[tuple[Nest, Expr | None, str]]:
@@ -212,38 +118,49 @@ def _with_epilogues(nests: list[Nest], program: Program) -> list[tuple[Nest, Exp
     found: list[tuple[Nest, Expr | None, str]] = []
     skip: set[str] = set()
     readers = _readers(nests)
-    for at, nest in enumerate(nests):
-        if nest.target in skip:
+    for at, whole in enumerate(nests):
+        if whole.target in skip:
             continue
+        nest, own = _started(whole, program.tensors[whole.target])
         reader = readers.get(nest.target, [])
-        follows = at + 1 < len(nests) and len(reader) == 1 and reader[0] is nests[at + 1]
-        final = _epilogue(nest, nests[at + 1], program) if follows else None
+        follows = at + 1 < len(nests) and len(reader) == 1 and reader[0].target == nests[at + 1].target
+        final = _epilogue(nest, own, nests[at + 1], program) if follows else None
         if final is None:
-            found.append((nest, None, nest.target))
+            found.append((nest, own, nest.target))
         else:
             found.append((nest, final, nests[at + 1].target))
             skip.add(nests[at + 1].target)
     return found
 
 
-def _epilogue(nest: Nest, reader: Nest, program: Program) -> Expr | None:
-    """The reader's value in the nest's own variables, with the nest's result as `@acc`."""
+def _started(nest: Nest, target: TensorType) -> tuple[Nest, Expr | None]:
+    """A reduction that starts from its operator's identity, and an epilogue that joins the contents before."""
+    before = _before(nest, target)
+    if before is None or nest.op == "=" or nest.init or not _covers(nest, target):
+        return nest, None
+    hole = Load(nest.value.dtype, ACCUMULATOR, (), 0)
+    return replace(nest, init=True, base=None), op(nest.op, before, hole)
+
+
+def _epilogue(nest: Nest, own: Expr | None, reader: Nest, program: Program) -> Expr | None:
+    """The reader's value in the nest's own variables, with the nest's result as `@acc`, or as its own epilogue."""
     plain = nest.base is None and reader.base is None and reader.op == "=" and not nest.is_scatter
     if not plain or nest.target in program.outputs or reader.is_scatter:
         return None
     (access,) = [a for a in accesses(reader.value) if a.tensor == nest.target]
     same = access.indices == reader.index and all(g == "inside" for g in access.guards)
-    own = [i.name for i in nest.index if isinstance(i, Var)]
+    ours = [i.name for i in nest.index if isinstance(i, Var)]
     theirs = [i.name for i in reader.index if isinstance(i, Var)]
-    if not same or len(own) != len(nest.index) or len(theirs) != len(own) or _in_condition(reader.value, access):
+    if not same or len(ours) != len(nest.index) or len(theirs) != len(ours) or _in_condition(reader.value, access):
         return None
-    names: dict[str, Expr] = {t: var(o) for t, o in zip(theirs, own, strict=True)}
-    hole = Load(access.dtype, ACCUMULATOR, (), 0)
+    names: dict[str, Expr] = {t: var(o) for t, o in zip(theirs, ours, strict=True)}
+    result = own or Load(access.dtype, ACCUMULATOR, (), 0)
+    mark = Load(access.dtype, RESULT, (), 0)  # its variables are the nest's own: put in after the reader's are renamed
 
-    def change(e: Expr) -> Expr:
-        return hole if e == access else rebuild(e, change)
+    def change(e: Expr, old: Expr, new: Expr) -> Expr:
+        return new if e == old else rebuild(e, lambda c: change(c, old, new))
 
-    return substitute(change(reader.value), names)
+    return change(substitute(change(reader.value, access, mark), names), mark, result)
 
 
 def _in_condition(value: Expr, access: Access) -> bool:
@@ -260,7 +177,7 @@ def _flat(nest: Nest, final: Expr | None, target: str, tensors: dict[str, Tensor
     box = {a: (0, n - 1) for a, n in nest.axes}
 
     def lowered(e: Expr) -> Expr:
-        return _loads(_without_needless_guards(fold(substitute(e, gone)), box, tensors), tensors)
+        return _loads(_without_needless_guards(simplified(substitute(e, gone), box), box, tensors), tensors)
 
     index = tuple(fold(substitute(i, gone)) for i in nest.index)
     kind = tensors[nest.target]

@@ -15,7 +15,7 @@ from math import ceil, prod
 from .dtypes import FLOAT32
 from .fusion import groups
 from .ir import Load, Program, walk
-from .lower import Loops
+from .lowered import Loops
 from .schedule import ProgramSchedule, Schedule
 from .slang_prelude import prelude
 from .slang_values import Point, ValueWriter, cast, combined, compute_type, memory_type, single_only, stored

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from .dtypes import FLOAT32, DType
 from .functions import BUILTINS
 from .ir import COMPARISONS, Const, Dynamic, Expr, Load, Op, Var, walk
-from .lower import ACCUMULATOR
+from .lowered import ACCUMULATOR
 from .slang_prelude import OF_DOUBLES
 
 Point = tuple[tuple[str, int], ...]

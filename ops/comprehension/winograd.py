@@ -12,7 +12,7 @@ from importlib.resources import files
 from math import ceil
 
 from .ir import Load, Op
-from .lower import Loops
+from .lowered import Loops
 from .target import Target
 
 LEAST = 8
