@@ -113,7 +113,8 @@ def _reads_row(reader: Loops, writer: Loops, shared: int) -> bool:
 
 
 def _group(nests: list[Loops], shared: int, later: list[Loops], program: Program) -> Group:
-    axes = tuple((f"row{i}", n) for i, (_, n) in enumerate(nests[0].left[:shared]))
+    # No index variable of a text begins with a digit.
+    axes = tuple((f"{i}row", n) for i, (_, n) in enumerate(nests[0].left[:shared]))
     renamed = [_renamed(n, {a: r for (a, _), (r, _) in zip(n.left, axes, strict=False)}) for n in nests]
     outside = {x.tensor for n in later for x in n.loads()} | {n.base for n in later} | set(program.outputs)
     rows: list[tuple[str, int]] = []

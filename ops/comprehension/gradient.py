@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from .affine import fold
-from .dtypes import INT32
+from .dtypes import INT32, DType
 from .ir import Access, Const, Expr, Nest, Program, TensorType, accesses, op, var
 from .pullback import mul, number, position, pullback
 
@@ -54,16 +54,18 @@ class _Walk:
         self._tensors: dict[str, TensorType] = {}
         self._nests: list[Nest] = []
         self._adjoint: dict[str, str] = {}
-        self._seeds = tuple(dict.fromkeys(o for o in program.outputs if o in self._active))
-        for name in self._seeds:
-            self._adjoint[name] = self._tensor(f"d_{name}", name)
+        outputs = dict.fromkeys(o for o in program.outputs if o in self._active)
+        self._seeds = {name: self._tensor(f"d_{name}", name) for name in outputs}
+        self._adjoint.update(self._seeds)
 
-    def _tensor(self, name: str, like: str) -> str:
+    def _tensor(self, name: str, like: str, dtype: DType | None = None) -> str:
+        """A new tensor of the shape of one of the program's; its name is none of theirs."""
         base, count = name, 0
-        while name in self._tensors:
+        while name in self._tensors or name in self._program.tensors:
             count += 1
             name = f"{base}#{count}"
-        self._tensors[name] = replace(self._program.tensors[like], name=name)
+        kind = self._program.tensors[like]
+        self._tensors[name] = replace(kind, name=name, dtype=dtype or kind.dtype)
         return name
 
     def _add(self, name: str, nest: Nest) -> Access:
@@ -139,18 +141,15 @@ class _Walk:
         count = 1
         for _, n in axes:
             count *= n
-        name = f"at_{nest.target}"
-        self._tensors[name] = replace(self._program.tensors[nest.target], name=name, dtype=INT32)
+        name = self._tensor(f"at_{nest.target}", nest.target, INT32)
         attains = op("?:", op("==", nest.value, own), fold(place), Const(INT32, count))
         first = self._add(name, Nest(name, None, nest.axes, nest.index, "min", True, attains, nest.place))
         return op("?:", op("==", fold(place), first), passed, zero), kept
 
     def _product_seed(self, nest: Nest, gradient: Access, base: Access | None) -> tuple[Expr, Expr]:
         """The product of all other values, exact also where one or several are zero."""
-        kind = self._program.tensors[nest.target]
-        zeros, rest = f"zeros_{nest.target}", f"rest_{nest.target}"
-        self._tensors[zeros] = replace(kind, name=zeros, dtype=INT32)
-        self._tensors[rest] = replace(kind, name=rest)
+        zeros = self._tensor(f"zeros_{nest.target}", nest.target, INT32)
+        rest = self._tensor(f"rest_{nest.target}", nest.target)
         value, zero, one = nest.value, number(0.0, nest.value), number(1.0, nest.value)
         is_zero = op("==", value, zero)
         counted = op("?:", is_zero, Const(INT32, 1), Const(INT32, 0))
@@ -173,10 +172,10 @@ class _Walk:
         nests = needed_nests(self._nests, outputs)
         read = dict.fromkeys(a.tensor for n in nests for e in (n.value, *n.index) for a in accesses(e))
         saved = tuple(t for t in read if t not in self._tensors)
-        seeds = tuple(f"d_{s}" for s in self._seeds)
+        seeds = tuple(self._seeds.values())
         tensors = {**{s: p.tensors[s] for s in saved}, **self._tensors}
         name = f"{p.name}_backward"
-        return Backward(Program(name, (*saved, *seeds), outputs, tensors, nests), saved, self._seeds, gradients)
+        return Backward(Program(name, (*saved, *seeds), outputs, tensors, nests), saved, tuple(self._seeds), gradients)
 
 
 def _active(program: Program, wanted: frozenset[str]) -> set[str]:

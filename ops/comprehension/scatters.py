@@ -22,7 +22,8 @@ def gathered(nest: Nest, target: TensorType) -> Nest:
     solved: dict[str, Expr] = {}
     box = {a: (0, n - 1) for a, n in nest.axes}
     conditions: list[Expr] = []
-    axes = [(f"_{d}", n) for d, n in enumerate(target.shape)]
+    # No index variable of a text begins with a digit.
+    axes = [(f"{d}", n) for d, n in enumerate(target.shape)]
     box.update({a: (0, n - 1) for a, n in axes})
     for (axis, _), (form, by) in zip(axes, quotients, strict=True):
         _solve(Affine(((var(axis), by),), 0), form, nest.extents, solved, conditions, box)

@@ -28,8 +28,8 @@ from .runner import Run
 from .schedule import ProgramSchedule, Schedule
 from .torch_emitter import TorchEmitter
 
-SEARCHING = 0.9
-"""The share of the time that is given after which the search settles, which takes a few seconds itself."""
+SETTLING = 3.0
+"""Seconds at most for timing the fastest again in the end; a quarter of the time where less is given."""
 WORSE = 1.6
 """How much worse than its best sum as written the analysis may rate a schedule that the search draws."""
 
@@ -45,7 +45,7 @@ class Settings:
         mutation_rate: percent of nests whose schedule is drawn anew.
         number_elites: candidates that live on unchanged.
         threads: compilers at once.
-        seconds: stop after so long, also within a generation; None is never.
+        seconds: stop after so long, forward and backward together, also within a generation; None is never.
         progress: a bar on stderr with the best time so far, or a function that takes it as lines; left out, a bar
             where stderr is a terminal.
         seed: of the search.
@@ -96,6 +96,8 @@ class Search:
         self._random = random.Random(settings.seed)
         self._progress = Progress(f"{program.name} {label}", settings.progress)
         self._started = time.monotonic()
+        self._settling = SETTLING if settings.seconds is None else min(SETTLING, settings.seconds / 4)
+        self._batch = 0.0
         self._reference = TorchEmitter(program, clamp)
         self._expected = self._reference(inputs)
         self._times: dict[_Candidate, float] = {}
@@ -112,7 +114,7 @@ class Search:
         try:
             for generation in range(self._settings.generations):
                 self._evaluate(population, generation)
-                if self._over():
+                if self._left() < self._batch:
                     break
                 population = self._bred()
             self._settle()
@@ -125,9 +127,10 @@ class Search:
             return [(float("inf"), Options())]
         return [(1e3 * seconds, candidate.options) for candidate, seconds in ranked if seconds < float("inf")]
 
-    def _over(self) -> bool:
+    def _left(self) -> float:
+        """Seconds until the search settles."""
         limit = self._settings.seconds
-        return limit is not None and time.monotonic() - self._started > SEARCHING * limit
+        return float("inf") if limit is None else self._started + limit - self._settling - time.monotonic()
 
     # -- populations -------------------------------------------------------------------------------------
 
@@ -216,15 +219,18 @@ class Search:
         """Compiles what is new, a few at a time in parallel, then checks and times each alone."""
         new = [c for c in dict.fromkeys(population) if c not in self._times]
         workers = max(1, min(self._settings.threads, os.cpu_count() or 1))
+        first = 0
         with ThreadPoolExecutor(workers) as pool:
-            for first in range(0, len(new), 2 * workers):
-                few = new[first : first + 2 * workers]
+            while first < len(new) and self._left() > self._batch:
+                few = new[first : first + (2 * workers if self._left() > 3 * self._batch else workers)]
+                started = time.monotonic()
                 built = list(pool.map(self._compiled, few))  # all of them, as timing is done alone
                 for number, (candidate, run) in enumerate(zip(few, built, strict=True)):
                     self._rate(candidate, run)
                     self._report(generation, first + number + 1, len(new))
-                if self._over():
-                    return
+                first += len(few)
+                # Of one candidate for each compiler: the least that another batch would take.
+                self._batch = max(self._batch, (time.monotonic() - started) * workers / len(few))
 
     def _rate(self, candidate: _Candidate, run: Run | None) -> None:
         """Times a candidate that compiled and agrees with the reference; others never win."""
@@ -266,9 +272,9 @@ class Search:
         always = [c for c in (_Candidate(None), self._analysed) if c in self._runs]
         few += [c for c in always if c not in few]
         again = dict.fromkeys(few, float("inf"))
-        end = time.monotonic() + 3.0
+        end = time.monotonic() + self._settling
         for turn in range(60):
-            if turn >= 8 and time.monotonic() > end:
+            if turn >= 2 and time.monotonic() > end:
                 break
             for candidate in few:
                 again[candidate] = min(again[candidate], self._timed(self._runs[candidate], 1))

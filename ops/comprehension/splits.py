@@ -69,7 +69,8 @@ def _divisors(expressions: tuple[Expr, ...] | list[Expr], extents: dict[str, int
 
 
 def _outer(axis: str, by: int) -> str:
-    return f"{axis}_by_{by}"
+    """A name that no index variable of a text can have, as it begins with a digit."""
+    return f"{by}by_{axis}"
 
 
 def _split_axis(axes: tuple[tuple[str, int], ...], axis: str, by: int) -> tuple[tuple[str, int], ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -58,9 +59,12 @@ def autotune(
     )
     tensors = [t.detach().contiguous() for t in tensors]
     shapes = [tuple(t.shape) for t in tensors]
+    both = training and bool(wanted)
+    if both and chosen.seconds is not None:
+        chosen = replace(chosen, seconds=chosen.seconds / 2)
     search = _LayerSearch(layer, tensors, chosen, cache, options)
     best = [search.forward()]
-    if training and wanted:
+    if both:
         best.append(Options() if search.interrupted else search.backward(wanted))
     layer.set_tuned(shapes, best, layer.runs_on(tensors))
     return best if len(best) == 2 else best[0]

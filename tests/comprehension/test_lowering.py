@@ -101,7 +101,7 @@ def test_an_axis_that_is_only_divided_becomes_two():
         "def f(float(A,B) X, float(C,D) Y) -> (O) { O(i,j) = X(i/C, j/D) * Y(i%C, j%D) where i in 0:A*C, j in 0:B*D }"
     )
     (nest,) = lower(program(text, (3, 4), (2, 5)))
-    assert nest.left == (("i_by_2", 3), ("i", 2), ("j_by_5", 4), ("j", 5))
+    assert nest.left == (("2by_i", 3), ("i", 2), ("5by_j", 4), ("j", 5))
     assert not divisions([nest])
     assert not divisions(lower(gradient(text, (3, 4), (2, 5))))
 
@@ -118,7 +118,7 @@ def test_an_axis_that_is_divided_in_two_ways_stays():
 def test_the_gradient_of_a_normalisation_goes_row_by_row(text):
     shapes = [(64, 96)] if text is SOFTMAX else [(64, 96), (96,), (96,)]
     rows = [g for g in groups(gradient(text, *shapes), True) if g.shared]
-    assert [g.shared for g in rows] == [(("row0", 64),)]
+    assert [g.shared for g in rows] == [(("0row", 64),)]
     assert {"d_I#1", "d_I#2"} & {n.target for n in rows[0].nests}
     assert not any(n.base for n in rows[0].nests)
 
@@ -182,3 +182,35 @@ def evaluated(e, values: dict[str, int]):
         return values[e.name]
     python = {"+": add, "-": sub, "*": mul, "/": floordiv, "%": mod, "<": lt, ">=": ge, "!=": ne}
     return python[e.name](*(evaluated(x, values) for x in e.args))
+
+
+@pytest.mark.parametrize(
+    "name", ["d_O", "at_O", "zeros_O", "row0", "_0", "p0", "x_n", "work", "status", "t1", "g0n0a0"]
+)
+def test_no_name_of_a_text_meets_one_of_ours(name):
+    text = f"""def f(float(A,B,C) {name}) -> (O) {{
+      O(n,{name}1) max=! {name}(n,{name}1,{name}2)
+    }}"""
+    x = torch.randn(6, 5, 40, requires_grad=True)
+    seed = torch.randn(6, 5)
+    found = torch.autograd.grad(define(text)(x), x, seed)
+    torch.testing.assert_close(found, torch.autograd.grad(x.amax(2), x, seed))
+    scaled = f"def f(float(N) {name}, float(N) A) -> (O) {{ O({name}i) = {name}({name}i) * A({name}i) }}"
+    pair = [torch.randn(7, requires_grad=True), torch.randn(7, requires_grad=True)]
+    found = torch.autograd.grad(define(scaled)(*pair), pair, torch.ones(7))
+    torch.testing.assert_close(found, (pair[1], pair[0]))
+
+
+def test_axes_may_have_the_names_of_rows_and_parts():
+    softmax = define(SOFTMAX.replace("d)", "row0)"))
+    x = torch.randn(40, 50)
+    torch.testing.assert_close(softmax(x), x.softmax(1))
+    text = "def f(float(A,B) X) -> (O) { O(i,i_by_2) = X(i/2,i_by_2) * (i%2) where i in 0:2*A }"
+    x = torch.randn(4, 5)
+    torch.testing.assert_close(define(text)(x), x.repeat_interleave(2, 0) * torch.tensor([0.0, 1.0] * 4)[:, None])
+    text = "def f(float(N,C,H) I, float(M,C,K) Q) -> (O) { O(_2,_1,_0) +=! I(_2,c,2*_0+k) * Q(_1,c,k) }"
+    inputs = [torch.randn(2, 3, 9, requires_grad=True), torch.randn(4, 3, 3, requires_grad=True)]
+    seed = torch.randn(2, 4, 4)
+    found = torch.autograd.grad(define(text)(*inputs), inputs, seed)
+    expected = torch.autograd.grad(F.conv1d(*inputs, stride=2), inputs, seed)
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
