@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from collections.abc import Sequence
+from typing import Any
 
 import torch
 
@@ -11,15 +12,15 @@ from .gradients import Reorder, Training
 
 
 class Apply(torch.autograd.Function):
-    """Runs a `Training`; second derivatives are not available."""
+    """Runs a `Training`; gradients that are to be differentiated again are themselves run as one."""
 
     @staticmethod
     def forward(ctx: Any, training: Training, reorder: Reorder | None, *inputs: torch.Tensor) -> Any:
-        """Runs the forward and keeps what the backward reads."""
+        """Runs the forward and keeps what the backward reads, and what higher derivatives are taken by."""
         outputs = training.forward(inputs)
         everything = [*inputs, *outputs]
         ctx.training, ctx.reorder, ctx.count = training, reorder, len(inputs)
-        ctx.save_for_backward(*(everything[i] for i in training.saved))
+        ctx.save_for_backward(*(everything[i] for i in (*training.saved, *training.kept)))
         results = outputs[: training.outputs]
         ctx.mark_non_differentiable(*(t for t in results if not t.is_floating_point()))
         return tuple(results)
@@ -28,42 +29,36 @@ class Apply(torch.autograd.Function):
     def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
         """Runs the backward; gradients that nobody wants are None."""
         training: Training = ctx.training
-        with torch.no_grad():
-            seeds = [gradients[i] for i in training.seeds]
-            if ctx.reorder is not None:
-                seeds = list(ctx.reorder(seeds))
-            found = training.backward([*ctx.saved_tensors, *(s.contiguous().resolve_neg() for s in seeds)])
+        seeds = [gradients[i] for i in training.seeds]
+        if ctx.reorder is not None:
+            seeds = list(ctx.reorder(seeds))
+        seeds = [s.contiguous().resolve_neg() for s in seeds]
+        saved = ctx.saved_tensors
+        count = len(training.saved)
         if torch.is_grad_enabled():  # asked for with create_graph=True
-            everything = [*found, *ctx.saved_tensors, *gradients]
-            # Torch leaves it untyped.
-            found = Final.apply(training.name, len(found), *everything)  # type: ignore[no-untyped-call]
+            found = _differentiable(training, [*saved[count:], *seeds])
+        else:
+            found = training.backward([*saved[:count], *seeds])
         results: list[torch.Tensor | None] = [None] * ctx.count
         for place, gradient in zip(training.gradients, found, strict=True):
             results[place] = gradient
         return (None, None, *results)
 
 
-class Final(torch.autograd.Function):
-    """Gradients as results that cannot be differentiated again.
-
-    Torch's `once_differentiable` does not see that a gradient depends on what was saved: a gradient penalty would have
-    no gradient, without a word.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, name: str, count: int, *tensors: torch.Tensor) -> Any:
-        """The first tensors, which depend on all of them."""
-        ctx.name = name
-        return tuple(t.view_as(t) for t in tensors[:count])
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: torch.Tensor) -> NoReturn:
-        """Says that there is no second derivative."""
-        raise no_second_derivative(ctx.name)
+def _differentiable(training: Training, inputs: list[torch.Tensor]) -> Sequence[torch.Tensor]:
+    """The gradients from the inputs that they depend on, and the seeds; computed anew where they are differentiated."""
+    wanted = frozenset(i for i, x in enumerate(inputs) if x.requires_grad)
+    again = training.higher(wanted)
+    if not wanted:
+        return again.forward(inputs)[: again.outputs]
+    # Torch leaves it untyped.
+    found: Sequence[torch.Tensor] = Apply.apply(again, None, *inputs)  # type: ignore[no-untyped-call]
+    return found
 
 
 def no_second_derivative(name: str) -> DerivativeError:
-    """The error of a gradient that is differentiated."""
+    """The error of a recorded operator's gradient that is differentiated."""
     return DerivativeError(
-        f"second derivatives of '{name}' are not available", fix="Write the formula in torch where they are needed."
+        f"second derivatives of '{name}' are not available where it was recorded",
+        fix="Take them of the layer itself, outside of scripted and compiled models.",
     )

@@ -119,10 +119,12 @@ def _group(nests: list[Loops], shared: int, later: list[Loops], program: Program
     outside = {x.tensor for n in later for x in n.loads()} | {n.base for n in later} | set(program.outputs)
     rows: list[tuple[str, int]] = []
     room = ROW_BYTES
+    targets = [n.target for n in renamed]
     for nest in renamed:
         size = prod(n for _, n in nest.left[shared:])
         room -= 8 * size
-        if nest.target not in outside and room >= 0:
+        whole = targets.count(nest.target) == 1
+        if whole and nest.target not in outside and room >= 0:
             rows.append((nest.target, size))
     names = {name for name, _ in rows}
     dropped = [_in_row(n, names, {a for a, _ in axes}) for n in renamed]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from .affine import fold
+from .affine import bounds, fold
 from .dtypes import INT32, DType
 from .ir import Access, Const, Expr, Nest, Program, TensorType, accesses, op, var
 from .pullback import mul, number, position, pullback
@@ -78,7 +78,7 @@ class _Walk:
         name = self._adjoint.pop(nest.target, None)
         if name is None or nest.target not in self._active:
             return
-        guards = tuple("inside" for _ in nest.index)
+        guards = _guards(nest, self._tensors[name].shape)
         gradient = Access(self._tensors[name].dtype, name, nest.index, guards)
         own = Access(gradient.dtype, nest.target, nest.index, guards)
         seed, kept = self._seed(nest, gradient, own)
@@ -176,6 +176,17 @@ class _Walk:
         tensors = {**{s: p.tensors[s] for s in saved}, **self._tensors}
         name = f"{p.name}_backward"
         return Backward(Program(name, (*saved, *seeds), outputs, tensors, nests), saved, tuple(self._seeds), gradients)
+
+
+def _guards(nest: Nest, shape: tuple[int, ...]) -> tuple[str, ...]:
+    """How the places that a nest writes may be read: of a gradient's nest, some may lie outside of its condition."""
+    box = {a: (0, n - 1) for a, n in nest.axes}
+    found = []
+    for index, size in zip(nest.index, shape, strict=True):
+        span = bounds(index, box)
+        inside = span is not None and span[0] >= 0 and span[1] < size
+        found.append("inside" if inside else "checked" if accesses(index) else "guarded")
+    return tuple(found)
 
 
 def _active(program: Program, wanted: frozenset[str]) -> set[str]:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 import torch
 
 from .errors import DerivativeError
 from .gradient import Backward, derive, needed_nests
-from .ir import Definition, Program
+from .ir import Definition, Program, accesses
 from .options import Options
 from .runner import Artifacts, Run, make_runner
 from .specialise import specialise
@@ -47,6 +48,10 @@ class Training:
     """Inputs that the backward's results belong to."""
     outputs: int
     name: str
+    kept: tuple[int, ...]
+    """Inputs that the gradients depend on, besides the seeds: what higher derivatives are taken by."""
+    higher: Callable[[frozenset[int]], Training]
+    """The gradients as something to differentiate in turn, as a function of the kept inputs and the seeds."""
 
 
 class Plan:
@@ -93,23 +98,26 @@ class Plan:
 
     def derived(self, wanted: frozenset[int]) -> tuple[Program, Backward]:
         """The forward program that keeps what the derived backward reads, and the backward."""
-        p = self.program
-        backward = derive(p, frozenset(p.inputs[i] for i in wanted))
-        extra = tuple(s for s in backward.saved if s not in p.inputs and s not in p.outputs)
-        return replace(p, outputs=(*p.outputs, *extra)), backward
+        return with_backward(self.program, wanted)
 
     def _derived(self, wanted: frozenset[int], _: Reorder | None) -> Training:
-        forward, backward = self.derived(wanted)
+        return self._training_of(self.program, wanted, self.options.forward)
+
+    def _training_of(self, program: Program, wanted: frozenset[int], options: Options) -> Training:
+        """A program with its derived backward."""
+        forward, backward = with_backward(program, wanted)
         order = [*forward.inputs, *forward.outputs]
-        outputs = self.program.outputs
+        gradient = composed(forward, backward)
         return Training(
-            self._training_runner(forward, self.options.forward),
+            self._training_runner(forward, options),
             self._training_runner(backward.program, self.options.backward),
             tuple(order.index(s) for s in backward.saved),
-            tuple(outputs.index(s) for s in backward.seeds),
+            tuple(program.outputs.index(s) for s in backward.seeds),
             tuple(forward.inputs.index(g) for g in backward.gradients),
-            len(outputs),
-            self.program.name,
+            len(program.outputs),
+            program.name,
+            tuple(forward.inputs.index(i) for i in gradient.inputs if i in forward.inputs),
+            cache(lambda again: self._training_of(gradient, again, self.options.backward)),
         )
 
     def named(self, wanted: frozenset[int], seeds: Sequence[tuple[int, ...]]) -> Program:
@@ -159,4 +167,23 @@ class Plan:
             tuple(sorted(wanted)),
             len(p.outputs),
             p.name,
+            tuple(range(len(p.inputs))),
+            cache(lambda again: self._training_of(program, again, self.options.backward)),
         )
+
+
+def with_backward(program: Program, wanted: frozenset[int]) -> tuple[Program, Backward]:
+    """A program that keeps what its derived backward reads, and the backward."""
+    backward = derive(program, frozenset(program.inputs[i] for i in wanted))
+    extra = tuple(s for s in backward.saved if s not in program.inputs and s not in program.outputs)
+    return replace(program, outputs=(*program.outputs, *extra)), backward
+
+
+def composed(forward: Program, backward: Backward) -> Program:
+    """The gradients as one program of the inputs that they depend on and the seeds."""
+    b = backward.program
+    nests = needed_nests([*forward.nests, *b.nests], b.outputs)
+    read = {a.tensor for n in nests for e in (n.value, *n.index) for a in accesses(e)}
+    seeds = b.inputs[len(backward.saved) :]
+    inputs = (*(i for i in forward.inputs if i in read), *seeds)
+    return Program(b.name, inputs, b.outputs, {**forward.tensors, **b.tensors}, nests)

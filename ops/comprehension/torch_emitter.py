@@ -245,7 +245,9 @@ def _match_bag(nest: Nest, tensors: Mapping[str, TensorType], clamp: bool) -> Ca
     if clamp or nest.op != "+" or not isinstance(table, Access) or len(table.indices) != 2 or nest.is_scatter:
         return None
     rows, column = table.indices
-    if not isinstance(rows, Access) or not isinstance(column, Var) or not table.dtype.name.startswith("float"):
+    if not isinstance(rows, Access) or len(rows.indices) != 2 or not isinstance(column, Var):
+        return None
+    if not table.dtype.name.startswith("float"):
         return None
     names = [i.name if isinstance(i, Var) else "" for i in rows.indices]
     left, reduced = nest.left, nest.reduced

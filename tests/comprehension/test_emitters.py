@@ -248,3 +248,12 @@ def test_zig_compiles_where_there_is_no_other(monkeypatch):
 def test_empty_tensors_are_an_empty_range():
     with pytest.raises(errors.EmptyRangeError):
         define("def f(float(N) A) -> (B) { B(i) = A(i) }")(torch.zeros(0), options=Options("torch"))
+
+
+@pytest.mark.parametrize("options", EMITTERS)
+def test_rows_added_up_by_one_index(options):
+    layer = define("def f(float(V,D) T, int64(N) I) -> (O, P) { O(i,j) +=! T(I(i),j)\n P(j) +=! T(I(i),j) }")
+    table, index = torch.randn(9, 20), torch.randint(0, 9, (6,))
+    found, total = layer(table, index, options=options)
+    torch.testing.assert_close(found, table[index])
+    torch.testing.assert_close(total, table[index].sum(0))

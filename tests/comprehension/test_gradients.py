@@ -1,11 +1,14 @@
 # ruff: noqa: E501 - texts of comprehensions read better on one line
 """Gradients: derived and checked by gradcheck on both emitters, named as on the page, reordered, and free."""
 
+from unittest.mock import patch
+
 import pytest
 import torch
+from operator_cases import CASES, Maker
 from torch.overrides import BaseTorchFunctionMode
 
-from tracepack.ops.comprehension import ComprehensionModule, define, errors
+from tracepack.ops.comprehension import ComprehensionModule, define, errors, gradients
 from tracepack.ops.comprehension.check import check
 from tracepack.ops.comprehension.functions import BUILTINS
 from tracepack.ops.comprehension.gradient import derive
@@ -149,18 +152,63 @@ def test_convolutions_of_odd_sizes_and_strides(dtype, stride, shape):
         )  # fmt: skip
 
 
+DIFFERENTIABLE = [c for c in CASES if c.gradient and "double" in c.dtypes]
+
+
 @pytest.mark.parametrize("options", ["torch", "conv"])
-def test_second_derivatives_are_an_error(options):
+@pytest.mark.parametrize("case", DIFFERENTIABLE, ids=lambda c: c.name)
+def test_second_derivatives(case, options):
+    layer = define(case.text.replace("{t}", "double"), constants=case.constants)
+    inputs = [x.requires_grad_() if x.is_floating_point() else x for x in case.inputs(Maker(torch.float64, seed=1))]
+    torch.autograd.gradgradcheck(lambda *x: layer(*x, options=options), inputs, fast_mode=True)
+
+
+def test_third_derivatives_and_a_gradient_penalty():
+    layer = define("def f(double(N) A, double(N) B) -> (O) { O(i) = A(i) * A(i) * A(i) * sin(B(i)) }")
+    a, b = (torch.randn(4, dtype=torch.double, requires_grad=True) for _ in range(2))
+    (first,) = torch.autograd.grad(layer(a, b).sum(), a, create_graph=True)
+    (second,) = torch.autograd.grad(first.sum(), a, create_graph=True)
+    torch.testing.assert_close(second, 6 * a * b.sin())
+    torch.testing.assert_close(torch.autograd.grad(second.sum(), [a, b]), (6 * b.sin(), 6 * a * b.cos()))
+    first.square().sum().backward()
+    torch.testing.assert_close(b.grad, 2 * (3 * a.square() * b.sin()) * 3 * a.square() * b.cos())
+
+
+def test_second_derivatives_of_a_named_backward():
+    layer = define(REORDER, training=True, name="convolution", backward="convolution_grad")
+    inputs = [torch.randn(s, requires_grad=True) for s in ((1, 2, 4, 5), (3, 2, 2, 2), (3,))]
+
+    def penalty(run) -> torch.Tensor:
+        gradients = torch.autograd.grad(run(*inputs).sin().sum(), inputs, create_graph=True)
+        return sum(g.square().sum() for g in gradients)
+
+    found = penalty(lambda *x: layer(*x, reorder_function=lambda gradients: [gradients[1]])[1])
+    expected = penalty(torch.conv2d)
+    torch.testing.assert_close(
+        torch.autograd.grad(found, inputs), torch.autograd.grad(expected, inputs), rtol=1e-3, atol=1e-4
+    )
+
+
+def test_second_derivatives_of_a_recorded_layer_are_an_error():
     layer = define("def f(double(N) A) -> (O) { O(i) = A(i) * A(i) * A(i) }")
     a = torch.randn(4, dtype=torch.double, requires_grad=True)
-    (first,) = torch.autograd.grad(layer(a, options=options).sum(), a, create_graph=True)
-    torch.testing.assert_close(first, 3 * a.square())
-    with pytest.raises(errors.DerivativeError, match="second derivatives of 'f' are not available"):
-        first.sum().backward()
     with BaseTorchFunctionMode():  # as the operator of `torch.library`
         (first,) = torch.autograd.grad(layer(a).sum(), a, create_graph=True)
-    with pytest.raises(errors.DerivativeError, match="second derivatives of 'f' are not available"):
+    torch.testing.assert_close(first, 3 * a.square())
+    with pytest.raises(errors.DerivativeError, match="second derivatives of 'f' are not available where it was rec"):
         first.sum().backward()
+
+
+def test_a_gradient_that_is_differentiated_again_is_compiled_once():
+    layer = define("def f(float(N) A) -> (O) { O(i) = A(i) * A(i) }")
+    a = torch.randn(4, requires_grad=True)
+    made = []
+    with patch.object(gradients.Plan, "_training_of", autospec=True, side_effect=gradients.Plan._training_of) as make:
+        for _ in range(3):
+            (first,) = torch.autograd.grad(layer(a).sum(), a, create_graph=True)
+            torch.autograd.grad(first.sum(), a)
+            made.append(make.call_count)
+    assert made == [2, 2, 2]
 
 
 @pytest.mark.parametrize("options", ["torch", "conv"])
