@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import ceil
 
+import torch
+
 from .cost import Cost
 from .cpp_tile import lanes_of
 from .fusion import groups
@@ -44,7 +46,7 @@ def naive_schedule(program: Program) -> ProgramSchedule:
 
 def rated(nest: Loops, target: Target, fixed: int) -> list[Rated]:
     """Schedules of a nest, the cheapest first."""
-    cost = Cost(nest, lanes_of(nest, target), target, fixed)
+    cost = Cost(nest, lanes_of(nest, target), target, fixed, torch.get_num_threads())
     found = [Rated(cost.cycles(s), s) for s in _candidates(nest, cost, target, fixed)]
     found.sort(key=lambda r: r.cost)
     if not fixed and (convolution := match(nest)) is not None:

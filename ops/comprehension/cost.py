@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from math import ceil, gcd, prod
 
+from .cpp_tile import PARALLEL_WORK
 from .ir import Load, variables
 from .lowered import Loops
 from .schedule import Schedule
@@ -48,10 +49,12 @@ class Cost:
         lanes: of the widest vectors.
         target: the instruction set.
         fixed: how many of the first left axes are loops around the nest already.
+        threads: that share the tiles.
     """
 
-    def __init__(self, nest: Loops, lanes: int, target: Target, fixed: int) -> None:
+    def __init__(self, nest: Loops, lanes: int, target: Target, fixed: int, threads: int = 1) -> None:
         self._nest, self._lanes, self._target, self._fixed = nest, lanes, target, fixed
+        self._threads = threads
         self._free, self._reduced = dict(nest.left[fixed:]), dict(nest.reduced)
         self._loads = list(dict.fromkeys(nest.loads()))
 
@@ -61,7 +64,17 @@ class Cost:
         if self._registers(s, vectors, dict(s.unroll)) > self._target.registers:
             return float("inf")
         total = sum(count * self._tile(s, v, unroll) for count, v, unroll in self._tiles(s))
-        return total + (self._packing(s) if s.pack else 0.0)
+        return total * self._imbalance(s) + (self._packing(s) if s.pack else 0.0)
+
+    def _imbalance(self, s: Schedule) -> float:
+        """How much more than its share the first thread has: as many tiles of the outermost axis, but none cut off."""
+        outermost = next((a for a in (*s.order, *self._free) if a in self._free), None)
+        if self._threads == 1 or self._fixed or outermost is None or self._nest.iterations < PARALLEL_WORK:
+            return 1.0
+        width = self._width(s) if outermost == s.vector else 1
+        size = s.vectors if outermost == s.vector else dict(s.unroll).get(outermost, 1)
+        steps = ceil(self._free[outermost] / width)
+        return ceil(steps / size) * size / steps
 
     def _width(self, s: Schedule) -> int:
         return (s.lanes or self._lanes) if s.vector else 1

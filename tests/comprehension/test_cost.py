@@ -46,6 +46,23 @@ def test_rows_that_share_cache_sets_are_few():
     assert cost.cycles(tall) > 1.03 * cost.cycles(flat)
 
 
+def test_threads_get_tiles_alike():
+    """512 columns are 7 tiles of 5 vectors, of which the last has 2: the thread without it has a tenth more to do."""
+    _, nest = nest_of(MATMUL, (512, 512), (512, 512))
+    tiles = Schedule("n", 5, (("m", 5),), ("n", "m"))
+    alone, shared = (Cost(nest, 16, SPLITS, 0, threads).cycles(tiles) for threads in (1, 2))
+    assert shared / alone == pytest.approx(35 / 32)
+    even = Schedule("n", 4, (("m", 6),), ("n", "m"))
+    assert Cost(nest, 16, SPLITS, 0, 2).cycles(even) == Cost(nest, 16, SPLITS, 0, 1).cycles(even)
+
+
+def test_data_behind_the_second_cache_is_read_by_half_vectors():
+    shapes = {(4096, 1024): (8, 8), (200, 1024): (8, 0)}
+    for shape, expected in shapes.items():
+        (s,) = default_schedule(nest_of(ROWMAX, shape)[0], SPLITS).nests
+        assert (s.vector, s.vectors, s.lanes) == ("k", *expected)
+
+
 def test_a_tile_larger_than_the_registers_is_never_taken():
     _, nest = nest_of(MATMUL, (512, 512), (512, 512))
     assert Cost(nest, 16, SPLITS, 0).cycles(Schedule("n", 4, (("m", 8),))) == float("inf")
