@@ -229,6 +229,13 @@ def _atom_bounds(e: Expr, box: Box) -> tuple[int, int] | None:
     return None
 
 
+def conjunction(condition: Expr) -> list[Expr]:
+    """Conditions that all hold where the whole one does."""
+    if isinstance(condition, Op) and condition.name == "&&":
+        return [term for a in condition.args for term in conjunction(a)]
+    return [condition]
+
+
 def facts(condition: Expr, holds: bool = True) -> list[Affine]:
     """Affine forms that are `>= 0` where the condition holds (or does not)."""
     if not isinstance(condition, Op):

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .affine import Affine, affine, bounds, expression, fold
-from .ir import Access, Const, Expr, Nest, Op, TensorType, integer, op, rebuild, substitute, var, walk
+from .affine import Affine, affine, bounds, conjunction, expression, fold
+from .ir import Access, Const, Expr, Nest, Op, TensorType, Var, integer, op, rebuild, substitute, var, variables
 
 
 def gathered(nest: Nest, target: TensorType) -> Nest:
@@ -19,14 +19,13 @@ def gathered(nest: Nest, target: TensorType) -> Nest:
     forms = [form for form, _ in quotients]
     if any(not f.is_plain for f in forms):
         return nest
-    solved: dict[str, Expr] = {}
-    box = {a: (0, n - 1) for a, n in nest.axes}
-    conditions: list[Expr] = []
-    # No index variable of a text begins with a digit.
-    axes = [(f"{d}", n) for d, n in enumerate(target.shape)]
-    box.update({a: (0, n - 1) for a, n in axes})
+    solution = _Solution(nest)
+    axes = [(f"{d}", n) for d, n in enumerate(target.shape)]  # no index variable of a text begins with a digit
+    solution.box.update({a: (0, n - 1) for a, n in axes})
     for (axis, _), (form, by) in zip(axes, quotients, strict=True):
-        _solve(Affine(((var(axis), by),), 0), form, nest.extents, solved, conditions, box)
+        if not solution.solve(form, Affine(((var(axis), by),), 0)):
+            return nest
+    solved, conditions = solution.solved, solution.conditions
     rest = [(a, n) for a, n in nest.axes if a not in solved]
     value = nest.value
     if conditions:
@@ -48,39 +47,53 @@ def _exact_quotient(index: Expr, value: Expr) -> tuple[Affine, int]:
     """An index as `form / by` where the value's condition says that nothing is left over, else over 1."""
     match index, value:
         case Op(name="/", args=(number, Const(value=by))), Op(name="?:", args=(condition, _, Const(value=0))) if by > 1:
-            if op("==", op("%", number, integer(int(by))), integer(0)) in walk(condition):
+            if op("==", op("%", number, integer(int(by))), integer(0)) in conjunction(condition):
                 return affine(number), int(by)
     return affine(index), 1
 
 
-def _solve(
-    target: Affine,
-    form: Affine,
-    extents: dict[str, int],
-    solved: dict[str, Expr],
-    conditions: list[Expr],
-    box: dict[str, tuple[int, int]],
-) -> None:
-    """Solves `form == target` for the longest variable that is still free, adding what else must hold."""
-    free = [v for v in form.coefficients if v not in solved]
-    if not free:
-        conditions.append(op("==", substitute(expression(form), solved), expression(target)))
-        return
-    chosen = max(free, key=extents.__getitem__)
-    c = form.coefficients[chosen]
-    others = form.plus(Affine(((var(chosen), 1),), 0), -c)
-    rest = target.plus(affine(substitute(expression(others), solved)), -1)
-    numerator = expression(rest if c > 0 else rest.times(-1))
-    quotient: Expr = numerator
-    if abs(c) > 1:
-        quotient = op("/", numerator, integer(abs(c)))
-        conditions.append(op("==", op("%", numerator, integer(abs(c))), integer(0)))
-    span = bounds(quotient, box)
-    if span is None or span[0] < 0:
-        conditions.append(op(">=", quotient, integer(0)))
-    if span is None or span[1] >= extents[chosen]:
-        conditions.append(op("<", quotient, integer(extents[chosen])))
-    solved[chosen] = quotient
+class _Solution:
+    """The nest's variables by the target's axes, and what must hold besides."""
+
+    def __init__(self, nest: Nest) -> None:
+        self._extents = nest.extents
+        self.solved: dict[str, Expr] = {}
+        self.conditions: list[Expr] = []
+        self.box = {a: (0, n - 1) for a, n in nest.axes}
+
+    def solve(self, form: Affine, target: Affine) -> bool:
+        """Solves `form == target` for the longest variable that is still free; False where it is inside a division."""
+        form = affine(substitute(expression(form), self.solved))
+        free = {v for a, _ in form.terms for v in variables(a)} & (self._extents.keys() - self.solved.keys())
+        if not free:
+            self.conditions.append(op("==", expression(form), expression(target)))
+            return True
+        hidden = {v for a, _ in form.terms if not isinstance(a, Var) for v in variables(a)}
+        plain = [v for v in form.coefficients if v in free - hidden]
+        if not plain:
+            return False
+        chosen = max(plain, key=self._extents.__getitem__)
+        c = form.coefficients[chosen]
+        rest = target.plus(form.plus(Affine(((var(chosen), 1),), 0), -c), -1)
+        self._put(chosen, rest if c > 0 else rest.times(-1), abs(c))
+        return True
+
+    def _put(self, chosen: str, numerator: Affine, by: int) -> None:
+        """`chosen = numerator / by`, where nothing is left over and the quotient is one of its values."""
+        quotient = expression(numerator)
+        conditions: list[Expr] = []
+        if by > 1:
+            quotient = op("/", quotient, integer(by))
+            conditions.append(op("==", op("%", expression(numerator), integer(by)), integer(0)))
+        span = bounds(quotient, self.box)
+        if span is None or span[0] < 0:
+            conditions.append(op(">=", quotient, integer(0)))
+        if span is None or span[1] >= self._extents[chosen]:
+            conditions.append(op("<", quotient, integer(self._extents[chosen])))
+        # What was solved before may have used this variable.
+        value = {chosen: quotient}
+        self.solved = {v: substitute(e, value) for v, e in self.solved.items()} | value
+        self.conditions = [substitute(e, value) for e in self.conditions] + conditions
 
 
 def all_guarded(e: Expr) -> Expr:

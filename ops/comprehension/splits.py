@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from math import gcd, prod
 
-from .affine import Affine, Box, affine, facts, is_nonnegative, simplified
+from .affine import Affine, Box, affine, conjunction, facts, is_nonnegative, simplified
 from .ir import Const, Dynamic, Expr, Load, Nest, Op, Var, integer, op, substitute, var, walk
 from .lowered import Loops
 
@@ -45,7 +45,8 @@ def split(loops: Loops) -> list[Loops]:
     for axis, by in _divisors(loops.expressions(), loops.extents).items():
         form = Affine(((var(_outer(axis, by)), by), (var(axis), 1)), 0)
         left, reduced = (_split_axis(axes, axis, by) for axes in (loops.left, loops.reduced))
-        loops = _moved(replace(loops, left=left, reduced=reduced), {axis: form})
+        scatter = loops.scatter | ({_outer(axis, by)} if axis in loops.scatter else set())
+        loops = _moved(replace(loops, left=left, reduced=reduced, scatter=scatter), {axis: form})
     return _by_remainders(loops)
 
 
@@ -127,7 +128,7 @@ def _vanishes(loops: Loops) -> bool:
 def _remainders(loops: Loops) -> Iterator[_Remainder]:
     assert isinstance(loops.value, Op)
     left, reduced = dict(loops.left), dict(loops.reduced)
-    for term in _conjunction(loops.value.args[0]):
+    for term in conjunction(loops.value.args[0]):
         match term:
             case Op(name="==", args=(Op(name="%", args=(number, Const(value=by))), Const(value=0))) if by > 1:
                 form = affine(number)
@@ -140,12 +141,6 @@ def _remainders(loops: Loops) -> Iterator[_Remainder]:
         apart = all(gcd(form.coefficients[a], int(by)) == 1 for a in odd)
         if apart and len(lefts) == 1 and len(others) <= 1:
             yield _Remainder(lefts[0], others[0] if others else None, form, int(by))
-
-
-def _conjunction(e: Expr) -> list[Expr]:
-    if isinstance(e, Op) and e.name == "&&":
-        return [t for a in e.args for t in _conjunction(a)]
-    return [e]
 
 
 def _phase(loops: Loops, chosen: dict[_Remainder, int]) -> Loops:

@@ -1,4 +1,8 @@
-"""Random comprehensions on three inputs of random types: every operator of the language, in nests of four kinds."""
+"""Random comprehensions, of two kinds.
+
+`make`: three inputs of random types, every operator of the language, in nests of four kinds. `indexed`: sums and
+maxima over what is read at random indices, with strides, divisions and remainders, where conditions allow it.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +31,42 @@ def make(seed: int) -> RandomProgram:
     params = ", ".join(f"{kind}(N,M) {name}" for kind, name in zip(kinds, "ABC", strict=True))
     text = f"def f({params}) -> (O) {{ {write.body()} }}"
     return RandomProgram(text, [_values(kind, numbers) for kind in kinds])
+
+
+def indexed(seed: int) -> RandomProgram:
+    """The program of a seed, whose sums are whole numbers that every order of adding gives."""
+    random, numbers = Random(seed), torch.Generator().manual_seed(seed)
+    extents = {v: random.choice([1, 2, 3, 4, 5, 7, 8, 12, 17, 33]) for v in "ijkl"}
+    shapes = [[random.choice([3, 6, 8, 12]), random.choice([5, 6, 16, 20])], [random.choice([4, 9, 16])]]
+    conditions, reads = [], []
+    for name, shape in zip("AB", shapes, strict=True):
+        places = [_index(random) for _ in shape]
+        conditions += [f"{e} >= 0 && {e} < {n}" for e, n in zip(places, shape, strict=True)]
+        reads.append(f"{name}({', '.join(places)})")
+    for _ in range(random.choice([0, 1, 1, 2])):
+        conditions.append(f"({_sum(random)}) % {random.choice([2, 3, 4])} == {random.choice([0, 0, 1])}")
+    random.shuffle(conditions)
+    left, where = random.choice(["i,j", "i", "j,i"]), ", ".join(f"{v} in 0:{n}" for v, n in extents.items())
+    tail = random.choice(["", f"O({left}) = O({left}) * 2.0 + 1.0", f"P({left[0]}) +=! O({left})"])
+    params = ", ".join(f"float({','.join(map(str, n))}) {name}" for name, n in zip("AB", shapes, strict=True))
+    text = f"""def f({params}) -> ({"O, P" if "P(" in tail else "O"}) {{
+  O({left}) {random.choice(["+=!", "+=!", "max=!"])} {" && ".join(conditions)} ? {" * ".join(reads)} : 0.0
+    where {where}
+  {tail} }}"""
+    return RandomProgram(text, [torch.randint(-4, 5, n, generator=numbers).float() for n in shapes])
+
+
+def _sum(random: Random) -> str:
+    """A sum of one to three index variables and a number."""
+    terms = [f"{random.choice(['', '', '2*', '3*'])}{v}" for v in random.sample("ijkl", random.choice([1, 2, 2, 3]))]
+    return random.choice("+-").join(terms) + random.choice(["", "", "+1", "+2", "-1", "-3"])
+
+
+def _index(random: Random) -> str:
+    kind = random.random()
+    if kind < 0.5:
+        return _sum(random)
+    return f"({_sum(random)}){random.choice('/%')}{random.choice([2, 3, 4])}"
 
 
 def _values(kind: str, numbers: torch.Generator) -> torch.Tensor:

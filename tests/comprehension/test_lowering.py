@@ -5,6 +5,7 @@ import itertools
 from operator import add, floordiv, ge, lt, mod, mul, ne, sub
 
 import pytest
+import random_programs
 import torch
 import torch.nn.functional as F
 
@@ -214,3 +215,40 @@ def test_axes_may_have_the_names_of_rows_and_parts():
     found = torch.autograd.grad(define(text)(*inputs), inputs, seed)
     expected = torch.autograd.grad(F.conv1d(*inputs, stride=2), inputs, seed)
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_random_indices(seed):
+    """Generated code against torch's operators, which read every index as it is written; seed by seed the same."""
+    made = random_programs.indexed(seed)
+    layer, results = define(made.text), {}
+    for options in ("torch", "naive", "default"):
+        inputs = [x.clone().requires_grad_() for x in made.inputs]
+        found = layer(*inputs, options=options)
+        outputs = found if isinstance(found, list) else [found]
+        seeds = [torch.randint(-2, 3, o.shape, generator=torch.Generator().manual_seed(1)).float() for o in outputs]
+        results[options] = [*(o.detach() for o in outputs), *torch.autograd.grad(outputs, inputs, seeds)]
+    for options in ("naive", "default"):
+        torch.testing.assert_close(
+            results[options], results["torch"], rtol=0, atol=0, msg=lambda m: f"{m}\n{made.text}"
+        )
+
+
+def test_a_scatter_along_an_axis_that_is_divided():
+    """Both parts of the axis may meet in one element: neither is shared among threads or run side by side."""
+    text = """def f(float(6,5) A, float(4) B) -> (O) {
+      O(j) +=! (l-j-2)/2 >= 0 && (l-j-2)/2 < 4 ? A((j+1)/4, l%3) * B((l-j-2)/2) : 0.0 where j in 0:8, l in 0:33 }"""
+    inputs = [torch.randint(-4, 5, s).float().requires_grad_() for s in ((6, 5), (4,))]
+    layer, seed = define(text), torch.arange(8.0)
+    found = torch.autograd.grad(layer(*inputs), inputs, seed)
+    torch.testing.assert_close(found, torch.autograd.grad(layer(*inputs, options="torch"), inputs, seed))
+
+
+def test_a_remainder_in_one_of_two_conditions_proves_nothing():
+    text = "def f(float(W) I) -> (O) { O(x) = x % 2 == 0 || x > 5 ? I(x/2) : 0.0 where x in 0:2*W }"
+    x = torch.randn(9, requires_grad=True)
+    places = torch.arange(18)
+    expected = torch.where((places % 2 == 0) | (places > 5), x.repeat_interleave(2), 0.0)
+    torch.testing.assert_close(define(text)(x), expected)
+    seed = torch.randn(18)
+    torch.testing.assert_close(torch.autograd.grad(define(text)(x), x, seed), torch.autograd.grad(expected, x, seed))
