@@ -400,6 +400,22 @@ def test_random_programs(device):
     assert ran > (40 if device == "vulkan" else 7)
 
 
+def test_random_indices(device):
+    """Sums and their gradients where divisions and remainders split the nests."""
+    for seed in range(12 if device == "vulkan" else 4):
+        made = random_programs.indexed(seed)
+        forward, backward = define(made.text).plan(made.inputs).derived(frozenset({0, 1}))
+        found, wanted = (
+            e(made.inputs) for e in (SlangEmitter(forward, simple(forward), False, device), TorchEmitter(forward))
+        )
+        compare(found, wanted, 0)
+        order = [*forward.inputs, *forward.outputs]
+        saved = [[*made.inputs, *wanted][order.index(s)] for s in backward.saved]
+        given = [*saved, *(torch.ones_like(wanted[forward.outputs.index(s)]) for s in backward.seeds)]
+        p = backward.program
+        compare(SlangEmitter(p, tiled(p) if seed % 2 else simple(p), False, device)(given), TorchEmitter(p)(given), 0)
+
+
 # -- as layers --------------------------------------------------------------------------------------------------------
 
 MATMUL = "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }"
