@@ -85,20 +85,22 @@ def fold(e: Expr) -> Expr:
 def simplified(e: Expr, box: Box) -> Expr:
     """Like `fold`; besides, what the ranges of the variables decide: comparisons, and divisions by numbers."""
     e = _folded(rebuild(e, lambda c: simplified(c, box)))
-    if not isinstance(e, Op) or len(e.args) != 2 or not all(_stays_in_type(a, box) for a in e.args):
+    if not isinstance(e, Op) or len(e.args) != 2 or not all(never_wraps(a, box) for a in e.args):
         return e
     if e.name in COMPARISONS:
         return _decided(e, box)
     return _divided(e, box) if e.name in ("/", "%") else e
 
 
-def _stays_in_type(e: Expr, box: Box) -> bool:
-    """Whether no integer wraps on the way, so that bounds say what will be computed."""
-    span = bounds(e, box) if e.dtype.is_integral else None
-    if span is None or not -(1 << (e.dtype.bits - 1)) <= span[0] <= span[1] < 1 << (e.dtype.bits - 1):
+def never_wraps(e: Expr, box: Box) -> bool:
+    """Whether every integer on the way stays in its type, so that affine forms and bounds say what is computed."""
+    if not e.dtype.is_integral:
         return False
-    atoms = (atom for atom, _ in affine(e).terms if isinstance(atom, Op))
-    return all(_stays_in_type(a, box) for atom in atoms for a in atom.args if a.dtype.is_integral)
+    span = bounds(e, box)
+    low, high = (-1 << (e.dtype.bits - 1), 1 << (e.dtype.bits - 1)) if e.dtype.kind == "int" else (0, 1 << e.dtype.bits)
+    if span is None or span[0] < low or span[1] >= high:
+        return False
+    return not isinstance(e, Op) or all(never_wraps(a, box) for a in e.args if a.dtype.is_integral)
 
 
 def _decided(e: Op, box: Box) -> Expr:

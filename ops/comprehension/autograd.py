@@ -20,7 +20,9 @@ class Apply(torch.autograd.Function):
         outputs = training.forward(inputs)
         everything = [*inputs, *outputs]
         ctx.training, ctx.reorder, ctx.count = training, reorder, len(inputs)
-        ctx.save_for_backward(*(everything[i] for i in (*training.saved, *training.kept)))
+        ctx.save_for_backward(*(everything[i] for i in training.saved))
+        # Not saved as the others: who takes no second derivative may change what only that would read.
+        ctx.kept = [(inputs[i], inputs[i]._version) for i in training.kept]
         results = outputs[: training.outputs]
         ctx.mark_non_differentiable(*(t for t in results if not t.is_floating_point()))
         return tuple(results)
@@ -33,27 +35,42 @@ class Apply(torch.autograd.Function):
         if ctx.reorder is not None:
             seeds = list(ctx.reorder(seeds))
         seeds = [s.contiguous().resolve_neg() for s in seeds]
-        saved = ctx.saved_tensors
-        count = len(training.saved)
         if torch.is_grad_enabled():  # asked for with create_graph=True
-            found = _differentiable(training, [*saved[count:], *seeds])
+            found = _differentiable(training, [*_unchanged(ctx.kept), *seeds], ctx.saved_tensors)
         else:
-            found = training.backward([*saved[:count], *seeds])
+            found = training.backward([*ctx.saved_tensors, *seeds])
         results: list[torch.Tensor | None] = [None] * ctx.count
         for place, gradient in zip(training.gradients, found, strict=True):
             results[place] = gradient
         return (None, None, *results)
 
 
-def _differentiable(training: Training, inputs: list[torch.Tensor]) -> Sequence[torch.Tensor]:
-    """The gradients from the inputs that they depend on, and the seeds; computed anew where they are differentiated."""
+def _differentiable(
+    training: Training, inputs: list[torch.Tensor], saved: Sequence[torch.Tensor]
+) -> Sequence[torch.Tensor]:
+    """The gradients from the inputs that they depend on and the seeds; computed anew where they are differentiated."""
     wanted = frozenset(i for i, x in enumerate(inputs) if x.requires_grad)
-    again = training.higher(wanted)
     if not wanted:
-        return again.forward(inputs)[: again.outputs]
+        return training.backward([*saved, *inputs[len(training.kept) :]])
     # Torch leaves it untyped.
-    found: Sequence[torch.Tensor] = Apply.apply(again, None, *inputs)  # type: ignore[no-untyped-call]
+    found: Sequence[torch.Tensor] = Apply.apply(training.higher(wanted), None, *inputs)  # type: ignore[no-untyped-call]
     return found
+
+
+def _unchanged(kept: list[tuple[torch.Tensor, int]]) -> list[torch.Tensor]:
+    """Inputs as they were read.
+
+    Raises:
+        DerivativeError: one was changed in place since.
+    """
+    for x, version in kept:
+        if x._version != version:
+            raise DerivativeError(
+                "an input was changed in place after the layer read it, and its gradient is to be differentiated",
+                got=f"a tensor of shape {tuple(x.shape)} at version {x._version}, expected version {version}",
+                fix="Change a copy.",
+            )
+    return [x for x, _ in kept]
 
 
 def no_second_derivative(name: str) -> DerivativeError:

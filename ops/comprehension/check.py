@@ -72,6 +72,7 @@ class _Scope:
         self.params = [self._param(p) for p in definition.params]
         self.inputs = {p.name for p in self.params}
         self.returns = {r.name: r for r in definition.returns}
+        self.place = definition.place
         self.sizes = {d for p in self.params for d in p.dims or () if isinstance(d, str)}
         self.ranks: dict[str, int] = {}
         self.types: dict[str, DType] = {}
@@ -98,6 +99,8 @@ class _Scope:
     def check_returns(self) -> tuple[TensorSpec, ...]:
         """The results with their types, once every statement was seen."""
         found = []
+        if not self.returns:
+            raise UndefinedNameError("the definition returns nothing", at=self.place, fix="Name a result after '->'.")
         for decl in self.returns.values():
             if decl.name not in self.types:
                 raise UndefinedNameError(f"undefined variable '{decl.name}': no statement writes it", at=decl.place)

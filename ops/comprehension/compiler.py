@@ -25,8 +25,9 @@ from .target import Target
 
 FLAGS = (
     "-std=c++17", "-O3", "-fPIC", "-shared", "-fopenmp", "-fwrapv", "-fno-math-errno", "-fno-trapping-math",
-    "-fno-signed-zeros", "-w",
+    "-fno-signed-zeros", "-fno-tree-loop-if-convert", "-w",
 )  # fmt: skip
+"""Without if-conversion, since that of gcc 12 drops iterations of guarded sums when traps do not count."""
 
 
 @lru_cache(maxsize=1)

@@ -5,14 +5,21 @@ from __future__ import annotations
 import string
 from collections.abc import Mapping
 
-from .errors import AlreadyDefinedError, ConstantsError, UndefinedNameError
+from .errors import AlreadyDefinedError, ComprehensionInputError, ConstantsError, UndefinedNameError
 from .ir import Definition
 from .parser import parse
 from .syntax import DefSyntax
 
 
 def formatted(text: str, constants: Mapping[str, object] | None) -> str:
-    """The text with constants in place; without constants, doubled braces are read as single ones."""
+    """The text with constants in place; without constants, doubled braces are read as single ones.
+
+    Raises:
+        ComprehensionInputError: it is no text.
+        ConstantsError: a constant is missing, or a brace is not written twice.
+    """
+    if not isinstance(text, str):
+        raise ComprehensionInputError("the comprehension is no text", got=type(text).__name__)
     if constants is None:
         return text.replace("{{", "{").replace("}}", "}") if "{{" in text else text
     try:

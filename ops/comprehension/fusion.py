@@ -40,7 +40,7 @@ def groups(program: Program, fuse: bool) -> list[Group]:
     pending = lower(program)
     while pending:
         taken, shared = _most(pending, program.tensors) if fuse else (pending[:1], 0)
-        pending = [n for n in pending if n not in taken]
+        pending = [n for n in pending if not any(n is t for t in taken)]
         found.append(_group(taken, shared, pending, program) if shared else Group((), (collapsed(taken[0]),)))
     return found
 

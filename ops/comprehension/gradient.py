@@ -8,11 +8,15 @@ emitters choose how to run that. Max and min give their gradient to the first pl
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import reduce
 
 from .affine import bounds, fold
 from .dtypes import INT32, DType
-from .ir import Access, Const, Expr, Nest, Program, TensorType, accesses, op, var
+from .ir import Access, Const, Expr, Nest, Op, Program, TensorType, accesses, integer, op, substitute, var, walk
 from .pullback import mul, number, position, pullback
+
+_EXACT = frozenset({"?:", "neg", "abs", "fabs", "min", "max", "fmin", "fmax", "cast"})
+"""Operators that round nothing; a cast may, but to the same value each time."""
 
 
 @dataclass(frozen=True)
@@ -33,13 +37,19 @@ class Backward:
     gradients: tuple[str, ...]
 
 
-def derive(program: Program, wanted: frozenset[str]) -> Backward:
+def derive(program: Program, wanted: frozenset[str], clamp: bool = False, again: bool = False) -> Backward:
     """Derives the gradients of the wanted inputs.
+
+    Args:
+        program: the forward.
+        wanted: names of inputs.
+        clamp: checked indices are clamped, and their gradients go where they were read.
+        again: the gradients will be derived in turn.
 
     Raises:
         DerivativeError: a function without a derivative is on the way.
     """
-    walk = _Walk(program, wanted)
+    walk = _Walk(program, wanted, clamp, again)
     for nest in reversed(program.nests):
         walk.nest(nest)
     return walk.result()
@@ -48,8 +58,8 @@ def derive(program: Program, wanted: frozenset[str]) -> Backward:
 class _Walk:
     """The adjoint of each version so far, and the nests that compute them."""
 
-    def __init__(self, program: Program, wanted: frozenset[str]) -> None:
-        self._program, self._wanted = program, wanted
+    def __init__(self, program: Program, wanted: frozenset[str], clamp: bool, again: bool) -> None:
+        self._program, self._wanted, self._clamp, self._again = program, wanted, clamp, again
         self._active = _active(program, wanted)
         self._tensors: dict[str, TensorType] = {}
         self._nests: list[Nest] = []
@@ -93,8 +103,17 @@ class _Walk:
         before = self._adjoint.get(access.tensor)
         name = self._tensor(f"d_{access.tensor}", access.tensor)
         value = fold(grad if grad.dtype == access.dtype else op("cast", grad, dtype=access.dtype))
-        self._nests.append(Nest(name, before, nest.axes, access.indices, "+", False, value, nest.place))
+        index = self._read_at(access) if self._clamp else access.indices
+        self._nests.append(Nest(name, before, nest.axes, index, "+", False, value, nest.place))
         self._adjoint[access.tensor] = name
+
+    def _read_at(self, access: Access) -> tuple[Expr, ...]:
+        """The indices, those that are clamped as written out: they are not to be solved for their variables."""
+        dims = zip(access.indices, access.guards, self._program.tensors[access.tensor].shape, strict=True)
+        return tuple(
+            op("min", op("max", i, integer(0)), integer(size - 1)) if guard == "checked" else i
+            for i, guard, size in dims
+        )
 
     def _base(self, nest: Nest, gradient: str, kept: Expr | None) -> None:
         """The base gets the gradient outside of the region, and `kept` inside; None is the gradient itself."""
@@ -125,7 +144,7 @@ class _Walk:
             return gradient, zero if nest.init else None
         base = None if nest.init or nest.base is None else Access(own.dtype, nest.base, own.indices, own.guards)
         if nest.op == "*":
-            return self._product_seed(nest, gradient, base)
+            return (self._pairs_seed if self._again else self._product_seed)(nest, gradient, base)
         return self._extreme_seed(nest, gradient, own, base)
 
     def _extreme_seed(self, nest: Nest, gradient: Access, own: Access, base: Access | None) -> tuple[Expr, Expr]:
@@ -136,15 +155,33 @@ class _Walk:
             passed: Expr = op("?:", op("==", base, own), zero, gradient)
         else:
             kept, passed = zero, gradient
+        value, best = self._compared(nest, own)
         axes = [(a, n) for a, n in nest.axes if a in nest.reduced]
         place = position(axes)
         count = 1
         for _, n in axes:
             count *= n
         name = self._tensor(f"at_{nest.target}", nest.target, INT32)
-        attains = op("?:", op("==", nest.value, own), fold(place), Const(INT32, count))
+        attains = op("?:", op("==", value, best), fold(place), Const(INT32, count))
         first = self._add(name, Nest(name, None, nest.axes, nest.index, "min", True, attains, nest.place))
         return op("?:", op("==", fold(place), first), passed, zero), kept
+
+    def _compared(self, nest: Nest, own: Access) -> tuple[Expr, Access]:
+        """The value and its extreme, as two that are equal where it is attained.
+
+        Arithmetic may be rounded in another way when it is compiled again, so its values are written down first.
+        """
+        if not any(isinstance(n, Op) and n.name not in _EXACT and n.dtype.is_float for n in walk(nest.value)):
+            return nest.value, own
+        name, best = (
+            self._tensor(f"values_{nest.target}", nest.target),
+            self._tensor(f"best_{nest.target}", nest.target),
+        )
+        self._tensors[name] = TensorType(name, nest.value.dtype, tuple(n for _, n in nest.axes))
+        index = tuple(var(a) for a, _ in nest.axes)
+        self._nests.append(Nest(name, None, nest.axes, index, "=", True, nest.value, nest.place))
+        value = Access(nest.value.dtype, name, index, tuple("inside" for _ in index))
+        return value, self._add(best, Nest(best, None, nest.axes, nest.index, nest.op, True, value, nest.place))
 
     def _product_seed(self, nest: Nest, gradient: Access, base: Access | None) -> tuple[Expr, Expr]:
         """The product of all other values, exact also where one or several are zero."""
@@ -161,6 +198,28 @@ class _Walk:
         seed = mul(gradient, op("?:", is_zero, alone, nonzero))
         kept = mul(gradient, op("?:", op("==", count, Const(INT32, 0)), other, zero))
         return (mul(seed, base) if base is not None else seed), kept if base is not None else number(0.0, gradient)
+
+    def _pairs_seed(self, nest: Nest, gradient: Access, base: Access | None) -> tuple[Expr, Expr]:
+        """The same, each product written out: what counts zeros and divides has no derivative where there are some."""
+        one, axes = number(1.0, nest.value), [(a, n) for a, n in nest.axes if a in nest.reduced]
+        seed: Expr = gradient if base is None else mul(gradient, base)
+        if axes:
+            # No index variable of a text begins with a digit.
+            names: dict[str, Expr] = {a: var(f"{i}other") for i, (a, _) in enumerate(axes)}
+            same = [op("==", var(a), other) for a, other in names.items()]
+            itself = reduce(lambda a, b: op("&&", a, b), same)
+            value = op("?:", itself, one, substitute(nest.value, names))
+            index = tuple(var(a) for a, _ in nest.axes)
+            others = self._tensor(f"others_{nest.target}", nest.target)
+            self._tensors[others] = TensorType(others, nest.value.dtype, tuple(n for _, n in nest.axes))
+            loops = (*nest.axes, *((f"{i}other", n) for i, (_, n) in enumerate(axes)))
+            seed = mul(seed, self._add(others, Nest(others, None, loops, index, "*", True, value, nest.place)))
+        if base is None:
+            return seed, number(0.0, gradient)
+        rest = self._tensor(f"rest_{nest.target}", nest.target)
+        return seed, mul(
+            gradient, self._add(rest, Nest(rest, None, nest.axes, nest.index, "*", True, nest.value, nest.place))
+        )
 
     # -- the result ----------------------------------------------------------------------------------------
 

@@ -47,7 +47,6 @@ class Training:
     gradients: tuple[int, ...]
     """Inputs that the backward's results belong to."""
     outputs: int
-    name: str
     kept: tuple[int, ...]
     """Inputs that the gradients depend on, besides the seeds: what higher derivatives are taken by."""
     higher: Callable[[frozenset[int]], Training]
@@ -98,26 +97,25 @@ class Plan:
 
     def derived(self, wanted: frozenset[int]) -> tuple[Program, Backward]:
         """The forward program that keeps what the derived backward reads, and the backward."""
-        return with_backward(self.program, wanted)
+        return with_backward(self.program, wanted, self._clamp)
 
     def _derived(self, wanted: frozenset[int], _: Reorder | None) -> Training:
         return self._training_of(self.program, wanted, self.options.forward)
 
     def _training_of(self, program: Program, wanted: frozenset[int], options: Options) -> Training:
         """A program with its derived backward."""
-        forward, backward = with_backward(program, wanted)
+        forward, backward = with_backward(program, wanted, self._clamp)
         order = [*forward.inputs, *forward.outputs]
-        gradient = composed(forward, backward)
+        gradient = composed(*with_backward(program, wanted, self._clamp, again=True))
         return Training(
-            self._training_runner(forward, options),
-            self._training_runner(backward.program, self.options.backward),
-            tuple(order.index(s) for s in backward.saved),
-            tuple(program.outputs.index(s) for s in backward.seeds),
-            tuple(forward.inputs.index(g) for g in backward.gradients),
-            len(program.outputs),
-            program.name,
-            tuple(forward.inputs.index(i) for i in gradient.inputs if i in forward.inputs),
-            cache(lambda again: self._training_of(gradient, again, self.options.backward)),
+            forward=self._training_runner(forward, options),
+            backward=self._training_runner(backward.program, self.options.backward),
+            saved=tuple(order.index(s) for s in backward.saved),
+            seeds=tuple(program.outputs.index(s) for s in backward.seeds),
+            gradients=tuple(forward.inputs.index(g) for g in backward.gradients),
+            outputs=len(program.outputs),
+            kept=tuple(forward.inputs.index(i) for i in gradient.inputs if i in forward.inputs),
+            higher=cache(lambda again: self._training_of(gradient, again, self.options.backward)),
         )
 
     def named(self, wanted: frozenset[int], seeds: Sequence[tuple[int, ...]]) -> Program:
@@ -160,21 +158,22 @@ class Plan:
             shapes = [tuple(t.shape) for t in reorder(probe)]
         program = self.named(wanted, shapes)
         return Training(
-            self.forward,
-            self._training_runner(program, self.options.backward),
-            tuple(range(len(p.inputs))),
-            tuple(range(len(p.outputs))),
-            tuple(sorted(wanted)),
-            len(p.outputs),
-            p.name,
-            tuple(range(len(p.inputs))),
-            cache(lambda again: self._training_of(program, again, self.options.backward)),
+            forward=self.forward,
+            backward=self._training_runner(program, self.options.backward),
+            saved=tuple(range(len(p.inputs))),
+            seeds=tuple(range(len(p.outputs))),
+            gradients=tuple(sorted(wanted)),
+            outputs=len(p.outputs),
+            kept=tuple(range(len(p.inputs))),
+            higher=cache(lambda again: self._training_of(program, again, self.options.backward)),
         )
 
 
-def with_backward(program: Program, wanted: frozenset[int]) -> tuple[Program, Backward]:
+def with_backward(
+    program: Program, wanted: frozenset[int], clamp: bool, again: bool = False
+) -> tuple[Program, Backward]:
     """A program that keeps what its derived backward reads, and the backward."""
-    backward = derive(program, frozenset(program.inputs[i] for i in wanted))
+    backward = derive(program, frozenset(program.inputs[i] for i in wanted), clamp, again)
     extra = tuple(s for s in backward.saved if s not in program.inputs and s not in program.outputs)
     return replace(program, outputs=(*program.outputs, *extra)), backward
 

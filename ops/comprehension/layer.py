@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch.autograd import forward_ad
 
 from ..errors import DeviceError
 from .autograd import Apply
@@ -128,6 +129,12 @@ class Layer:
         self._operators = Operators(self, f"tc_{self.name}_{self.key[:12]}")
         self.operator = self._operators.name
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Layer:
+        """A layer of the same text and tuned options; compiled code is loaded anew when it is first called."""
+        copy = Layer(self.text, self.name, False, self.backward_name, self.gather, self.device)
+        copy.load_tuned(self._tuned, self._artifacts)
+        return copy
+
     def __repr__(self) -> str:
         return f"Layer({self.name!r}, {len(self._dtypes)} inputs, {len(self.definition.returns)} outputs)"
 
@@ -177,7 +184,10 @@ class Layer:
         Raises:
             ComprehensionError: what does not fit, by one of its subclasses.
         """
-        if torch.compiler.is_compiling() or _watched():
+        if torch.compiler.is_compiling():
+            return self._recorded_call(inputs, outputs is not None or reorder_function is not None)
+        if _watched():
+            self._refuse_transforms()
             return self._recorded_call(inputs, outputs is not None or reorder_function is not None)
         if options is None and outputs is None and cache is None and reorder_function is None:
             for signature, plan in self._seen:
@@ -196,6 +206,17 @@ class Layer:
                 return found[0] if self._single else list(found)
         results = plan.forward(inputs)
         return results[0] if self._single else results
+
+    def _refuse_transforms(self) -> None:
+        """Derivatives that torch would take of a layer without a word, as zeros, or refuse with words of its own."""
+        transform = torch._C._functorch.peek_interpreter_stack()
+        if transform is not None and transform.key() == torch._C._functorch.TransformType.Grad:
+            raise DerivativeError(f"torch.func does not differentiate '{self.name}'", fix="Use torch.autograd.grad.")
+        if forward_ad._current_level >= 0:
+            raise DerivativeError(
+                f"'{self.name}' has no forward-mode derivative",
+                fix="Use reverse mode: torch.autograd.grad, with create_graph=True for higher derivatives.",
+            )
 
     def _recorded_call(self, inputs: Sequence[Any], unrecordable: bool) -> Result:
         """The call as one operator. Nothing of a tensor is read here, as a recorder would take it for a fact."""
@@ -390,4 +411,5 @@ def _watched() -> bool:
         or torch._C._len_torch_dispatch_stack() > 0
         or torch._C._get_tracing_state() is not None
         or torch._C._functorch.peek_interpreter_stack() is not None
+        or forward_ad._current_level >= 0
     )

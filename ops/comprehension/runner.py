@@ -61,8 +61,9 @@ def make_runner(
     if artifacts is not None and (carried := _carried(program, options, clamp, artifacts)) is not None:
         return carried
     if schedule is None:
-        if artifacts is not None and options.preset != "torch" and options.schedule is not None:
-            artifacts.say("there is no compiler, and no artifact for this machine that is trusted")
+        if options.preset != "torch":
+            more = "" if artifacts is None else ", and the archive carries no code for this machine that is trusted"
+            (artifacts or _HERE).say(f"no C++ compiler was found{more}")
         return TorchEmitter(program, clamp)
     try:
         return CppEmitter(program, schedule, clamp)

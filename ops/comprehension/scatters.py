@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .affine import Affine, affine, bounds, conjunction, expression, fold
+from .affine import Affine, affine, bounds, conjunction, expression, fold, never_wraps
 from .ir import Access, Const, Expr, Nest, Op, TensorType, Var, integer, op, rebuild, substitute, var, variables
 
 
@@ -15,7 +15,7 @@ def gathered(nest: Nest, target: TensorType) -> Nest:
     """Solves `target(e1, e2, ...) += value` for one variable of each index, so that each element is written once."""
     if nest.op != "+" or nest.init or (not nest.is_scatter and _stays_inside(nest, target)):
         return nest
-    quotients = [_exact_quotient(i, nest.value) for i in nest.index]
+    quotients = [_exact_quotient(i, nest) for i in nest.index]
     forms = [form for form, _ in quotients]
     if any(not f.is_plain for f in forms):
         return nest
@@ -43,11 +43,13 @@ def _stays_inside(nest: Nest, target: TensorType) -> bool:
     return all(s is not None and s[0] >= 0 and s[1] < n for s, n in zip(spans, target.shape, strict=True))
 
 
-def _exact_quotient(index: Expr, value: Expr) -> tuple[Affine, int]:
+def _exact_quotient(index: Expr, nest: Nest) -> tuple[Affine, int]:
     """An index as `form / by` where the value's condition says that nothing is left over, else over 1."""
-    match index, value:
+    box = {a: (0, n - 1) for a, n in nest.axes}
+    match index, nest.value:
         case Op(name="/", args=(number, Const(value=by))), Op(name="?:", args=(condition, _, Const(value=0))) if by > 1:
-            if op("==", op("%", number, integer(int(by))), integer(0)) in conjunction(condition):
+            whole = op("==", op("%", number, integer(int(by))), integer(0)) in conjunction(condition)
+            if whole and never_wraps(number, box):
                 return affine(number), int(by)
     return affine(index), 1
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from math import gcd, prod
 
-from .affine import Affine, Box, affine, conjunction, facts, is_nonnegative, simplified
+from .affine import Affine, Box, affine, conjunction, facts, is_nonnegative, never_wraps, simplified
 from .ir import Const, Dynamic, Expr, Load, Nest, Op, Var, integer, op, substitute, var, walk
 from .lowered import Loops
 
@@ -57,12 +57,14 @@ def _divisors(expressions: tuple[Expr, ...] | list[Expr], extents: dict[str, int
     """The one number that each axis is divided by alone, where it divides the extent and no remainder is asked for."""
     found: dict[str, set[int]] = {}
     operators = [n for x in expressions for n in walk(x) if isinstance(n, Op)]
+    box = {a: (0, n - 1) for a, n in extents.items()}
     for e in operators:
         if e.name == "==" and isinstance(e.args[0], Op) and e.args[0].name == "%":
             found.update({axis: {0} for axis in _names(e)})
     for e in (n for n in operators if n.name in ("/", "%")):
         by, form = e.args[1], affine(e.args[0])
-        if e.dtype.is_integral and isinstance(by, Const) and form.is_plain and len(form.terms) == 1 and not form.const:
+        simple = form.is_plain and len(form.terms) == 1 and not form.const
+        if isinstance(by, Const) and simple and never_wraps(e.args[0], box):
             ((axis, factor),) = form.coefficients.items()
             found.setdefault(axis, set()).add(int(by.value) if factor == 1 else 0)
     single = {axis: next(iter(numbers)) for axis, numbers in found.items() if len(numbers) == 1}
@@ -95,13 +97,10 @@ class _Remainder:
     form: Affine
     by: int
 
-    def of_reduced(self, left: int) -> int | None:
-        """The remainder of the reduced axis that belongs to one of the left axis."""
+    def of_reduced(self, axis: str, left: int) -> int:
+        """The remainder of the reduced axis that goes with one of the left axis; its factor and `by` are coprime."""
         c = self.form.coefficients
-        for k in range(self.by):
-            if (c[self.left] * left + c[self.reduced or ""] * k + self.form.const) % self.by == 0:
-                return k
-        return None
+        return next(k for k in range(self.by) if (c[self.left] * left + c[axis] * k + self.form.const) % self.by == 0)
 
 
 def _by_remainders(loops: Loops) -> list[Loops]:
@@ -128,13 +127,14 @@ def _vanishes(loops: Loops) -> bool:
 def _remainders(loops: Loops) -> Iterator[_Remainder]:
     assert isinstance(loops.value, Op)
     left, reduced = dict(loops.left), dict(loops.reduced)
+    box = {a: (0, n - 1) for a, n in loops.extents.items()}
     for term in conjunction(loops.value.args[0]):
         match term:
             case Op(name="==", args=(Op(name="%", args=(number, Const(value=by))), Const(value=0))) if by > 1:
                 form = affine(number)
             case _:
                 continue
-        if not form.is_plain:
+        if not form.is_plain or not never_wraps(number, box):
             continue
         odd = [a for a, c in form.coefficients.items() if c % by]
         lefts, others = [a for a in odd if a in left], [a for a in odd if a in reduced]
@@ -150,7 +150,7 @@ def _phase(loops: Loops, chosen: dict[_Remainder, int]) -> Loops:
     for r, remainder in chosen.items():
         of = {r.left: remainder}
         if r.reduced:
-            of[r.reduced] = r.of_reduced(remainder) or 0
+            of[r.reduced] = r.of_reduced(r.reduced, remainder)
         for axis, start in of.items():
             forms[axis] = Affine(((var(axis), r.by),), start)
             extents[axis] = -(-(extents[axis] - start) // r.by)

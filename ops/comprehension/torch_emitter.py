@@ -343,7 +343,7 @@ def _add_by_index(
     if rows and len(set(left)) == len(first) + len(trailing):
         index = evaluator.over(first)
         flat = index.tensor(nest.index[0]).expand(index.shape).reshape(-1).to(torch.int64)
-        total.index_add_(0, flat.clamp_(0, target.shape[0] - 1), values.reshape(-1, *target.shape[1:]))
+        total.index_add_(0, flat.clamp(0, target.shape[0] - 1), values.reshape(-1, *target.shape[1:]))
         return
     place = torch.zeros([1] * len(left), dtype=torch.int64, device=values.device)
     for index_expr, size, step in zip(nest.index, target.shape, target.strides, strict=True):

@@ -96,7 +96,11 @@ def _join(a: Operand, b: Operand, needed: set[str]) -> Operand:
         return product
     letter = {x: LETTERS[i] for i, x in enumerate(dict.fromkeys([*a.axes, *b.axes]))}
     left, right, out = ("".join(letter[x] for x in names) for names in (a.axes, b.axes, axes))
-    return Operand(torch.einsum(f"{left},{right}->{out}", a.tensor, b.tensor), axes)
+    if a.tensor.is_floating_point():
+        return Operand(torch.einsum(f"{left},{right}->{out}", a.tensor, b.tensor), axes)
+    # What einsum sums over first becomes an int64 there, and then does not fit the other; a cast back wraps.
+    found = torch.einsum(f"{left},{right}->{out}", a.tensor.long(), b.tensor.long())
+    return Operand(found.to(a.tensor.dtype), axes)
 
 
 def _matrix_product(a: Operand, b: Operand, axes: list[str]) -> Operand | None:

@@ -19,6 +19,7 @@ BAD = [
     ("def f(float(N) A) -> (B) { B(i) = ^C(i) }", "UndefinedNameError", "undefined variable 'C'"),
     ("def f(float(N) A) -> (B, ^C) { B(i) = A(i) }", "UndefinedNameError", "undefined variable 'C': no statement writes it"),
     ("def f(float(N) A) -> (B) { B(i) +=! A(i+k) where k in 0:^Q }", "UndefinedNameError", "undefined variable 'Q'"),
+    ("^def f(float(N) A) -> () { }", "UndefinedNameError", "the definition returns nothing"),
     ("def f(float(N) A, float(N) ^A) -> (B) { B(i) = A(i) }", "AlreadyDefinedError", "'A' is already defined"),
     ("def f(float(N) A) -> (B) { B(i,^i) = A(i) }", "AlreadyDefinedError", "'i' is already defined"),
     ("def f(float(N) A) -> (B) { B(^N) = A(N) }", "AlreadyDefinedError", "'N' is already defined"),
@@ -104,6 +105,8 @@ def test_inputs():
 
 
 def test_definitions():
+    with pytest.raises(errors.ComprehensionInputError, match="the comprehension is no text; got int"):
+        define(3)
     two = "def f(float(N) A) -> (B) { B(i) = A(i) } def g(float(N) A) -> (B) { B(i) = 2 * A(i) }"
     with pytest.raises(errors.UndefinedNameError, match="there are several definitions"):
         define(two)

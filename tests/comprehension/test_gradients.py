@@ -6,6 +6,7 @@ from unittest.mock import patch
 import pytest
 import torch
 from operator_cases import CASES, Maker
+from torch.autograd import forward_ad
 from torch.overrides import BaseTorchFunctionMode
 
 from tracepack.ops.comprehension import ComprehensionModule, define, errors, gradients
@@ -278,3 +279,81 @@ def test_module():
     assert [n for n, _ in module.named_buffers()] == ["tc_B"]
     with pytest.raises(errors.ComprehensionInputError, match="'fc' has no input 'Q'"):
         ComprehensionModule(layer, {"Q": x})
+
+
+def test_inputs_may_change_in_place_where_only_a_second_derivative_reads_them():
+    layer = define("def f(float(N) A) -> (O) { O(i) = exp(A(i)) }")
+    a = torch.randn(5, requires_grad=True)
+    b = a * 1
+    expected = b.detach().exp()
+    y = layer(b)
+    with torch.no_grad():
+        b.add_(1)
+    torch.testing.assert_close(torch.autograd.grad(y.sum(), a, retain_graph=True)[0], expected)
+    with pytest.raises(errors.DerivativeError, match="an input was changed in place after the layer read it"):
+        torch.autograd.grad(y.sum(), a, create_graph=True)
+
+
+@pytest.mark.parametrize("options", ["torch", "conv", "default"])
+def test_gradients_of_clamped_indices_go_where_they_were_read(options):
+    text = (
+        "def f(double(W) I, double(K) Q) -> (O) { O(x) +=! k < 5 ? I(x-k) * Q(k) : 0.0 where x in 0:W+K-1, k in 0:K }"
+    )
+    layer = define(text, gather="clamp")
+    i, q = (torch.randn(n, dtype=torch.double, requires_grad=True) for n in (9, 3))
+    places = (torch.arange(11)[:, None] - torch.arange(3)).clamp(0, 8)
+    expected, found = (i[places] * q).sum(1), layer(i, q, options=options)
+    torch.testing.assert_close(found, expected)
+    seed = torch.randn(11, dtype=torch.double)
+    torch.testing.assert_close(torch.autograd.grad(found, [i, q], seed), torch.autograd.grad(expected, [i, q], seed))
+
+
+def test_a_gradient_leaves_the_callers_indices_alone():
+    layer = define("def f(float(H,W) X, int64(L) I) -> (O) { O(l,w) = X(I(l),w) }", gather="clamp")
+    x, index = torch.randn(4, 3, requires_grad=True), torch.tensor([0, -1, 2, 9])
+    layer(x, index, options="torch").sum().backward()
+    assert index.tolist() == [0, -1, 2, 9]
+    assert index._version == 0
+
+
+@pytest.mark.parametrize("options", ["torch", "conv", "default"])
+def test_extremes_of_what_is_computed_again_keep_their_gradient(options):
+    """A sine that is compiled into another loop may be rounded otherwise, and then equal none of the values."""
+    text = "def f(float(N,K) A, float(K) B) -> (O) { O(n) max=! sin(A(n,k)) * B(k) + cos(A(n,k)) }"
+    layer, scale = define(text), torch.randn(37)
+    a = torch.randn(64, 37, requires_grad=True)
+    expected = (a.sin() * scale + a.cos()).amax(1)
+    found = layer(a, scale, options=options)
+    torch.testing.assert_close(
+        torch.autograd.grad(found.sum(), a), torch.autograd.grad(expected.sum(), a), rtol=1e-4, atol=1e-4
+    )
+
+
+@pytest.mark.parametrize("options", ["torch", "conv"])
+@pytest.mark.parametrize("values", [[[0.0, 2.0, 3.0]], [[0.0, 0.0, 3.0, 4.0]], [[1.0, 2.0, 0.0, 0.0, 0.0]]])
+def test_second_derivatives_of_a_product_with_zeros(values, options):
+    layer = define("def f(double(N,D) X) -> (O) { O(n) *=! X(n,d) }")
+    x = torch.tensor(values, dtype=torch.double, requires_grad=True)
+    assert torch.autograd.gradgradcheck(lambda q: layer(q, options=options), x)
+
+
+def test_second_derivatives_of_a_product_onto_contents():
+    layer = define("def f(double(N,D) X, double(N) B) -> (O) { O(n) = B(n)\n O(n) *= X(n,d) * X(n,d) }")
+    x = torch.tensor([[0.0, 2.0, 3.0], [1.0, 2.0, -1.0]], dtype=torch.double, requires_grad=True)
+    b = torch.tensor([2.0, 0.0], dtype=torch.double, requires_grad=True)
+    assert torch.autograd.gradgradcheck(layer, (x, b))
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated")  # torch.func.jvp uses it itself
+def test_other_ways_to_differentiate_are_refused():
+    layer = define("def f(float(N) X) -> (O) { O(n) = sin(X(n)) * X(n) }")
+    x = torch.randn(4)
+    with pytest.raises(errors.DerivativeError, match="'f' has no forward-mode derivative. Use reverse mode"):
+        torch.func.jvp(layer, (x,), (torch.ones(4),))
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(x, torch.ones(4))
+        with pytest.raises(errors.DerivativeError, match="'f' has no forward-mode derivative"):
+            layer(dual)
+    with pytest.raises(errors.DerivativeError, match=r"torch.func does not differentiate 'f'. Use torch.autograd.grad"):
+        torch.func.grad(lambda q: layer(q).sum())(x)
+    torch.testing.assert_close(layer(x), x.sin() * x)

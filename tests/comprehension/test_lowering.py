@@ -175,6 +175,34 @@ def test_what_wraps_is_not_simplified():
     assert not isinstance(simplified(op(">", big, integer(-1)), {"i": (0, 9)}), Const)
 
 
+@pytest.mark.parametrize(
+    "condition",
+    ["uint32(i) - uint32(10) > uint32(3)", "-uint32(i) <= uint32(0)", "i * 2000000000 + int64(i) < int64(i)",
+     "uint8(i) + uint8(250) > uint8(3)"],
+)  # fmt: skip
+def test_integers_that_wrap_are_compared_as_they_wrap(condition):
+    layer = define(f"def f(float(N) A) -> (O) {{ O(i) = {condition} ? A(i) : 0.0 where i in 0:N }}")
+    a = torch.randn(40)
+    assert torch.equal(layer(a), layer(a, options="torch"))
+
+
+def test_remainders_of_what_wraps():
+    layer = define(
+        "def f(float(N) A, float(K) B) -> (O) { O(i) +=! (i + k * 2000000000) % 3 == 0 ? A(i) * B(k) : 0.0 where i in 0:N, k in 0:K }"
+    )
+    inputs = [torch.randn(9), torch.randn(4)]
+    torch.testing.assert_close(layer(*inputs), layer(*inputs, options="torch"))
+
+
+def test_threads_never_meet_in_what_an_index_chooses():
+    text = "def f(float(N,D) X, float(H) Y, int64(M) I) -> (O) { O(i,d) = X(I(i),d) * Y(i/2) where i in 0:M }"
+    count = 40_000
+    x, y = torch.randn(2, 16, requires_grad=True), torch.ones(count // 2)
+    out = define(text)(x, y, torch.zeros(count, dtype=torch.int64))
+    (found,) = torch.autograd.grad(out, x, torch.ones_like(out))
+    assert found[0].tolist() == [count] * 16
+
+
 def evaluated(e, values: dict[str, int]):
     """The value of an integer expression by Python's own arithmetic, whose division floors as well."""
     if isinstance(e, Const):
@@ -245,6 +273,16 @@ def test_a_scatter_along_an_axis_that_is_divided():
 
 
 def test_a_remainder_in_one_of_two_conditions_proves_nothing():
+    text = """def f(float(W) I, float(K) Q, float(X) B) -> (O) {
+      O(x) +=! x >= k && (x-k)/2 < W && ((x-k) % 2 == 0 || B(x) > 0.0) ? I((x-k)/2) * Q(k) : 0.0
+        where x in 0:2*W+K-2, k in 0:K }"""
+    inputs = [torch.randn(n, requires_grad=True) for n in (9, 3, 19)]
+    seed = torch.randn(19)
+    found, expected = (
+        torch.autograd.grad(define(text)(*inputs, options=options), inputs[:2], seed)
+        for options in ("default", "torch")
+    )
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
     text = "def f(float(W) I) -> (O) { O(x) = x % 2 == 0 || x > 5 ? I(x/2) : 0.0 where x in 0:2*W }"
     x = torch.randn(9, requires_grad=True)
     places = torch.arange(18)

@@ -1,5 +1,6 @@
 """Layers inside scripted modules and processing functions, recorded, saved and loaded."""
 
+import copy
 import runpy
 from pathlib import Path
 
@@ -86,6 +87,34 @@ def test_without_compiler_the_archive_runs_on_torch_operators(tmp_path, monkeypa
     finally:
         monkeypatch.undo()
         compiler.compiler.cache_clear()
+
+
+def test_without_compiler_an_untuned_archive_says_so_too(tmp_path, monkeypatch):
+    layer, inputs = define(MATMUL), [torch.randn(3, 4), torch.randn(4, 5)]
+    tp.trace(tp.script(layer), *inputs).save(tmp_path / "p.tpk")
+    monkeypatch.setattr(compiler.shutil, "which", lambda name: None)
+    compiler.compiler.cache_clear()
+    try:
+        loaded = tp.load(tmp_path / "p.tpk")
+        with pytest.warns(
+            ComprehensionWarning, match=r"torch's operators: no C\+\+ compiler was found, and the archive ca"
+        ):
+            found = loaded(*inputs)
+        torch.testing.assert_close(found, inputs[0] @ inputs[1])
+    finally:
+        monkeypatch.undo()
+        compiler.compiler.cache_clear()
+
+
+def test_a_layer_that_was_called_is_copied_with_its_module():
+    layer, inputs = define(MATMUL), [torch.randn(3, 4), torch.randn(4, 5)]
+    layer.autotune(*inputs, generations=1, pop_size=2)
+    model = torch.nn.Module()
+    model.layer = layer
+    copied = copy.deepcopy(model).layer
+    assert copied is not layer
+    assert copied.tuned == layer.tuned
+    assert torch.equal(copied(*inputs), layer(*inputs))
 
 
 def test_script_takes_layers_and_kernels():
