@@ -28,6 +28,8 @@ FLAGS = (
     "-fno-signed-zeros", "-fno-tree-loop-if-convert", "-w",
 )  # fmt: skip
 """Without if-conversion, since that of gcc 12 drops iterations of guarded sums when traps do not count."""
+NOT_ZIG = ("-fopenmp", "-fno-tree-loop-if-convert")
+"""What zig does not know; it gets OpenMP in its own way."""
 
 
 @lru_cache(maxsize=1)
@@ -148,7 +150,7 @@ def _zig_command(path: str, source: Path, built: Path) -> list[str]:
     libc = platform.libc_ver()
     loaded = _loaded("libgomp"), _loaded("libstdc++"), _loaded("libm.so", "libmvec.so.1")
     return [
-        path, "cc", *(f for f in FLAGS if f != "-fopenmp"), "-ffp-contract=fast", "-nostdinc++", "-target",
+        path, "cc", *(f for f in FLAGS if f not in NOT_ZIG), "-ffp-contract=fast", "-nostdinc++", "-target",
         f"{machine}-linux-gnu.{libc[1]}" if libc[0] == "glibc" else f"{machine}-linux-musl",
         *([f"-mcpu={cpu[isa]}"] if isa in cpu else []), *(["-mprefer-vector-width=512"] if isa == "avx512" else []),
         *(["-Xclang", "-fopenmp"] if loaded[0] else []), *([] if loaded[2] else ["-DNO_MVEC"]),
