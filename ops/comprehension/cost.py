@@ -35,6 +35,8 @@ _STEP = 1.0
 """Counting a step."""
 _TILE_START = 10.0
 """Setting up a tile, and leaving its loops."""
+_BRANCH = 3.0
+"""Comparing two values, one of which may be no number, where vectors do so without branches."""
 _ACROSS = 12.0
 """Reducing one vector across its lanes."""
 _FAR_BYTES = 1024
@@ -144,7 +146,7 @@ class Cost:
     def _operation(self, s: Schedule) -> float:
         """One vector operation: a processor that runs wide vectors as two halves runs two narrow ones instead."""
         if s.vector is None:
-            return 0.5
+            return _BRANCH if self._nest.op in ("max", "min") else 0.5
         return self._width(s) / self._lanes if self._target.splits else 1.0
 
     def _vector_load(self, load: Load, s: Schedule, vectors: int) -> float:
