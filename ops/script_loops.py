@@ -87,8 +87,8 @@ def _loop(body: Any, rounds: Any, going: Any, count: int, *arguments: Any) -> tu
         return (number + 1, _flag(later), *map(_own, new))
 
     start = torch.zeros((), dtype=torch.int64)
-    # Torch leaves it untyped.
-    found = while_loop(goes_on, once, (start, _flag(going), *map(_own, carried)))[2:]  # type: ignore[no-untyped-call]
+    state = (start, _flag(going), *map(_own, carried))
+    found = while_loop(goes_on, once, state)[2:]  # type: ignore[no-untyped-call]  # torch leaves it untyped
     return tuple(value.item() if integer else value for value, integer in zip(found, integers, strict=True))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -45,6 +45,10 @@ class Apply(torch.autograd.Function):
         return (None, None, *results)
 
 
+apply: Callable[..., Sequence[torch.Tensor]] = Apply.apply
+"""`Apply.apply(training, reorder, *inputs)` with a type, which torch leaves out."""
+
+
 def _differentiable(
     training: Training, inputs: list[torch.Tensor], saved: Sequence[torch.Tensor]
 ) -> Sequence[torch.Tensor]:
@@ -52,9 +56,7 @@ def _differentiable(
     wanted = frozenset(i for i, x in enumerate(inputs) if x.requires_grad)
     if not wanted:
         return training.backward([*saved, *inputs[len(training.kept) :]])
-    # Torch leaves it untyped.
-    found: Sequence[torch.Tensor] = Apply.apply(training.higher(wanted), None, *inputs)  # type: ignore[no-untyped-call]
-    return found
+    return apply(training.higher(wanted), None, *inputs)
 
 
 def _unchanged(kept: list[tuple[torch.Tensor, int]]) -> list[torch.Tensor]:

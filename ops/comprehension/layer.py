@@ -12,7 +12,7 @@ import torch
 from torch.autograd import forward_ad
 
 from ..errors import DeviceError
-from .autograd import Apply
+from .autograd import apply
 from .check import check
 from .definitions import chosen, formatted, named, parsed
 from .errors import (
@@ -201,8 +201,7 @@ class Layer:
             wanted = [i for i, x in enumerate(inputs) if x.requires_grad]
             if wanted:
                 training = plan.training(frozenset(wanted), reorder)
-                # Torch leaves it untyped.
-                found: Sequence[torch.Tensor] = Apply.apply(training, reorder, *inputs)  # type: ignore[no-untyped-call]
+                found = apply(training, reorder, *inputs)
                 return found[0] if self._single else list(found)
         results = plan.forward(inputs)
         return results[0] if self._single else results

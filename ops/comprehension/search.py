@@ -274,7 +274,7 @@ class Search:
         again = dict.fromkeys(few, float("inf"))
         end = time.monotonic() + self._settling
         for turn in range(60):
-            if turn >= 2 and time.monotonic() > end:
+            if turn >= 2 and time.monotonic() > end:  # once each is no turn: noise of one moment would choose
                 break
             for candidate in few:
                 again[candidate] = min(again[candidate], self._timed(self._runs[candidate], 1))

@@ -63,6 +63,13 @@ def test_data_behind_the_second_cache_is_read_by_half_vectors():
         assert (s.vector, s.vectors, s.lanes) == ("k", *expected)
 
 
+def test_maxima_of_windows_are_taken_side_by_side():
+    """One after the other each costs a branch, however cheap its loads."""
+    text = "def f(float(C,H,W) X) -> (O) { O(c,h,w) max=! X(c,2*h+kh,2*w+kw) where kh in 0:3, kw in 0:3 }"
+    (s,) = default_schedule(nest_of(text, (1024, 57, 57))[0], SPLITS).nests
+    assert s.vector is not None
+
+
 def test_a_tile_larger_than_the_registers_is_never_taken():
     _, nest = nest_of(MATMUL, (512, 512), (512, 512))
     assert Cost(nest, 16, SPLITS, 0).cycles(Schedule("n", 4, (("m", 8),))) == float("inf")
