@@ -21,7 +21,7 @@ import torch
 import torch.nn.functional as F
 
 from tracepack.ops.comprehension import Layer, Options, define
-from tracepack.ops.comprehension.compiler import compiler_version, target
+from tracepack.ops.kernels.cpp_compiler import compiler_version, target
 
 RESULTS = Path(__file__).parent / "results" / "comprehension.json"
 CONV = """def conv(float(N,C,H,W) I, float(M,C,KH,KW) W1) -> (O) {

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-import inspect
 import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
-from torch.utils import _pytree as pytree
 
-from .call import Call, flatten_call
-from .containers import finish, objects_in
-from .device import CPU, Device
-from .errors import LoweringError, SignatureError
-from .evaluation import buffers_of, inference_form, set_back
-from .graph import BodyCall, Constant, KernelCall, Target, Value, calling, leaves
-from .kernel import Kernel
-from .lower import Lowered, lower
-from .plan import Plan
-from .recording import current, without_modes
-from .signature import input_check, require_contiguous
-from .state import State
+from .graph.device import CPU, Device
+from .graph.graph import KernelCall, Target
+from .graph.kernel import Kernel
+from .runtime.state import State
+from .tracing_hook import current, without_modes
 
 _unnamed = itertools.count()
 
@@ -63,26 +53,6 @@ class InferenceOp(ABC):
 
 
 @dataclass
-class _BodyApplication:
-    target: Target
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-    plan: Plan
-    out_spec: Any
-    state: State
-    objects: list[Any]  # among the caller's arguments; the call may change them
-
-    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        return self.plan.run(args)
-
-    def rebuild(self, result: Any) -> Any:
-        assert isinstance(self.target, BodyCall)
-        outputs = leaves(self.target.body.graph.output)  # what is fixed there is no run-time value
-        fixed = [r if isinstance(o, Value | Constant) else o for o, r in zip(outputs, result, strict=True)]
-        return finish(pytree.tree_unflatten(fixed, self.out_spec), self.objects)
-
-
-@dataclass
 class _KernelApplication:
     target: Target
     args: tuple[Any, ...]
@@ -111,217 +81,6 @@ class KernelOp(InferenceOp):
     def application(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The call as one kernel node."""
         return _KernelApplication(KernelCall(self.kernel), args, kwargs, self.state)
-
-
-Lowerer = Callable[[Call, Sequence[Any]], Lowered]
-
-
-class ModelOp(InferenceOp):
-    """An op that is a model, lowered to a graph when it is first traced, once for each structure of call.
-
-    Args:
-        model: the user's model, which is never changed.
-        name: the op's name.
-        device: where it runs.
-        contiguous: whether a non-contiguous output is made contiguous instead of refused.
-        training: whether the model keeps its own mode, instead of evaluation mode.
-        fallback: makes a kernel of a model that cannot be lowered, or None where there is no such way.
-    """
-
-    def __init__(
-        self,
-        model: Any,
-        name: str,
-        device: Device,
-        *,
-        contiguous: bool = False,
-        training: bool = False,
-        lowerer: Lowerer | None = None,
-        fallback: Callable[[LoweringError], Kernel] | None = None,
-    ) -> None:
-        super().__init__(name, device)
-        self.model, self.contiguous, self.training, self.fallback = model, contiguous, training, fallback
-        self.lowerer = lowerer or self._lower
-        self.state = State()
-        self._shared: dict[int, Constant] = {}
-        self._lowered: dict[Any, list[tuple[Lowered, Plan]]] = {}
-        self._kernel: KernelOp | None = None
-        self._copy: Any = None
-
-    # -- running ---------------------------------------------------------------------------------------------
-
-    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Runs the lowered graph where there is one for such a call, else the model itself."""
-        args, kwargs = self._moved(args), self._moved(kwargs)
-        call, tensors = flatten_call(args, kwargs, self.parameters)
-        found = self._find(call, tensors)
-        if self._kernel is not None:
-            return self._kernel.run(args, kwargs)
-        if found is not None:
-            lowered, plan = found
-            result = pytree.tree_unflatten(list(plan.run(tensors)), lowered.out_spec)
-            return finish(result, objects_in((args, kwargs)))
-        return self._run_model(args, kwargs)
-
-    def _run_model(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        model = self._resident()
-        with torch.no_grad(), inference_form(model, self.training):
-            result = model(*args, **kwargs) if model is not self.model else self._run_unchanged(args, kwargs)
-        leaves, spec = pytree.tree_flatten(result)
-        if self.contiguous:
-            return pytree.tree_unflatten([_contiguous(leaf) for leaf in leaves], spec)
-        require_contiguous(self.name, [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)])
-        return result
-
-    def _run_unchanged(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Runs the user's model; if it changes its buffers they are set back, and a copy of it goes on from there."""
-        before = buffers_of(self.model)
-        if not before:
-            return self.model(*args, **kwargs)
-        result = self.model(*args, **kwargs)
-        if any(
-            holder._buffers.get(name) is not old or old._version != version for holder, name, old, _, version in before
-        ):
-            import copy
-
-            self._copy = copy.deepcopy(self.model)
-            set_back(before)
-        return result
-
-    def _resident(self) -> Any:
-        """The model to run: the user's own where it lies on the op's device and keeps no state, else a copy."""
-        if self._copy is not None:
-            return self._copy
-        if isinstance(self.model, torch.jit.ScriptModule):
-            from .torchscript import own_copy
-
-            self._copy = own_copy(self.model, str(self.device))
-            return self._copy
-        if not isinstance(self.model, torch.nn.Module) or model_device(self.model) in (None, self.device):
-            return self.model
-        if self._copy is None:
-            import copy
-
-            self._copy = copy.deepcopy(self.model).to(str(self.device))
-        return self._copy
-
-    def _moved(self, tree: Any) -> Any:
-        device = str(self.device)
-        return pytree.tree_map_only(torch.Tensor, lambda t: t if str(t.device) == device else t.to(device), tree)
-
-    @property
-    def __signature__(self) -> inspect.Signature:
-        """The model's own, for `inspect.signature`."""
-        return inspect.signature(self.model.forward if isinstance(self.model, torch.nn.Module) else self.model)
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        """Names of the positional parameters of the model's call."""
-        try:
-            return tuple(self.__signature__.parameters)
-        except (TypeError, ValueError):
-            return ()
-
-    # -- lowering --------------------------------------------------------------------------------------------
-
-    def application(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The call as one node; lowers the model if no body fits it yet."""
-        if self._is_opaque(args, kwargs):
-            assert self._kernel is not None
-            return self._kernel.application(args, kwargs)
-        args, kwargs = self._canonical(args, kwargs)
-        call, tensors = self._taken_apart(args, kwargs, free=self.lowerer == self._lower)
-        try:
-            lowered, plan = self.lowered(call, _plain(tensors))
-        except LoweringError:
-            if None not in call.kinds:
-                raise
-            call, tensors = self._taken_apart(args, kwargs, free=False)
-            lowered, plan = self.lowered(call, tensors)
-        objects = objects_in((args, kwargs))
-        return _BodyApplication(BodyCall(lowered.body), tuple(tensors), {}, plan, lowered.out_spec, self.state, objects)
-
-    def _taken_apart(self, args: tuple[Any, ...], kwargs: dict[str, Any], free: bool) -> tuple[Call, list[Any]]:
-        """The call and its tensors; sizes among the arguments stay open if `free`, and are guarded otherwise."""
-        recorder = current()
-        if recorder is None:
-            return flatten_call(args, kwargs, self.parameters)
-        return flatten_call(args, kwargs, self.parameters, recorder.plain, is_open if free else lambda leaf: False)
-
-    def _is_opaque(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Whether the model is a kernel, which takes numbers and strings as they are decided at run time."""
-        if self._kernel is None and self.fallback is not None:
-            recorder = current()
-            plain = (args, kwargs) if recorder is None else recorder.concrete((args, kwargs))
-            try:
-                call, tensors = flatten_call(*self._canonical(*plain), self.parameters)
-                self.lowered(call, tensors)
-            except LoweringError as error:
-                self._kernel = KernelOp(self.fallback(error), self.name, self.device)
-        return self._kernel is not None
-
-    def _canonical(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The same call with arguments by position where it can, so that both spellings share a body."""
-        names = self.parameters
-        while len(args) < len(names) and names[len(args)] in kwargs:
-            name = names[len(args)]
-            args, kwargs = (*args, kwargs[name]), {k: v for k, v in kwargs.items() if k != name}
-        return args, kwargs
-
-    def lowered(self, call: Call, tensors: Sequence[Any]) -> tuple[Lowered, Plan]:
-        """The body for a call, lowered now if none fits.
-
-        Raises:
-            LoweringError: the model cannot be lowered.
-        """
-        from .recording import recording
-
-        found = self._find(call, tensors)
-        if found is None:
-            recorder = current()
-            if recorder is not None and recorder.settled:
-                raise SignatureError("no body fits these inputs", where=f"op {self.name!r}")
-            with recording(None):
-                lowered = self.lowerer(call, tensors)
-            found = (lowered, Plan(calling(lowered.body), state=self.state))
-            self._lowered.setdefault(_key(call), []).append(found)
-            input_check(lowered.body)(*tensors)
-        return found
-
-    def _find(self, call: Call, tensors: Sequence[Any]) -> tuple[Lowered, Plan] | None:
-        for lowered, plan in self._lowered.get(_key(call), []):
-            try:
-                input_check(lowered.body)(*tensors)
-            except SignatureError:
-                continue
-            return lowered, plan
-        return None
-
-    def _lower(self, call: Call, tensors: Sequence[Any]) -> Lowered:
-        return lower(
-            self.model, call, tensors,
-            name=self.name, device=str(self.device), contiguous=self.contiguous, shared=self._shared,
-            training=self.training,
-        )  # fmt: skip
-
-
-def is_open(leaf: Any) -> bool:
-    """Whether a leaf is a size, or a number computed from sizes, of a recording. A body takes none below zero."""
-    return issubclass(type(leaf), torch.SymInt) and _plain([leaf])[0] >= 0
-
-
-def _plain(leaves_: Sequence[Any]) -> list[Any]:
-    recorder = current()
-    return list(leaves_) if recorder is None else list(recorder.concrete(tuple(leaves_)))
-
-
-def _key(call: Call) -> Any:
-    fixed = tuple((type(leaf).__name__, repr(leaf)) for leaf in call.fixed)
-    return str(call.spec), fixed, call.kinds
-
-
-def _contiguous(leaf: Any) -> Any:
-    return leaf.contiguous() if isinstance(leaf, torch.Tensor) else leaf
 
 
 def model_device(model: Any) -> Device | None:

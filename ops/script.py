@@ -8,11 +8,12 @@ from typing import Any
 
 import torch
 
-from .call import flatten_call
-from .devices import resolve_device
-from .errors import ScriptError
-from .kernel import Kernel
-from .op import InferenceOp, KernelOp, ModelOp, default_name, model_device
+from .graph.errors import ScriptError
+from .graph.kernel import Kernel
+from .lowering.call import flatten_call
+from .model_op import ModelOp
+from .op import InferenceOp, KernelOp, default_name, model_device
+from .runtime.placement import resolve_device
 from .tokenizer import is_tokenizer, tokenizer
 
 _KINDS = (
@@ -133,14 +134,15 @@ def _kernel(model: Any) -> Kernel | None:
 
 
 def _from_file(path: str, device: Any, name: str | None, contiguous: bool) -> InferenceOp:
-    from .torchscript import load_file
+    from .torchscript.inspect import load_file
 
     stem = os.path.splitext(os.path.basename(path))[0]
     return _scripted(load_file(path), device, name or stem, contiguous)
 
 
 def _scripted(model: Any, device: Any, name: str | None, contiguous: bool) -> InferenceOp:
-    from .torchscript import lower_scripted, opaque
+    from .torchscript.kernel import opaque
+    from .torchscript.lower import lower_scripted
 
     where = _device(model, device) if isinstance(model, torch.nn.Module) else resolve_device(device)
     title = name or default_name(model)

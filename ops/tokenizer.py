@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 
 import torch
 
-from .device import CPU
-from .errors import MissingExtraError, ScriptError
-from .kernel import Kernel
+from .graph.device import CPU
+from .graph.errors import MissingExtraError, ScriptError
+from .graph.kernel import Kernel
 from .op import KernelOp
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 
-from ..ops.errors import GoldenMismatchError
-from .inputs import as_tensor
-from .pipeline import Pipeline
+from ..ops.graph.errors import GoldenMismatchError, SignatureError
+from ..ops.runtime.primitives.named_tuples import is_record, to_record
+from ..serialization.program import Example
+from .running.binding import as_tensor
 
 # Relative and absolute tolerance by dtype: another machine's libraries may sum in another order.
 _TOLERANCE = {torch.float64: 1e-10, torch.complex128: 1e-10, torch.float32: 1e-4, torch.complex64: 1e-4}
@@ -61,7 +62,53 @@ class Report:
             )
 
 
-def replay(pipeline: Pipeline, examples: Sequence[tuple[Mapping[str, Any], Any]]) -> Report:
+class Runnable(Protocol):
+    """What examples are recorded from and replayed on: a pipeline."""
+
+    @property
+    def stateful(self) -> bool:
+        """Whether a run changes what later runs give."""
+        ...
+
+    def session(self) -> Runnable:
+        """A pipeline with a state of its own."""
+        ...
+
+    def run(self, feed: Mapping[str, Any]) -> Any:
+        """The outputs for named inputs."""
+        ...
+
+
+def record_examples(pipeline: Runnable, feeds: Sequence[Mapping[str, Any]]) -> Iterator[Example]:
+    """Every feed with the outputs that it gives now, as an archive holds them.
+
+    Raises:
+        SignatureError: they are no list of feeds, or one does not fit the pipeline.
+    """
+    if isinstance(feeds, Mapping) or not all(isinstance(feed, Mapping) for feed in feeds):
+        got = type(feeds).__name__
+        raise SignatureError("examples are a list of dicts like run's", got=got, expected="[{'x': …}, …]")
+    pipeline = pipeline.session() if pipeline.stateful else pipeline  # examples follow each other from the start
+    for feed in feeds:
+        inputs = {name: _stored(value) for name, value in feed.items()}  # before a run that may write into them
+        yield inputs, _stored(pipeline.run(feed))
+
+
+def _stored(tree: Any) -> Any:
+    """A tree as an archive holds it: tensors of its own for whatever stands for one, records for namedtuples."""
+    tensor = as_tensor(tree)
+    if tensor is not None:
+        return tensor.clone()
+    if is_record(tree):
+        return to_record(tree, tuple(map(_stored, tree)))
+    if isinstance(tree, tuple | list):
+        return type(tree)(map(_stored, tree))
+    if isinstance(tree, Mapping):
+        return {key: _stored(item) for key, item in tree.items()}
+    return tree
+
+
+def replay(pipeline: Runnable, examples: Sequence[tuple[Mapping[str, Any], Any]]) -> Report:
     """Runs every example and compares its outputs with those stored."""
     worst: dict[str, OutputReport] = {}
     for feed, wanted in examples:

@@ -8,16 +8,18 @@ from typing import Any
 
 import torch
 
-from ..ops.device import Device
-from ..ops.devices import present
-from ..ops.errors import TracepackError
-from ..ops.generators import seeded_state
-from ..ops.graph import Constant, Graph, Operator, bodies, walk
-from ..ops.placement import place_all
-from ..ops.text import guards_text, types_text
-from .conditions import conditions
-from .program import Program
-from .runner import Runner
+from ..ops.graph.device import Device
+from ..ops.graph.errors import TracepackError
+from ..ops.graph.graph import Constant, Graph, Operator
+from ..ops.graph.program import Program
+from ..ops.graph.text import guards_text, types_text
+from ..ops.graph.traverse import bodies, walk
+from ..ops.runtime.placement import place_all, present
+from ..ops.runtime.primitives.random import seeded_state
+from ..serialization.program import save_program
+from .golden import record_examples
+from .running.conditions import conditions
+from .running.runner import Runner
 from .training import named_parameters
 
 
@@ -79,7 +81,7 @@ class Pipeline:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the pipeline with the function's own calling convention; see `run`."""
-        return self._runner.run(self.program.parameters.bind(args, kwargs))
+        return self._runner.run(self._runner.binding.bind(args, kwargs))
 
     def weights(self) -> dict[str, torch.Tensor]:
         """The parameters of a pipeline loaded with `grad=True`, by the name of the op and its own: what to train.
@@ -214,9 +216,7 @@ class Pipeline:
             >>> tracepack.load(path).run({"x": torch.ones(2)})
             tensor([2., 2.])
         """
-        from .store import save
-
-        save(self, path, examples)
+        save_program(path, self.program, list(record_examples(self, examples)))
 
 
 def _generators(graph: Graph) -> list[Constant]:

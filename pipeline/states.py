@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..ops.state import State
+from ..ops.runtime.state import State
 
 
 class States:

@@ -15,25 +15,26 @@ from typing import Any
 
 import torch
 
-from ..ops.errors import RecordError, TracepackError
-from ..ops.graph import Graph, verify
-from ..ops.recording import current, recording
-from ..ops.user_code import raising_line
-from .callees import recordable
-from .compare import difference
-from .effects import Watch
-from .generators import settle
-from .hooks import hooks
-from .inputs import Parameter, describe, rebuild
+from ..ops.graph.errors import RecordError, TracepackError
+from ..ops.graph.graph import Graph
+from ..ops.graph.program import Parameter, Program
+from ..ops.graph.verify import verify
+from ..ops.runtime.user_code import raising_line
+from ..ops.tracing_hook import current, recording
+from .patches.builtins import recordable
+from .patches.numpy import hooks
+from .patches.print import printable
 from .pipeline import Pipeline
-from .printing import printable
-from .program import Program
-from .prune import prune
-from .recorder import Recorder
-from .refusals import TRANSFORMS
-from .sizes import name_sizes, pipeline_facts
-from .undo import Undo
-from .variation import clones, shifted, varied
+from .recheck.diff import difference
+from .recheck.prune import prune
+from .recheck.sizes import name_sizes, pipeline_facts
+from .recheck.vary import clones, shifted, varied
+from .recording.effects import Watch
+from .recording.examples import describe, rebuild
+from .recording.random import settle
+from .recording.recorder import Recorder
+from .recording.rollback import Undo
+from .rules.torch_functions import TRANSFORMS
 
 
 def trace(process: Callable[..., Any], *examples: Any, **named: Any) -> Pipeline:

@@ -7,7 +7,8 @@ from typing import Any
 
 import torch
 
-from ..ops.graph import Constant, Graph, bodies, constants
+from ..ops.graph.graph import Constant, Graph
+from ..ops.graph.traverse import bodies, constants
 
 
 def make_trainable(held: Sequence[Constant], origins: Sequence[Any]) -> None:

@@ -23,7 +23,7 @@ import torch
 from torch import nn
 
 import tracepack
-from tracepack.ops.text import graph_text
+from tracepack.ops.graph.text import graph_text
 
 
 class EarlyExit(nn.Module):

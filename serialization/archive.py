@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 
 import msgpack
 
-from ..ops.errors import ArchiveError
+from ..ops.graph.errors import ArchiveError
 from .schema import ALIGNMENT, FIELDS, FORMAT, LARGEST_MANIFEST, MANIFEST, MOST_MEMBERS, VERSION, WEIGHTS
 
 _DATE = (1980, 1, 1, 0, 0, 0)  # fixed, so that equal content gives equal bytes

@@ -19,9 +19,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..ops.errors import ArchiveError
-from ..ops.expr import compile_expression
-from ..ops.graph import (
+from ..ops.graph.errors import ArchiveError
+from ..ops.graph.graph import (
     Body,
     BodyCall,
     Constant,
@@ -36,9 +35,10 @@ from ..ops.graph import (
     SourceLine,
     Value,
 )
-from ..ops.kernel import Kernel
-from ..ops.operators import check_name
-from ..ops.types import DTYPES, ScalarType, TensorType, Type
+from ..ops.graph.guards import compile_expression
+from ..ops.graph.kernel import Kernel
+from ..ops.graph.operators import check_name
+from ..ops.graph.types import DTYPES, ScalarType, TensorType, Type
 from .schema import DEEPEST
 
 _PLAIN = (type(None), bool, float, str, bytes)

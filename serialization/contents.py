@@ -9,21 +9,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..ops.errors import ArchiveError, TrustError
-from ..ops.graph import Body, Constant, Facts, Graph, verify
-from ..ops.kernel import Kernel, build_kernel
+from ..ops.graph.errors import ArchiveError, TrustError
+from ..ops.graph.graph import Body, Constant, Facts, Graph
+from ..ops.graph.kernel import Kernel, build_kernel
+from ..ops.graph.verify import verify
 from .archive import Archive, Member, member, pack, unpack
-from .codec import (
-    Decoder,
-    Encoder,
-    Tables,
-    decode_facts,
-    decode_type,
-    encode_facts,
-    encode_type,
-    expect,
-    malformed,
-)
+from .codec import Decoder, Encoder, Tables, decode_facts, decode_type, encode_facts, encode_type, expect, malformed
 from .schema import FORMAT, MAIN_GRAPH, VERSION
 
 
@@ -170,7 +161,7 @@ def trusted_build(trust: bool, label: str) -> Build:
     """Builds kernels; those that run code only if the caller trusts the file."""
 
     def build(row: dict[str, Any], assets: dict[str, bytes]) -> Kernel:
-        from ..ops.kernel import runs_code
+        from ..ops.graph.kernel import runs_code
 
         if runs_code(row["kind"]) and not trust:
             raise TrustError(

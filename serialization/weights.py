@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from ..ops.errors import ArchiveError
+from ..ops.graph.errors import ArchiveError
 from .archive import Archive, Member
 from .schema import ALIGNMENT, WEIGHTS
 

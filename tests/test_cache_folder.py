@@ -6,7 +6,7 @@ import warnings
 
 import pytest
 
-from tracepack.ops.cache_folder import cache_folder
+from tracepack.ops.kernels.cache import cache_folder
 
 
 def test_the_variable_chooses_the_folder(tmp_path, monkeypatch):

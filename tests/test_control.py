@@ -176,7 +176,7 @@ def test_a_script_function_with_branches() -> None:
 
 
 def tracepack_text(pipeline: tracepack.Pipeline) -> str:
-    from tracepack.ops.text import graph_text
+    from tracepack.ops.graph.text import graph_text
 
     return graph_text(pipeline.graph, bodies=True)
 

@@ -10,8 +10,8 @@ import torch
 from models import MyCell
 
 import tracepack
-from tracepack.ops.device import CPU, Device
-from tracepack.pipeline.runner import Runner, give_back
+from tracepack.ops.graph.device import CPU, Device
+from tracepack.pipeline.running.runner import Runner, give_back
 
 META = Device("meta")  # stands for an accelerator: every machine has it
 
@@ -86,7 +86,7 @@ def test_a_pipeline_that_writes_moves_inputs_the_slow_way(monkeypatch):
 
     back = []
     runner = runner_on(META, process)
-    monkeypatch.setattr("tracepack.pipeline.runner.give_back", lambda given, used: back.append(given[0]))
+    monkeypatch.setattr("tracepack.pipeline.running.runner.give_back", lambda given, used: back.append(given[0]))
     for _ in range(2):
         x = torch.zeros(3, 4)
         runner.run({"x": x, "h": x})

@@ -62,7 +62,7 @@ def test_the_models_line_and_nothing_on_the_side(model, capfd):
 
 
 def test_torchs_names_for_sizes_are_left_out():
-    from tracepack.ops.export_errors import first_sentence
+    from tracepack.ops.lowering.errors import first_sentence
 
     error = RuntimeError("cannot join [s39, 4] and [2*s7]. See https://pytorch.org for more\nStack ...")
     assert first_sentence(error) == "RuntimeError: cannot join [?, 4] and [2*?]"
@@ -101,7 +101,7 @@ def test_an_ops_guard_names_dimensions_and_a_pipelines_its_letters():
 
 
 def test_inner_sizes_are_written_in_the_ops_letters():
-    from tracepack.ops.text import graph_text
+    from tracepack.ops.graph.text import graph_text
 
     op = tracepack.script(nn.Conv1d(4, 8, 3, stride=2, padding=1), name="conv")
     mod = tracepack.trace(lambda x: op(x), torch.rand(2, 4, 10))
@@ -124,7 +124,7 @@ def test_a_torch_that_keeps_its_conditions_to_itself_is_refused():
     """torch 2.6 does, and a body lowered there would answer wrongly at sizes that take another branch."""
     from types import SimpleNamespace
 
-    from tracepack.ops.convert import _sizes
+    from tracepack.ops.lowering.convert import _sizes
 
     text = (
         r"^op 'm': this torch does not say for which sizes an export holds; got torch 2.*\. Script models with a newer"

@@ -17,8 +17,8 @@ from numpy import asarray as as_array
 import tracepack
 from tests.campaigns.check import Check, difference
 from tests.campaigns.tally import RIGHT
-from tracepack.pipeline.runner import _may_write
-from tracepack.pipeline.sharing import refuse_lost_writes
+from tracepack.pipeline.running.runner import _may_write
+from tracepack.pipeline.running.shared_memory import refuse_lost_writes
 
 pytestmark = pytest.mark.filterwarnings("ignore:__array(_wrap__)?.* must (accept|implement).*:DeprecationWarning")
 

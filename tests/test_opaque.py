@@ -92,7 +92,7 @@ def test_trust_is_asked_for() -> None:
 
 
 def test_device_constants_are_rewritten_before_the_first_call() -> None:
-    from tracepack.ops.torchscript import own_copy
+    from tracepack.ops.torchscript.inspect import own_copy
 
     class Makes(torch.nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:

@@ -7,7 +7,7 @@ import torch
 from models import MyCell
 
 import tracepack
-from tracepack.ops.device import CPU, Device, parse_device, place
+from tracepack.ops.graph.device import CPU, Device, parse_device, place
 
 GPU0, GPU1 = Device("cuda", 0), Device("cuda", 1)
 NONE, ONE, TWO = (CPU,), (CPU, GPU0), (CPU, GPU0, GPU1)
@@ -75,7 +75,7 @@ def test_ops_of_accelerators_move_to_the_cpu_on_request(requested):
 
 def as_if_for_gpu(mod: tracepack.Pipeline) -> None:
     """Marks the pipeline's op as scripted for gpu 1, as on a machine that has one."""
-    from tracepack.ops.graph import bodies
+    from tracepack.ops.graph.traverse import bodies
 
     for body in bodies(mod.graph):
         body.device = "cuda:1"
@@ -91,7 +91,7 @@ def test_a_gpu_archive_is_refused_before_any_weight_is_read(tmp_path, monkeypatc
     def never(*args):
         raise AssertionError("a weight was read")
 
-    monkeypatch.setattr("tracepack.pipeline.store.mapped_weights", never)
+    monkeypatch.setattr("tracepack.serialization.program.mapped_weights", never)
     monkeypatch.setattr("tracepack.serialization.archive.Archive.check", never)
     with pytest.raises(
         tracepack.PlacementError, match="op 'MyCell': it was scripted for cuda:1 and cannot run on the CPU"
@@ -136,8 +136,8 @@ def test_a_cpu_archive_ignores_the_device(tmp_path, cell_file):
 
 def test_copies_between_devices_are_in_the_plan():
     """An op on another device gets its inputs moved; checked on torch's meta device, which every machine has."""
-    from tracepack.ops.graph import bodies
-    from tracepack.ops.plan import Plan
+    from tracepack.ops.graph.traverse import bodies
+    from tracepack.ops.runtime.plan import Plan
 
     first, second = tracepack.script(MyCell(), name="first"), tracepack.script(MyCell(), name="second")
     x = torch.rand(3, 4)

@@ -250,8 +250,8 @@ def test_a_model_that_draws_random_numbers_is_refused():
 
 def test_device_constants_of_a_model_are_relocated():
     """A factory with a literal device inside a model follows the op: checked on torch's meta device."""
-    from tracepack.ops.device import Device
-    from tracepack.ops.plan import Plan
+    from tracepack.ops.graph.device import Device
+    from tracepack.ops.runtime.plan import Plan
 
     class WithFactory(nn.Module):
         def __init__(self):

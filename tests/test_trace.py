@@ -98,7 +98,7 @@ def test_containers_come_back_as_they_are(name, reloaded):
 
 def test_a_named_tuple_without_its_class_is_made_again(reloaded, monkeypatch):
     mod = tracepack.trace(lambda x: Pair(x, x + 1), torch.rand(3))
-    monkeypatch.setattr("tracepack.ops.records._LIVE", {})
+    monkeypatch.setattr("tracepack.ops.runtime.primitives.named_tuples._LIVE", {})
     result = reloaded(mod)(torch.ones(2))
     assert type(result).__name__ == "Pair"
     assert result._fields == ("first", "second")

@@ -1,4 +1,4 @@
-"""Writes `ops/operators.txt`, the allow-list of operators that an archive may name.
+"""Writes `ops/graph/operators.txt`, the allow-list of operators that an archive may name.
 
 Run it by hand when a new torch is supported, and read the diff: a name that enters the list can be called by any
 file that a user loads. What reads or writes files, exposes memory, or changes a tensor's storage stays out.
@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 from torch.overrides import get_overridable_functions, resolve_name
 
-TARGET = Path(__file__).parent.parent / "ops" / "operators.txt"
+TARGET = Path(__file__).parent.parent / "ops" / "graph" / "operators.txt"
 
 # Storage, files, memory, autograd, hooks, Python escapes. Matched against the last parts of a name.
 DENIED = re.compile(

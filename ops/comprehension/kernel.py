@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ..kernel import Kernel, Plain
-from .errors import ComprehensionInputError
-from .options import Options
-from .runner import Artifacts, artifact_key
+from ..graph.kernel import Kernel, Plain
+from .expr.errors import ComprehensionInputError
+from .run.select import Artifacts, artifact_key
+from .schedule.options import Options
 
 if TYPE_CHECKING:
     from .layer import Layer
@@ -67,8 +67,8 @@ class ComprehensionKernel(Kernel):
 
     def _artifacts(self) -> dict[str, bytes]:
         """The forward's library for each tuned size whose best options are generated code."""
-        from .cpp_emitter import CppEmitter
-        from .specialise import specialise
+        from .cpp.emitter import CppEmitter
+        from .program.specialise import specialise
 
         found = {}
         for key, options in sorted(self.layer.tuned.items()):

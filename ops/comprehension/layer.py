@@ -11,24 +11,20 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.autograd import forward_ad
 
-from ..errors import DeviceError
-from .autograd import apply
-from .check import check
-from .definitions import chosen, formatted, named, parsed
-from .errors import (
-    ComprehensionInputError,
-    DerivativeError,
-    OptionsError,
-)
-from .gradients import OptionsPair, Plan, Reorder
-from .ir import Definition
-from .library import Operators
-from .options import Options
-from .runner import Artifacts
-from .signature import PLAIN, Signature
-from .specialise import dry_run
-from .torch_values import stored
-from .tuning_cache import TuningCache
+from ..graph.errors import DeviceError
+from .expr.errors import ComprehensionInputError, DerivativeError, OptionsError
+from .expr.ir import Definition
+from .language.definitions import chosen, formatted, named, parsed
+from .language.typecheck import check
+from .program.specialise import dry_run
+from .run.autograd import apply
+from .run.plan import OptionsPair, Plan, Reorder
+from .run.seen_calls import PLAIN, Signature
+from .run.select import Artifacts
+from .schedule.options import Options
+from .torch.values import stored
+from .torch_library import Operators
+from .tune.cache import TuningCache
 from .warning import ComprehensionWarning
 
 if TYPE_CHECKING:
@@ -353,7 +349,7 @@ class Layer:
 
     def autotune(self, *inputs: Any, **settings: Any) -> Options | list[Options]:
         """Searches for the best options for these inputs; see `tracepack.ops.comprehension.tuner.autotune`."""
-        from .tuner import autotune
+        from .tune.tuner import autotune
 
         return autotune(self, *inputs, **settings)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from .errors import ComprehensionInputError
+from .expr.errors import ComprehensionInputError
 from .layer import Layer, Result
 
 

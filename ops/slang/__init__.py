@@ -9,22 +9,22 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .check import SlangGradientWarning as SlangGradientWarning
-    from .device import create_device as create_device
-    from .errors import CompilerNotFoundError as CompilerNotFoundError
-    from .errors import NotDifferentiableError as NotDifferentiableError
-    from .errors import SlangArgumentError as SlangArgumentError
-    from .errors import SlangCompileError as SlangCompileError
-    from .errors import SlangDtypeError as SlangDtypeError
-    from .errors import SlangError as SlangError
-    from .errors import SlangShapeError as SlangShapeError
-    from .errors import UnknownFunctionError as UnknownFunctionError
+    from .binding.grid import grid as grid
     from .function import SlangFunction as SlangFunction
     from .kernel import SlangKernel as SlangKernel
+    from .language.errors import CompilerNotFoundError as CompilerNotFoundError
+    from .language.errors import NotDifferentiableError as NotDifferentiableError
+    from .language.errors import SlangArgumentError as SlangArgumentError
+    from .language.errors import SlangCompileError as SlangCompileError
+    from .language.errors import SlangDtypeError as SlangDtypeError
+    from .language.errors import SlangError as SlangError
+    from .language.errors import SlangShapeError as SlangShapeError
+    from .language.errors import UnknownFunctionError as UnknownFunctionError
+    from .launch.gradient_check import SlangGradientWarning as SlangGradientWarning
+    from .launch.slangpy_device import create_device as create_device
     from .module import SlangModule as SlangModule
     from .module import TorchModule as TorchModule
     from .module import load as load
-    from .positions import grid as grid
 
 _ERRORS = (
     "CompilerNotFoundError",
@@ -38,14 +38,14 @@ _ERRORS = (
 )
 _HOMES = {
     "SlangFunction": "function",
-    "SlangGradientWarning": "check",
+    "SlangGradientWarning": "launch.gradient_check",
     "SlangKernel": "kernel",
     "SlangModule": "module",
     "TorchModule": "module",
-    "create_device": "device",
-    "grid": "positions",
+    "create_device": "launch.slangpy_device",
+    "grid": "binding.grid",
     "load": "module",
-    **dict.fromkeys(_ERRORS, "errors"),
+    **dict.fromkeys(_ERRORS, "language.errors"),
 }
 # The names are those that the module gives on demand.
 __all__ = sorted(_HOMES)  # noqa: PLE0605

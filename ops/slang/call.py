@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from .arguments import bind, check_range, flatten_argument, is_tensor_like
-from .dtypes import BOUNDS
-from .errors import SlangArgumentError, SlangDtypeError, SlangShapeError
-from .operation import Operation
-from .positions import grid_shape, index_tensor
-from .specialization import Output, Slot
-from .types import FLOATS, Parameter, SlangType, field_names
+from .binding.arguments import bind, check_range, flatten_argument, is_tensor_like
+from .binding.grid import grid_shape, index_tensor
+from .language.dtypes import BOUNDS
+from .language.errors import SlangArgumentError, SlangDtypeError, SlangShapeError
+from .language.specialization import Output, Slot
+from .language.types import FLOATS, Parameter, SlangType, field_names
+from .launch.operation import Operation
 
 
 class Call:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from . import arguments as args_
+from .binding import arguments as args_
 from .call import Call, fill
-from .errors import SlangArgumentError
 from .kernel import SlangKernel, kernel_of
-from .operation import Operation
-from .specialization import Specialization
-from .types import FunctionType
+from .language.errors import SlangArgumentError
+from .language.specialization import Specialization
+from .language.types import FunctionType
+from .launch.operation import Operation
 
 if TYPE_CHECKING:
     from .module import SlangModule

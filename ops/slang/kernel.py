@@ -12,13 +12,13 @@ from typing import Any, ClassVar
 
 import torch
 
-from ..kernel import Kernel, Plain
-from .arguments import bind
+from ..graph.kernel import Kernel, Plain
+from .binding.arguments import bind
 from .call import Call
-from .operation import Operation
-from .program import program_of
-from .sources import Source
-from .specialization import Specialization
+from .compile.program import program_of
+from .language.sources import Source
+from .language.specialization import Specialization
+from .launch.operation import Operation
 
 _SLOT_TYPES = (torch.Tensor, bool, int, float)
 _MAIN, _IMPORTS = "main.slang", "imports/"

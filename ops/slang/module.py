@@ -7,16 +7,16 @@ from typing import Any
 
 import torch
 
-from ..errors import DeviceError
-from . import device as devices
-from .errors import UnknownFunctionError
+from ..graph.errors import DeviceError
+from .compile.program import Program, program_of
 from .function import SlangFunction
 from .kernel import kernel_of
-from .operation import Operation
-from .program import Program, program_of
-from .sources import Source, read_source
-from .specialization import Specialization
-from .types import FunctionType
+from .language.errors import UnknownFunctionError
+from .language.sources import Source, read_source
+from .language.specialization import Specialization
+from .language.types import FunctionType
+from .launch import slangpy_device as devices
+from .launch.operation import Operation
 
 
 class SlangModule:

@@ -14,20 +14,20 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from .serialization.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from .ops import comprehension as comprehension
     from .ops import slang as slang
-    from .ops.errors import TracepackError as TracepackError
+    from .ops.graph.errors import TracepackError as TracepackError
     from .ops.op import InferenceOp as InferenceOp
     from .ops.script import script as script
     from .ops.tokenizer import tokenizer as tokenizer
-    from .pipeline.control import cond as cond
-    from .pipeline.control import while_loop as while_loop
-    from .pipeline.drawing import drawing as drawing
+    from .pipeline.load import load as load
     from .pipeline.pipeline import Pipeline as Pipeline
-    from .pipeline.store import load as load
+    from .pipeline.recording.control_flow import cond as cond
+    from .pipeline.recording.control_flow import while_loop as while_loop
+    from .pipeline.recording.drawing import drawing as drawing
     from .pipeline.trace import trace as trace
 
 _ERRORS = (
@@ -38,14 +38,14 @@ _ERRORS = (
 _HOMES = {
     "InferenceOp": "ops.op",
     "Pipeline": "pipeline.pipeline",
-    "cond": "pipeline.control",
-    "drawing": "pipeline.drawing",
-    "load": "pipeline.store",
+    "cond": "pipeline.recording.control_flow",
+    "drawing": "pipeline.recording.drawing",
+    "load": "pipeline.load",
     "script": "ops.script",
     "tokenizer": "ops.tokenizer",
     "trace": "pipeline.trace",
-    "while_loop": "pipeline.control",
-    **dict.fromkeys(_ERRORS, "ops.errors"),
+    "while_loop": "pipeline.recording.control_flow",
+    **dict.fromkeys(_ERRORS, "ops.graph.errors"),
 }
 _MODULES = {"comprehension": "ops.comprehension", "slang": "ops.slang"}
 # The names are those that the module gives on demand.

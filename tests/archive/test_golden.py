@@ -21,7 +21,7 @@ def test_golden_examples_find_skew(cell_file, tmp_path):
     other.save(tmp_path / "other.tpk", examples=[{"x": x, "h": h}])
 
     # The examples of one file over the weights of another: what an environment that computes otherwise would show.
-    from tracepack.pipeline.store import verify_golden
+    from tracepack.pipeline.load import verify_golden
 
     report = verify_golden(other, Archive(str(path)))
     assert not report.passed

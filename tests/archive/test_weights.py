@@ -44,7 +44,7 @@ def test_weights_are_aligned_stored_once_and_readable_by_safetensors(tmp_path):
 
 def test_weights_are_shared_between_loads_of_one_file(cell_file):
     path, *_ = cell_file
-    from tracepack.ops.graph import constants
+    from tracepack.ops.graph.traverse import constants
 
     first, second = tracepack.load(path), tracepack.load(path)
     pointers = [[c.tensor.data_ptr() for c in constants(mod.graph)] for mod in (first, second)]

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from tracepack.cli import exits, main
+from tracepack.cli import exit_codes as exits
+from tracepack.cli import main
 from tracepack.serialization.archive import Archive, Member, member, write
 from tracepack.serialization.archive import pack as packed
 from tracepack.serialization.archive import unpack as unpacked

@@ -11,7 +11,8 @@ import pytest
 from cli.commands import answer, damaged, refused, run
 
 import tracepack
-from tracepack.cli import exits, main
+from tracepack.cli import exit_codes as exits
+from tracepack.cli import main
 
 
 def test_a_missing_file(capsys: pytest.CaptureFixture[str]) -> None:
@@ -127,7 +128,7 @@ def test_help_lists_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_fault_of_ours_is_one_line(
     capsys: pytest.CaptureFixture[str], file: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tracepack.cli.inspecting._data", lambda *_: 1 / 0)
+    monkeypatch.setattr("tracepack.cli.commands.inspect._data", lambda *_: 1 / 0)
     err = refused(capsys, exits.INTERNAL, "inspect", file)
     assert "internal error: ZeroDivisionError: division by zero" in err
     monkeypatch.setenv("TRACEPACK_TRACEBACK", "1")

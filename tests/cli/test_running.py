@@ -11,8 +11,8 @@ import torch
 from cli.commands import answer, damaged, feed, run
 
 import tracepack
-from tracepack.cli import exits
-from tracepack.cli.feeding import plain_name
+from tracepack.cli import exit_codes as exits
+from tracepack.cli.input_files import plain_name
 
 
 def test_run(

@@ -16,7 +16,7 @@ import torch
 from cli.commands import run
 
 import tracepack
-from tracepack.cli import exits
+from tracepack.cli import exit_codes as exits
 
 
 def test_names_from_a_file_reach_no_terminal(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -4,14 +4,14 @@ from math import prod
 
 import pytest
 
-from tracepack.ops.comprehension.analysis import default_schedule, rated
-from tracepack.ops.comprehension.check import check
-from tracepack.ops.comprehension.cost import Cost
-from tracepack.ops.comprehension.fusion import groups
-from tracepack.ops.comprehension.parser import parse
-from tracepack.ops.comprehension.schedule import Schedule
-from tracepack.ops.comprehension.specialise import specialise
-from tracepack.ops.comprehension.target import Target
+from tracepack.ops.comprehension.language.parser import parse
+from tracepack.ops.comprehension.language.typecheck import check
+from tracepack.ops.comprehension.loops.description import Schedule
+from tracepack.ops.comprehension.loops.fusion import groups
+from tracepack.ops.comprehension.program.specialise import specialise
+from tracepack.ops.comprehension.schedule.analysis import default_schedule, rated
+from tracepack.ops.comprehension.schedule.cost_model import Cost
+from tracepack.ops.kernels.cpu import Target
 
 SPLITS = Target("x86_64-avx512", 64, 32, True)
 WHOLE = Target("x86_64-avx512", 64, 32, False)

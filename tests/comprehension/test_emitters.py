@@ -7,17 +7,20 @@ from importlib import util
 import pytest
 import torch
 
-from tracepack.ops.comprehension import ComprehensionWarning, Options, compiler, define, errors, runner
-from tracepack.ops.comprehension.check import check
-from tracepack.ops.comprehension.compiler import target
-from tracepack.ops.comprehension.cpp_emitter import CppEmitter
-from tracepack.ops.comprehension.cpp_tile import lanes_of
-from tracepack.ops.comprehension.fusion import groups
-from tracepack.ops.comprehension.parser import parse
-from tracepack.ops.comprehension.schedule import ProgramSchedule, Schedule
-from tracepack.ops.comprehension.specialise import specialise
-from tracepack.ops.comprehension.torch_emitter import TorchEmitter
-from tracepack.ops.comprehension.torch_values import stored
+from tracepack.ops.comprehension import ComprehensionWarning, Options, define
+from tracepack.ops.comprehension.cpp.emitter import CppEmitter
+from tracepack.ops.comprehension.cpp.tile import lanes_of
+from tracepack.ops.comprehension.expr import errors
+from tracepack.ops.comprehension.language.parser import parse
+from tracepack.ops.comprehension.language.typecheck import check
+from tracepack.ops.comprehension.loops.description import ProgramSchedule, Schedule
+from tracepack.ops.comprehension.loops.fusion import groups
+from tracepack.ops.comprehension.program.specialise import specialise
+from tracepack.ops.comprehension.run import select as runner
+from tracepack.ops.comprehension.torch.emitter import TorchEmitter
+from tracepack.ops.comprehension.torch.values import stored
+from tracepack.ops.kernels import cpp_compiler as compiler
+from tracepack.ops.kernels.cpp_compiler import target
 
 EMITTERS = ["torch", "naive", "conv"]
 

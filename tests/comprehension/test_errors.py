@@ -4,8 +4,9 @@
 import pytest
 import torch
 
-from tracepack.ops.comprehension import ComprehensionError, define, errors
-from tracepack.ops.errors import TracepackError
+from tracepack.ops.comprehension import ComprehensionError, define
+from tracepack.ops.comprehension.expr import errors
+from tracepack.ops.graph.errors import TracepackError
 
 # text with ^ before the place (removed before parsing), class, message
 BAD = [

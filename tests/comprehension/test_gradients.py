@@ -9,12 +9,14 @@ from operator_cases import CASES, Maker
 from torch.autograd import forward_ad
 from torch.overrides import BaseTorchFunctionMode
 
-from tracepack.ops.comprehension import ComprehensionModule, define, errors, gradients
-from tracepack.ops.comprehension.check import check
-from tracepack.ops.comprehension.functions import BUILTINS
-from tracepack.ops.comprehension.gradient import derive
-from tracepack.ops.comprehension.parser import parse
-from tracepack.ops.comprehension.specialise import specialise
+from tracepack.ops.comprehension import ComprehensionModule, define
+from tracepack.ops.comprehension.expr import errors
+from tracepack.ops.comprehension.expr.functions import BUILTINS
+from tracepack.ops.comprehension.language.parser import parse
+from tracepack.ops.comprehension.language.typecheck import check
+from tracepack.ops.comprehension.program.backward import derive
+from tracepack.ops.comprehension.program.specialise import specialise
+from tracepack.ops.comprehension.run import plan as gradients
 
 PAGE = """
 def convolution(float(N,C,H,W) I, float(M,C,KH,KW) W1) -> (O) {{

@@ -6,8 +6,10 @@ import warnings
 import pytest
 import torch
 
-from tracepack.ops.comprehension import ComprehensionKernel, ComprehensionWarning, compiler, define, errors
-from tracepack.ops.kernel import build_kernel, kernel_of_operator
+from tracepack.ops.comprehension import ComprehensionKernel, ComprehensionWarning, define
+from tracepack.ops.comprehension.expr import errors
+from tracepack.ops.graph.kernel import build_kernel, kernel_of_operator
+from tracepack.ops.kernels import cpp_compiler as compiler
 
 MATMUL = "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }"
 TWO = "def two(float(N) A) -> (B, C) { B(i) = A(i) * 2\n C +=! A(i) }"
@@ -22,7 +24,7 @@ def inputs():
 def tuned(inputs):
     layer = define(MATMUL)
     layer.autotune(*inputs, generations=1, pop_size=2, threads=2)
-    from tracepack.ops.comprehension.options import Options
+    from tracepack.ops.comprehension.schedule.options import Options
 
     schedule = Options("conv").resolve(layer.plan(inputs).program)
     layer.set_tuned([tuple(x.shape) for x in inputs], [Options(schedule=schedule)])

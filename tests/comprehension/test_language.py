@@ -4,12 +4,12 @@ import pytest
 import torch
 
 from tracepack.ops.comprehension import define
-from tracepack.ops.comprehension.check import check
-from tracepack.ops.comprehension.dtypes import SCALARS, join
-from tracepack.ops.comprehension.ir import pretty, pretty_program
-from tracepack.ops.comprehension.lexer import tokens
-from tracepack.ops.comprehension.parser import parse
-from tracepack.ops.comprehension.specialise import specialise
+from tracepack.ops.comprehension.expr.dtypes import SCALARS, join
+from tracepack.ops.comprehension.expr.ir import pretty, pretty_program
+from tracepack.ops.comprehension.language.lexer import tokens
+from tracepack.ops.comprehension.language.parser import parse
+from tracepack.ops.comprehension.language.typecheck import check
+from tracepack.ops.comprehension.program.specialise import specialise
 
 
 def program(text: str, *shapes: tuple[int, ...]) -> str:

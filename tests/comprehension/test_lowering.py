@@ -10,14 +10,14 @@ import torch
 import torch.nn.functional as F
 
 from tracepack.ops.comprehension import define
-from tracepack.ops.comprehension.affine import simplified
-from tracepack.ops.comprehension.check import check
-from tracepack.ops.comprehension.fusion import groups
-from tracepack.ops.comprehension.gradient import derive
-from tracepack.ops.comprehension.ir import Const, Load, Op, integer, op, var, walk
-from tracepack.ops.comprehension.lower import lower
-from tracepack.ops.comprehension.parser import parse
-from tracepack.ops.comprehension.specialise import specialise
+from tracepack.ops.comprehension.expr.ir import Const, Load, Op, integer, op, var, walk
+from tracepack.ops.comprehension.language.parser import parse
+from tracepack.ops.comprehension.language.typecheck import check
+from tracepack.ops.comprehension.loops.fusion import groups
+from tracepack.ops.comprehension.loops.lower import lower
+from tracepack.ops.comprehension.program.affine import simplified
+from tracepack.ops.comprehension.program.backward import derive
+from tracepack.ops.comprehension.program.specialise import specialise
 
 CONV = "def f(float(N,C,H,W) I, float(M,C,KH,KW) K) -> (O) {{ O(n,m,h,w) +=! I(n, c, {s}*h + {d}*kh, {s}*w + {d}*kw) * K(m,c,kh,kw) }}"
 SOFTMAX = "def f(float(N,D) I) -> (O) { t(n) max=! I(n,d)\n e(n,d) = exp(I(n,d) - t(n))\n s(n) +=! e(n,d)\n O(n,d) = e(n,d) / s(n) }"

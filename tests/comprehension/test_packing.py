@@ -8,7 +8,8 @@ import pytest
 import torch
 
 import tracepack as tp
-from tracepack.ops.comprehension import ComprehensionKernel, ComprehensionWarning, Options, compiler, define
+from tracepack.ops.comprehension import ComprehensionKernel, ComprehensionWarning, Options, define
+from tracepack.ops.kernels import cpp_compiler as compiler
 
 MATMUL = "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }"
 NORM = """def norm(float(T,C) I) -> (O, m) {

@@ -23,24 +23,27 @@ from operator_cases import CASES, Case, Maker
 pytest.importorskip("slangpy", reason="the extra 'slang' is not installed")
 
 import tracepack as tp
-from tracepack.ops.comprehension import ComprehensionWarning, Options, define, errors, runner, slang_emitter
-from tracepack.ops.comprehension.check import check
-from tracepack.ops.comprehension.functions import BUILTINS
-from tracepack.ops.comprehension.ir import Program
-from tracepack.ops.comprehension.parser import parse
-from tracepack.ops.comprehension.runner import make_runner
-from tracepack.ops.comprehension.schedule import ProgramSchedule, Schedule
-from tracepack.ops.comprehension.slang_devices import on_cuda
-from tracepack.ops.comprehension.slang_emitter import SlangEmitter
-from tracepack.ops.comprehension.slang_program import ENTRY, generate, lowered
-from tracepack.ops.comprehension.specialise import specialise
-from tracepack.ops.comprehension.torch_emitter import TorchEmitter
-from tracepack.ops.comprehension.tuning_cache import TuningCache
-from tracepack.ops.errors import DeviceError
-from tracepack.ops.slang import gpu
-from tracepack.ops.slang.device import shared_device
-from tracepack.ops.slang.generated import native_library, translated
-from tracepack.ops.slang.native import NativeEntry
+from tracepack.ops.comprehension import ComprehensionWarning, Options, define
+from tracepack.ops.comprehension.expr import errors
+from tracepack.ops.comprehension.expr.functions import BUILTINS
+from tracepack.ops.comprehension.expr.ir import Program
+from tracepack.ops.comprehension.language.parser import parse
+from tracepack.ops.comprehension.language.typecheck import check
+from tracepack.ops.comprehension.loops.description import ProgramSchedule, Schedule
+from tracepack.ops.comprehension.program.specialise import specialise
+from tracepack.ops.comprehension.run import select as runner
+from tracepack.ops.comprehension.run.select import make_runner
+from tracepack.ops.comprehension.slang import emitter as slang_emitter
+from tracepack.ops.comprehension.slang.devices import on_cuda
+from tracepack.ops.comprehension.slang.emitter import SlangEmitter
+from tracepack.ops.comprehension.slang.program import ENTRY, generate, lowered
+from tracepack.ops.comprehension.torch.emitter import TorchEmitter
+from tracepack.ops.comprehension.tune.cache import TuningCache
+from tracepack.ops.graph.errors import DeviceError
+from tracepack.ops.slang.compile.native_entry import NativeEntry
+from tracepack.ops.slang.compile.whole_module import native_library, translated
+from tracepack.ops.slang.launch import gpu
+from tracepack.ops.slang.launch.slangpy_device import shared_device
 
 TYPES = {"float": torch.float32, "double": torch.float64, "float16": torch.float16}
 # What another order of sums may change, against values of size one.

@@ -7,12 +7,13 @@ import warnings
 import pytest
 import torch
 
-from tracepack.ops.comprehension import ComprehensionWarning, Options, define, errors
-from tracepack.ops.comprehension.cpp_emitter import CppEmitter
-from tracepack.ops.comprehension.options import PRESETS
-from tracepack.ops.comprehension.progress import Progress
-from tracepack.ops.comprehension.search import Search
-from tracepack.ops.comprehension.torch_emitter import TorchEmitter
+from tracepack.ops.comprehension import ComprehensionWarning, Options, define
+from tracepack.ops.comprehension.cpp.emitter import CppEmitter
+from tracepack.ops.comprehension.expr import errors
+from tracepack.ops.comprehension.schedule.options import PRESETS
+from tracepack.ops.comprehension.torch.emitter import TorchEmitter
+from tracepack.ops.comprehension.tune.genetic import Search
+from tracepack.ops.comprehension.tune.progress import Progress
 
 MATMUL = "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }"
 QUICK = {"generations": 2, "pop_size": 3, "threads": 2}
@@ -143,7 +144,7 @@ def test_stale_and_foreign_entries_are_ignored_with_a_word(inputs, tmp_path):
         **json.loads(json.dumps(data["entries"][0])),
         "best": [{"ms": 1.0, "options": {"colour": 1}}],
     }
-    from tracepack.ops.comprehension.compiler import compiler_version
+    from tracepack.ops.kernels.cpp_compiler import compiler_version
 
     data["entries"][0]["compiler"] = compiler_version()
     path.write_text(json.dumps(data))

@@ -6,15 +6,15 @@ import pytest
 import torch
 
 from tracepack.ops.comprehension import Options, define
-from tracepack.ops.comprehension.analysis import rated
-from tracepack.ops.comprehension.check import check
-from tracepack.ops.comprehension.compiler import target
-from tracepack.ops.comprehension.cpp_emitter import CppEmitter
-from tracepack.ops.comprehension.fusion import groups
-from tracepack.ops.comprehension.parser import parse
-from tracepack.ops.comprehension.schedule import ProgramSchedule, Schedule
-from tracepack.ops.comprehension.specialise import specialise
-from tracepack.ops.comprehension.winograd import match
+from tracepack.ops.comprehension.cpp.emitter import CppEmitter
+from tracepack.ops.comprehension.language.parser import parse
+from tracepack.ops.comprehension.language.typecheck import check
+from tracepack.ops.comprehension.loops.description import ProgramSchedule, Schedule
+from tracepack.ops.comprehension.loops.fusion import groups
+from tracepack.ops.comprehension.loops.winograd import match
+from tracepack.ops.comprehension.program.specialise import specialise
+from tracepack.ops.comprehension.schedule.analysis import rated
+from tracepack.ops.kernels.cpp_compiler import target
 
 CONV = "def conv(float(N,C,H,W) I, float(M,C,KH,KW) F) -> (O) { O(n,m,h,w) +=! I(n,c,h+kh,w+kw) * F(m,c,kh,kw) }"
 SWAPPED = "def conv(float(M,C,KH,KW) F, float(N,C,H,W) I) -> (O) { O(n,m,h,w) +=! F(m,c,kh,kw) * I(n,c,h+kh,w+kw) }"

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tracepack.ops import slang
-from tracepack.ops.slang import launch
+from tracepack.ops.slang.launch import cpu as launch
 
 SHAPES = [
     *(((), ()), ((4,), ()), ((3, 1), (4,)), ((2, 1, 3), (5, 1)), ((1,), (3,)), ((0,), ()), ((2, 0), (1,))),

@@ -10,8 +10,11 @@ import pytest
 import torch
 
 from tracepack.ops import slang
-from tracepack.ops.slang import cache, program, service, toolchain
-from tracepack.ops.slang.sources import read_source
+from tracepack.ops.kernels import cache_files as cache
+from tracepack.ops.kernels import toolchain
+from tracepack.ops.slang.compile import client as service
+from tracepack.ops.slang.compile import program
+from tracepack.ops.slang.language.sources import read_source
 
 SOURCE = "float cached(float x) { return x + 40; }"
 

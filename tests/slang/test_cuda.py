@@ -18,17 +18,17 @@ import pytest
 import torch
 
 from tracepack.ops import slang
-from tracepack.ops.slang import device as devices
-from tracepack.ops.slang import gpu
-from tracepack.ops.slang.codegen import GROUP, Variant, generate, pointers_after_slots
-from tracepack.ops.slang.compiler import arguments_for
-from tracepack.ops.slang.layout import layout_of
-from tracepack.ops.slang.operation import Operation
-from tracepack.ops.slang.program import with_lines
-from tracepack.ops.slang.service import ask
-from tracepack.ops.slang.targets import launcher_for
-from tracepack.ops.slang.tensor_sources import tensor_module
-from tracepack.ops.slang.toolchain import find_toolchain
+from tracepack.ops.kernels.toolchain import find_toolchain
+from tracepack.ops.slang.binding.layout import layout_of
+from tracepack.ops.slang.compile.client import ask
+from tracepack.ops.slang.compile.codegen import GROUP, Variant, generate, pointers_after_slots
+from tracepack.ops.slang.compile.program import with_lines
+from tracepack.ops.slang.compile.slangc import arguments_for
+from tracepack.ops.slang.compile.slangpy_tensors import tensor_module
+from tracepack.ops.slang.launch import gpu
+from tracepack.ops.slang.launch import slangpy_device as devices
+from tracepack.ops.slang.launch.operation import Operation
+from tracepack.ops.slang.launch.select import launcher_for
 
 from .conftest import POLYNOMIAL, TENSORS, TYPES
 

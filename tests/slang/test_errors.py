@@ -9,8 +9,9 @@ import torch
 
 from tracepack import ops
 from tracepack.ops import slang
-from tracepack.ops.errors import DeviceError, MissingExtraError, TracepackError
-from tracepack.ops.slang import compiler, toolchain
+from tracepack.ops.graph.errors import DeviceError, MissingExtraError, TracepackError
+from tracepack.ops.kernels import toolchain
+from tracepack.ops.slang.compile import slangc as compiler
 
 
 def test_compile_error_has_message_file_and_line(tmp_path: Path) -> None:

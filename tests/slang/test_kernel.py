@@ -14,7 +14,7 @@ import torch
 
 import tracepack
 from tracepack.ops import slang
-from tracepack.ops.kernel import build_kernel, kernel_of_operator
+from tracepack.ops.graph.kernel import build_kernel, kernel_of_operator
 
 FORMS = """
 struct Box : IDifferentiable { float w; float h; };

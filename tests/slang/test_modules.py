@@ -12,7 +12,7 @@ import torch
 
 import tracepack
 from tracepack.ops import slang
-from tracepack.ops.slang.launch import Launcher
+from tracepack.ops.slang.launch.cpu import Launcher
 
 SHADE = """
 struct Material : IDifferentiable { float3 albedo; float roughness; };

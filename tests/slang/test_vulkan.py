@@ -10,8 +10,8 @@ import slangpy as spy
 import torch
 
 from tracepack.ops import slang
-from tracepack.ops.errors import DeviceError
-from tracepack.ops.kernel import build_kernel
+from tracepack.ops.graph.errors import DeviceError
+from tracepack.ops.graph.kernel import build_kernel
 
 from .conftest import POLYNOMIAL, TENSORS, TYPES
 

@@ -10,8 +10,8 @@ import os
 import sys
 from collections.abc import Sequence
 
-from ..ops.errors import MissingExtraError, TracepackError
-from . import exits
+from ..ops.graph.errors import MissingExtraError, TracepackError
+from . import exit_codes as exits
 from .arguments import Namespace, parse
 from .report import Report, clean, show
 
@@ -57,11 +57,11 @@ def _failed(text: str, code: int, error: Exception) -> int:
 def _perform(options: Namespace) -> Report:
     match options.command:
         case "inspect":
-            from .inspecting import inspect
+            from .commands.inspect import inspect
 
             return inspect(options.file)
         case "show":
-            from .showing import show as show_graph
+            from .commands.show import show as show_graph
 
             return show_graph(
                 options.file, picture=options.svg, with_bodies=options.bodies, op=options.op, lines=options.lines
@@ -76,7 +76,9 @@ def _perform(options: Namespace) -> Report:
 
 
 def _perform_with_torch(options: Namespace) -> Report:
-    from .running import Effort, Loading, bench, run, verify
+    from .commands.bench import Effort, bench
+    from .commands.run import Loading, run
+    from .commands.verify import verify
 
     loading = Loading(options.device, options.trust, options.gpu_ops)
     match options.command:

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from .. import __version__
-from .exits import MEANINGS
+from .exit_codes import MEANINGS
 
 _EPILOG = "exit codes:\n" + "\n".join(f"  {code:>3}  {meaning}" for code, meaning in MEANINGS.items())
 

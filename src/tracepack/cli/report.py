@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TextIO
 
-from . import exits
+from . import exit_codes as exits
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Comprehensions as C++."""

@@ -1,0 +1,1 @@
+"""Expressions over indices: the IR of comprehensions, their dtypes and functions."""

@@ -1,0 +1,1 @@
+"""The language: from text to checked definitions."""

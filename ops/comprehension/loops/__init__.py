@@ -1,0 +1,1 @@
+"""Loop nests: what the emitters of code start from."""

@@ -1,0 +1,1 @@
+"""Programs for given sizes: ranges, specialization, derivatives."""

@@ -1,0 +1,1 @@
+"""Running a layer: which emitter, which programs, with which gradient."""

@@ -1,0 +1,83 @@
+"""The bridge to torch's autograd: one function for every layer, shape and set of wanted gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from ..expr.errors import DerivativeError
+from .plan import Reorder, Training
+
+
+class Apply(torch.autograd.Function):
+    """Runs a `Training`; gradients that are to be differentiated again are themselves run as one."""
+
+    @staticmethod
+    def forward(ctx: Any, training: Training, reorder: Reorder | None, *inputs: torch.Tensor) -> Any:
+        """Runs the forward and keeps what the backward reads, and what higher derivatives are taken by."""
+        outputs = training.forward(inputs)
+        everything = [*inputs, *outputs]
+        ctx.training, ctx.reorder, ctx.count = training, reorder, len(inputs)
+        ctx.save_for_backward(*(everything[i] for i in training.saved))
+        # Not saved as the others: who takes no second derivative may change what only that would read.
+        ctx.kept = [(inputs[i], inputs[i]._version) for i in training.kept]
+        results = outputs[: training.outputs]
+        ctx.mark_non_differentiable(*(t for t in results if not t.is_floating_point()))
+        return tuple(results)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
+        """Runs the backward; gradients that nobody wants are None."""
+        training: Training = ctx.training
+        seeds = [gradients[i] for i in training.seeds]
+        if ctx.reorder is not None:
+            seeds = list(ctx.reorder(seeds))
+        seeds = [s.contiguous().resolve_neg() for s in seeds]
+        if torch.is_grad_enabled():  # asked for with create_graph=True
+            found = _differentiable(training, [*_unchanged(ctx.kept), *seeds], ctx.saved_tensors)
+        else:
+            found = training.backward([*ctx.saved_tensors, *seeds])
+        results: list[torch.Tensor | None] = [None] * ctx.count
+        for place, gradient in zip(training.gradients, found, strict=True):
+            results[place] = gradient
+        return (None, None, *results)
+
+
+apply: Callable[..., Sequence[torch.Tensor]] = Apply.apply
+"""`Apply.apply(training, reorder, *inputs)` with a type, which torch leaves out."""
+
+
+def _differentiable(
+    training: Training, inputs: list[torch.Tensor], saved: Sequence[torch.Tensor]
+) -> Sequence[torch.Tensor]:
+    """The gradients from the inputs that they depend on and the seeds; computed anew where they are differentiated."""
+    wanted = frozenset(i for i, x in enumerate(inputs) if x.requires_grad)
+    if not wanted:
+        return training.backward([*saved, *inputs[len(training.kept) :]])
+    return apply(training.higher(wanted), None, *inputs)
+
+
+def _unchanged(kept: list[tuple[torch.Tensor, int]]) -> list[torch.Tensor]:
+    """Inputs as they were read.
+
+    Raises:
+        DerivativeError: one was changed in place since.
+    """
+    for x, version in kept:
+        if x._version != version:
+            raise DerivativeError(
+                "an input was changed in place after the layer read it, and its gradient is to be differentiated",
+                got=f"a tensor of shape {tuple(x.shape)} at version {x._version}, expected version {version}",
+                fix="Change a copy.",
+            )
+    return [x for x, _ in kept]
+
+
+def no_second_derivative(name: str) -> DerivativeError:
+    """The error of a recorded operator's gradient that is differentiated."""
+    return DerivativeError(
+        f"second derivatives of '{name}' are not available where it was recorded",
+        fix="Take them of the layer itself, outside of scripted and compiled models.",
+    )

@@ -1,0 +1,188 @@
+"""What a layer runs for given input shapes: forward, forward that keeps what the backward reads, and backward.
+
+The backward is the named definition where there is one, else derived. Either way only what the wanted gradients
+depend on is computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+import torch
+
+from ..expr.errors import DerivativeError
+from ..expr.ir import Definition, Program, accesses
+from ..program.backward import Backward, derive, needed_nests
+from ..program.specialise import specialise
+from ..schedule.options import Options
+from .select import Artifacts, Run, make_runner
+
+Reorder = Callable[[list[torch.Tensor]], Sequence[torch.Tensor]]
+
+
+@dataclass(frozen=True)
+class OptionsPair:
+    """Options of the forward and of the backward."""
+
+    forward: Options
+    backward: Options
+
+    def key(self) -> str:
+        """Equal for equal pairs."""
+        return self.forward.key() + self.backward.key()
+
+
+@dataclass
+class Training:
+    """A forward that keeps what its backward needs, for one set of wanted inputs."""
+
+    forward: Run
+    backward: Run
+    saved: tuple[int, ...]
+    """For each tensor that the backward reads: an input's place, or past the inputs an output's."""
+    seeds: tuple[int, ...]
+    """Outputs whose gradients the backward reads."""
+    gradients: tuple[int, ...]
+    """Inputs that the backward's results belong to."""
+    outputs: int
+    kept: tuple[int, ...]
+    """Inputs that the gradients depend on, besides the seeds: what higher derivatives are taken by."""
+    higher: Callable[[frozenset[int]], Training]
+    """The gradients as something to differentiate in turn, as a function of the kept inputs and the seeds."""
+
+
+class Plan:
+    """Everything that is compiled for one signature and one pair of options, each part when first needed."""
+
+    def __init__(
+        self,
+        definition: Definition,
+        backward: Definition | None,
+        shapes: list[tuple[int, ...]],
+        device: torch.device,
+        clamp: bool,
+        options: OptionsPair,
+        artifacts: Artifacts | None,
+    ) -> None:
+        self.program = specialise(definition, shapes)
+        self.options = options
+        self._definition, self._named, self._shapes = definition, backward, shapes
+        self._device, self._clamp, self._artifacts = device, clamp, artifacts
+        self._forward: Run | None = None
+        self._training: dict[tuple[frozenset[int], bool], Training] = {}
+
+    def _runner(self, program: Program, options: Options) -> Run:
+        return make_runner(program, options, self._device, self._clamp, self._artifacts)
+
+    def _training_runner(self, program: Program, options: Options) -> Run:
+        """Like `_runner`; a schedule that was tuned for other outputs or gradients gives way to the analysis."""
+        return self._runner(program, options if options.fits(program) else Options())
+
+    @property
+    def forward(self) -> Run:
+        """The forward for inference."""
+        if self._forward is None:
+            self._forward = self._runner(self.program, self.options.forward)
+        return self._forward
+
+    def training(self, wanted: frozenset[int], reorder: Reorder | None) -> Training:
+        """Forward and backward for the gradients of the inputs at the wanted places."""
+        key = (wanted, reorder is not None)
+        if key not in self._training:
+            make = self._derived if self._named is None else self._from_named
+            self._training[key] = make(wanted, reorder)
+        return self._training[key]
+
+    def derived(self, wanted: frozenset[int]) -> tuple[Program, Backward]:
+        """The forward program that keeps what the derived backward reads, and the backward."""
+        return with_backward(self.program, wanted, self._clamp)
+
+    def _derived(self, wanted: frozenset[int], _: Reorder | None) -> Training:
+        return self._training_of(self.program, wanted, self.options.forward)
+
+    def _training_of(self, program: Program, wanted: frozenset[int], options: Options) -> Training:
+        """A program with its derived backward."""
+        forward, backward = with_backward(program, wanted, self._clamp)
+        order = [*forward.inputs, *forward.outputs]
+        gradient = composed(*with_backward(program, wanted, self._clamp, again=True))
+        return Training(
+            forward=self._training_runner(forward, options),
+            backward=self._training_runner(backward.program, self.options.backward),
+            saved=tuple(order.index(s) for s in backward.saved),
+            seeds=tuple(program.outputs.index(s) for s in backward.seeds),
+            gradients=tuple(forward.inputs.index(g) for g in backward.gradients),
+            outputs=len(program.outputs),
+            kept=tuple(forward.inputs.index(i) for i in gradient.inputs if i in forward.inputs),
+            higher=cache(lambda again: self._training_of(gradient, again, self.options.backward)),
+        )
+
+    def named(self, wanted: frozenset[int], seeds: Sequence[tuple[int, ...]]) -> Program:
+        """The named backward's program, without what only unwanted gradients need.
+
+        Raises:
+            DerivativeError: it returns another number of gradients than the forward has inputs, or other shapes.
+        """
+        assert self._named is not None
+        d, inputs = self._named, self._definition.params
+        if len(d.params) != len(inputs) + len(seeds):
+            raise DerivativeError(
+                f"the backward '{d.name}' takes the forward's {len(inputs)} inputs and {len(seeds)} output gradients",
+                at=d.place,
+                got=f"{len(d.params)} parameters",
+                fix="Give a reorder_function that returns the gradients it takes.",
+            )
+        if len(d.returns) != len(inputs):
+            raise DerivativeError(
+                f"the backward '{d.name}' returns {len(d.returns)} gradients, but there are {len(inputs)} inputs",
+                at=d.place,
+            )
+        program = specialise(d, [*self._shapes, *seeds])
+        for place, name in enumerate(program.outputs):
+            if program.tensors[name].shape != tuple(self._shapes[place]):
+                raise DerivativeError(
+                    f"the gradient '{name}' does not have the shape of '{inputs[place].name}'",
+                    at=d.place,
+                    got=program.tensors[name].shape,
+                    expected=tuple(self._shapes[place]),
+                )
+        kept = tuple(program.outputs[i] for i in sorted(wanted))
+        return replace(program, outputs=kept, nests=needed_nests(list(program.nests), kept))
+
+    def _from_named(self, wanted: frozenset[int], reorder: Reorder | None) -> Training:
+        p = self.program
+        shapes = [p.tensors[o].shape for o in p.outputs]
+        if reorder is not None:
+            probe = [torch.empty(s, device="meta") for s in shapes]
+            shapes = [tuple(t.shape) for t in reorder(probe)]
+        program = self.named(wanted, shapes)
+        return Training(
+            forward=self.forward,
+            backward=self._training_runner(program, self.options.backward),
+            saved=tuple(range(len(p.inputs))),
+            seeds=tuple(range(len(p.outputs))),
+            gradients=tuple(sorted(wanted)),
+            outputs=len(p.outputs),
+            kept=tuple(range(len(p.inputs))),
+            higher=cache(lambda again: self._training_of(program, again, self.options.backward)),
+        )
+
+
+def with_backward(
+    program: Program, wanted: frozenset[int], clamp: bool, again: bool = False
+) -> tuple[Program, Backward]:
+    """A program that keeps what its derived backward reads, and the backward."""
+    backward = derive(program, frozenset(program.inputs[i] for i in wanted), clamp, again)
+    extra = tuple(s for s in backward.saved if s not in program.inputs and s not in program.outputs)
+    return replace(program, outputs=(*program.outputs, *extra)), backward
+
+
+def composed(forward: Program, backward: Backward) -> Program:
+    """The gradients as one program of the inputs that they depend on and the seeds."""
+    b = backward.program
+    nests = needed_nests([*forward.nests, *b.nests], b.outputs)
+    read = {a.tensor for n in nests for e in (n.value, *n.index) for a in accesses(e)}
+    seeds = b.inputs[len(backward.saved) :]
+    inputs = (*(i for i in forward.inputs if i in read), *seeds)
+    return Program(b.name, inputs, b.outputs, {**forward.tensors, **b.tensors}, nests)

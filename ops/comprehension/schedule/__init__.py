@@ -1,0 +1,1 @@
+"""Schedules: how loops are tiled, unrolled and divided among threads, and what that costs."""

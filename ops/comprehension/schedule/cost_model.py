@@ -1,0 +1,250 @@
+"""What a schedule of one nest costs by a model of the processor: good for ranking schedules, not for predicting times.
+
+The model counts cycles of a core that multiplies and adds one widest vector a cycle. For one step of the reduced loops
+over a tile it takes the largest of arithmetic, loads, latency and instructions, then adds what a tile costs at its
+ends. Tiles at the end of an axis are counted as they are, smaller. The constants were fitted to measurements of matrix
+products and convolutions on Zen 4; they order schedules of other nests and processors well enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import product
+from math import ceil, gcd, prod
+
+from ...kernels.cpu import Target
+from ..cpp.tile import PARALLEL_WORK
+from ..expr.ir import Load, variables
+from ..loops.description import Schedule
+from ..loops.ir import Loops
+
+_L1_BYTES = 24 << 10
+"""What of the first cache the vectors of one tile may fill, so that the next tile finds them there."""
+_LINE = 64
+_L2_LINE = 3.0
+"""Cycles for a cache line from the second cache."""
+_L2_BYTES = 1 << 20
+_FAR_LINE = 3.2
+"""Cycles for a cache line from behind the second cache, where lines are read in turn."""
+_FAR_WIDE = 1.1
+"""How much longer that takes with vectors that a processor runs as two halves, as both wait for the line."""
+_L1_WAYS, _L1_WAY_BYTES = 8, 4096
+_SPILLS = 0.8
+"""The share of registers above which compilers start to spill."""
+_STEP = 1.0
+"""Counting a step."""
+_TILE_START = 10.0
+"""Setting up a tile, and leaving its loops."""
+_BRANCH = 3.0
+"""Comparing two values, one of which may be no number, where vectors do so without branches."""
+_ACROSS = 12.0
+"""Reducing one vector across its lanes."""
+_FAR_BYTES = 1024
+"""Reduced steps so far apart use another page every few steps."""
+
+
+class Cost:
+    """The cost of schedules of one nest.
+
+    Args:
+        nest: what is computed.
+        lanes: of the widest vectors.
+        target: the instruction set.
+        fixed: how many of the first left axes are loops around the nest already.
+        threads: that share the tiles.
+    """
+
+    def __init__(self, nest: Loops, lanes: int, target: Target, fixed: int, threads: int = 1) -> None:
+        self._nest, self._lanes, self._target, self._fixed = nest, lanes, target, fixed
+        self._threads = threads
+        self._free, self._reduced = dict(nest.left[fixed:]), dict(nest.reduced)
+        self._loads = list(dict.fromkeys(nest.loads()))
+
+    def cycles(self, s: Schedule) -> float:
+        """Cycles of the nest; infinite where the tile does not fit into the registers."""
+        vectors = min(s.vectors, ceil(self._nest.extents.get(s.vector or "", 1) / self._width(s)))
+        if self._registers(s, vectors, dict(s.unroll)) > self._target.registers:
+            return float("inf")
+        total = sum(count * self._tile(s, v, unroll) for count, v, unroll in self._tiles(s))
+        return total * self._imbalance(s) + (self._packing(s) if s.pack else 0.0)
+
+    def _imbalance(self, s: Schedule) -> float:
+        """How much more than its share the first thread has: as many tiles of the outermost axis, but none cut off."""
+        outermost = next((a for a in (*s.order, *self._free) if a in self._free), None)
+        if self._threads == 1 or self._fixed or outermost is None or self._nest.iterations < PARALLEL_WORK:
+            return 1.0
+        width = self._width(s) if outermost == s.vector else 1
+        size = s.vectors if outermost == s.vector else dict(s.unroll).get(outermost, 1)
+        steps = ceil(self._free[outermost] / width)
+        return ceil(steps / size) * size / steps
+
+    def _width(self, s: Schedule) -> int:
+        return (s.lanes or self._lanes) if s.vector else 1
+
+    def _registers(self, s: Schedule, vectors: int, unroll: Mapping[str, int]) -> int:
+        """The accumulators, the vectors of one operand, and one value of the other."""
+        tile = vectors * prod(unroll.values())
+        held = max((vectors for x in self._loads if s.vector in _used(x)), default=0)
+        return tile + held + 1
+
+    def _tiles(self, s: Schedule) -> Iterator[tuple[int, int, dict[str, int]]]:
+        """How many tiles there are of each size: whole ones, and those at the end of an axis."""
+        choices: list[list[tuple[str, int, int]]] = []
+        for axis, extent in self._free.items():
+            size = s.vectors * self._width(s) if axis == s.vector else dict(s.unroll).get(axis, 1)
+            whole, rest = divmod(extent, size)
+            choices.append([(axis, n, count) for n, count in ((size, whole), (rest, 1)) if n and count])
+        for combination in product(*choices):
+            sizes = {axis: n for axis, n, _ in combination}
+            vectors = ceil(sizes.pop(s.vector) / self._width(s)) if s.vector in sizes else s.vectors
+            yield prod(count for *_, count in combination), vectors, {a: n for a, n in sizes.items() if n > 1}
+
+    def _tile(self, s: Schedule, vectors: int, unroll: Mapping[str, int]) -> float:
+        steps = prod(self._reduced.values())
+        if s.vector in self._reduced:
+            extent = self._reduced[s.vector]
+            steps = steps // extent * ceil(extent / (vectors * self._width(s)))
+        return steps * self._step(s, vectors, unroll) + self._ends(s, vectors, unroll) + _TILE_START
+
+    # -- one step of the reduced loops -----------------------------------------------------------------
+
+    def _step(self, s: Schedule, vectors: int, unroll: Mapping[str, int]) -> float:
+        tile = vectors * prod(unroll.values())
+        loads, count = 0.0, 0
+        for load in self._loads:
+            n = prod(unroll.get(a, 1) for a in _used(load) if a != s.vector)
+            if s.vector in _used(load):
+                loads += n * vectors * self._vector_load(load, s, vectors)
+                count += n * vectors
+            else:
+                loads += self._scalar_loads(load, s, unroll)
+                count += n
+            loads *= 1.3 if self._conflicts(load, s, unroll) else 1.0
+        latency = (4.0 if self._target.splits else 8.0) if self._reduced else 0.0
+        far = sum(self._far_lines(x, s, vectors, unroll) for x in self._loads)
+        step = max(tile * self._operation(s), loads, latency, (tile + count + 4) / 5, far) + 0.1 * loads + _STEP
+        step *= 1.2 if tile > self._target.registers * _SPILLS else 1.0
+        return step * max((self._streams(x, s, unroll) for x in self._loads), default=1.0)
+
+    def _far_lines(self, load: Load, s: Schedule, vectors: int, unroll: Mapping[str, int]) -> float:
+        """Cycles for the lines of an operand that is read once, and fits no near cache."""
+        size = load.dtype.bits // 8
+        extents = self._nest.extents
+        once = bool(self._reduced) and not self._fixed and not load.dynamic and _used(load) >= set(extents)
+        if not once or prod(extents.values()) * size <= _L2_BYTES:
+            return 0.0
+        width = self._width(s)
+        wide = _FAR_WIDE if self._target.splits and width * size >= self._target.vector_bytes else 1.0
+        return vectors * width * prod(unroll.values()) * size / _LINE * _FAR_LINE * wide
+
+    def _streams(self, load: Load, s: Schedule, unroll: Mapping[str, int]) -> float:
+        """Each further row that is read is a stream more to prefetch, worst where nothing is reused."""
+        rows = prod(n for a, n in unroll.items() if a in _used(load) and _apart(load, a))
+        whole = _used(load) >= set(self._nest.extents)
+        return 1.0 + (0.15 if whole else 0.06 if s.vector in _used(load) else 0.01) * (rows - 1)
+
+    def _operation(self, s: Schedule) -> float:
+        """One vector operation: a processor that runs wide vectors as two halves runs two narrow ones instead."""
+        if s.vector is None:
+            return _BRANCH if self._nest.op in ("max", "min") else 0.5
+        return self._width(s) / self._lanes if self._target.splits else 1.0
+
+    def _vector_load(self, load: Load, s: Schedule, vectors: int) -> float:
+        width = self._width(s)
+        step = load.stride(s.vector or "")
+        packed = s.pack and self.packs(load)
+        if any(s.vector in variables(d.index) for d in load.dynamic) or (step != 1 and not packed):
+            return 2.0 * width
+        others = [n for a, n in load.strides if a != s.vector]
+        aligned = packed or all(n % width == 0 for n in (load.offset, *others))
+        crossing = 1.0 if aligned else 1.0 + width / self._lanes
+        # A processor with whole vectors loads two of them a cycle.
+        cost = self._operation(s) * crossing * (1.0 if self._target.splits else 0.5)
+        if load.guarded:
+            cost *= 1.5
+        line = width / self._lanes
+        return max(cost, _L2_LINE * line) if self._panel(load, s, vectors) > _L1_BYTES else cost
+
+    def _scalar_loads(self, load: Load, s: Schedule, unroll: Mapping[str, int]) -> float:
+        """Values that all lanes share: two a cycle, fewer from several lines, each new line from the second cache."""
+        size, lines, n = load.dtype.bits // 8, 1.0, 1
+        for axis in _used(load).intersection(unroll):
+            n *= unroll[axis]
+            lines *= max(1.0, unroll[axis] * min(1.0, abs(load.stride(axis)) * size / _LINE))
+        inner = [a for a in self._reduced if a != s.vector and load.stride(a)]
+        lines *= min(1.0, abs(load.stride(inner[-1])) * size / _LINE) if inner else 0.0
+        steps = prod(self._reduced[a] for a in inner)
+        scattered = any(_apart(load, a) for a in _used(load).intersection(unroll))
+        new = _L2_LINE * lines if steps * lines * _LINE > _L1_BYTES else 0.0
+        return n * (0.75 if scattered else 0.5) + new
+
+    def _panel(self, load: Load, s: Schedule, vectors: int) -> int:
+        """Bytes of an operand that one tile reads over all reduced steps; steps along the vector overlap."""
+        reach = vectors * self._width(s)
+        steps = prod(n for a, n in self._reduced.items() if a != s.vector and abs(load.stride(a)) >= reach)
+        return steps * reach * load.dtype.bits // 8
+
+    def _conflicts(self, load: Load, s: Schedule, unroll: Mapping[str, int]) -> bool:
+        """Whether rows that are read side by side fall into the same few sets of the first cache."""
+        for axis, n in unroll.items():
+            step = abs(load.stride(axis)) * load.dtype.bits // 8
+            if _apart(load, axis) and step and n > _same_sets(step):
+                return True
+        return False
+
+    # -- around the steps ------------------------------------------------------------------------------
+
+    def _ends(self, s: Schedule, vectors: int, unroll: Mapping[str, int]) -> float:
+        """Starting and storing a tile, and reducing across lanes."""
+        tile = vectors * prod(unroll.values())
+        if s.vector in self._reduced:
+            return tile / vectors * (_ACROSS + vectors / 4)
+        if s.vector is None or self._nest.store.stride(s.vector) == 1:
+            return 1.5 * tile * self._operation(s)
+        step = abs(self._nest.store.stride(s.vector)) * self._nest.store.dtype.bits // 8
+        crowded = step >= _LINE and vectors * self._width(s) > _same_sets(step)
+        return (10.0 if crowded else 1.5) * tile * self._width(s)
+
+    def _packing(self, s: Schedule) -> float:
+        """Copying operands, whole lines at once where lanes are neighbours."""
+        total = 0.0
+        for load in [x for x in self._loads if s.vector in _used(x) and self.packs(x)]:
+            elements = prod(n for a, n in self._nest.extents.items() if load.stride(a))
+            total += elements * (0.3 if load.stride(s.vector or "") == 1 else 1.5)
+        return total
+
+    def packs(self, load: Load) -> bool:
+        """Whether the emitter would copy a load's operand: it reads every element about once."""
+        used = [v for v, _ in load.strides]
+        span = load.offset + sum(abs(s) * (self._nest.extents[v] - 1) for v, s in load.strides) + 1
+        whole = prod(self._nest.extents[v] for v in used)
+        return not load.dynamic and not load.guarded and len(used) > 1 and whole <= 2 * span
+
+    def wants_packing(self, axis: str | None) -> bool:
+        """Whether a copy in the order of use may pay: much reuse of what lies far apart."""
+        if axis not in self._free or prod(self._reduced.values()) < 16:
+            return False
+        reuse = prod(self._free.values()) // self._free[axis]
+        return reuse >= 64 and any(
+            load.stride(axis) and self.packs(load) and self._far(load, axis) for load in self._loads
+        )
+
+    def _far(self, load: Load, axis: str) -> bool:
+        """Lanes that are not neighbours, or many reduced steps that are far apart."""
+        far = _FAR_BYTES * 8 // load.dtype.bits
+        return load.stride(axis) != 1 or any(load.stride(r) >= far and n >= 64 for r, n in self._reduced.items())
+
+
+def _same_sets(step: int) -> int:
+    """How many lines that are so many bytes apart the first cache holds at once."""
+    return _L1_WAYS * (_L1_WAY_BYTES // gcd(step, _L1_WAY_BYTES))
+
+
+def _apart(load: Load, axis: str) -> bool:
+    """Whether neighbours along an axis lie in different cache lines; where an index is read, they may lie anywhere."""
+    return not load.stride(axis) or abs(load.stride(axis)) * load.dtype.bits // 8 >= _LINE
+
+
+def _used(load: Load) -> set[str]:
+    """The axes that a load depends on."""
+    return {v for v, _ in load.strides} | {v for d in load.dynamic for v in variables(d.index)}

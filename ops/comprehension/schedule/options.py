@@ -1,0 +1,206 @@
+"""Options: what a user or the tuner says of how a comprehension runs, independent of sizes until it is resolved."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from ...kernels.cpp_compiler import compiler, target
+from ..expr.errors import OptionsError
+from ..expr.ir import Program
+from ..loops.description import ProgramSchedule, Schedule
+from ..loops.fusion import groups
+from .analysis import default_schedule, naive_schedule
+
+PRESETS = ("default", "naive", "pointwise", "mlp", "conv", "group_conv", "single_thread", "torch")
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a comprehension runs.
+
+    Args:
+        preset: where to start from. `"default"` lets the analysis choose; `"torch"` is torch's operators;
+            `"naive"` generated code without any optimisation;
+            `"pointwise"`, `"mlp"`, `"conv"` and `"group_conv"` generated code, fused for the first and tiled
+            for the others; `"single_thread"` the default on one thread.
+        vectorise: the axis (an index variable of the text) whose values are computed side by side.
+        tile: vectors of the vector axis, and values of other left-side axes, that are computed at once.
+        unroll: the same as `tile` for axes that are not vectorised.
+        order: left-side axes from the outermost loop.
+        fuse: whether neighbouring statements share their outer loops.
+        pack: copy an operand into the order of its use first.
+        parallel: share the outermost loops among torch's threads.
+        threads: at most so many of them.
+        schedule: everything at once, as the tuner finds it; the other arguments do not apply then.
+
+    Raises:
+        OptionsError: an unknown preset, or a number below one.
+
+    Example:
+        >>> import tracepack
+        >>> tracepack.comprehension.Options("conv").preset
+        'conv'
+    """
+
+    preset: str = "default"
+    vectorise: str | None = None
+    tile: Mapping[str, int] = field(default_factory=dict)
+    unroll: Mapping[str, int] = field(default_factory=dict)
+    order: tuple[str, ...] = ()
+    fuse: bool | None = None
+    pack: bool | None = None
+    parallel: bool | None = None
+    threads: int = 0
+    schedule: ProgramSchedule | None = None
+
+    def __post_init__(self) -> None:
+        if self.preset not in PRESETS:
+            raise OptionsError(f"unknown options {self.preset!r}", expected=f"one of {', '.join(PRESETS)}")
+        numbers = {**self.tile, **self.unroll}
+        wrong = [n for n, v in numbers.items() if isinstance(v, bool) or not isinstance(v, int) or v < 1]
+        if wrong:
+            raise OptionsError(f"the tile of '{wrong[0]}' is no whole number above 0", got=numbers[wrong[0]])
+
+    # -- the page's spelling -------------------------------------------------------------------------------
+
+    def with_tile(self, **tile: int) -> Options:
+        """A copy with other tiles, by axis."""
+        return replace(self, tile=tile)
+
+    def with_unroll(self, **unroll: int) -> Options:
+        """A copy with other unrolled axes."""
+        return replace(self, unroll=unroll)
+
+    def with_threads(self, threads: int) -> Options:
+        """A copy on at most so many threads."""
+        return replace(self, threads=threads)
+
+    def with_fusion(self, fuse: bool) -> Options:
+        """A copy that fuses statements, or does not."""
+        return replace(self, fuse=fuse)
+
+    # -- resolving -----------------------------------------------------------------------------------------
+
+    def resolve(self, program: Program) -> ProgramSchedule | None:
+        """The schedule for a program on this machine; None is torch's operators.
+
+        Raises:
+            OptionsError: an axis that the program does not have, or a schedule of another program.
+        """
+        if self.preset == "torch" or compiler() is None:
+            return None
+        if self.schedule is not None:
+            return self._checked(program, self.schedule)
+        start = self._start(program)
+        return self.adjusted(program, start)
+
+    @property
+    def is_explicit(self) -> bool:
+        """Whether they say more than where to start from."""
+        return bool(self.vectorise or self.tile or self.unroll or self.order or self.pack is not None)
+
+    def _start(self, program: Program) -> ProgramSchedule:
+        fuse = self.fuse if self.fuse is not None else self.preset in ("default", "pointwise", "single_thread")
+        if self.preset == "naive":
+            return naive_schedule(program)
+        return default_schedule(program, target(), fuse)
+
+    def fits(self, program: Program) -> bool:
+        """Whether the schedule, where there is one, was made for a program of these nests."""
+        if self.schedule is None:
+            return True
+        nests = [n for g in groups(program, self.schedule.fuse) for n in g.nests]
+        pairs = zip(nests, self.schedule.nests, strict=False)
+        known = all(s.vector is None or s.vector in n.extents for n, s in pairs)
+        return known and len(nests) == len(self.schedule.nests)
+
+    def _checked(self, program: Program, schedule: ProgramSchedule) -> ProgramSchedule:
+        if not self.fits(program):
+            raise OptionsError(f"the schedule is of another program than '{program.name}'")
+        return schedule
+
+    def adjusted(self, program: Program, start: ProgramSchedule) -> ProgramSchedule:
+        """A schedule with what these options say explicitly.
+
+        Raises:
+            OptionsError: an axis that the program does not have.
+        """
+        self._check_axes(program)
+        nests = [n for g in groups(program, start.fuse) for n in g.nests]
+        changed = []
+        for nest, schedule in zip(nests, start.nests, strict=True):
+            changed.append(self._applied(schedule, set(nest.extents)))
+        return replace(start, nests=tuple(changed))
+
+    def _check_axes(self, program: Program) -> None:
+        known = {a for n in program.nests for a, _ in n.axes}
+        named = [*self.tile, *self.unroll, *self.order, *([self.vectorise] if self.vectorise else [])]
+        unknown = [a for a in named if a not in known]
+        if unknown:
+            raise OptionsError(f"'{program.name}' has no axis '{unknown[0]}'", expected=f"one of {sorted(known)}")
+
+    def _applied(self, s: Schedule, axes: set[str]) -> Schedule:
+        if self.is_explicit:
+            s = replace(s, winograd=False)
+        if self.vectorise in axes:
+            s = replace(s, vector=self.vectorise, unroll=tuple(u for u in s.unroll if u[0] != self.vectorise))
+        tiles = {a: n for a, n in {**self.tile, **self.unroll}.items() if a in axes}
+        if s.vector in tiles:
+            s = replace(s, vectors=min(tiles.pop(s.vector), 16))
+        if tiles:
+            s = replace(s, unroll=tuple(tiles.items()))
+        if self.order:
+            s = replace(s, order=tuple(a for a in self.order if a in axes))
+        if self.pack is not None:
+            s = replace(s, pack=self.pack)
+        parallel = self.parallel
+        if self.preset == "single_thread" or self.threads == 1:
+            parallel = False
+        if parallel is not None:
+            s = replace(s, parallel=parallel)
+        return replace(s, threads=self.threads) if self.threads > 1 else s
+
+    # -- plain data ----------------------------------------------------------------------------------------
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON-able data."""
+        return {
+            "preset": self.preset,
+            "vectorise": self.vectorise,
+            "tile": dict(self.tile),
+            "unroll": dict(self.unroll),
+            "order": list(self.order),
+            "fuse": self.fuse,
+            "pack": self.pack,
+            "parallel": self.parallel,
+            "threads": self.threads,
+            "schedule": None if self.schedule is None else self.schedule.to_plain(),
+        }
+
+    @classmethod
+    def from_plain(cls, data: Mapping[str, Any]) -> Options:
+        """From `to_plain`'s data.
+
+        Raises:
+            OptionsError: the data is of another version.
+        """
+        try:
+            known = dict(data)
+            schedule = known.get("schedule")
+            known["schedule"] = None if schedule is None else ProgramSchedule.from_plain(schedule)
+            known["order"] = tuple(known.get("order", ()))
+            return cls(**known)
+        except (TypeError, KeyError, ValueError, AttributeError) as error:
+            raise OptionsError("options of another version", got=error) from error
+
+    def key(self) -> str:
+        """Equal for equal options."""
+        return self._key
+
+    @cached_property
+    def _key(self) -> str:
+        return json.dumps(self.to_plain(), sort_keys=True)

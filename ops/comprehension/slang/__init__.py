@@ -1,0 +1,1 @@
+"""Comprehensions as Slang, for GPUs."""

@@ -1,0 +1,1 @@
+"""Comprehensions on the operators of torch: the reference, which runs everywhere."""

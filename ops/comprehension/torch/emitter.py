@@ -1,0 +1,351 @@
+"""Programs as torch operators: the reference that every other emitter is held to, and there on every machine.
+
+Each nest becomes one step, chosen once: a convolution of torch's, a bag of embeddings, a contraction, or the
+general form, which evaluates the value over all axes and reduces. The general form is cut into windows, so that
+no tensor of more than `LIMIT` elements is made only to be reduced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
+
+import torch
+
+from ..expr.ir import Access, Expr, Nest, Program, TensorType, Var, accesses, variables
+from ..program.affine import affine
+from .convolution import match_convolution
+from .products import Product, contract, is_contraction, largest_operand, split_product
+from .values import Evaluator, Window, held, out_of_range, stored
+
+LIMIT = 1 << 24
+"""Elements that one step may materialise beside its result."""
+
+Env = Mapping[str, torch.Tensor]
+
+
+class TorchEmitter:
+    """Runs a program on torch operators.
+
+    Args:
+        program: what to run.
+        clamp: clamp indices that are found outside, instead of raising.
+
+    Example:
+        >>> TorchEmitter(program)([a, b])  # doctest: +SKIP
+        [tensor(...)]
+    """
+
+    def __init__(self, program: Program, clamp: bool = False) -> None:
+        self._program = program
+        self._steps = [(_step(n, program, clamp, n.base in d), n.target, d) for n, d in _with_dead(program)]
+
+    def __call__(self, inputs: Sequence[torch.Tensor], contents: Sequence[torch.Tensor] = ()) -> list[torch.Tensor]:
+        """Runs on contiguous inputs of the program's shapes; the results are contiguous and new.
+
+        Raises:
+            IndexRangeError: an index read from a tensor lies outside.
+        """
+        p = self._program
+        env = dict(zip((*p.inputs, *p.contents), (*inputs, *contents), strict=True))
+        for step, target, dead in self._steps:
+            env[target] = step(env)
+            for name in dead:
+                del env[name]
+        return [env[name] for name in p.outputs]
+
+
+def _with_dead(program: Program) -> list[tuple[Nest, list[str]]]:
+    """Each nest with the versions that nothing needs after it."""
+    last: dict[str, int] = {}
+    for at, nest in enumerate(program.nests):
+        for name in (
+            nest.target,
+            nest.base,
+            *(a.tensor for e in (nest.value, *nest.index) for a in accesses(e)),
+        ):
+            if name is not None:
+                last[name] = at
+    keep = {*program.outputs, *program.inputs, *program.contents}
+    dead: list[list[str]] = [[] for _ in program.nests]
+    for name, at in last.items():
+        if name not in keep:
+            dead[at].append(name)
+    return list(zip(program.nests, dead, strict=True))
+
+
+def _step(nest: Nest, program: Program, clamp: bool, consume: bool) -> Callable[[Env], torch.Tensor]:
+    """Chooses how a nest runs; with `consume` it may write into its base, which nothing needs after it."""
+    target = program.tensors[nest.target]
+    convolution = match_convolution(nest, program.tensors)
+    if convolution is not None:
+        return _finished(nest, target, convolution, consume)
+    if (bag := _match_bag(nest, program.tensors, clamp)) is not None:
+        return _finished(nest, target, bag, consume)
+    if (view := _match_reduced_view(nest, program.tensors)) is not None:
+        return _finished(nest, target, view, consume)
+    if nest.is_scatter or (nest.base is None and not _covers(nest, target)):
+        return lambda env: _scatter(nest, target, env, clamp, consume)
+    return _finished(nest, target, lambda env: _in_target_order(nest, env, clamp), consume)
+
+
+def _covers(nest: Nest, target: TensorType) -> bool:
+    """Whether a nest that is no scatter writes every element."""
+    sizes = [nest.extents[v[0]] if (v := variables(i)) else 1 for i in nest.index]
+    return tuple(sizes) == target.shape
+
+
+def _finished(
+    nest: Nest, target: TensorType, values: Callable[[Env], torch.Tensor], consume: bool
+) -> Callable[[Env], torch.Tensor]:
+    """Joins a step's values with the contents before, and makes the result contiguous and its own."""
+    dtype = stored(target.dtype)
+
+    def step(env: Env) -> torch.Tensor:
+        found = values(env)
+        if found.dtype != dtype:
+            found = found.to(dtype)
+        if nest.base is not None:
+            return _onto_base(nest, _own(env[nest.base], consume), found)
+        result = found.contiguous()
+        memory = result.untyped_storage().data_ptr()
+        if any(memory == t.untyped_storage().data_ptr() for t in env.values()):
+            result = result.clone(memory_format=torch.contiguous_format)
+        return result
+
+    return step
+
+
+def _own(base: torch.Tensor, consume: bool) -> torch.Tensor:
+    return base if consume else base.clone(memory_format=torch.contiguous_format)
+
+
+def _onto_base(nest: Nest, result: torch.Tensor, found: torch.Tensor) -> torch.Tensor:
+    """Sets or accumulates into the region that the nest reaches."""
+    region = result
+    if not nest.is_scatter:
+        for dim, index in enumerate(nest.index):
+            form = affine(index)
+            name = next(iter(form.coefficients), None)
+            region = region.narrow(dim, form.const, nest.extents[name] if name else 1)
+    region.copy_((found if nest.init else _combine(nest.op, region, found.reshape(region.shape))).reshape(region.shape))
+    return result
+
+
+def _combine(op: str, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    match op:
+        case "+":
+            return a + b
+        case "*":
+            return a * b
+        case "max":
+            return torch.maximum(a, b)
+    return torch.minimum(a, b) if op == "min" else b
+
+
+def _reduce(op: str, t: torch.Tensor, dims: list[int]) -> torch.Tensor:
+    """Reduces dimensions; NaN wins in max and min, as everywhere in torch."""
+    if not dims:
+        return t
+    match op:
+        case "+":
+            return t.sum(dims, dtype=t.dtype)
+        case "max":
+            return t.amax(dims)
+        case "min":
+            return t.amin(dims)
+    for dim in sorted(dims, reverse=True):
+        t = t.prod(dim, dtype=t.dtype)
+    return t
+
+
+# -- plain nests -------------------------------------------------------------------------------------------
+
+
+def _whole(nest: Nest, env: Env, clamp: bool) -> torch.Tensor:
+    """The values over the nest's left axes, in the axes' order."""
+    return _windowed(nest, env, {a: (0, n) for a, n in nest.axes}, clamp)
+
+
+def _in_target_order(nest: Nest, env: Env, clamp: bool) -> torch.Tensor:
+    """The values with one dimension for each of the target's, of a nest that is no scatter."""
+    left = nest.left
+    names = [v[0] if (v := variables(i)) else None for i in nest.index]
+    found = _whole(nest, env, clamp).permute([left.index(n) for n in names if n is not None])
+    return found.reshape([1 if n is None else nest.extents[n] for n in names])
+
+
+def _windowed(nest: Nest, env: Env, window: Window, clamp: bool) -> torch.Tensor:
+    """The nest's values over its left axes in a window, which is cut in two while it is too large."""
+    left, reduced = nest.left, nest.reduced
+    product = split_product(nest.value, left) if nest.op == "+" else Product(1, (nest.value,))
+    contracts = is_contraction(product, reduced)
+    size = (
+        largest_operand(product, left, window) if contracts else prod(stop - start for start, stop in window.values())
+    )
+    result_size = prod(window[a][1] - window[a][0] for a in left)
+    axis = _axis_to_cut(nest, product if contracts else None, window)
+    if size > max(LIMIT, result_size) and axis is not None:
+        return _cut_in_two(nest, env, window, clamp, axis)
+    values = Evaluator(env, [*left, *reduced], window, clamp)
+    if contracts:
+        found = contract(product, left, reduced, values, window)
+    else:
+        full = values.tensor(nest.value)
+        if reduced:
+            full = full.expand(*full.shape[: len(left)], *values.shape[len(left) :])
+        found = _reduce(nest.op, full, list(range(len(left), len(left) + len(reduced))))
+    shape = tuple(window[a][1] - window[a][0] for a in left)
+    return found if found.shape == shape else found.expand(shape)
+
+
+def _axis_to_cut(nest: Nest, product: Product | None, window: Window) -> str | None:
+    """The longest axis of what is too large, one of the left side's where there is one."""
+    used = set(window)
+    if product is not None:
+        used = set(max((variables(f) for f in product.factors), key=lambda names: prod(window[a][1] for a in names)))
+    lengths = {a: window[a][1] - window[a][0] for a in window if a in used}
+    for names in (nest.left, nest.reduced):
+        axis = max((a for a in names if a in lengths), key=lengths.__getitem__, default=None)
+        if axis is not None and lengths[axis] > 1:
+            return axis
+    return None
+
+
+def _cut_in_two(nest: Nest, env: Env, window: Window, clamp: bool, axis: str) -> torch.Tensor:
+    start, stop = window[axis]
+    middle = (start + stop) // 2
+    a, b = (_windowed(nest, env, {**window, axis: part}, clamp) for part in ((start, middle), (middle, stop)))
+    if axis in nest.left:
+        return torch.cat([a, b], nest.left.index(axis))
+    return _combine(nest.op, a, b)
+
+
+def _match_reduced_view(nest: Nest, tensors: Mapping[str, TensorType]) -> Callable[[Env], torch.Tensor] | None:
+    """A reduction of one whole tensor along some of its dimensions, which needs no planning at a call."""
+    value = nest.value
+    if nest.op == "=" or nest.is_scatter or not isinstance(value, Access) or not nest.reduced:
+        return None
+    names = [_name(i) for i in value.indices]
+    left = [n for n in names if n in nest.left]
+    shape = tuple(nest.extents.get(n, -1) for n in names)
+    whole = len(set(names)) == len(names) == len(nest.axes) and shape == tensors[value.tensor].shape
+    if not whole or left != [_name(i) for i in nest.index] or held(value.dtype) != stored(value.dtype):
+        return None
+    dims = [d for d, n in enumerate(names) if n not in nest.left]
+    return lambda env: _reduce(nest.op, env[value.tensor], dims)
+
+
+# -- bags of embeddings ------------------------------------------------------------------------------------
+
+
+def _match_bag(nest: Nest, tensors: Mapping[str, TensorType], clamp: bool) -> Callable[[Env], torch.Tensor] | None:
+    """`O(i, j) +=! T(I(i, k), j)`, which torch has an operator for."""
+    table = nest.value
+    if clamp or nest.op != "+" or not isinstance(table, Access) or len(table.indices) != 2 or nest.is_scatter:
+        return None
+    rows, column = table.indices
+    if not isinstance(rows, Access) or len(rows.indices) != 2 or not isinstance(column, Var):
+        return None
+    if not table.dtype.name.startswith("float"):
+        return None
+    names = [i.name if isinstance(i, Var) else "" for i in rows.indices]
+    left, reduced = nest.left, nest.reduced
+    plain = [left[0] if left else None, reduced[0] if reduced else None] == names and left[1:] == [column.name]
+    whole = all(tensors[a.tensor].shape[d] == nest.extents.get(_name(i), -1) for a, d, i in _dims(rows, table))
+    if not plain or not whole or rows.dtype.name not in ("int32", "int64"):
+        return None
+    size = tensors[table.tensor].shape[0]
+
+    def step(env: Env) -> torch.Tensor:
+        index = env[rows.tensor]
+        low, high = torch.aminmax(index)
+        if int(low) < 0 or int(high) >= size:
+            raise out_of_range(table, 0, size)
+        return torch.nn.functional.embedding_bag(index, env[table.tensor], mode="sum")
+
+    return step
+
+
+def _name(e: Expr) -> str:
+    return e.name if isinstance(e, Var) else ""
+
+
+def _dims(rows: Access, table: Access) -> list[tuple[Access, int, Expr]]:
+    return [(rows, 0, rows.indices[0]), (rows, 1, rows.indices[1]), (table, 1, table.indices[1])]
+
+
+# -- scatters ----------------------------------------------------------------------------------------------
+
+
+def _scatter(nest: Nest, target: TensorType, env: Env, clamp: bool, consume: bool) -> torch.Tensor:
+    """Adds each value where its index says: by views where indices are affine, else with `index_add_`."""
+    values = _whole(nest, env, clamp)
+    total = (
+        torch.zeros(target.shape, dtype=held(target.dtype), device=values.device)
+        if nest.base is None
+        else _own(env[nest.base], consume)
+    )
+    if not _add_by_views(nest, target, total, values):
+        _add_by_index(nest, target, total, values, env, clamp)
+    return total.to(stored(target.dtype))
+
+
+def _add_by_views(nest: Nest, target: TensorType, total: torch.Tensor, values: torch.Tensor) -> bool:
+    """Adds slices through strided views, one for each value of the variables that would make a view overlap."""
+    forms = [affine(i) for i in nest.index]
+    spans = [sum(abs(c) * (nest.extents[v] - 1) for v, c in f.coefficients.items()) + f.const for f in forms]
+    inside = all(s < n for s, n in zip(spans, target.shape, strict=True))
+    if not inside or not all(
+        f.is_plain and f.const >= 0 and min(f.coefficients.values(), default=1) > 0 for f in forms
+    ):
+        return False
+    looped: list[str] = []
+    for form in forms:
+        names = sorted(form.coefficients, key=nest.extents.__getitem__)
+        looped += [n for n in names[:-1] if n not in looped]
+    left = nest.left
+    strides = {v: sum(f.coefficients.get(v, 0) * s for f, s in zip(forms, target.strides, strict=True)) for v in left}
+    offset = sum(f.const * s for f, s in zip(forms, target.strides, strict=True))
+    _add_slices(total, values, left, looped, strides, offset)
+    return True
+
+
+def _add_slices(
+    total: torch.Tensor,
+    values: torch.Tensor,
+    left: list[str],
+    looped: list[str],
+    strides: dict[str, int],
+    offset: int,
+) -> None:
+    if looped:
+        name, dim = looped[0], left.index(looped[0])
+        rest = [v for v in left if v != name]
+        for at in range(values.shape[dim]):
+            _add_slices(total, values.select(dim, at), rest, looped[1:], strides, offset + at * strides[name])
+        return
+    total.as_strided(values.shape, [strides[v] for v in left], offset).add_(values)
+
+
+def _add_by_index(
+    nest: Nest, target: TensorType, total: torch.Tensor, values: torch.Tensor, env: Env, clamp: bool
+) -> None:
+    """One flat `index_add_`, of whole rows where only the first dimension is not plain."""
+    window = {a: (0, n) for a, n in nest.axes}
+    left = nest.left
+    evaluator = Evaluator(env, left, window, clamp)
+    trailing = [_name(i) for i in nest.index[1:]]
+    first = variables(nest.index[0])
+    rows = left == [*first, *trailing] and all(
+        t and nest.extents[t] == n for t, n in zip(trailing, target.shape[1:], strict=True)
+    )
+    if rows and len(set(left)) == len(first) + len(trailing):
+        index = evaluator.over(first)
+        flat = index.tensor(nest.index[0]).expand(index.shape).reshape(-1).to(torch.int64)
+        total.index_add_(0, flat.clamp(0, target.shape[0] - 1), values.reshape(-1, *target.shape[1:]))
+        return
+    place = torch.zeros([1] * len(left), dtype=torch.int64, device=values.device)
+    for index_expr, size, step in zip(nest.index, target.shape, target.strides, strict=True):
+        place = place + evaluator.tensor(index_expr).to(torch.int64).clamp(0, size - 1) * step
+    total.view(-1).index_add_(0, place.expand(values.shape).reshape(-1), values.reshape(-1))

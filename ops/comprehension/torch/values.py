@@ -1,0 +1,297 @@
+"""Expressions as torch tensors: one dimension for each axis, broadcast where an axis is not used.
+
+An access whose indices are affine and known to be inside is a view (`as_strided`); others are `index_select` one
+dimension at a time where no two dimensions share a variable, else advanced indexing. Nothing is evaluated lazily:
+under a condition an index is clamped, and `torch.where` drops what it read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+import torch
+
+from ..expr.dtypes import DType
+from ..expr.errors import IndexRangeError
+from ..expr.functions import BUILTINS
+from ..expr.ir import COMPARISONS, Access, Const, Expr, Load, Op, Var, variables
+from ..program.affine import affine
+
+Window = Mapping[str, tuple[int, int]]
+"""First value and one past the last of each axis."""
+Values = torch.Tensor | int | float | bool
+
+# torch computes little in these types, so they are held as int64 and cut to their width after each operation.
+_WIDENED = {"uint16": 0xFFFF, "uint32": 0xFFFFFFFF, "uint64": -1}
+
+
+def held(dtype: DType) -> torch.dtype:
+    """The torch type that values of a scalar type are computed in."""
+    return torch.int64 if dtype.name in _WIDENED else stored(dtype)
+
+
+def stored(dtype: DType) -> torch.dtype:
+    """The torch type of a scalar type in memory."""
+    found: torch.dtype = getattr(torch, dtype.name)
+    return found
+
+
+class Evaluator:
+    """Evaluates expressions over an order of axes.
+
+    Args:
+        env: the tensors by version; all contiguous.
+        axes: the order of the result's dimensions.
+        window: the values that each axis takes.
+        clamp: clamp indices that are not known to be inside, instead of checking them.
+    """
+
+    def __init__(self, env: Mapping[str, torch.Tensor], axes: Sequence[str], window: Window, clamp: bool) -> None:
+        self._env, self._axes, self._window, self._clamp = env, list(axes), window, clamp
+        self._memo: dict[Expr, Values] = {}
+
+    def over(self, axes: Sequence[str]) -> Evaluator:
+        """The same with other axes."""
+        return Evaluator(self._env, axes, self._window, self._clamp)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The full shape over the axes."""
+        return tuple(self._window[a][1] - self._window[a][0] for a in self._axes)
+
+    def tensor(self, e: Expr) -> torch.Tensor:
+        """The expression's values with one dimension for each axis, 1 where it is not used."""
+        value = self._value(e, None)
+        if isinstance(value, torch.Tensor):
+            return value.reshape([1] * len(self._axes)) if value.dim() == 0 else value
+        return torch.full([1] * len(self._axes), value, dtype=held(e.dtype), device=self._device())
+
+    def _device(self) -> torch.device:
+        return next((t.device for t in self._env.values()), torch.device("cpu"))
+
+    def _value(self, e: Expr, mask: torch.Tensor | None) -> Values:
+        if mask is None and e in self._memo:
+            return self._memo[e]
+        value = self._compute(e, mask)
+        if mask is None:
+            self._memo[e] = value
+        return value
+
+    def _compute(self, e: Expr, mask: torch.Tensor | None) -> Values:
+        if isinstance(e, Const):
+            return float(e.value) if e.dtype.is_float else e.value
+        if isinstance(e, Var):
+            return self._line(e.name)
+        if isinstance(e, Access):
+            return self._access(e, mask)
+        assert isinstance(e, Op)
+        if e.name == "?:":
+            return self._select(e, mask)
+        if e.name == "cast":
+            return self._as(self._value(e.args[0], mask), e.args[0].dtype, e.dtype)
+        args = [self._as(self._value(a, mask), a.dtype, _operand_type(e)) for a in e.args]
+        if not any(isinstance(a, torch.Tensor) for a in args):
+            args[0] = torch.tensor(args[0], dtype=held(_operand_type(e)), device=self._device())
+        return _cut(_FUNCTIONS[e.name](*args), e.dtype)
+
+    def _line(self, name: str) -> torch.Tensor:
+        start, stop = self._window[name]
+        line = torch.arange(start, stop, dtype=torch.int32, device=self._device())
+        return line.reshape([-1 if a == name else 1 for a in self._axes])
+
+    @staticmethod
+    def _as(value: Values, source: DType, into: DType) -> Values:
+        if isinstance(value, torch.Tensor):
+            return value if source == into else _cast(value, into)
+        if into.is_float:
+            return float(value)
+        return bool(value) if into.is_bool else int(value)
+
+    def _select(self, e: Op, mask: torch.Tensor | None) -> Values:
+        condition = self._value(e.args[0], mask)
+        if not isinstance(condition, torch.Tensor):
+            condition = torch.tensor(condition, device=self._device())
+        inside = condition if mask is None else condition & mask
+        outside = ~condition if mask is None else ~condition & mask
+        then = self._as(self._value(e.args[1], inside), e.args[1].dtype, e.dtype)
+        other = self._as(self._value(e.args[2], outside), e.args[2].dtype, e.dtype)
+        if not isinstance(then, torch.Tensor):
+            then = torch.tensor(then, dtype=held(e.dtype), device=self._device())
+        return torch.where(condition, then, other)
+
+    # -- accesses --------------------------------------------------------------------------------------
+
+    def _access(self, e: Access, mask: torch.Tensor | None) -> torch.Tensor:
+        t = self._env[e.tensor]
+        view = self._strided(e, t) if all(g == "inside" for g in e.guards) else None
+        if view is None:
+            view = self._by_dimension(e, t, mask)
+        if view is None:
+            index = [self._index(e, d, mask, self).expand(self.shape) for d in range(len(e.indices))]
+            view = t[tuple(index)]
+        return view.to(torch.int64) if e.dtype.name in _WIDENED else view
+
+    def _strided(self, e: Access, t: torch.Tensor) -> torch.Tensor | None:
+        """A view of the tensor, when every index is affine."""
+        strides, offset = dict.fromkeys(self._axes, 0), t.storage_offset()
+        for index, step in zip(e.indices, t.stride(), strict=True):
+            form = affine(index)
+            if not form.is_plain:
+                return None
+            offset += form.const * step
+            for name, c in form.coefficients.items():
+                strides[name] += c * step
+        used = set(variables(e))
+        sizes = [n if a in used else 1 for a, n in zip(self._axes, self.shape, strict=True)]
+        flips = []
+        for at, name in enumerate(self._axes):
+            start, stop = self._window[name]
+            if name in used and strides[name] < 0:
+                offset += strides[name] * (stop - 1)
+                flips.append(at)
+            elif name in used:
+                offset += strides[name] * start
+        view = t.as_strided(sizes, [abs(strides[a]) for a in self._axes], offset)
+        return view.flip(flips) if flips else view
+
+    def _by_dimension(self, e: Access, t: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor | None:
+        """Selects along one dimension after the other, when no two of them share a variable."""
+        used = [sorted(variables(i), key=self._axes.index) for i in e.indices]
+        flat = [v for names in used for v in names]
+        if len(set(flat)) < len(flat) or (mask is not None and "checked" in e.guards):
+            return None
+        for d, names in enumerate(used):
+            if e.indices[d] == Var(e.indices[d].dtype, names[0] if names else "") and e.guards[d] == "inside":
+                start, stop = self._window[names[0]]
+                t = t.narrow(d, start, stop - start)
+            else:
+                inner = self.over(names)
+                t = t.index_select(d, self._index(e, d, None, inner).expand(inner.shape).reshape(-1))
+        t = t.reshape([self._window[v][1] - self._window[v][0] for v in flat])
+        order = sorted(range(len(flat)), key=lambda d: self._axes.index(flat[d]))
+        t = t.permute(order)
+        sizes = iter(t.shape)
+        return t.reshape([next(sizes) if a in flat else 1 for a in self._axes])
+
+    def _index(self, e: Access, dim: int, mask: torch.Tensor | None, inner: Evaluator) -> torch.Tensor:
+        """One index's values as int64, inside the dimension; checked where it has to be."""
+        values, size = inner.tensor(e.indices[dim]).to(torch.int64), self._env[e.tensor].shape[dim]
+        if e.guards[dim] == "inside":
+            return values
+        if e.guards[dim] == "checked" and not self._clamp:
+            wrong = (values < 0) | (values >= size)
+            if mask is not None:
+                wrong = wrong & mask
+            if bool(wrong.any()):
+                raise out_of_range(e, dim, size)
+        return values.clamp(0, size - 1)
+
+
+def out_of_range(e: Access, dim: int, size: int) -> IndexRangeError:
+    """The error of an index that was found outside of its tensor at run time."""
+    name = e.tensor.split("#")[0]
+    return IndexRangeError(
+        f"an index of dimension {dim} of '{name}' is not in 0:{size}",
+        at=e.place,
+        fix="Mend the indices, or define with gather='clamp'.",
+    )
+
+
+def out_of_range_load(load: Load, dynamic: int) -> IndexRangeError:
+    """The same, of a lowered access."""
+    name, size = load.tensor.split("#")[0], load.dynamic[dynamic].size
+    return IndexRangeError(
+        f"an index of '{name}' is not in 0:{size}",
+        at=load.place,
+        fix="Mend the indices, or define with gather='clamp'.",
+    )
+
+
+def _operand_type(e: Op) -> DType:
+    """The type that arguments are brought to before the operator is applied."""
+    if e.name in ("!", "&&", "||"):
+        return e.args[0].dtype
+    return e.operands
+
+
+def _cast(value: torch.Tensor, into: DType) -> torch.Tensor:
+    if into.is_bool:
+        return value != 0
+    return _cut(value.to(held(into)), into)
+
+
+def _cut(value: torch.Tensor, dtype: DType) -> torch.Tensor:
+    """Wraps a widened unsigned value to its width."""
+    mask = _WIDENED.get(dtype.name, -1)
+    return value if mask == -1 else value & mask
+
+
+def _is_float(a: Values) -> bool:
+    return isinstance(a, torch.Tensor) and a.is_floating_point()
+
+
+def _divide(a: Values, b: Values) -> torch.Tensor:
+    if _is_float(a) or _is_float(b):
+        return torch.true_divide(a, b)
+    return _without_zero(partial(torch.div, rounding_mode="floor"), a, b)
+
+
+def _modulo(a: Values, b: Values) -> torch.Tensor:
+    if _is_float(a) or _is_float(b):
+        return torch.remainder(a, b)  # type: ignore[arg-type]  # numbers and tensors both fit
+    return _without_zero(torch.remainder, a, b)
+
+
+def _without_zero(function: Callable[..., torch.Tensor], a: Values, b: Values) -> torch.Tensor:
+    """Integers divided by zero give zero, in every emitter; torch and the processor would stop."""
+    if not isinstance(b, torch.Tensor):
+        return function(a, b) if b else torch.zeros_like(a)  # type: ignore[arg-type]  # numbers and tensors both fit
+    zero = b == 0
+    return torch.where(zero, 0, function(a, torch.where(zero, 1, b)))
+
+
+def _tensors(function: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """For functions of torch that take tensors only."""
+
+    def call(*args: Values) -> torch.Tensor:
+        like = next(a for a in args if isinstance(a, torch.Tensor))
+        return function(*(a if isinstance(a, torch.Tensor) else torch.full_like(like, a) for a in args))
+
+    return call
+
+
+def _round_half_away(a: torch.Tensor) -> torch.Tensor:
+    return torch.copysign(torch.floor(a.abs() + 0.5), a)
+
+
+_FUNCTIONS: dict[str, Callable[..., torch.Tensor]] = {
+    "+": torch.add,
+    "-": lambda a, b: torch.sub(a, b) if isinstance(a, torch.Tensor) else torch.rsub(b, a),
+    "*": torch.mul,
+    "/": _divide,
+    "%": _modulo,
+    "neg": torch.neg,
+    "!": torch.logical_not,
+    "&&": _tensors(torch.logical_and),
+    "||": _tensors(torch.logical_or),
+    "min": _tensors(torch.minimum),
+    "max": _tensors(torch.maximum),
+    "abs": torch.abs,
+    "fma": lambda a, b, c: torch.add(torch.mul(a, b), c),
+    "exp10": lambda a: torch.pow(10.0, a),
+    "cbrt": lambda a: torch.copysign(a.abs().pow(1 / 3), a),
+    "fdim": _tensors(lambda a, b: torch.where(a <= b, torch.zeros_like(a), a - b)),  # 0 of equal infinities, as C's
+    "round": _round_half_away,
+    "pow": torch.pow,
+    **{
+        name: _tensors(function)
+        for name, function in zip(
+            sorted(COMPARISONS), (torch.ne, torch.lt, torch.le, torch.eq, torch.gt, torch.ge), strict=True
+        )
+    },
+}
+for _name, _builtin in BUILTINS.items():
+    if _name not in _FUNCTIONS:
+        _function = getattr(torch, _builtin.torch)
+        _FUNCTIONS[_name] = _function if _builtin.arity == 1 else _tensors(_function)

@@ -1,0 +1,1 @@
+"""The tuner: searches schedules by measuring them, and keeps what it found."""

@@ -1,0 +1,111 @@
+"""The tuner's cache files: the best options found, by layer, sizes, instruction set, compiler and number of threads.
+
+`cache="conv.tc"` names two files, `conv.tc.options` and `conv.tc_backward.options`; both are JSON and are
+replaced as a whole, so that a reader never sees half of one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ...kernels.cpp_compiler import compiler_version, target
+from ..expr.errors import OptionsError
+from ..schedule.options import Options
+from ..warning import ComprehensionWarning
+
+VERSION = 1
+KEPT = 10
+"""Options that are kept for one key, the fastest first."""
+
+
+class TuningCache:
+    """One cache file.
+
+    Args:
+        name: as given by the user.
+        backward: the file of the backward.
+        device: whose entries, the CPU's if none is given.
+    """
+
+    def __init__(self, name: str, backward: bool = False, device: torch.device | None = None) -> None:
+        self._machine = _machine(device or torch.device("cpu"))
+        self.path = Path(f"{name}{'_backward' if backward else ''}.options")
+        self.said = False
+
+    def best(self, layer: str, shapes: Sequence[tuple[int, ...]]) -> Options | None:
+        """The fastest options for a layer and shapes on this kind of machine and as many threads, or None."""
+        found = self.all(layer, shapes)
+        return found[0][1] if found else None
+
+    def all(self, layer: str, shapes: Sequence[tuple[int, ...]]) -> list[tuple[float, Options]]:
+        """Milliseconds and options, the fastest first; what cannot be read is left out with a warning."""
+        key = self._key(layer, shapes)
+        entries = [e for e in self._entries() if isinstance(e, dict) and {k: e.get(k) for k in key} == key]
+        try:
+            return [(float(b["ms"]), Options.from_plain(b["options"])) for e in entries for b in e["best"]]
+        except (OptionsError, KeyError, TypeError, ValueError) as error:
+            self.ignored(f"an entry ({error})")
+            return []
+
+    def is_stale(self, layer: str, shapes: Sequence[tuple[int, ...]]) -> bool:
+        """Whether there are entries for a layer and shapes, but none for this machine."""
+        key = self._key(layer, shapes)
+        found = [e for e in self._entries() if isinstance(e, dict) and e.get("layer") == layer]
+        found = [e for e in found if e.get("sizes") == key["sizes"]]
+        return bool(found) and not any({k: e.get(k) for k in key} == key for e in found)
+
+    def store(self, layer: str, shapes: Sequence[tuple[int, ...]], best: Sequence[tuple[float, Options]]) -> None:
+        """Adds to what is there and keeps the best of a key."""
+        key = self._key(layer, shapes)
+        merged: dict[str, tuple[float, Options]] = {}
+        for ms, options in [*best, *(self.all(layer, shapes) if self.path.exists() else [])]:
+            merged.setdefault(options.key(), (ms, options))
+        ranked = sorted(merged.values(), key=lambda pair: pair[0])[:KEPT]
+        others = [e for e in self._entries() if not (isinstance(e, dict) and {k: e.get(k) for k in key} == key)]
+        entry = {**key, "best": [{"ms": ms, "options": options.to_plain()} for ms, options in ranked]}
+        self._write([*others, entry])
+
+    def _entries(self) -> list[Any]:
+        if not self.path.exists():
+            return []
+        try:
+            data = json.loads(self.path.read_text())
+            if data["version"] == VERSION:
+                return list(data["entries"])
+        except (ValueError, KeyError, TypeError):
+            pass
+        self.ignored("a file of another version")
+        return []
+
+    def ignored(self, what: str) -> None:
+        """Warns that something in the file was not used."""
+        self.said = True
+        warnings.warn(f"'{self.path}': {what} was ignored", ComprehensionWarning, stacklevel=4)
+
+    def _write(self, entries: list[Any]) -> None:
+        folder = self.path.resolve().parent
+        with tempfile.NamedTemporaryFile("w", dir=folder, suffix=".options", delete=False) as f:
+            json.dump({"version": VERSION, "entries": entries}, f, indent=1)
+        os.replace(f.name, self.path)
+
+    def _key(self, layer: str, shapes: Sequence[tuple[int, ...]]) -> dict[str, Any]:
+        """The layer's key holds text and dtypes; options are only as good as the machine they were timed on."""
+        return {"layer": layer, "sizes": [list(s) for s in shapes], **self._machine}
+
+
+def _machine(device: torch.device) -> dict[str, Any]:
+    """The instruction set or the card, and what compiles for it."""
+    if device.type == "cpu":
+        return {"target": target().name, "compiler": compiler_version(), "threads": torch.get_num_threads()}
+    from ...slang.compile.slangc import version
+
+    card = torch.cuda.get_device_name(device) if device.type == "cuda" else ""
+    return {"target": f"{device.type} {card}".strip(), "compiler": f"slangpy {version()}"}

@@ -1,0 +1,101 @@
+"""Walking over graphs: the leaves of argument trees, the nodes with their subgraphs, the bodies and constants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .graph import Body, BodyCall, Constant, Graph, Node, Record, Value
+
+
+def leaves(tree: Any) -> Iterator[Any]:
+    """Every leaf of a tree, in order; subgraphs are leaves."""
+    match tree:
+        case tuple() | list():
+            for item in tree:
+                yield from leaves(item)
+        case dict():
+            for item in tree.values():
+                yield from leaves(item)
+        case slice():
+            yield from leaves((tree.start, tree.stop, tree.step))
+        case Record():
+            yield from leaves(tree.items)
+        case _:
+            yield tree
+
+
+def map_leaves(function: Callable[[Any], Any], tree: Any) -> Any:
+    """The same tree with every leaf replaced; containers keep their exact kind among those of the IR."""
+    match tree:
+        case tuple():
+            return tuple(map_leaves(function, item) for item in tree)
+        case list():
+            return [map_leaves(function, item) for item in tree]
+        case dict():
+            return {key: map_leaves(function, item) for key, item in tree.items()}
+        case slice():
+            return slice(*(map_leaves(function, item) for item in (tree.start, tree.stop, tree.step)))
+        case Record():
+            return Record(tree.name, tree.fields, map_leaves(function, tree.items))
+        case _:
+            return function(tree)
+
+
+def uses(node: Node) -> Iterator[Any]:
+    """The leaves of a node's arguments."""
+    yield from leaves(node.args)
+    yield from leaves(node.kwargs)
+
+
+def subgraphs(node: Node) -> Iterator[Graph]:
+    """The graphs inside a node: branches of a `cond`, bodies of a loop."""
+    for leaf in uses(node):
+        if isinstance(leaf, Graph):
+            yield leaf
+
+
+def bodies(graph: Graph) -> Iterator[Body]:
+    """Every op body called in a graph, each once, in order of first call."""
+    seen: set[int] = set()
+    for node in walk(graph):
+        if isinstance(node.target, BodyCall) and id(node.target.body) not in seen:
+            seen.add(id(node.target.body))
+            yield node.target.body
+
+
+def walk(graph: Graph) -> Iterator[Node]:
+    """The nodes of a graph and of its subgraphs, not of the op bodies it calls."""
+    for node in graph.nodes:
+        yield node
+        for inner in subgraphs(node):
+            yield from walk(inner)
+
+
+def constants(graph: Graph) -> Iterator[Constant]:
+    """Every constant of a graph, of its subgraphs and of the bodies it calls, each once, in order of first use."""
+    seen: set[int] = set()
+    for leaf in _all_leaves(graph):
+        if isinstance(leaf, Constant) and id(leaf) not in seen:
+            seen.add(id(leaf))
+            yield leaf
+
+
+def _all_leaves(graph: Graph) -> Iterator[Any]:
+    for node in graph.nodes:
+        for leaf in uses(node):
+            if isinstance(leaf, Graph):
+                yield from _all_leaves(leaf)
+            else:
+                yield leaf
+        if isinstance(node.target, BodyCall):
+            yield from _all_leaves(node.target.body.graph)
+    yield from leaves(graph.output)
+
+
+def calling(body: Body) -> Graph:
+    """A graph that only calls a body, so that a plan of it checks the op's inputs and outputs as in any pipeline."""
+    inputs = tuple(Value(value.type) for value in body.graph.inputs)
+    results = tuple(Value(leaf.type) if isinstance(leaf, Value) else leaf for leaf in leaves(body.graph.output))
+    values = tuple(leaf if isinstance(leaf, Value) else None for leaf in results)
+    return Graph(inputs, (Node(BodyCall(body), inputs, {}, values),), results)

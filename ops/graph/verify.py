@@ -1,0 +1,69 @@
+"""The verifier: the one place that knows what a well-formed graph is. It runs after every build and every load."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .errors import GraphError
+from .graph import Body, BodyCall, Constant, Graph, Literal, Node, Value, target_name
+from .traverse import leaves, uses
+
+
+def verify(graph: Graph, outer: frozenset[int] = frozenset()) -> None:
+    """Checks that a graph is well formed: run after every build and every load.
+
+    Args:
+        graph: what to check; the bodies it calls are checked with it.
+        outer: ids of Values that an enclosing graph defines. Subgraphs take everything as inputs, so it is empty.
+
+    Raises:
+        GraphError: a value is used before it is produced, is produced twice, a node has a foreign argument, or an op
+            is called unlike its body.
+    """
+    defined = set(outer)
+    for value in graph.inputs:
+        _define(value, defined, "the inputs")
+    for index, node in enumerate(graph.nodes):
+        where = f"node {index} ({target_name(node.target)})"
+        for leaf in uses(node):
+            _check_use(leaf, defined, where)
+        if isinstance(node.target, BodyCall):
+            verify(node.target.body.graph)
+            _check_call(node, node.target.body, where)
+        for value in leaves(node.output):
+            if value is not None:
+                _define(value, defined, where)
+    for leaf in leaves(graph.output):
+        _check_use(leaf, defined, "the outputs")
+
+
+def _check_call(node: Node, body: Body, where: str) -> None:
+    """A call of an op must fit its body, which a file may say otherwise."""
+    got = len(node.args), len(list(leaves(node.output)))
+    expected = len(body.graph.inputs), len(list(leaves(body.graph.output)))
+    if got != expected or node.kwargs:
+        numbers = "{} inputs and {} outputs"
+        raise GraphError(
+            "an op is called unlike its body", where=where, got=numbers.format(*got), expected=numbers.format(*expected)
+        )
+
+
+def _define(value: Any, defined: set[int], where: str) -> None:
+    if not isinstance(value, Value):
+        raise GraphError("a node produces something that is not a value", where=where, got=type(value).__name__)
+    if id(value) in defined:
+        raise GraphError("a value is produced twice", where=where)
+    defined.add(id(value))
+
+
+_PLAIN = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis), Constant, Literal)
+
+
+def _check_use(leaf: Any, defined: set[int], where: str) -> None:
+    if isinstance(leaf, Value):
+        if id(leaf) not in defined:
+            raise GraphError("a value is used before it is produced", where=where)
+    elif isinstance(leaf, Graph):
+        verify(leaf)
+    elif not isinstance(leaf, _PLAIN):
+        raise GraphError("an argument that a graph cannot hold", where=where, got=type(leaf).__name__)

@@ -1,0 +1,1 @@
+"""From a torch model to the Body of an op, by torch.export."""

@@ -1,0 +1,99 @@
+"""One call of an op taken apart: its structure, and its tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from .held_objects import pack, state, unpack
+
+Leaves = Sequence[Any]
+
+
+@dataclass(frozen=True)
+class Call:
+    """The structure of one call of an op: everything but its tensors.
+
+    Attributes:
+        spec: torch's description of the containers of ``(args, kwargs)``.
+        fixed: the leaves, with None in place of tensors.
+        kinds: dtype and rank of each tensor; None for a number that is decided at run time, which counts as one.
+        names: a name for each tensor.
+    """
+
+    spec: Any
+    fixed: tuple[Any, ...]
+    kinds: tuple[tuple[torch.dtype, int] | None, ...]
+    names: tuple[str, ...]
+
+    def rebuild(self, tensors: Leaves) -> tuple[tuple[Any, ...], dict[str, Any], list[Any]]:
+        """The arguments, with tensors in their places, and the objects among them that hold tensors."""
+        supply = iter(tensors)
+        leaves = [next(supply) if fixed is _TENSOR else fixed for fixed in self.fixed]
+        objects: list[Any] = []
+        args, kwargs = unpack(pytree.tree_unflatten(leaves, self.spec), objects)
+        return tuple(args), kwargs, objects
+
+
+class _Tensor:
+    """Marks the place of a tensor in `Call.fixed`."""
+
+    def __repr__(self) -> str:
+        return "tensor"
+
+
+_TENSOR = _Tensor()
+
+
+def flatten_call(
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    parameters: Sequence[str] = (),
+    plain: Callable[[Any], Any] = lambda leaf: leaf,
+    free: Callable[[Any], bool] = lambda leaf: False,
+) -> tuple[Call, list[Any]]:
+    """Takes a call apart into its structure and its tensors.
+
+    Args:
+        args: positional arguments.
+        kwargs: keyword arguments.
+        parameters: names of the positional parameters, for messages.
+        plain: makes a plain value of a leaf that is neither a tensor nor free.
+        free: whether a leaf is a number that is decided at run time.
+    """
+    pairs, spec = pytree.tree_flatten_with_path(pack((args, kwargs), []))
+    fixed, tensors, names = [], [], []
+    for path, leaf in pairs:
+        if isinstance(leaf, torch.Tensor) or free(leaf):
+            fixed.append(_TENSOR)
+            tensors.append(leaf)
+            names.append(_leaf_name(path, parameters))
+        else:
+            fixed.append(plain(leaf))
+    kinds = tuple((t.dtype, t.dim()) if isinstance(t, torch.Tensor) else None for t in tensors)
+    return Call(spec, tuple(fixed), kinds, tuple(names)), tensors
+
+
+def _leaf_name(path: tuple[Any, ...], parameters: Sequence[str]) -> str:
+    root, first, *rest = path
+    if root.idx == 0:
+        index = first.idx
+        name = parameters[index] if index < len(parameters) else f"arg{index}"
+    else:
+        name = str(first.key)
+    return name + "".join(str(step) for step in rest)
+
+
+def returned(result: Any, objects: Sequence[Any]) -> Any:
+    """All that a call gives back: what it made of the objects among its arguments, and its result."""
+    met = list(objects)
+    return state(list(objects), met), pack(result, met)
+
+
+def separate(tensors: Leaves) -> list[Any]:
+    """Copies with memory of their own: torch.export takes two inputs that are one tensor for one input."""
+    return [tensor.detach().clone() if isinstance(tensor, torch.Tensor) else tensor for tensor in tensors]

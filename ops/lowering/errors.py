@@ -1,0 +1,67 @@
+"""From what torch.export raises to what a user should read: the line of the model, the cause, and what to do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from ..graph.errors import LoweringError
+from ..runtime.user_code import raising_line
+
+
+def lowering_error(error: Exception, op: str, run: Callable[[], object]) -> LoweringError:
+    """The error to raise for one of torch.export.
+
+    Args:
+        error: what torch.export raised.
+        op: the op's name.
+        run: runs the model itself on the example: where that fails too, torch.export is not to blame.
+    """
+    try:
+        run()
+    except Exception as own:
+        return LoweringError(
+            "the model itself fails on this example", where=_where(op, own), got=first_sentence(own),
+            fix="Give it inputs that it takes.",
+        )  # fmt: skip
+    where = _where(op, error)
+    if type(error).__name__ == "GuardOnDataDependentSymNode":
+        return LoweringError(
+            "Python asks here for a value that only the data of a run decides",
+            where=where,
+            fix="Use torch.where or tracepack.cond(pred, true_fn, false_fn, *args) there, or torch.jit.script it.",
+        )
+    return LoweringError(
+        "torch.export cannot lower it",
+        where=where,
+        got=first_sentence(error),
+        fix="Rewrite that part, or use torch.jit.script or tracepack.cond for branches on data.",
+    )
+
+
+def fixes_ones(name: str) -> LoweringError:
+    """Torch fixed the 2 that was tried for a 1 of the example."""
+    return LoweringError(
+        "torch.export takes a size of 1 for another one", where=f"op {name!r}", fix="Trace with larger sizes."
+    )
+
+
+def undecided(where: str) -> LoweringError:
+    """A branch on data went another way than at first."""
+    return LoweringError(
+        "the model decides by its data which way to go, and only one way ran",
+        where=where,
+        fix="Rewrite that part with torch.where or tracepack.cond, or use torch.jit.script.",
+    )
+
+
+def _where(op: str, error: Exception) -> str:
+    line = raising_line(error.__traceback__)
+    return f"op {op!r}, {line}" if line and line.code else f"op {op!r}"  # generated code has no text
+
+
+def first_sentence(error: BaseException) -> str:
+    """The kind of an error and the first sentence of its text, torch's names for free sizes left out."""
+    sentence = re.split(r"\n|\.\s", str(error).strip(), maxsplit=1)[0][:300]
+    text = re.sub(r"\bs\d+\b", "?", sentence)
+    return f"{type(error).__name__}: {text}".rstrip(". :")

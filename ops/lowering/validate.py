@@ -1,0 +1,222 @@
+"""Holding a lowered body against its model, before anyone relies on it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+import torch
+from torch.utils import _pytree as pytree
+
+from ..graph.errors import LoweringError
+from ..graph.graph import Body, Facts, KernelCall
+from ..graph.guards import compile_expression
+from ..graph.types import TensorType
+from ..runtime.checks import size_of
+from ..runtime.plan import Plan
+from ..runtime.primitives.control_flow import limited_rounds
+from ..runtime.primitives.views import OutsideError
+from .call import Leaves, separate
+
+
+class Reference(Protocol):
+    """A model to hold a body against; it keeps its state from call to call."""
+
+    @property
+    def changed(self) -> bool:
+        """Whether the calls so far changed the model's state."""
+        ...
+
+    def __call__(self, *tensors: Any) -> Any:
+        """All that the model returns for flat tensors."""
+        ...
+
+
+MOST_ROUNDS = 10_000
+
+
+def prove(body: Body, tensors: Leaves, reference: Callable[[], Reference]) -> tuple[Body, Any]:
+    """Holds a body against the model on the examples, and settles what happens at sizes 0 and 1.
+
+    Args:
+        body: what was lowered.
+        tensors: the example.
+        reference: makes the model in its initial state.
+
+    Returns:
+        The body with its guards, and torch's description of the containers of the result.
+
+    Raises:
+        LoweringError: it answers differently, or draws random numbers.
+    """
+    checker = _Checker(body, reference)
+    spec = checker.require_equal(tensors)
+    guards = list(body.facts.guards)
+    for symbol in body.facts.symbols:
+        guards = [g for g in guards if g not in (f"{symbol} >= 2", f"{symbol} >= 1")]
+        least = checker.least(symbol, tensors)
+        tried = [size for size in (1, 0) if not any(f">= {size + 1}" in guard for guard in least)]
+        guards = [checker.relaxed(guard, symbol, tried, tensors) for guard in guards] + least
+    return replace(body, facts=Facts(body.facts.symbols, tuple(dict.fromkeys(guards)))), spec
+
+
+class _Checker:
+    def __init__(self, body: Body, reference: Callable[[], Reference]) -> None:
+        self.body, self.reference = body, reference
+        calls = [node.target for node in body.graph.nodes if isinstance(node.target, KernelCall)]
+        self.unchecked = any(call.kernel.unchecked for call in calls)
+
+    def require_equal(self, tensors: Leaves) -> Any:
+        """Runs both on the example; returns the structure of the result."""
+        where = f"op {self.body.name!r}"
+        model, plan = self.reference(), Plan(self.body.graph)
+        wanted, spec = pytree.tree_flatten(model(*separate(tensors)))
+        state = torch.get_rng_state()
+        try:
+            got = list(plan.run(separate(tensors), checked=False))
+        except OutsideError as error:
+            raise LoweringError(
+                error.what, where=f"op {self.body.name!r}, {error.where}", got=error.got, expected=error.expected,
+                fix=error.fix,
+            ) from error  # fmt: skip
+        if not torch.equal(state, torch.get_rng_state()):
+            torch.set_rng_state(state)
+            raise LoweringError(
+                "the model draws random numbers, so that no two runs agree",
+                where=where,
+                fix="Switch the randomness off, or take the random tensor as an input.",
+            )
+        if not same_leaves(wanted, got):
+            raise LoweringError(
+                "the lowered graph does not answer as the model does",
+                where=where,
+                got=difference(wanted, got),
+                fix="It may take another way while it is exported: torch's fast paths do, which enable_nested_tensor="
+                "False and torch.backends.mha.set_fastpath_enabled(False) switch off.",
+            )
+        if model.changed:
+            self.require_state(model, plan, tensors)
+        return spec
+
+    def require_state(self, model: Reference, plan: Plan, tensors: Leaves) -> None:
+        """Runs both once more, from the state that their first runs left."""
+        wanted, got = pytree.tree_leaves(model(*separate(tensors))), plan.run(separate(tensors), checked=False)
+        if not same_leaves(wanted, got):
+            raise LoweringError(
+                "the lowered graph does not keep the model's state",
+                where=f"op {self.body.name!r}",
+                got=f"in a second run, {difference(wanted, got)}",
+                fix="Keep state in registered buffers and change it in place.",
+            )
+
+    def run(self, tensors: Leaves) -> list[Any]:
+        """One run of the body on copies, without the rule of contiguity, which is checked at the first use."""
+        graph = self.body.graph
+        return list(Plan(graph).run(separate(tensors), checked=False))
+
+    def relaxed(self, guard: str, symbol: str, tried: Sequence[int], tensors: Leaves) -> str:
+        """A guard that torch set only because it sets sizes of 0 and 1 apart, opened for those that were tried."""
+        if not _SETS_APART.search(guard) or not re.search(rf"\b{symbol}\b", guard):
+            return guard
+        symbols = self.body.facts.symbols
+        sizes = {name: size_of(tensors[index], dim) for name, (index, dim) in symbols.items()}
+        holds = compile_expression(guard, symbols)
+        failing = [size for size in tried if not _holds(holds, {**sizes, symbol: size})]
+        return " or ".join([f"({guard})" if failing else guard, *(f"{symbol} == {size}" for size in failing)])
+
+    def least(self, symbol: str, tensors: Leaves) -> list[str]:
+        """The guard for the least size of a symbol, found by trying 1 and then 0.
+
+        Where the model refuses a size alone, it is tried in all inputs at once: a batch of one has one of each.
+        """
+        for size in (1, 0):
+            if not self.agrees([symbol], size, tensors):
+                return [f"{symbol} >= {size + 1}{self.together(symbol, size, tensors)}"]
+        return []
+
+    def together(self, symbol: str, most: int, tensors: Leaves) -> str:
+        """What to add to a guard for sizes that are right if all inputs have them."""
+        places = self.body.facts.symbols
+        peers = [
+            other for other, (index, dim) in places.items() if dim == places[symbol][1] and _is_tensor(tensors[index])
+        ]
+        if len(peers) < 2:
+            return ""
+        good = [size for size in range(most, -1, -1) if self.agrees(peers, size, tensors)]
+        return "".join(f" or ({' and '.join(f'{peer} == {size}' for peer in peers)})" for size in good)
+
+    def agrees(self, symbols: Sequence[str], size: int, tensors: Leaves) -> bool:
+        """Whether model and body agree where some symbols have another size; never tried on unchecked kernels."""
+        if self.unchecked:
+            return False
+        small = [_resized(t, v.type, symbols, size) for t, v in zip(tensors, self.body.graph.inputs, strict=True)]
+        for index, tensor in enumerate(tensors):
+            if not _is_tensor(tensor) and any(self.body.facts.symbols[s][0] == index for s in symbols):
+                small[index] = size
+        state = torch.get_rng_state()
+        try:
+            with limited_rounds(MOST_ROUNDS):  # a loop on data may never end at a size that the model was not made for
+                found = self.run(small)
+            return same_leaves(pytree.tree_leaves(self.reference()(*separate(small))), found)
+        except Exception:  # the model itself refuses this size
+            return False
+        finally:
+            torch.set_rng_state(state)
+
+
+# How torch writes that a computed size is neither 0 nor 1.
+_SETS_APART = re.compile(r"(>= 2|> 1|!= 1|!= 0)$")
+
+
+def _holds(condition: Callable[..., Any], sizes: dict[str, int]) -> bool:
+    try:
+        return bool(condition(*sizes.values()))
+    except ArithmeticError:
+        return False
+
+
+def _is_tensor(thing: Any) -> bool:
+    return isinstance(thing, torch.Tensor)
+
+
+def _resized(tensor: Any, kind: Any, symbols: Sequence[str], size: int) -> Any:
+    if not isinstance(kind, TensorType):
+        return tensor
+    for dim, name in enumerate(kind.shape):
+        if name in symbols and tensor.size(dim) >= size:
+            tensor = tensor.narrow(dim, 0, size)
+    return tensor.contiguous()
+
+
+def same_leaves(wanted: Leaves, got: Leaves) -> bool:
+    """Whether two flat results are equal: bit for bit, or within what reordered sums may differ by."""
+    return len(wanted) == len(got) and all(_same(a, b) for a, b in zip(wanted, got, strict=True))
+
+
+def _same(wanted: Any, got: Any) -> bool:
+    if not isinstance(wanted, torch.Tensor):
+        return type(wanted) is type(got) and bool(wanted == got)
+    if not isinstance(got, torch.Tensor) or wanted.dtype != got.dtype or wanted.shape != got.shape:
+        return False
+    if wanted.dtype.is_floating_point or wanted.dtype.is_complex:
+        wide = torch.complex128 if wanted.dtype.is_complex else torch.float64
+        loose = 1e-2 if wanted.dtype.itemsize < 4 and not wanted.dtype.is_complex else 1e-5
+        return torch.allclose(wanted.to(wide), got.to(wanted.device).to(wide), rtol=loose, atol=loose, equal_nan=True)
+    return torch.equal(wanted, got.to(wanted.device))
+
+
+def difference(wanted: Leaves, got: Leaves) -> str:
+    """What differs between two flat results, in a few words."""
+    if len(wanted) != len(got):
+        return f"{len(got)} outputs instead of {len(wanted)}"
+    for index, (a, b) in enumerate(zip(wanted, got, strict=True)):
+        if _same(a, b):
+            continue
+        if not isinstance(a, torch.Tensor) or not isinstance(b, torch.Tensor):
+            return f"output {index} is {b!r} instead of {a!r}"
+        if a.shape != b.shape or a.dtype != b.dtype:
+            return f"output {index} is {b.dtype} {tuple(b.shape)} instead of {a.dtype} {tuple(a.shape)}"
+        return f"output {index} differs by up to {(a.double() - b.double()).abs().max().item():.3g}"
+    return "nothing"

@@ -1,0 +1,203 @@
+"""What inputs must look like: the checks at the border of an op and of a pipeline.
+
+A flat replay of operators without these checks answers wrongly where a model specialised on a size, so they are part
+of correctness. They run once for each new input signature (see `plan`), so clarity comes before speed here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from ..graph.errors import GuardError, NonContiguousOutputError, SignatureError
+from ..graph.graph import Body, Facts
+from ..graph.guards import compile_expression, plain, symbols
+from ..graph.types import ScalarType, TensorType, Type
+
+Check = Callable[[Sequence[Any]], None]
+
+
+def tensor_check(
+    where: str,
+    names: Sequence[str],
+    types: Sequence[Type],
+    facts: Facts,
+    *,
+    letters: bool = True,
+    pins: Mapping[tuple[int, int], str] = MappingProxyType({}),
+) -> Check:
+    """Makes the function that checks flat inputs against their types and the facts about their sizes.
+
+    Args:
+        where: what the inputs belong to, such as ``"op 'cell'"``; it opens every message.
+        names: a name for each input.
+        types: a type for each input; a symbol's first place defines it.
+        facts: the symbols and the guards over them.
+        letters: whether messages use the symbols, which a pipeline's signature shows; else they name dimensions.
+        pins: what fixes a size, by input and dimension.
+
+    Returns:
+        A function of the flat inputs that raises SignatureError, naming the input, where they do not fit.
+    """
+    compiled = [(text, compile_expression(text, facts.symbols)) for text in facts.guards]
+
+    def check(values: Sequence[Any]) -> None:
+        sizes: dict[str, int] = {}
+        for name, kind, value in zip(names, types, values, strict=True):
+            if isinstance(kind, TensorType):
+                _check_tensor(f"{where}, input {name!r}", kind, value)
+            else:
+                _check_scalar(f"{where}, input {name!r}", kind, value)
+        for symbol, (index, dim) in facts.symbols.items():
+            sizes[symbol] = size_of(values[index], dim)
+        for index, (name, kind, value) in enumerate(zip(names, types, values, strict=True)):
+            if isinstance(kind, TensorType):
+                blame = {dim: pins[index, dim] for dim in range(len(kind.shape)) if (index, dim) in pins}
+                _check_sizes(f"{where}, input {name!r}", kind, value, sizes, facts, names, blame)
+        for text, holds in compiled:
+            if not _holds(holds, sizes):
+                raise _guard_error(where, text, sizes, facts, names, types, letters)
+
+    return check
+
+
+def _check_tensor(where: str, kind: TensorType, value: Any) -> None:
+    dtype = str(value.dtype).removeprefix("torch.")
+    if dtype != kind.dtype:
+        raise SignatureError(
+            "wrong dtype", where=where, got=dtype, expected=kind.dtype, fix=f"Pass .to(torch.{kind.dtype})."
+        )
+    if value.dim() != len(kind.shape):
+        raise SignatureError(
+            "wrong rank",
+            where=where,
+            got=f"shape {tuple(value.shape)}",
+            expected=f"{len(kind.shape)} dimensions, {kind}",
+        )
+
+
+def _check_scalar(where: str, kind: ScalarType, value: Any) -> None:
+    expected: dict[str, tuple[type, ...]] = {
+        "int": (int,), "float": (float, int), "bool": (bool,), "complex": (complex,), "str": (str,), "strings": (list,),
+    }  # fmt: skip
+    wanted = expected.get(kind.kind)
+    if wanted is None:
+        return
+    if not isinstance(value, wanted) or (isinstance(value, bool) and bool not in wanted):
+        raise SignatureError("wrong type", where=where, got=type(value).__name__, expected=kind.kind)
+
+
+def _check_sizes(
+    where: str,
+    kind: TensorType,
+    value: Any,
+    sizes: dict[str, int],
+    facts: Facts,
+    names: Sequence[str],
+    blame: Mapping[int, str],
+) -> None:
+    for dim, wanted in enumerate(kind.shape):
+        size = value.size(dim)
+        if isinstance(wanted, int) and size != wanted:
+            raise SignatureError(
+                f"dimension {dim} has a wrong size",
+                where=where,
+                got=f"{size} in shape {tuple(value.shape)}",
+                expected=wanted,
+                fix=blame.get(dim, ""),
+            )
+        if isinstance(wanted, str) and wanted in sizes and size != sizes[wanted]:
+            index, other = facts.symbols[wanted]
+            raise SignatureError(
+                f"dimension {dim} must equal dimension {other} of {names[index]!r}",
+                where=where,
+                got=f"{size} in shape {tuple(value.shape)}",
+                expected=sizes[wanted],
+            )
+
+
+def _holds(condition: Callable[..., Any], sizes: dict[str, int]) -> bool:
+    try:
+        return bool(condition(*sizes.values()))
+    except (ArithmeticError, ValueError):
+        return False
+
+
+def _guard_error(
+    where: str,
+    guard: str,
+    sizes: dict[str, int],
+    facts: Facts,
+    names: Sequence[str],
+    types: Sequence[Type],
+    letters: bool,
+) -> SignatureError:
+    used = {symbol: place for symbol, place in facts.symbols.items() if symbol in symbols(guard)}
+    text = plain(guard)
+    if letters:
+        found = [f"{s} = {sizes[s]} ({_place(names[i], dim, types[i])})" for s, (i, dim) in used.items()]
+    else:
+        shown = {symbol: _reading(names[i], dim, types[i]) for symbol, (i, dim) in used.items()}
+        text = re.sub(r"\b\w+\b", lambda match: shown.get(match[0], match[0]), text)
+        found = [f"{shown[symbol]} = {sizes[symbol]}" for symbol in used]
+    return SignatureError(f"the sizes do not satisfy {text}", where=where, got=", ".join(found))
+
+
+def _reading(name: str, dim: int, kind: Type) -> str:
+    return f"{name}.size({dim})" if isinstance(kind, TensorType) else name
+
+
+def size_of(value: Any, dim: int) -> int:
+    """What a symbol stands for: a size of a tensor, or a number itself."""
+    return int(value.size(dim)) if hasattr(value, "size") else int(value)
+
+
+def _place(name: str, dim: int, kind: Type) -> str:
+    return f"dimension {dim} of {name!r}" if isinstance(kind, TensorType) else repr(name)
+
+
+def input_check(body: Body) -> Callable[..., None]:
+    """The check of an op's inputs, as a function of them."""
+    types = [value.type for value in body.graph.inputs]
+    check = tensor_check(f"op {body.name!r}", body.inputs, types, body.facts, letters=False)
+
+    def check_inputs(*values: Any) -> None:
+        check(values)
+
+    return check_inputs
+
+
+def output_check(body: Body) -> Callable[..., None]:
+    """The check that an op's outputs are contiguous, as a function of them."""
+
+    def check_outputs(*outputs: Any) -> None:
+        require_contiguous(body.name, outputs)
+
+    return check_outputs
+
+
+def require_contiguous(op: str, outputs: Sequence[Any]) -> None:
+    """Checks the rule that every output of an op is contiguous.
+
+    Raises:
+        NonContiguousOutputError: one is not; the message says which.
+    """
+    for index, tensor in enumerate(outputs):
+        if not tensor.is_contiguous():
+            raise NonContiguousOutputError(
+                f"output {index} is not contiguous",
+                where=f"op {op!r}",
+                got=f"shape {tuple(tensor.shape)} with strides {tuple(tensor.stride())}",
+                fix="Pass contiguous=True to script(), or call .contiguous() on it in the model.",
+            )
+
+
+def fail_guard(expected: Any, reason: str, line: Any) -> Callable[[Any], None]:
+    """Makes the function that a failed guard calls with the value that it found."""
+
+    def fail(found: Any) -> None:
+        raise GuardError(reason, where=str(line or ""), got=repr(found), expected=repr(expected))
+
+    return fail

@@ -1,0 +1,207 @@
+"""Turns a Graph into the source of one flat Python function: the heart of the Plan.
+
+A node costs one line and next to nothing at run time; op bodies are inlined, so a pipeline of ten small ops costs
+what one of them costs. The source holds only integers, generated names and references to a table: nothing from a file
+is ever pasted into it.
+
+Two variants are made of one graph. The checked one verifies guards, op signatures and contiguity; it runs once for
+each new input signature. The fast one leaves out what can only depend on the input signature, and keeps what
+depends on data (see `Node.varying`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..graph.device import CPU, Device
+from ..graph.errors import GraphError
+from ..graph.graph import Body, BodyCall, Constant, Graph, Guard, KernelCall, Node, Operator, Value
+from ..graph.traverse import leaves, uses
+from ..graph.types import TensorType
+from .inplace import in_place
+from .primitives.callables import resolve, template
+from .primitives.numpy import on_cpu
+from .scope import Bindings, Scope
+from .source import Line, Table, source_of
+
+
+class Emitter:
+    """Writes the lines of one function; nested functions share its table."""
+
+    def __init__(self, bindings: Bindings, *, checked: bool, table: Table | None = None) -> None:
+        self.bindings, self.checked = bindings, checked
+        self.table = Table() if table is None else table
+        self.scope = Scope(bindings, self.table, self._nested)
+        self._transposed: dict[Any, Any] = {}
+        self._in_place: dict[int, str] = {}
+
+    def _nested(self, graph: Graph, device: Device) -> str:
+        """A branch or a loop's body as a function of its own in the table."""
+        inner = Emitter(self.bindings, checked=True, table=self.table)  # the other branch may never have been checked
+        return self.table.add(inner.function(graph, device, device), "g")
+
+    # -- the function ------------------------------------------------------------------------------------------
+
+    def function(self, graph: Graph, home: Device, device: Device | None = None) -> Callable[..., Any]:
+        """Compiles a whole graph to a function of its flat inputs.
+
+        Args:
+            graph: what it does.
+            home: the device of torch code that no tensor decides.
+            device: where the inputs of a nested function lie.
+        """
+        scope = self.scope
+        inputs = [scope.fresh() for _ in graph.inputs]
+        for value, name in zip(graph.inputs, inputs, strict=True):
+            if isinstance(value.type, TensorType):
+                scope.devices[name] = device or self._input_home(graph, value, home)
+            else:
+                scope.varying.add(name)
+        self._inline(graph, inputs, home)
+        scope.reads = []
+        result = scope.output(graph.output)
+        source = source_of(scope.lines, inputs, result, scope.reads)
+        code = compile(source.text, "<tracepack plan>", "exec")
+        namespace = dict(self.table.objects) if device is None else self.table.objects
+        exec(code, namespace)
+        function: Callable[..., Any] = namespace.pop("plan")
+        homes = [scope.devices.get(name, CPU) for name in inputs]
+        function.__dict__.update(source=source.text, nodes=source.nodes, calls=source.calls, homes=homes)
+        return function
+
+    def _input_home(self, graph: Graph, value: Value, home: Device) -> Device:
+        """Where an input is wanted first: with the first op that takes it, else at home."""
+        for node in graph.nodes:
+            if any(leaf is value for leaf in uses(node)):
+                return self.bindings.place(node.target.body) if isinstance(node.target, BodyCall) else home
+        return home
+
+    # -- nodes -------------------------------------------------------------------------------------------------
+
+    def _inline(self, graph: Graph, inputs: list[str], device: Device) -> None:
+        """Writes the nodes of a graph whose inputs are the given variables."""
+        for value, name in zip(graph.inputs, inputs, strict=True):
+            self.scope.names[id(value)] = name
+        if not self.bindings.grad:
+            self._in_place |= in_place(graph)
+        for node in graph.nodes:
+            self._node(node, device)
+
+    def _node(self, node: Node, device: Device) -> None:
+        scope = self.scope
+        scope.reads = []
+        match node.target:
+            case Operator(name):
+                self._operator(node, name, device)
+            case KernelCall(kernel):
+                device = self._device_of(node, CPU)
+                arguments = scope.arguments(node, device, contiguous=True)
+                scope.line(f"{self.table.ref(self.bindings.kernel(kernel))}({arguments})", node, device)
+            case Guard():
+                self._guard(node, device)
+            case BodyCall(body):
+                self._call(node, body, device)
+
+    def _device_of(self, node: Node, device: Device) -> Device:
+        """Where a node of torch code runs: with its first tensor that is not a mere scalar, else at home."""
+        scope = self.scope
+        places = [
+            scope.devices[scope.names[id(leaf)]]
+            for leaf in uses(node)
+            if isinstance(leaf, Value) and scope.names[id(leaf)] in scope.devices
+        ]
+        return next((place for place in places if not place.is_cpu), places[0] if places else device)
+
+    def _operator(self, node: Node, name: str, device: Device) -> None:
+        """Writes the call of an operator, on the device of its first tensor."""
+        device = CPU if on_cpu(node) else self._device_of(node, device)
+        name = self._in_place.get(id(node), name)
+        inline = template(name)
+        if name == "aten.linear.default" and _is_affine(node) and not self.bindings.grad:
+            text = self._affine(node, device)
+        elif inline is not None:
+            if len(node.args) != (2 if "{1}" in inline else 1) or node.kwargs:
+                raise GraphError("an operator has another number of arguments than it takes", where=f"node {name}")
+            text = inline.format(*(self.scope.tree(arg, device) for arg in node.args))
+        else:
+            text = f"{self.table.ref(resolve(name), 'f')}({self.scope.arguments(node, device)})"
+        self.scope.line(text, node, device)
+
+    def _affine(self, node: Node, device: Device) -> str:
+        """A linear layer on a matrix as the `addmm` that torch makes of it, the weight transposed once and for all."""
+        x, weight, bias = node.args
+        key = (id(weight), device)
+        if key not in self._transposed:
+            self._transposed[key] = self.bindings.constant(weight, device).t()
+        transposed = self.table.ref(self._transposed[key], "w")
+        addmm = self.table.ref(resolve("aten.addmm.default"), "f")
+        return f"{addmm}({self.scope.tree(bias, device)}, {self.scope.tree(x, device)}, {transposed})"
+
+    def _guard(self, node: Node, device: Device) -> None:
+        """Writes a guard where it is needed: in the checked variant, or where data decides it."""
+        assert isinstance(node.target, Guard)
+        scope, table, expected = self.scope, self.table, node.target.expected
+        value = scope.tree(node.args[0], device)
+        if self.checked or value in scope.varying:
+            fail = table.ref(self.bindings.guard(node))
+            test = f"{value} != {table.literal(expected)}"
+            if isinstance(expected, float):  # tells 2 from 2.0, and 0.0 from -0.0
+                test = f"repr({value}) != {table.literal(repr(expected))}"
+            scope.lines.append(Line(f"if {test}: {fail}({value})", node, list(scope.reads)))
+
+    # -- ops ---------------------------------------------------------------------------------------------------
+
+    def _call(self, node: Node, body: Body, device: Device) -> None:
+        """Writes an op: its checks around the inlined graph of its body."""
+        scope, place = self.scope, self.bindings.place(body)
+        inputs = [scope.moved(scope.tree(arg, device), place) for arg in node.args]
+        if self._wants_check(inputs):
+            check = self.table.ref(self.bindings.check_inputs(body))
+            scope.lines.append(Line(f"{check}({', '.join(inputs)})", node, list(inputs)))
+        first = len(scope.lines)
+        self._inline(body.graph, inputs, place)
+        for line in scope.lines[first:]:
+            line.call = node
+        scope.reads = []
+        results = [scope.tree(leaf, place) for leaf in leaves(body.graph.output)]
+        self._bind_results(node, body, results, place)
+
+    def _wants_check(self, names: list[str]) -> bool:
+        return self.checked or any(name in self.scope.varying for name in names)
+
+    def _bind_results(self, node: Node, body: Body, results: list[str], place: Device) -> None:
+        """Checks an op's outputs and gives their variables to the values of the node that called it."""
+        scope, inner = self.scope, list(leaves(body.graph.output))
+        for index, leaf in enumerate(inner):
+            if isinstance(leaf, Constant):  # a weight that is returned must not be open to writes
+                results[index] = scope.copied(f"{results[index]}.clone()", results[index], place)
+        names = list(dict.fromkeys(r for leaf, r in zip(inner, results, strict=True) if _is_tensor(leaf)))
+        if names:
+            self._check_results(node, body, names)
+        for outer, result in zip(leaves(node.output), results, strict=True):
+            if outer is not None:
+                scope.names[id(outer)] = result
+        for name in names:
+            scope.devices.setdefault(name, place)
+
+    def _check_results(self, node: Node, body: Body, names: list[str]) -> None:
+        """Writes the check (or the repair) of contiguity of an op's outputs."""
+        lines = self.scope.lines
+        if body.contiguous:
+            lines += [Line(f"{name} = {name}.contiguous()", node, [name], [name]) for name in names]
+        elif self._wants_check(names):
+            check = self.table.ref(self.bindings.check_outputs(body))
+            lines.append(Line(f"{check}({', '.join(names)})", node, list(names)))
+
+
+def _is_affine(node: Node) -> bool:
+    """Whether a linear layer has a bias and fixed weights, and takes a matrix."""
+    match node.args:
+        case (Value(TensorType(_, (_, _))), Constant(mutable=False), Constant(mutable=False)):
+            return not node.kwargs
+    return False
+
+
+def _is_tensor(leaf: Any) -> bool:
+    return isinstance(leaf, Constant) or (isinstance(leaf, Value) and isinstance(leaf.type, TensorType))

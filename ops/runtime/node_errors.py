@@ -1,0 +1,117 @@
+"""From an error inside a generated function to what a user should read: the node, its op, the line, the arguments.
+
+Nothing is kept for this while a pipeline runs: the number of the failing line leads to the node, and the variables
+that this line names are still in the frame of the error.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from types import FrameType, FunctionType, TracebackType
+from typing import Any, NoReturn
+
+import torch
+
+from ..graph.errors import GuardError, NodeError, TracepackError
+from ..graph.graph import Node, Value, target_name
+from ..graph.traverse import uses
+from ..graph.types import TensorType
+from .primitives.views import OutsideError
+
+
+def explain(error: BaseException, function: Callable[..., Any]) -> BaseException:
+    """The error to raise for one that escaped from a generated function.
+
+    Our own errors, and those that mean the machine rather than the graph, are returned as they are.
+
+    Args:
+        error: what was raised.
+        function: what `Emitter.function` made.
+    """
+    if isinstance(error, TracepackError | MemoryError) and not _lacks_place(error):
+        return error
+    calls = _plan_frames(error.__traceback__, function)
+    places = [(inner, line, inner.nodes.get(line)) for inner, _, line in calls]
+    if not places or places[-1][2] is None:
+        return error
+    (inner, line, node), frame = places[-1], calls[-1][1]
+    where = _where(node, inner.calls.get(line))
+    for _, _, outer in reversed(places[:-1]):
+        where += f", in a branch of {target_name(outer.target)}" + (f" at {outer.line}" if outer.line else "")
+    if isinstance(error, OutsideError):
+        return OutsideError(error.what, where=where, got=error.got, expected=error.expected, fix=error.fix)
+    if isinstance(error, ValueError) and "values to unpack" in str(error):
+        return GuardError(
+            "the operator gave another number of results than when it was recorded",
+            where=where,
+            got=str(error),
+            fix="The function goes through these results one by one, which fixes their number.",
+        )
+    text = inner.source.splitlines()[line - 1]
+    return NodeError(f"{_first_line(error)}; {_arguments(node, text, frame)}", where=where)
+
+
+def _lacks_place(error: BaseException) -> bool:
+    """Whether it comes from an operator of ours, which knows nothing of the node that called it."""
+    return isinstance(error, OutsideError) and not error.where
+
+
+def fail(error: Exception, function: Callable[..., Any]) -> NoReturn:
+    """Raises the error to show for one that escaped from a generated function."""
+    explained = explain(error, function)
+    if explained is error:
+        raise error
+    raise explained from (None if isinstance(error, TracepackError) else error)
+
+
+def _where(node: Node, call: Node | None) -> str:
+    """The node with its line, and the op that it belongs to with the line that called it."""
+    where = f"node {target_name(node.target)}"
+    if call is not None:
+        where += f" of op {target_name(call.target)!r}"
+    where += f" ({node.line})" if node.line else ""
+    return where + (f", called at {call.line}" if call is not None and call.line else "")
+
+
+def _plan_frames(trace: TracebackType | None, function: Callable[..., Any]) -> list[tuple[Any, FrameType, int]]:
+    """Every generated function that an error came through, outermost first, with its frame and the failing line.
+
+    A branch of a `cond` or the body of a loop is a function of its own, which the table of the whole one holds.
+    """
+    table: list[Any] = [thing for thing in function.__globals__.values() if isinstance(thing, FunctionType)]
+    known: dict[Any, Any] = {thing.__code__: thing for thing in [*table, function] if "nodes" in vars(thing)}
+    found = []
+    while trace is not None:
+        if trace.tb_frame.f_code in known:
+            found.append((known[trace.tb_frame.f_code], trace.tb_frame, trace.tb_lineno))
+        trace = trace.tb_next
+    return found
+
+
+def _first_line(error: BaseException) -> str:
+    text = str(error).strip().split("\n")[0]
+    text = text.split("Exception raised from")[0].strip()
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _arguments(node: Node, text: str, frame: FrameType) -> str:
+    """What the failing line was called with, and the types that were recorded for its values."""
+    shown = ", ".join(_show(argument) for argument in _read(text, frame)) or "none"
+    kinds = [str(leaf.type) for leaf in uses(node) if isinstance(leaf, Value) and isinstance(leaf.type, TensorType)]
+    return f"arguments: {shown}" + (f"; recorded with {', '.join(kinds)}" if kinds else "")
+
+
+def _read(text: str, frame: FrameType) -> Iterator[Any]:
+    """The tensors and numbers behind the variables and weights that a generated line reads, in its order."""
+    call = text.split("; del ", maxsplit=1)[0].split(" = ", 1)[-1]
+    for name in re.findall(r"\b(?:v\d+|w_\d+)\b", call):
+        scope = frame.f_locals if name in frame.f_locals else frame.f_globals
+        if name in scope:
+            yield scope[name]
+
+
+def _show(argument: Any) -> str:
+    if isinstance(argument, torch.Tensor):
+        return f"{str(argument.dtype).removeprefix('torch.')}{list(argument.shape)}"
+    return repr(argument)[:60]

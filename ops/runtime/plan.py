@@ -1,0 +1,117 @@
+"""The Plan: a Graph compiled to flat Python functions for one placement.
+
+`Plan.run` takes flat inputs. The first time it meets an input signature it runs the checked function, which verifies
+guards, op signatures and contiguity; once these held, the fast one serves that signature. An error inside either is
+traced back to its node by the failing line, at no cost to the runs that succeed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import torch
+
+from ..graph.device import CPU, Device
+from ..graph.graph import Body, Constant, Graph, Guard, Node
+from .checks import fail_guard, input_check, output_check
+from .emitter import Emitter
+from .node_errors import fail
+from .primitives.named_tuples import record_factory
+from .scope import Bindings
+from .state import State
+
+
+class Plan:
+    """A graph ready to run.
+
+    Args:
+        graph: what to run.
+        place: the device of every op that the graph calls; ops run where they were scripted by default.
+        home: the device of torch code that no tensor decides.
+        state: what the graph changes; a plan has its own by default.
+        grad: whether results keep their gradients.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        place: Callable[[Body], Device] | None = None,
+        home: Device = CPU,
+        state: State | None = None,
+        grad: bool = False,
+    ) -> None:
+        self.graph, self.home, self.grad = graph, home, grad
+        self.state = State() if state is None else state
+        self._place = place or (lambda body: CPU)
+        self._constants: dict[tuple[int, Device], Any] = {}
+
+    @cached_property
+    def checked(self) -> Callable[..., Any]:
+        """The function that verifies everything; one positional argument for each graph input."""
+        return Emitter(self._bindings, checked=True).function(self.graph, self.home)
+
+    @cached_property
+    def fast(self) -> Callable[..., Any]:
+        """The function without the checks that an input signature decides."""
+        return Emitter(self._bindings, checked=False).function(self.graph, self.home)
+
+    @property
+    def source(self) -> str:
+        """The generated Python source of the fast function."""
+        # Mypy does not know the attribute, which is set dynamically.
+        return self.fast.source  # type: ignore[attr-defined, no-any-return]
+
+    @property
+    def homes(self) -> list[Device]:
+        """The device on which each input is wanted."""
+        # Mypy does not know the attribute, which is set dynamically.
+        return self.checked.homes  # type: ignore[attr-defined, no-any-return]
+
+    @cached_property
+    def _bindings(self) -> Bindings:
+        return Bindings(
+            place=self._place,
+            constant=self._constant,
+            home=self.home,
+            check_inputs=input_check,
+            check_outputs=output_check,
+            record=record_factory,
+            guard=_guard_failure,
+            kernel=self.state.kernel,
+            grad=self.grad,
+        )
+
+    def _constant(self, constant: Constant, device: Device) -> Any:
+        """The tensor of a constant on a device; a mutable one is the state's."""
+        if constant.mutable:
+            return self.state.tensor(constant, device)
+        key = (id(constant), device)
+        if key not in self._constants:
+            tensor = constant.tensor if self.grad else constant.tensor.detach()
+            self._constants[key] = tensor.to(str(device)) if str(tensor.device) != str(device) else tensor
+        return self._constants[key]
+
+    def constant(self, constant: Constant) -> Any:
+        """The tensor that this plan works on for a constant used by torch code."""
+        return self._constant(constant, self.home)
+
+    def run(self, inputs: Sequence[Any], *, checked: bool = True) -> Any:
+        """Runs the graph on flat inputs, without gradients.
+
+        Raises:
+            NodeError: an operator failed; the message names the node and the user's line.
+            SignatureError, GuardError, NonContiguousOutputError: a check failed.
+        """
+        function = self.checked if checked else self.fast
+        with torch.no_grad():
+            try:
+                return function(*inputs)
+            except Exception as error:
+                fail(error, function)
+
+
+def _guard_failure(node: Node) -> Callable[[Any], None]:
+    assert isinstance(node.target, Guard)
+    return fail_guard(node.target.expected, node.target.reason, node.line)

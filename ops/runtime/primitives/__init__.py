@@ -1,0 +1,1 @@
+"""What a node of a graph may call."""

@@ -1,0 +1,46 @@
+"""Choices and loops on data: what the operators `cond` and `while_loop` of a graph call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+
+def _cond(pred: Any, on_true: Callable[..., Any], on_false: Callable[..., Any], operands: Any) -> Any:
+    return on_true(*operands) if pred else on_false(*operands)
+
+
+_rounds: ContextVar[int | None] = ContextVar("rounds", default=None)
+
+
+class EndlessError(Exception):
+    """A loop went on for longer than `limited_rounds` allows."""
+
+
+@contextmanager
+def limited_rounds(most: int) -> Iterator[None]:
+    """While it is entered, a loop on data may go so many rounds: for data on which it may never end.
+
+    Raises:
+        EndlessError: a loop went on.
+    """
+    token = _rounds.set(most)
+    try:
+        yield
+    finally:
+        _rounds.reset(token)
+
+
+def _while(test: Callable[..., Any], body: Callable[..., Any], carried: Any, constant: Any = ()) -> Any:
+    state, left = tuple(carried), _rounds.get()
+    while test(*state, *constant)[0]:
+        if left is not None and (left := left - 1) < 0:
+            raise EndlessError
+        state = tuple(body(*state, *constant))
+    return state
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {"cond": _cond, "while_loop": _while}
+"""Control flow on data; the subgraphs arrive as functions."""

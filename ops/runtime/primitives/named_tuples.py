@@ -1,0 +1,70 @@
+"""Named tuples in outputs: torch's return types, and the user's namedtuples without their class.
+
+An archive holds only the names of the fields. Torch's own types are found again by name; for any other a namedtuple
+with the same name and fields is made, one class each.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from ...graph.errors import GraphError
+from ...graph.graph import Record
+
+_TORCH = "torch.return_types."
+_LIVE: dict[tuple[str, tuple[str, ...]], Callable[..., Any]] = {}  # classes that this process met while recording
+
+
+def is_record(value: Any) -> bool:
+    """Whether a value is a named tuple of either kind."""
+    return isinstance(value, tuple) and (hasattr(type(value), "_fields") or _is_torch(value))
+
+
+def _is_torch(value: Any) -> bool:
+    return type(value).__module__ == "torch.return_types"
+
+
+def to_record(value: Any, items: tuple[Any, ...]) -> Record:
+    """The record of a named tuple, with its items replaced."""
+    kind = type(value)
+    if _is_torch(value):
+        fields = tuple(n for n in dir(kind) if not n.startswith("_") and n.isidentifier())
+        ordered = sorted((n for n in fields if n not in dir(tuple) and not n.startswith("n_")), key=_position(value))
+        return Record(_TORCH + kind.__name__, tuple(ordered), items)
+    _LIVE[kind.__name__, tuple(kind._fields)] = kind
+    return Record(kind.__name__, tuple(kind._fields), items)
+
+
+def _position(value: Any) -> Callable[[str], int]:
+    return lambda name: next((i for i, item in enumerate(value) if item is getattr(value, name)), len(value))
+
+
+def record_factory(record: Record) -> Callable[..., Any]:
+    """The function that builds the named tuple from its items, given by position.
+
+    Raises:
+        GraphError: a name or a field is not an identifier, or this torch has no such return type.
+    """
+    if record.name.startswith(_TORCH):
+        return _torch_type(record.name.removeprefix(_TORCH))
+    return _LIVE.get((record.name, record.fields)) or _namedtuple(record.name, record.fields)
+
+
+def _torch_type(name: str) -> Callable[..., Any]:
+    import torch
+
+    kind = getattr(torch.return_types, name, None) if name.isidentifier() else None
+    if not isinstance(kind, type) or not issubclass(kind, tuple):
+        raise GraphError(f"this torch has no return type {name!r}")
+    return lambda *items: kind(items)
+
+
+@cache
+def _namedtuple(name: str, fields: tuple[str, ...]) -> Callable[..., Any]:
+    try:
+        return namedtuple(name, fields)
+    except (ValueError, TypeError) as error:
+        raise GraphError(f"not a named tuple: {error}", got=repr((name, fields))) from error

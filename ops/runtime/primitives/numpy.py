@@ -1,0 +1,91 @@
+"""numpy in a graph: its functions by name, its dtypes and its scalars as literals.
+
+A recorded numpy function runs as numpy itself, on arrays over the memory of the tensors, so that values, dtypes and
+aliases are numpy's own, bit for bit. Arrays lie on the CPU. Which names a file may use is decided by the allow-list of
+`operators`; nothing in it reads or writes files, or calls what it is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from ...graph.errors import GraphError
+from ...graph.graph import Node, Operator, Value
+from ...graph.traverse import leaves, uses
+from ...graph.types import ARRAY
+
+METHOD = "numpy.ndarray."
+"""What the names of methods begin with: the array, or numpy scalar, is the first argument."""
+
+DTYPES = frozenset(
+    """bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64
+    complex128""".split()
+)
+"""numpy's names of the dtypes of recorded arrays and scalars."""
+
+_WRITING = frozenset(f"{METHOD}{name}" for name in ("sort", "fill", "partition", "put")) | {
+    "py.setitem", "py.iadd", "py.isub", "py.imul", "py.itruediv", "py.ifloordiv", "py.imatmul", "py.imod",
+    "py.ipow", "py.iand", "py.ior", "py.ixor", "py.ilshift", "py.irshift",
+}  # fmt: skip
+
+
+def writes(name: str) -> bool:
+    """Whether an operator on arrays writes into its first argument."""
+    return name in _WRITING
+
+
+def on_cpu(node: Node) -> bool:
+    """Whether a node works on arrays, which lie on the CPU."""
+    if isinstance(node.target, Operator) and node.target.name.startswith("numpy."):
+        return True
+    return any(isinstance(leaf, Value) and leaf.type == ARRAY for leaf in (*uses(node), *leaves(node.output)))
+
+
+def array_function(rest: str) -> Callable[..., Any]:
+    """The function behind the name ``numpy.REST``, which must be on the allow-list.
+
+    Raises:
+        AttributeError: this numpy has no such function.
+    """
+    import numpy
+
+    found: Any = numpy
+    for part in rest.split("."):
+        found = getattr(found, part)
+    return partial(_call, part) if rest.startswith("ndarray.") else found
+
+
+def _call(method: str, array: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """Calls a method of an array or of a numpy scalar, and of nothing else."""
+    import numpy
+
+    if not isinstance(array, numpy.ndarray | numpy.generic):
+        raise TypeError(f"numpy.ndarray.{method} was given a {type(array).__name__}")
+    return getattr(array, method)(*args, **kwargs)
+
+
+def numpy_object(kind: str, name: str) -> Any:
+    """The dtype or scalar of a literal: kind ``numpy.dtype`` with its name, or ``numpy.float32`` with its value.
+
+    Raises:
+        GraphError: there is none.
+    """
+    import numpy
+
+    try:
+        if kind == "numpy.dtype" and name in DTYPES:
+            return numpy.dtype(name)
+        scalar = kind.removeprefix("numpy.")
+        if scalar in DTYPES:
+            return numpy.dtype(scalar).type(_number(scalar)(name))
+    except (ValueError, OverflowError) as error:
+        raise GraphError(f"not a {kind}", where="a literal of the graph", got=repr(name[:80])) from error
+    raise GraphError("not a literal of numpy", where="a literal of the graph", got=repr((kind, name))[:80])
+
+
+def _number(scalar: str) -> Callable[[str], Any]:
+    if scalar == "bool":
+        return "True".__eq__
+    return int if "int" in scalar else complex if scalar.startswith("complex") else float

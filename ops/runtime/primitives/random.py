@@ -1,0 +1,60 @@
+"""Random numbers in a graph: generators whose state is data, and draws from them.
+
+The state of a torch.Generator is a byte tensor, so a generator is a Constant: a mutable one where the function keeps
+the generator from run to run, a fixed one where it seeds it anew in each. The live generator belongs to the tensor,
+one for each plan, and follows when someone writes into the tensor, which is how a pipeline is seeded.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+_LOCK = threading.Lock()  # torch's global generator is borrowed for functions that take no generator
+_LIVE: dict[int, tuple[weakref.ref[torch.Tensor], torch.Generator, int]] = {}
+
+
+def seeded_state(seed: int) -> torch.Tensor:
+    """The state of a new generator with a seed."""
+    return torch.Generator().manual_seed(seed).get_state()
+
+
+def generator(state: torch.Tensor, kept: bool) -> torch.Generator:
+    """The generator behind a state tensor: the same one in every run if it is kept, else a new one."""
+    if not kept:
+        return torch.Generator().set_state(state.cpu())
+    with _LOCK:
+        known = _LIVE.get(id(state))
+        if known is not None and known[0]() is state and known[2] == state._version:
+            return known[1]
+        live = torch.Generator().set_state(state.cpu())
+        key = id(state)
+        _LIVE[key] = (weakref.ref(state, lambda _: _LIVE.pop(key, None)), live, state._version)
+        return live
+
+
+def drawing_from(
+    source: torch.Generator, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Calls a function that draws from torch's global generator so that it draws from `source` instead."""
+    with _LOCK, Borrowed(source):
+        return function(*args, **kwargs)
+
+
+class Borrowed:
+    """While it is entered, torch's global generator has the state of another, which follows it."""
+
+    def __init__(self, source: torch.Generator) -> None:
+        self.source = source
+
+    def __enter__(self) -> None:
+        self._outer = torch.get_rng_state()
+        torch.set_rng_state(self.source.get_state())
+
+    def __exit__(self, *exc: object) -> None:
+        self.source.set_state(torch.get_rng_state())
+        torch.set_rng_state(self._outer)

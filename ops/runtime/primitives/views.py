@@ -1,0 +1,103 @@
+"""`as_strided` and its kin, held to the memory of the tensor that they are given.
+
+torch checks them against the whole storage, which can hold what is no part of the tensor: other weights of a mapped
+file, other rows of the caller's batch. What a file may run must not read those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from ...graph.errors import GuardError
+
+
+class OutsideError(GuardError):
+    """A view would reach memory outside of its tensor."""
+
+
+def as_strided(
+    self: torch.Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+) -> torch.Tensor:
+    """`torch.as_strided` inside the tensor.
+
+    Raises:
+        OutsideError: the view would reach memory outside of it.
+    """
+    _require_inside(self, size, stride, storage_offset)
+    return torch.as_strided(self, size, stride, storage_offset)
+
+
+def as_strided_copy(
+    self: torch.Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+) -> torch.Tensor:
+    """`torch.as_strided_copy` inside the tensor.
+
+    Raises:
+        OutsideError: the view would reach memory outside of it.
+    """
+    _require_inside(self, size, stride, storage_offset)
+    return torch.as_strided_copy(self, size, stride, storage_offset)
+
+
+def as_strided_scatter(
+    self: torch.Tensor,
+    src: torch.Tensor,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None = None,
+) -> torch.Tensor:
+    """`torch.as_strided_scatter` inside the tensor.
+
+    Raises:
+        OutsideError: the view would reach memory outside of it.
+    """
+    _require_inside(self, size, stride, storage_offset)
+    return torch.as_strided_scatter(self, src, size, stride, storage_offset)
+
+
+def as_strided_(
+    self: torch.Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+) -> torch.Tensor:
+    """`torch.as_strided_` inside the tensor as it was.
+
+    Raises:
+        OutsideError: the view would reach memory outside of it.
+    """
+    _require_inside(self, size, stride, storage_offset)
+    return torch.as_strided_(self, size, stride, storage_offset)
+
+
+CHECKED: dict[str, Callable[..., Any]] = {
+    **dict.fromkeys(("torch.as_strided", "torch.Tensor.as_strided", "aten.as_strided.default"), as_strided),
+    **dict.fromkeys(("torch.as_strided_", "torch.Tensor.as_strided_", "aten.as_strided_.default"), as_strided_),
+    **dict.fromkeys(("torch.as_strided_copy", "aten.as_strided_copy.default"), as_strided_copy),
+    **dict.fromkeys(
+        ("torch.as_strided_scatter", "torch.Tensor.as_strided_scatter", "aten.as_strided_scatter.default"),
+        as_strided_scatter,
+    ),
+}
+"""What runs in place of an operator that torch checks too little, by its name."""
+
+
+def _require_inside(tensor: torch.Tensor, size: Sequence[int], stride: Sequence[int], offset: int | None) -> None:
+    """Sizes and strides that torch refuses itself are left to it."""
+    begin = int(tensor.storage_offset())
+    first, last = _span(size, stride, begin if offset is None else offset)
+    least, most = _span(tensor.shape, tensor.stride(), begin)
+    if first <= last and (first < least or last > most):
+        raise OutsideError(
+            "as_strided reaches outside of its tensor",
+            got=f"elements {first} to {last} of the memory",
+            expected=f"elements {least} to {most}, where the tensor lies" if least <= most else "none: it is empty",
+            fix="Call it on the tensor that holds all of them.",
+        )
+
+
+def _span(size: Sequence[int], stride: Sequence[int], offset: int) -> tuple[int, int]:
+    """The first and the last element that a view takes up in its memory; the last before the first if it is empty."""
+    if 0 in size:
+        return offset, offset - 1
+    return offset, offset + sum((n - 1) * step for n, step in zip(size, stride, strict=False))

@@ -1,0 +1,127 @@
+"""The source of a generated function: its lines, and the table of what they refer to.
+
+Every node is exactly one line, so that a failing line number leads back to it. The source itself holds only integers
+and names of the table, so nothing from a file is ever pasted into it. Nested functions share the outermost one's table.
+"""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..graph.device import CPU, Device
+from ..graph.errors import GraphError
+from ..graph.graph import Literal, Node
+from .primitives.numpy import numpy_object
+
+
+@dataclass
+class Line:
+    """One line of generated source, with what it reads and writes, and the call of an op that it belongs to."""
+
+    text: str
+    node: Node | None
+    reads: list[str] = field(default_factory=list)
+    writes: list[str] = field(default_factory=list)
+    call: Node | None = None
+
+    def variables(self) -> list[str]:
+        """Its local variables, without references to the table and literals."""
+        return [name for name in dict.fromkeys((*self.reads, *self.writes)) if name.startswith("v")]
+
+
+@dataclass
+class Source:
+    """The text of a function; for every line number its node, and the call of an op that it belongs to."""
+
+    text: str
+    nodes: dict[int, Node]
+    calls: dict[int, Node]
+
+
+def source_of(lines: Sequence[Line], inputs: Sequence[str], result: str, kept: Iterable[str]) -> Source:
+    """Joins lines to a function named ``plan`` that frees every value after its last use.
+
+    Args:
+        lines: the body.
+        inputs: the parameters, which the caller holds anyway.
+        result: what is returned.
+        kept: the variables in it.
+    """
+    last = {name: index for index, line in enumerate(lines) for name in line.variables()}
+    held = {*kept, *inputs}
+    text = [f"def plan({', '.join(inputs)}):"]
+    nodes: dict[int, Node] = {}
+    calls: dict[int, Node] = {}
+    for index, line in enumerate(lines):
+        text.append(f" {line.text}")
+        if line.node is not None:
+            nodes[len(text)] = line.node
+        if line.call is not None:
+            calls[len(text)] = line.call
+        dead = [name for name in line.variables() if last[name] == index and name not in held]
+        if dead and index + 1 < len(lines) and not line.text.startswith("if "):
+            text[-1] += f"; del {', '.join(dead)}"
+    text.append(f" return {result}")
+    return Source("\n".join(text), nodes, calls)
+
+
+class Table:
+    """Objects by name.
+
+    Attributes:
+        objects: what the source may refer to: the globals of the function.
+    """
+
+    def __init__(self) -> None:
+        self.objects: dict[str, Any] = {}
+        self._names: dict[int, str] = {}
+        self._keep: list[Any] = []  # ids in _names stay taken
+
+    def ref(self, thing: Any, prefix: str = "k") -> str:
+        """The name of an object; one name an object."""
+        key = id(thing)
+        if key not in self._names:
+            self._names[key] = self.add(thing, prefix)
+            self._keep.append(thing)
+        return self._names[key]
+
+    def add(self, thing: Any, prefix: str) -> str:
+        """A new name for an object."""
+        name = f"{prefix}_{len(self.objects)}"
+        self.objects[name] = thing
+        return name
+
+    def literal(self, plain: Any) -> str:
+        """A plain Python value as source: integers are written, everything else is a reference."""
+        if plain is None or plain is True or plain is False or type(plain) is int:
+            return repr(plain)
+        return "..." if plain is Ellipsis else self.add(plain, f"c_{type(plain).__name__}")
+
+    def torch_object(self, literal: Literal, device: Device) -> str:
+        """The name of a dtype, a layout, a memory format, or a device."""
+        return self.ref(_torch_object(literal, device))
+
+
+def keyword_name(name: str) -> str:
+    """A keyword's name, which comes from a file: an identifier or nothing."""
+    if not name.isidentifier() or keyword.iskeyword(name):
+        raise GraphError("a keyword argument has an impossible name", got=repr(name[:80]))
+    return name
+
+
+def _torch_object(literal: Literal, device: Device) -> Any:
+    """The object that a literal names: of torch (dtype, layout, memory format, device) or numpy (dtype, scalar)."""
+    import torch
+
+    if literal.kind.startswith("numpy."):
+        return numpy_object(literal.kind, literal.name)
+    if literal.kind == "device":
+        return torch.device(str(CPU if literal.name == "cpu" else device))
+    kinds = {"dtype": torch.dtype, "layout": torch.layout, "memory_format": torch.memory_format}
+    found = getattr(torch, literal.name, None)
+    if literal.kind not in kinds or not isinstance(found, kinds[literal.kind]):
+        raise GraphError(f"this torch has no {literal.kind} {literal.name!r}", where="a literal of the graph")
+    return found

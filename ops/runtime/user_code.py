@@ -1,0 +1,76 @@
+"""Which code is the user's, and the line of it that an error came through or a warning is about."""
+
+from __future__ import annotations
+
+import dis
+import linecache
+import os
+import sys
+import sysconfig
+from pathlib import Path, PurePath
+from types import FrameType, TracebackType
+
+import numpy as np
+import torch
+
+from ..graph.graph import SourceLine
+
+OURS = str(Path(os.path.abspath(__file__)).parents[2]) + os.sep
+_TORCHS = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
+_NUMPYS = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
+_PYTHONS = sysconfig.get_path("stdlib") + os.sep
+_TYPED = ("<stdin", "<ipython", "<string", "<doctest")  # what a user types has no file
+
+
+def is_users(path: str) -> bool:
+    """Whether a file is neither torch's or numpy's, nor ours, nor generated."""
+    if path.startswith("<"):
+        return path.startswith(_TYPED)
+    if path.startswith((OURS, _TORCHS, _NUMPYS)) or path.endswith(".pyx"):
+        return False
+    return not path.startswith(_PYTHONS) or "-packages" in path  # what is installed lies inside Python's own library
+
+
+def user_stacklevel() -> int:
+    """The `stacklevel` with which a caller's warning shows the innermost line of the user."""
+    frame, level = sys._getframe(1), 1
+    while not is_users(frame.f_code.co_filename):
+        if frame.f_back is None:
+            return 1
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def raising_line(trace: TracebackType | None) -> SourceLine | None:
+    """The innermost line of the user that an error came through, or None."""
+    found = None
+    while trace is not None:
+        if is_users(trace.tb_frame.f_code.co_filename):
+            found = source_line(trace.tb_frame, trace.tb_lineno)
+        trace = trace.tb_next
+    return found
+
+
+def source_line(frame: FrameType, number: int) -> SourceLine:
+    """A line of a frame's function, without the folders of its file."""
+    path = frame.f_code.co_filename
+    code = linecache.getline(path, number).strip()
+    return SourceLine(PurePath(path).name, number, frame.f_code.co_name, code[:200])
+
+
+def user_line() -> SourceLine | None:
+    """The innermost line that belongs to the user, or None."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if is_users(frame.f_code.co_filename):
+            return source_line(frame, frame.f_lineno)
+        frame = frame.f_back
+    return None
+
+
+def running_instruction() -> str:
+    """The name of the instruction that called into us: of the innermost frame that is not ours."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(OURS):
+        frame = frame.f_back
+    return "" if frame is None else dis.opname[frame.f_code.co_code[frame.f_lasti]]

@@ -1,0 +1,266 @@
+"""Turns what a user passes (tensors, numpy arrays, numbers, sequences, dicts, dataclasses, grids) into slots.
+
+A call is resolved once for each combination of argument types and dtypes: which overload, which concrete types,
+which kind each argument has. Later calls of the same form only flatten.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..language.dtypes import BOUNDS, SCALARS
+from ..language.errors import SlangArgumentError, SlangDtypeError
+from ..language.specialization import ArgumentKind
+from ..language.types import FLOATS, FunctionType, Parameter, SlangType, field_names
+from .grid import grid, grid_shape, index_tensor
+
+_WHOLE = (bool, int, np.integer, np.bool_)
+_PLAIN_NUMBERS = (bool, int, float)
+_NUMBERS = (bool, int, float, np.integer, np.floating, np.bool_, torch.SymInt, torch.SymFloat)
+
+
+def kind_of(value: Any) -> Any:
+    """What resolving a call depends on: a tensor's dtype, else the Python type."""
+    if isinstance(value, (torch.Tensor, np.ndarray)):
+        return value.dtype
+    if isinstance(value, Mapping):
+        return (dict, tuple((key, kind_of(each)) for key, each in value.items()))
+    if isinstance(value, torch.SymInt):
+        return int
+    return type(value)
+
+
+def deciding_sizes(function: FunctionType) -> int:
+    """How many of the last sizes can decide a generic type."""
+    if not function.generic:
+        return 0
+    names = [parameter.type.name for parameter in function.parameters]
+    return 2 if any("matrix<" in name for name in names) else int(any("vector<" in name for name in names))
+
+
+def sized_kind_of(value: Any, sizes: int) -> Any:
+    """`kind_of` with the sizes that can decide a generic type."""
+    kind = kind_of(value)
+    return (kind, *map(int, value.shape[-sizes:])) if sizes and is_tensor_like(value) else kind
+
+
+def stand_in(kind: Any) -> Any:
+    """A value of a kind that `sized_kind_of` gave, to resolve a call by; None where the kind does not tell enough."""
+    match kind:
+        case (torch.dtype() as dtype, *sizes):
+            return torch.empty(sizes, dtype=dtype, device="meta")
+        case torch.dtype() as dtype:
+            return torch.empty(0, dtype=dtype, device="meta")
+        case (type(), tuple() as items):
+            values = {key: stand_in(each) for key, each in items}
+            return None if None in values.values() else values
+    if kind is grid:
+        return grid(())
+    return kind() if kind in (*_PLAIN_NUMBERS, tuple, list) else None
+
+
+def is_tensor_like(value: Any) -> bool:
+    """Whether a value is an array of some library."""
+    return isinstance(value, (torch.Tensor, np.ndarray))
+
+
+def bind(function: FunctionType, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """The argument of each parameter; `out` parameters may be left out.
+
+    Raises:
+        SlangArgumentError: too many, unknown, repeated or missing arguments.
+    """
+    names = [parameter.name for parameter in function.parameters]
+    if len(args) > len(names):
+        raise SlangArgumentError(
+            "too many arguments", where=str(function), got=len(args), expected=f"at most {len(names)}"
+        )
+    bound = dict(zip(names, args, strict=False))
+    for name, value in kwargs.items():
+        if name not in names:
+            raise SlangArgumentError(f"no parameter {name!r}", where=str(function), expected=f"one of {names}")
+        if name in bound:
+            raise SlangArgumentError(f"parameter {name!r} was given twice", where=str(function))
+        bound[name] = value
+    for parameter in function.parameters:
+        optional = parameter.direction == "out" and parameter.type.kind != "view"
+        if parameter.name not in bound and not optional:
+            fix = (
+                "A tensor that the function writes must be passed, its size cannot be known."
+                if _written(parameter)
+                else ""
+            )
+            raise SlangArgumentError(f"parameter {parameter.name!r} is missing", where=str(function), fix=fix)
+    return bound
+
+
+def _written(parameter: Parameter) -> bool:
+    return parameter.type.kind == "view" and "w" in parameter.type.access
+
+
+def argument_kind(function: FunctionType, parameter: Parameter, bound: Mapping[str, Any]) -> ArgumentKind:
+    """The kind of one argument.
+
+    Raises:
+        SlangArgumentError: the parameter's type cannot be given from Python.
+    """
+    if parameter.type.kind == "opaque":
+        raise SlangArgumentError(
+            f"parameter {parameter.name!r} has the type {parameter.type.name}, which takes no torch tensor",
+            where=str(function),
+            fix="Use scalars, vectors, matrices, arrays, structs of them, or SlangPy's tensor types.",
+        )
+    if parameter.direction == "out" and parameter.type.kind != "view":
+        return "absent"
+    value = bound[parameter.name]
+    return "value" if parameter.type.kind == "scalar" and isinstance(value, _NUMBERS) else "tensor"
+
+
+def argument_type_name(function: FunctionType, parameter: Parameter, value: Any) -> str:
+    """The Slang type by which a generic function is specialized for a value."""
+    if parameter.type.kind != "opaque":
+        return parameter.type.name
+    declared = parameter.type.name
+    if isinstance(value, _NUMBERS) and not is_tensor_like(value):
+        return "bool" if isinstance(value, bool) else "int" if isinstance(value, _WHOLE) else "float"
+    if isinstance(value, np.ndarray):
+        value = torch.from_numpy(value)
+    if not isinstance(value, torch.Tensor) or value.dtype not in SCALARS:
+        raise SlangArgumentError(
+            f"no type for the generic parameter {parameter.name!r}", where=str(function), got=type(value).__name__
+        )
+    scalar = SCALARS[value.dtype]
+    if declared.startswith("vector<"):
+        return f"vector<{scalar},{value.shape[-1]}>"
+    if declared.startswith("matrix<"):
+        return f"matrix<{scalar},{value.shape[-2]},{value.shape[-1]}>"
+    return scalar
+
+
+def fits(function: FunctionType, bound: Mapping[str, Any]) -> bool:
+    """Whether an overload takes these arguments, by their dtypes."""
+    return all(
+        _fits(parameter.type, bound[parameter.name]) for parameter in function.parameters if parameter.name in bound
+    )
+
+
+def _fits(type_: SlangType, value: Any) -> bool:
+    if isinstance(value, torch.Tensor):
+        return type_.kind == "opaque" or (type_.scalar != "" and type_.dtype == value.dtype)
+    if isinstance(value, np.ndarray):
+        return type_.kind == "opaque" or (type_.scalar != "" and _numpy_dtype(value) == type_.dtype)
+    if isinstance(value, _WHOLE):
+        return type_.kind == "scalar" and type_.scalar not in FLOATS
+    if isinstance(value, _NUMBERS):
+        return type_.kind == "scalar" and type_.scalar in FLOATS
+    return True
+
+
+def _numpy_dtype(array: Any) -> torch.dtype | None:
+    try:
+        return torch.from_numpy(np.empty(0, array.dtype)).dtype
+    except TypeError:
+        return None
+
+
+def flatten_argument(
+    function: FunctionType, parameter: Parameter, kind: ArgumentKind, value: Any, device: torch.device | None
+) -> list[Any]:
+    """One number or tensor for each slot of an argument.
+
+    Raises:
+        SlangArgumentError: the value's structure is not that of the type.
+    """
+    if kind == "value":
+        return [_number(function, parameter, value)]
+    name = parameter.name
+    if parameter.type.kind != "struct":
+        return [_tensor(function, name, parameter.type, value, device)]
+    return [
+        _tensor(function, name + leaf.path, leaf.type, _field(function, name, value, leaf.path), device)
+        for leaf in parameter.type.leaves()
+    ]
+
+
+def _number(function: FunctionType, parameter: Parameter, value: Any) -> Any:
+    scalar = parameter.type.scalar
+    if type(value) not in _PLAIN_NUMBERS and not isinstance(value, (np.generic, bool)):
+        return value  # a symbolic size of torch or of a recording
+    if scalar == "bool":
+        return bool(value)
+    if scalar in FLOATS:
+        return float(value)
+    if isinstance(value, (float, np.floating)) and not float(value).is_integer():
+        raise SlangDtypeError(
+            f"the number for {parameter.name!r} is not whole", where=str(function), got=value, expected=scalar
+        )
+    check_range(function, parameter, int(value))
+    return int(value)
+
+
+def check_range(function: FunctionType, parameter: Parameter, value: int) -> None:
+    """Refuses a number that the Slang integer cannot hold.
+
+    Raises:
+        SlangDtypeError: it is too small or too large.
+    """
+    lowest, highest = BOUNDS[parameter.type.scalar]
+    if not lowest <= value <= highest:
+        raise SlangDtypeError(
+            f"the number for {parameter.name!r} does not fit",
+            where=str(function),
+            got=value,
+            expected=f"{parameter.type.scalar}, {lowest} to {highest}",
+        )
+
+
+def _field(function: FunctionType, name: str, value: Any, path: str) -> Any:
+    """The field of a dict, dataclass or object at `.a.b`."""
+    at = name
+    for part in field_names(path):
+        if isinstance(value, Mapping) and part in value:
+            value = value[part]
+        elif dataclasses.is_dataclass(value) and hasattr(value, part):
+            value = getattr(value, part)
+        else:
+            raise SlangArgumentError(
+                f"{at!r} has no field {part!r}",
+                where=str(function),
+                got=_shown(value),
+                expected=f"a dict or a dataclass with {name}{path}",
+            )
+        at = f"{at}.{part}"
+    return value
+
+
+def _shown(value: Any) -> str:
+    return f"a dict of {sorted(map(str, value))}" if isinstance(value, Mapping) else type(value).__name__
+
+
+def _tensor(function: FunctionType, name: str, type_: SlangType, value: Any, device: torch.device | None) -> Any:
+    if isinstance(value, torch.Tensor):
+        return value
+    shape = grid_shape(value)
+    if shape is not None:
+        return index_tensor(shape, type_, device)
+    if isinstance(value, np.ndarray):
+        found = torch.from_numpy(np.ascontiguousarray(value))
+        return found if device is None else found.to(device)
+    if isinstance(value, (*_NUMBERS, list, tuple)):
+        try:
+            return torch.tensor(value, dtype=type_.dtype, device=device)
+        except (TypeError, ValueError) as error:
+            raise SlangArgumentError(
+                f"no tensor can be made for {name!r}", where=str(function), got=error, expected=type_.name
+            ) from None
+    raise SlangArgumentError(
+        f"parameter {name!r} cannot take this",
+        where=str(function),
+        got=type(value).__name__,
+        expected=f"a tensor, an array or a number for {type_.name}",
+    )

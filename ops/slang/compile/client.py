@@ -1,0 +1,100 @@
+"""The other end of `worker.py`: asks the compiler's process, and starts it again when it is gone."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+import sys
+import threading
+import time
+from typing import Any
+
+from ..language.errors import SlangCompileError
+from .slangc import package_directory
+
+TIMEOUT = 120.0
+"""Seconds after which a compilation counts as one that never ends; SlangPy's own module takes 3."""
+
+_START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
+_START += "from tracepack.ops.slang.compile.worker import main; main()"
+_FIX = "This is a fault of the Slang compiler: write the function another way, loops and interfaces first."
+
+
+class Service:
+    """Compiles by asking one process at a time; safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._used = 0.0
+
+    def ask(self, **request: Any) -> dict[str, Any]:
+        """The answer to one request.
+
+        Raises:
+            SlangCompileError: Slang refused the source, crashed on it, or never came back.
+            MissingExtraError: slangpy is not installed.
+        """
+        package_directory()
+        with self._lock:
+            process = self._running()
+            self._send(process, request)
+            line = self._receive(process)
+            self._used = time.monotonic()
+        reply = json.loads(line)
+        if "error" in reply:
+            self._stop()
+            raise SlangCompileError(**reply["error"], fix="The compiler's full message is in `.log`.")
+        return dict(reply["answer"])
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        # A process that is about to end of idleness would take the request with it.
+        idle = time.monotonic() - self._used > 10
+        if self._process is not None and (idle or self._process.poll() is not None):
+            self._stop()
+        if self._process is None:
+            command = [sys.executable, "-c", _START, json.dumps(sys.path)]
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            )
+        return self._process
+
+    @staticmethod
+    def _send(process: subprocess.Popen[bytes], request: dict[str, Any]) -> None:
+        assert process.stdin is not None
+        process.stdin.write(json.dumps(request).encode() + b"\n")
+        process.stdin.flush()
+
+    def _receive(self, process: subprocess.Popen[bytes]) -> bytes:
+        assert process.stdout is not None
+        deadline = time.monotonic() + TIMEOUT
+        line = b""
+        while not line.endswith(b"\n"):
+            ready = select.select([process.stdout], [], [], max(deadline - time.monotonic(), 0))[0]
+            part = os.read(process.stdout.fileno(), 1 << 20) if ready else b""
+            if not part:
+                self._stop()
+                how = "crashed" if ready else f"did not come back within {TIMEOUT:.0f} s"
+                raise SlangCompileError(f"the Slang compiler {how} on this source", fix=_FIX)
+            line += part
+        return line
+
+    def _stop(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+            for pipe in (process.stdin, process.stdout):
+                if pipe is not None:
+                    pipe.close()
+
+
+_service = Service()
+os.register_at_fork(after_in_child=_service.__init__)  # type: ignore[misc]  # mypy cannot follow the dynamic class
+
+
+def ask(**request: Any) -> dict[str, Any]:
+    """The answer to one request, see `worker.answer`."""
+    return _service.ask(**request)

@@ -1,0 +1,120 @@
+"""Runs a compiled entry on the CPU: a shared library, called with one struct of numbers and pointers.
+
+A call releases Python's lock, so a large dispatch is split over threads by giving each a range of elements.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ..language.specialization import Specialization
+from .codegen import Variant, pointers_after_slots
+
+THREADED_FROM = 1 << 16
+"""Elements from which a dispatch is split; waking a thread costs 20-50 us, this many elements at least as much."""
+_GRAIN = 1 << 10
+
+_C_TYPES = {
+    "bool": ctypes.c_uint8,
+    "int8_t": ctypes.c_int8,
+    "uint8_t": ctypes.c_uint8,
+    "int16_t": ctypes.c_int16,
+    "uint16_t": ctypes.c_uint16,
+    "int": ctypes.c_int32,
+    "uint": ctypes.c_uint32,
+    "int64_t": ctypes.c_int64,
+    "uint64_t": ctypes.c_uint64,
+    "half": ctypes.c_float,
+    "float": ctypes.c_float,
+    "double": ctypes.c_double,
+}
+_STRUCT = re.compile(r"^struct (EntryPointParams_\d+)\s*$", re.MULTILINE)
+_pool: list[ThreadPoolExecutor] = []
+os.register_at_fork(after_in_child=_pool.clear)
+
+
+_EXTREMUM = re.compile(r"::f(max|min)f?\(a, b\)")
+
+
+def _extremum(match: re.Match[str]) -> str:
+    """`fmax` as a choice that keeps its rules for NaN: the library's function has no vector form."""
+    return f"((a {'>' if match[1] == 'max' else '<'} b || b != b) ? a : b)"
+
+
+def finish_code(code: str, entry: str) -> str:
+    """Adds the function that is called from Python to the C++ that Slang wrote.
+
+    It copies the parameters to its own stack: the compiler then knows that no store of the loop changes them.
+    """
+    code = _EXTREMUM.sub(_extremum, code)
+    struct = _STRUCT.search(code)
+    name = struct[1] if struct else "char"
+    return f"""{code}
+extern "C" __attribute__((visibility("default"))) void tracepack_run(void* parameters)
+{{
+    {name} local = *({name}*)parameters;
+    _{entry}(nullptr, &local, nullptr);
+}}
+"""
+
+
+class NativeEntry:
+    """One compiled entry.
+
+    Args:
+        library: the shared library.
+        words: the C types of its parameters after `begin`, `end` and `dims`.
+        parallel: whether ranges of elements may run at the same time.
+    """
+
+    def __init__(self, library: Path, words: Sequence[Any], parallel: bool) -> None:
+        self._run = ctypes.CDLL(str(library)).tracepack_run
+        self._run.argtypes, self._run.restype = (ctypes.c_void_p,), None
+        names = ("begin", "end", "dims", *(f"w{index}" for index in range(len(words))))
+        types = (ctypes.c_uint64, ctypes.c_uint64, ctypes.c_uint64, *words)
+        fields = list(zip(names, types, strict=True))
+        self._struct = type("Parameters", (ctypes.Structure,), {"_fields_": fields})
+        self._parallel = parallel
+        self._library = library
+
+    def __call__(self, total: int, dims: int, words: Sequence[float]) -> None:
+        """Runs elements 0 to `total`.
+
+        Args:
+            total: the number of elements.
+            dims: the address of the table of sizes, or which part of a comprehension to run.
+            words: the numbers and addresses of the other parameters.
+        """
+        if total >= THREADED_FROM and self._parallel and (threads := torch.get_num_threads()) > 1:
+            self.split(total, dims, [words] * threads)
+        else:
+            self._run(ctypes.byref(self._struct(0, total, dims, *words)))
+
+    def split(self, total: int, dims: int, words: Sequence[Sequence[float]]) -> None:
+        """Runs elements 0 to `total` on as many threads as there are lists of words."""
+        step = -(-total // len(words))
+        step += -step % _GRAIN if step >= _GRAIN else 0
+        ranges = [
+            self._struct(begin, min(begin + step, total), dims, *own)
+            for begin, own in zip(range(0, total, step), words, strict=False)
+        ]
+        if not _pool or _pool[0]._max_workers < len(words) - 1:
+            _pool[:] = [ThreadPoolExecutor(len(words) - 1, thread_name_prefix="tracepack-slang")]
+        waiting = [_pool[0].submit(self._run, ctypes.byref(each)) for each in ranges[1:]]
+        self._run(ctypes.byref(ranges[0]))
+        for each in waiting:
+            each.result()
+
+
+def word_types(spec: Specialization, variant: Variant) -> list[Any]:
+    """The C types of a specialization's slots, then of its outputs or gradients."""
+    slots = [_C_TYPES[slot.type.scalar] if slot.is_value else ctypes.c_uint64 for slot in spec.slots]
+    return slots + [ctypes.c_uint64] * len(pointers_after_slots(spec, variant.needs))

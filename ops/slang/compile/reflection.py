@@ -1,0 +1,215 @@
+"""Reads the signatures of a compiled Slang source into the plain types of `types.py`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from ctypes import byref, c_void_p
+from dataclasses import replace
+from typing import Any
+
+from ..language.types import FLOATS, Direction, Field, FunctionType, Parameter, SlangType
+from .slangc import Request, blob_bytes, library
+
+ANCHOR = "tracepack_anchor"
+"""A function that is appended to each reflected source: its parent is the module, which has no other handle."""
+
+# The enumerations of slang.h.
+_STRUCT, _ARRAY, _MATRIX, _VECTOR, _SCALAR, _INTERFACE = 1, 2, 3, 4, 5, 13
+_NO_DIFF, _DIFFERENTIABLE, _OUT, _INOUT = 1, 6, 9, 10
+_KIND_STRUCT, _KIND_FUNCTION, _KIND_GENERIC = 1, 2, 4
+_SCALAR_NAMES = {
+    2: "bool",
+    3: "int",
+    4: "uint",
+    5: "int64_t",
+    6: "uint64_t",
+    7: "half",
+    8: "float",
+    9: "double",
+    10: "int8_t",
+    11: "uint8_t",
+    12: "int16_t",
+    13: "uint16_t",
+}
+_VIEW = re.compile(r"^(?:slangpy\.)?(?P<base>I?(?P<access>RW|W)?(?P<diff>Diff|Primal)?Tensor)<(?P<rest>.+)>$")
+
+
+class Reflection:
+    """The functions and types of one compiled request.
+
+    Args:
+        request: entered, and not yet left; the source ends with a function named `ANCHOR`.
+    """
+
+    def __init__(self, request: Request) -> None:
+        self._lib = library()
+        self._root = self._lib.spGetReflection(request.pointer)
+        self._differentiable = self._lib.spReflection_FindTypeByName(self._root, b"IDifferentiable")
+        anchor = self._lib.spReflection_FindFunctionByName(self._root, ANCHOR.encode())
+        self._module = self._lib.spReflectionDecl_getParent(self._lib.spReflectionFunction_asDecl(anchor))
+
+    def functions(self) -> dict[str, list[FunctionType]]:
+        """The overloads of every function that the source declares, by name."""
+        found: dict[str, list[FunctionType]] = {}
+        for name in self._names((_KIND_FUNCTION, _KIND_GENERIC)):
+            function = self._lib.spReflection_FindFunctionByName(self._root, name.encode())
+            if function and name not in found and name != ANCHOR:
+                found[name] = [self._function(name, overload) for overload in self._overloads(function)]
+        return found
+
+    def structs(self) -> list[str]:
+        """The names of the structs that the source declares."""
+        return [name for name in self._names((_KIND_STRUCT,)) if not name.startswith("$")]
+
+    def specialize(self, name: str, argument_types: Sequence[str]) -> FunctionType | None:
+        """The concrete signature of a generic function for these argument types, or None."""
+        types = [self._lib.spReflection_FindTypeByName(self._root, each.encode()) for each in argument_types]
+        if not all(types):
+            return None
+        function = self._lib.spReflection_FindFunctionByName(self._root, name.encode())
+        array = (c_void_p * len(types))(*types)
+        concrete = self._lib.spReflectionFunction_specializeWithArgTypes(function, len(types), array)
+        return self._function(name, concrete, concrete=True) if concrete else None
+
+    def instance(self, name: str) -> FunctionType | None:
+        """The concrete signature of `f<8, 5>`, or None."""
+        function = self._lib.spReflection_FindFunctionByName(self._root, name.encode())
+        return self._function(name, function, concrete=True) if function else None
+
+    def type_named(self, name: str) -> SlangType | None:
+        """A type by the name that Slang code would write."""
+        found = self._lib.spReflection_FindTypeByName(self._root, name.encode())
+        return self._type(found) if found else None
+
+    def _names(self, kinds: tuple[int, ...]) -> Iterator[str]:
+        lib = self._lib
+        for index in range(lib.spReflectionDecl_getChildrenCount(self._module)):
+            child = lib.spReflectionDecl_getChild(self._module, index)
+            name = lib.spReflectionDecl_getName(child)
+            if name and lib.spReflectionDecl_getKind(child) in kinds:
+                yield name.decode()
+
+    def _overloads(self, function: int) -> Iterator[int]:
+        """The overloads that the source declares; Slang's own, of `step` for one, are among those it gives."""
+        if not self._lib.spReflectionFunction_isOverloaded(function):
+            yield function
+            return
+        for index in range(self._lib.spReflectionFunction_getOverloadCount(function)):
+            overload = self._lib.spReflectionFunction_getOverload(function, index)
+            if self._is_users(overload):
+                yield overload
+
+    def _is_users(self, function: int) -> bool:
+        parent = self._lib.spReflectionDecl_getParent(self._lib.spReflectionFunction_asDecl(function))
+        if parent == self._module:
+            return True
+        is_generic = parent and self._lib.spReflectionDecl_getKind(parent) == _KIND_GENERIC
+        return bool(is_generic and self._lib.spReflectionDecl_getParent(parent) == self._module)
+
+    def _function(self, name: str, function: int, *, concrete: bool = False) -> FunctionType:
+        lib = self._lib
+        # Asking a generic type for its size ends the process, so its types stay names.
+        generic = not concrete and bool(lib.spReflectionFunction_GetGenericContainer(function))
+        result = lib.spReflectionFunction_GetResultType(function)
+        parameters = tuple(
+            self._parameter(lib.spReflectionFunction_GetParameter(function, index), generic)
+            for index in range(lib.spReflectionFunction_GetParameterCount(function))
+        )
+        differentiable = bool(lib.spReflectionFunction_FindModifier(function, _DIFFERENTIABLE))
+        return FunctionType(name, parameters, self._any_type(result, generic), differentiable, generic)
+
+    def _parameter(self, variable: int, generic: bool) -> Parameter:
+        lib = self._lib
+        type_ = self._any_type(lib.spReflectionVariable_GetType(variable), generic)
+        direction: Direction = "in"
+        if lib.spReflectionVariable_FindModifier(variable, _OUT):
+            direction = "inout" if lib.spReflectionVariable_FindModifier(variable, _INOUT) else "out"
+        no_diff = bool(lib.spReflectionVariable_FindModifier(variable, _NO_DIFF))
+        name = lib.spReflectionVariable_GetName(variable).decode()
+        return Parameter(name, type_, direction, type_.differentiable and not no_diff)
+
+    def _full_name(self, pointer: int) -> str:
+        blob = c_void_p()
+        self._lib.spReflectionType_GetFullName(pointer, byref(blob))
+        return blob_bytes(blob).decode()
+
+    def _any_type(self, pointer: int, generic: bool) -> SlangType:
+        return SlangType("opaque", self._full_name(pointer)) if generic else self._type(pointer)
+
+    def _type(self, pointer: int) -> SlangType:
+        name = self._full_name(pointer)
+        kind = self._lib.spReflectionType_GetKind(pointer)
+        view = _VIEW.match(name)
+        if view and kind in (_STRUCT, _INTERFACE):
+            return self._view(name, view)
+        differentiable = bool(self._lib.spReflection_isSubType(self._root, pointer, self._differentiable))
+        if kind in (_SCALAR, _VECTOR, _MATRIX):
+            return self._numeric(pointer, kind, name, differentiable)
+        if kind == _ARRAY:
+            return self._array(pointer, name, differentiable)
+        if kind == _STRUCT:
+            return self._struct(pointer, name, differentiable)
+        return SlangType("opaque", name)
+
+    def _numeric(self, pointer: int, kind: int, name: str, differentiable: bool) -> SlangType:
+        lib = self._lib
+        scalar = _SCALAR_NAMES.get(lib.spReflectionType_GetScalarType(pointer), "")
+        if not scalar:
+            return SlangType("void" if name == "void" else "opaque", name)
+        rows, columns = lib.spReflectionType_GetRowCount(pointer), lib.spReflectionType_GetColumnCount(pointer)
+        differentiable = differentiable and scalar in FLOATS
+        if kind == _MATRIX:
+            return SlangType("matrix", name, scalar, (rows, columns), differentiable=differentiable)
+        if kind == _VECTOR:
+            return SlangType("vector", name, scalar, (columns,), differentiable=differentiable)
+        return SlangType("scalar", scalar, scalar, differentiable=differentiable)
+
+    def _array(self, pointer: int, name: str, differentiable: bool) -> SlangType:
+        element = self._type(self._lib.spReflectionType_GetElementType(pointer))
+        count = self._lib.spReflectionType_GetElementCount(pointer)
+        if element.kind in ("view", "opaque", "void") or not 0 < count < 1 << 20:
+            return SlangType("opaque", name)
+        if element.kind == "struct":
+            return replace(element, name=name, shape=(count, *element.shape), differentiable=differentiable)
+        shape = (count, *element.shape)
+        return SlangType("array", name, element.scalar, shape, differentiable=differentiable)
+
+    def _struct(self, pointer: int, name: str, differentiable: bool) -> SlangType:
+        lib = self._lib
+        fields = []
+        for index in range(lib.spReflectionType_GetFieldCount(pointer)):
+            field = lib.spReflectionType_GetFieldByIndex(pointer, index)
+            type_ = self._type(lib.spReflectionVariable_GetType(field))
+            if type_.kind in ("opaque", "view"):
+                return SlangType("opaque", name)
+            no_diff = bool(lib.spReflectionVariable_FindModifier(field, _NO_DIFF))
+            field_name = lib.spReflectionVariable_GetName(field).decode()
+            fields.append(Field(field_name, type_, differentiable and type_.differentiable and not no_diff))
+        return SlangType("struct", name, fields=tuple(fields), differentiable=differentiable)
+
+    def _view(self, name: str, match: re.Match[str]) -> SlangType:
+        inner, _, rank = match["rest"].rpartition(",")
+        element = self.type_named(inner.strip())
+        if element is None or not element.scalar or not rank.strip().isdigit():
+            return SlangType("opaque", name)
+        access = {None: "r", "W": "w", "RW": "rw"}[match["access"]]
+        return SlangType(
+            "view",
+            name,
+            element.scalar,
+            element.shape,
+            (Field("element", element, element.differentiable),),
+            int(rank),
+            access,
+            bool(match["diff"]),
+        )
+
+
+def describe(request: Request) -> dict[str, Any]:
+    """The signatures of a compiled source as plain data, for the cache."""
+    reflection = Reflection(request)
+    functions = {
+        name: [overload.plain() for overload in overloads] for name, overloads in reflection.functions().items()
+    }
+    return {"functions": functions, "structs": reflection.structs()}

@@ -1,0 +1,173 @@
+"""The Slang compiler, called through the C interface of the library that the slangpy package carries.
+
+The CPU path needs the compiler and its reflection, not a graphics device: no driver, no shader model, and 20 ms
+instead of 700 ms for a device. Slang's C interface (`slang-deprecated.h` in the package's `include`) does both.
+It crashes on some sources, never comes back on others, and is in no fit state after an error: so this runs in
+`worker.py`'s process only, see `service.py` for the other end.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable, Sequence
+from ctypes import POINTER, byref, c_bool, c_char_p, c_int, c_size_t, c_ssize_t, c_uint, c_void_p
+from functools import cache
+from importlib import metadata, util
+from pathlib import Path
+from typing import Any
+
+from ...graph.errors import MissingExtraError
+from ..language.errors import SlangCompileError, compile_error
+
+_FUNCTIONS: dict[str, tuple[Any, ...]] = {
+    # name: result, arguments
+    "spCreateSession": (c_void_p, c_char_p),
+    "spCreateCompileRequest": (c_void_p, c_void_p),
+    "spProcessCommandLineArguments": (c_int, c_void_p, POINTER(c_char_p), c_int),
+    "spCompile": (c_int, c_void_p),
+    "spGetDiagnosticOutput": (c_char_p, c_void_p),
+    "spGetEntryPointCode": (c_void_p, c_void_p, c_int, POINTER(c_size_t)),
+    "spGetContainerCode": (c_int, c_void_p, POINTER(c_void_p)),
+    "spGetReflection": (c_void_p, c_void_p),
+    "spReflection_FindFunctionByName": (c_void_p, c_void_p, c_char_p),
+    "spReflection_FindTypeByName": (c_void_p, c_void_p, c_char_p),
+    "spReflection_isSubType": (c_bool, c_void_p, c_void_p, c_void_p),
+    "spReflectionDecl_getParent": (c_void_p, c_void_p),
+    "spReflectionDecl_getChildrenCount": (c_uint, c_void_p),
+    "spReflectionDecl_getChild": (c_void_p, c_void_p, c_uint),
+    "spReflectionDecl_getName": (c_char_p, c_void_p),
+    "spReflectionDecl_getKind": (c_uint, c_void_p),
+    "spReflectionFunction_asDecl": (c_void_p, c_void_p),
+    "spReflectionFunction_GetParameterCount": (c_uint, c_void_p),
+    "spReflectionFunction_GetParameter": (c_void_p, c_void_p, c_uint),
+    "spReflectionFunction_GetResultType": (c_void_p, c_void_p),
+    "spReflectionFunction_FindModifier": (c_void_p, c_void_p, c_uint),
+    "spReflectionFunction_GetGenericContainer": (c_void_p, c_void_p),
+    "spReflectionFunction_isOverloaded": (c_bool, c_void_p),
+    "spReflectionFunction_getOverloadCount": (c_uint, c_void_p),
+    "spReflectionFunction_getOverload": (c_void_p, c_void_p, c_uint),
+    "spReflectionFunction_specializeWithArgTypes": (c_void_p, c_void_p, c_ssize_t, POINTER(c_void_p)),
+    "spReflectionVariable_GetName": (c_char_p, c_void_p),
+    "spReflectionVariable_GetType": (c_void_p, c_void_p),
+    "spReflectionVariable_FindModifier": (c_void_p, c_void_p, c_uint),
+    "spReflectionType_GetKind": (c_uint, c_void_p),
+    "spReflectionType_GetName": (c_char_p, c_void_p),
+    "spReflectionType_GetFullName": (c_int, c_void_p, POINTER(c_void_p)),
+    "spReflectionType_GetScalarType": (c_uint, c_void_p),
+    "spReflectionType_GetElementType": (c_void_p, c_void_p),
+    "spReflectionType_GetElementCount": (c_size_t, c_void_p),
+    "spReflectionType_GetRowCount": (c_uint, c_void_p),
+    "spReflectionType_GetColumnCount": (c_uint, c_void_p),
+    "spReflectionType_GetFieldCount": (c_uint, c_void_p),
+    "spReflectionType_GetFieldByIndex": (c_void_p, c_void_p, c_uint),
+}
+
+
+def package_directory() -> Path:
+    """Where slangpy is installed, found without importing it.
+
+    Raises:
+        MissingExtraError: slangpy is not installed.
+    """
+    spec = util.find_spec("slangpy")
+    if spec is None or spec.origin is None:
+        raise MissingExtraError(
+            "Slang needs the package slangpy, which is not installed",
+            where="tracepack.slang",
+            fix="Install the extra: pip install 'tracepack[slang]'.",
+        )
+    return Path(spec.origin).parent
+
+
+@cache
+def version() -> str:
+    """The version of slangpy, which fixes the version of its compiler."""
+    package_directory()
+    return metadata.version("slangpy")
+
+
+@cache
+def library() -> Any:
+    """The compiler's library with the types of its functions set."""
+    found = sorted(package_directory().glob("libslang-compiler.so*")) + sorted(
+        package_directory().glob("*slang-compiler.d*")
+    )
+    if not found:
+        raise SlangCompileError(
+            f"slangpy {version()} carries no Slang compiler library",
+            fix="Install a release of slangpy that tracepack knows: pip install 'slangpy>=0.43'.",
+        )
+    lib = ctypes.CDLL(str(found[0]))
+    for name, (result, *arguments) in _FUNCTIONS.items():
+        function = getattr(lib, name)
+        function.restype, function.argtypes = result, arguments
+    return lib
+
+
+@cache
+def _session() -> int:
+    """Slang's global session; making it loads the core module, 190 ms, so there is one per process."""
+    return int(library().spCreateSession(None))
+
+
+def blob_bytes(blob: c_void_p) -> bytes:
+    """The content of an `ISlangBlob`: slots 3 and 4 of its table are the pointer and the size."""
+    table = ctypes.cast(ctypes.cast(blob, POINTER(c_void_p))[0], POINTER(c_void_p))
+    pointer = ctypes.CFUNCTYPE(c_void_p, c_void_p)(table[3])(blob)
+    size = ctypes.CFUNCTYPE(c_size_t, c_void_p)(table[4])(blob)
+    return ctypes.string_at(pointer, size)
+
+
+class Request:
+    """One compilation. It is never freed: the process that made it is short-lived.
+
+    Args:
+        arguments: as the command line tool `slangc` takes them.
+
+    Raises:
+        SlangCompileError: Slang refused the source.
+    """
+
+    def __init__(self, arguments: Sequence[str]) -> None:
+        lib = library()
+        self.pointer = lib.spCreateCompileRequest(_session())
+        texts = [argument.encode() for argument in arguments]
+        accepted = lib.spProcessCommandLineArguments(self.pointer, (c_char_p * len(texts))(*texts), len(texts))
+        if accepted < 0 or lib.spCompile(self.pointer) < 0:
+            raise compile_error(lib.spGetDiagnosticOutput(self.pointer).decode(errors="replace"))
+
+    def code(self) -> str:
+        """The text generated for the first entry point."""
+        size = c_size_t()
+        pointer = library().spGetEntryPointCode(self.pointer, 0, byref(size))
+        return ctypes.string_at(pointer, size.value).decode()
+
+    def container(self) -> bytes:
+        """The compiled module, as Slang imports it in place of its source."""
+        blob = c_void_p()
+        library().spGetContainerCode(self.pointer, byref(blob))
+        return blob_bytes(blob)
+
+
+_DEFINES = ("-D__TARGET_CUDA__=1", "-D__TARGET_CPU__=1")
+
+
+def module_arguments(source: Path, *, one_thread: bool) -> list[str]:
+    """The arguments that turn a source into a module in Slang's own form, for the CPU or for others."""
+    defines = _DEFINES if one_thread else _DEFINES[:1]
+    return [str(source), "-o", str(source.with_suffix(".slang-module")), *defines]
+
+
+def arguments_for(source: Path, includes: Iterable[Path], *, entry: str = "", target: str = "cpp") -> list[str]:
+    """The arguments that turn a source into C++ (or CUDA's, `cuda`), with tensors as plain pointers.
+
+    `__TARGET_CUDA__` is the macro under which slangpy's own tensor types hold pointers, not buffers.
+    """
+    arguments = [str(source), "-target", target, "-O3", "-line-directive-mode", "none"]
+    if entry:
+        arguments += ["-entry", entry, "-stage", "compute"]
+    if target == "cuda":
+        arguments += ["-o", str(source.with_suffix(".cu"))]  # without a name there is no code, and none is written
+    for include in includes:
+        arguments += ["-I", str(include)]
+    return [*arguments, *_DEFINES]

@@ -1,0 +1,63 @@
+"""The process in which the Slang compiler runs: one JSON request on each line of its input, one answer on its output.
+
+It ends when its input does, when nobody asked for a while, and after any error, since Slang is in no fit state then.
+Nothing here, nor what it imports, may import torch: the process has to be there in a moment.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import sys
+from pathlib import Path
+from typing import Any
+
+from ..language.errors import SlangCompileError
+from .reflection import Reflection, describe
+from .slangc import Request
+
+IDLE = 20.0
+"""Seconds without a request after which the process ends; it holds 100 MB."""
+
+
+def answer(request: dict[str, Any]) -> dict[str, Any]:
+    """Does one request: `do` is `code`, `describe`, `specialize`, `instance` or `module`.
+
+    Raises:
+        SlangCompileError: Slang refused the source.
+    """
+    compiled = Request(request["arguments"])
+    match request["do"]:
+        case "code":
+            return {"code": compiled.code()}
+        case "describe":
+            return describe(compiled)
+        case "instance":
+            found = Reflection(compiled).instance(request["name"])
+            return found.plain() if found else {}
+        case "specialize":
+            found = Reflection(compiled).specialize(request["name"], request["types"])
+            return found.plain() if found else {}
+        case _:
+            Path(request["target"]).write_bytes(compiled.container())
+            return {}
+
+
+def main() -> None:
+    """Serves until the input ends."""
+    # Slang itself may write to the standard output: answers go to a copy of it, the rest nowhere.
+    with os.fdopen(os.dup(1), "w") as output:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        while select.select([sys.stdin], [], [], IDLE)[0]:
+            line = sys.stdin.readline()
+            if not line:
+                return
+            try:
+                reply: dict[str, Any] = {"answer": answer(json.loads(line))}
+            except SlangCompileError as error:
+                reply = {"error": {"what": error.what, "file": error.file, "line": error.line, "log": error.log}}
+            output.write(json.dumps(reply) + "\n")
+            output.flush()
+            if "error" in reply:
+                return

@@ -1,0 +1,1 @@
+"""What Slang says: types, dtypes, sources, errors."""

@@ -1,0 +1,319 @@
+"""Runs one specialization on real tensors: sizes are worked out once for each combination of them, then remembered.
+
+Kernels see contiguous memory only. A tensor that is contiguous is passed as it is, broadcast or not; any other is
+copied first.
+
+A tensor that a function writes starts as a copy of what the user passed, and so does the gradient that comes in for
+it: a store takes its part away, and what the function leaves is the gradient of the old content.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any, Protocol
+
+import torch
+
+from ..binding.layout import Layout, layout_of
+from ..binding.shapes import output_shapes
+from ..compile.codegen import Variant, slots_with_gradients
+from ..compile.program import Program
+from ..language.errors import SlangArgumentError
+from ..language.specialization import Specialization
+from .gradient_check import check_gradients, is_suspect
+
+Words = list[Any]
+CPU = torch.device("cpu")
+_new = torch.empty_strided  # 0.4 us less than torch.empty
+_KEPT = 4096
+"""Combinations of sizes that are remembered before the table starts anew."""
+THREADED_AFTER = 200e-6
+"""Seconds from which one is split whose function takes whole tensors: how much each call does shows only then."""
+
+
+class Entry(Protocol):
+    """What a target gives: runs `total` elements over numbers and addresses."""
+
+    def __call__(self, total: int, dims: Any, words: Sequence[Any]) -> None:
+        """Runs the kernel."""
+
+    def split(self, total: int, dims: Any, words: Sequence[Sequence[Any]]) -> None:
+        """Runs it on several threads, each with its own words."""
+
+
+@dataclass(frozen=True)
+class Backward:
+    """A backward kernel with what is the same for each of its runs.
+
+    Attributes:
+        entry: the kernel.
+        slots: those for whose gradient it takes a pointer.
+        results: those for which a gradient is made, `slots` among them.
+        shared: those of `slots` to whose gradient several calls add.
+    """
+
+    entry: Entry
+    slots: list[int]
+    results: list[int]
+    shared: list[int]
+
+
+@dataclass
+class Plan:
+    """What a call does for one combination of sizes.
+
+    Attributes:
+        layout: where the tensors lie.
+        total: the number of elements.
+        outputs: size, strides and dtype of each output, and the slot whose content it starts from, or -1.
+        table: the layout's.
+        dims: what the entry is given for `table`.
+        entry: the forward kernel.
+        backwards: the backward kernels, by the slots that need gradients.
+        seconds: what the first run on one thread took, forward (None) and for each backward kernel.
+    """
+
+    layout: Layout
+    total: int
+    outputs: tuple[tuple[tuple[int, ...], tuple[int, ...], torch.dtype, int], ...]
+    table: torch.Tensor
+    dims: Any
+    entry: Entry
+    backwards: dict[tuple[int, ...], Backward] = field(default_factory=dict)
+    seconds: dict[tuple[int, ...] | None, float] = field(default_factory=dict)
+
+
+class Launcher:
+    """Runs a specialization of a program on the CPU.
+
+    Args:
+        program: holds the source.
+        spec: the function with its argument kinds.
+        device: where the tensors are.
+    """
+
+    def __init__(self, program: Program, spec: Specialization, device: torch.device = CPU) -> None:
+        self._program, self._spec, self._device = program, spec, device
+        self._plans: dict[tuple[Any, ...], Plan] = {}
+        self._tensor_slots = tuple(i for i, slot in enumerate(spec.slots) if not slot.is_value)
+        self._lock = threading.Lock()
+        self._checked = not spec.is_pointwise or not is_suspect(program.source)
+        # Calls that read what others may write have no order but the first to the last.
+        self._ordered = any(slot.type.access == "rw" for slot in spec.slots)
+
+    _pointer: Callable[[torch.Tensor], Any] = staticmethod(torch.Tensor.data_ptr)
+    """What an entry is given for a tensor."""
+
+    def plan(self, arguments: Sequence[Any]) -> Plan:
+        """What to do for these arguments, from memory if their sizes were met before."""
+        key = tuple([(arguments[i].shape, arguments[i].dtype, arguments[i].device) for i in self._tensor_slots])
+        found = self._plans.get(key)
+        if found is None:
+            found = self._make_plan(arguments)
+            with self._lock:
+                if len(self._plans) >= _KEPT:
+                    self._plans.clear()
+                self._plans[key] = found
+        return found
+
+    def _make_plan(self, arguments: Sequence[Any]) -> Plan:
+        self._check_devices(arguments)
+        layout = layout_of(self._spec, arguments)
+        shapes = output_shapes(self._spec, layout.batch, arguments)
+        outputs = tuple(
+            (shape, _strides(shape), out.type.dtype, out.slot if out.type.kind == "view" else -1)
+            for shape, out in zip(shapes, self._spec.outputs, strict=True)
+        )
+        table = torch.tensor(layout.table, dtype=torch.int64, device=self._device)
+        entry = self._entry(Variant(layout.modes, rank=layout.rank))
+        return Plan(layout, prod(layout.batch), outputs, table, self._pointer(table), entry)
+
+    def _check_devices(self, arguments: Sequence[Any]) -> None:
+        for index in self._tensor_slots:
+            if arguments[index].device != self._device:
+                raise SlangArgumentError(
+                    f"the tensor for {self._spec.slot_name(index)!r} is on another device than the others",
+                    where=str(self._spec.function),
+                    got=arguments[index].device,
+                    expected=self._device,
+                    fix="Move all tensors of a call to one device.",
+                )
+
+    def _entry(self, variant: Variant) -> Entry:
+        return self._program.entry(self._spec, variant)
+
+    def _words(self, plan: Plan, arguments: Sequence[Any], keep: list[torch.Tensor]) -> Words:
+        """The number or address for each slot; copies that were needed are added to `keep`."""
+        words: Words = []
+        for argument, mode in zip(arguments, plan.layout.modes, strict=True):
+            if mode == "v":
+                words.append(argument)
+            elif argument.is_contiguous():
+                words.append(self._pointer(argument))
+            else:
+                copy = argument.contiguous()
+                keep.append(copy)
+                words.append(self._pointer(copy))
+        return words
+
+    def forward(self, arguments: Sequence[Any]) -> list[torch.Tensor]:
+        """Runs the function.
+
+        Args:
+            arguments: for each slot a number, or a tensor of the dtype that the Slang type has.
+
+        Returns:
+            One new contiguous tensor for each output.
+
+        Raises:
+            SlangArgumentError: the tensors are not all on one device.
+            SlangDtypeError: a tensor has the wrong dtype.
+            SlangShapeError: sizes do not fit.
+        """
+        plan = self.plan(arguments)
+        outputs = [
+            _new(shape, strides, dtype=dtype, device=self._device) if slot < 0 else _copy(arguments[slot])
+            for shape, strides, dtype, slot in plan.outputs
+        ]
+        if plan.total:
+            keep: list[torch.Tensor] = []
+            words = self._words(plan, arguments, keep)
+            words += [self._pointer(output) for output in outputs]
+            threads = self._threads(plan, None)
+            if threads == 1:
+                self._run(plan, plan.entry, None, words)
+            else:
+                plan.entry.split(plan.total, plan.dims, [words] * threads)
+        return outputs
+
+    def _threads(self, plan: Plan, direction: tuple[int, ...] | None) -> int:
+        """How many threads to use, forward or for one of the backward kernels; a pointwise entry sees to that."""
+        pays = not self._ordered and plan.seconds.get(direction, 0.0) > THREADED_AFTER
+        return min(torch.get_num_threads(), plan.total) if pays else 1
+
+    def _run(self, plan: Plan, entry: Entry, direction: tuple[int, ...] | None, words: Words) -> None:
+        """Runs on one thread, and notes how long the first run takes where the sizes do not tell."""
+        if self._spec.is_pointwise or direction in plan.seconds:
+            entry(plan.total, plan.dims, words)
+            return
+        start = time.perf_counter()
+        entry(plan.total, plan.dims, words)
+        plan.seconds[direction] = time.perf_counter() - start
+
+    def backward(
+        self, arguments: Sequence[Any], gradients: Sequence[torch.Tensor | None], needs: tuple[int, ...]
+    ) -> list[torch.Tensor]:
+        """The gradients of some slots.
+
+        Args:
+            arguments: as `forward` took them.
+            gradients: for each differentiable output; None counts as zero.
+            needs: the slots whose gradients are wanted.
+
+        Returns:
+            One tensor for each of `needs`, of its argument's size.
+        """
+        plan = self.plan(arguments)
+        backward = plan.backwards.get(needs)
+        if backward is None:
+            backward = plan.backwards[needs] = self._make_backward(plan, needs)
+            if plan.total:
+                self._check(plan, arguments)
+        incoming = self._incoming(plan, gradients)
+        results = self._results(plan, backward, incoming, arguments)
+        if plan.total:
+            keep = [_copy(arguments[slot]) for *_, slot in plan.outputs if slot >= 0]
+            after = [self._pointer(tensor) for tensor in (*keep, *incoming)]
+            words = self._words(plan, arguments, keep) + after
+            self._run_backward(plan, backward, needs, words, results)
+        return [_summed(results[index], arguments[index].shape) for index in needs]
+
+    def _make_backward(self, plan: Plan, needs: tuple[int, ...]) -> Backward:
+        layout, slots = plan.layout, slots_with_gradients(self._spec, needs)
+        shared = [index for index in slots if self._spec.slots[index].is_view and layout.modes[index] != "f"]
+        entry = self._entry(Variant(layout.modes, needs, rank=layout.rank))
+        return Backward(entry, slots, sorted({*needs, *slots}), shared)
+
+    def _run_backward(
+        self, plan: Plan, backward: Backward, needs: tuple[int, ...], words: Words, results: dict[int, torch.Tensor]
+    ) -> None:
+        entry, slots, shared = backward.entry, backward.slots, backward.shared
+        threads = self._threads(plan, needs)
+        if threads == 1 or (shared and torch.are_deterministic_algorithms_enabled()):
+            self._run(plan, entry, needs, words + [self._pointer(results[index]) for index in slots])
+            return
+        # To a tensor that calls share all of them add: each thread adds to one of its own.
+        each = [results, *({**results, **_zeros(results, shared)} for _ in range(threads - 1))]
+        entry.split(plan.total, plan.dims, [words + [self._pointer(own[i]) for i in slots] for own in each])
+        for own in each[1:]:
+            for index in shared:
+                results[index].add_(own[index])
+
+    def _check(self, plan: Plan, arguments: Sequence[Any]) -> None:
+        """Once for a specialization, see `check.py`."""
+        if not self._checked and self._device.type == "cpu":
+            self._checked = True
+            ways = (self.forward, self.backward)
+            with torch.no_grad():
+                check_gradients(self._program.source, self._spec, arguments, plan.layout.batch, ways)
+
+    def _incoming(self, plan: Plan, gradients: Sequence[torch.Tensor | None]) -> list[torch.Tensor]:
+        """The outputs' gradients, contiguous, with zeros where nothing came back; for views copies, see above."""
+        incoming = []
+        for index, gradient in zip(self._spec.differentiable_outputs, gradients, strict=True):
+            shape, _, dtype, slot = plan.outputs[index]
+            if gradient is None:
+                incoming.append(torch.zeros(shape, dtype=dtype, device=self._device))
+            elif slot >= 0:
+                incoming.append(_copy(gradient))
+            else:
+                incoming.append(gradient.contiguous())
+        return incoming
+
+    def _results(
+        self, plan: Plan, backward: Backward, incoming: Sequence[torch.Tensor], arguments: Sequence[Any]
+    ) -> dict[int, torch.Tensor]:
+        """Where the gradients of slots go."""
+        left = {
+            plan.outputs[number][3]: gradient
+            for number, gradient in zip(self._spec.differentiable_outputs, incoming, strict=True)
+        }
+        results = {}
+        for index in backward.results:
+            type_ = self._spec.slots[index].type
+            if type_.access == "w" or (type_.access == "rw" and not self._program.source.reads_gradients):
+                results[index] = left[index]
+            elif type_.kind == "view":
+                results[index] = torch.zeros(arguments[index].shape, dtype=type_.dtype, device=self._device)
+            else:  # the kernel writes each element once
+                make = torch.empty if plan.total else torch.zeros
+                shape = (*plan.layout.batch, *type_.shape)
+                results[index] = make(shape, dtype=type_.dtype, device=self._device)
+        return results
+
+
+def _copy(tensor: torch.Tensor) -> torch.Tensor:
+    """A contiguous copy to be written to."""
+    return tensor.detach().clone(memory_format=torch.contiguous_format)
+
+
+def _zeros(results: dict[int, torch.Tensor], indices: Sequence[int]) -> dict[int, torch.Tensor]:
+    return {index: torch.zeros_like(results[index]) for index in indices}
+
+
+def _summed(gradient: torch.Tensor, shape: torch.Size) -> torch.Tensor:
+    """A gradient brought back to the size of its argument, over the sizes that were broadcast."""
+    return gradient if gradient.shape == shape else gradient.sum_to_size(shape)
+
+
+def _strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Of a contiguous tensor."""
+    strides, step = [], 1
+    for size in reversed(shape):
+        strides.append(step)
+        step *= max(size, 1)
+    return tuple(reversed(strides))

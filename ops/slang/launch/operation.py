@@ -1,0 +1,242 @@
+"""A specialization as an operation on tensors: one torch.library operator, and a shorter way past it.
+
+The operator (`tracepack::slang_<function>_<hash>`) has a fake kernel, a gradient and a batching rule, so that
+torch.export, torch.compile and `torch.vmap` see one well-behaved node. Its dispatch costs 40 us and more, so a plain
+eager call on plain tensors goes to the kernel directly, or through one `torch.autograd.Function`; both ways end
+in the same launcher. The operator is registered when it is first needed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from ...graph.kernel import register_operator
+from ...kernels import cache_files as disk
+from ..compile.program import Program
+from ..language.errors import NotDifferentiableError, SlangError
+from ..language.specialization import Specialization
+from ..language.types import FLOATS
+from .cpu import CPU, Launcher
+from .select import launcher_for
+
+if TYPE_CHECKING:
+    from ...graph.kernel import Kernel
+
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
+
+
+_dispatch_modes = torch._C._len_torch_dispatch_stack
+_function_mode = torch._C._is_torch_function_mode_enabled
+_functorch_level = torch._C._functorch.peek_interpreter_stack
+_jit_tracing = torch._C._get_tracing_state
+
+
+def is_plain_eager() -> bool:
+    """Whether nothing watches the calls: no mode, no tracing, no compiling, no functorch transform."""
+    if torch.compiler.is_compiling():
+        return False
+    return not (_dispatch_modes() or _function_mode() or _jit_tracing()) and _functorch_level() is None
+
+
+# Strong: a loaded twin that was dropped must not take the name along, and torch.library keeps operators for good.
+_by_name: dict[str, Operation] = {}
+
+
+def _registered(name: str) -> bool:
+    """Registers an operation's operator; torch.compile takes the answer and does not look into it."""
+    return _by_name[name].overload() is not None
+
+
+# What torch.compiler.assume_constant_result does, without its import of torch._dynamo (1 s).
+# Mypy does not know the attribute, which is set dynamically.
+_registered._dynamo_marked_constant = True  # type: ignore[attr-defined]
+
+
+def _refuse_functional_gradients(spec: Specialization) -> None:
+    """torch.library operators have no derivative under `torch.func.grad` and its like; says so in our words."""
+    level = _functorch_level()
+    if level is not None and level.key() != torch._C._functorch.TransformType.Vmap and spec.differentiable_slots:
+        raise SlangError(
+            "Slang functions cannot be differentiated by torch.func",
+            where=str(spec.function),
+            fix="Use torch.autograd.grad or .backward().",
+        )
+
+
+class Operation:
+    """One specialization of one program, callable with a number or a tensor for each slot.
+
+    Args:
+        program: holds the source.
+        spec: the function with its argument kinds.
+        target: `""` where the tensors say, else `"vulkan"`.
+        kernel: makes what `kernel_of_operator` shall give for the operator.
+    """
+
+    def __init__(
+        self, program: Program, spec: Specialization, target: str, kernel: Callable[[Operation], Kernel]
+    ) -> None:
+        self.program, self.spec, self.target = program, spec, target
+        readable = re.sub(r"\W", "_", spec.function.name)
+        self.name = f"slang_{readable}_{disk.key(program.source.key, spec.plain(), target)[:12]}"
+        self._kernel = kernel
+        _by_name[self.name] = self
+        self._overload: Any = None
+        self._launchers: dict[torch.device, Launcher] = {}
+        self._cpu: Launcher | None = None
+        self.tensor_slots = tuple(index for index, slot in enumerate(spec.slots) if not slot.is_value)
+        # A float output of a function without [Differentiable] keeps its place in the graph: backward says why.
+        self.fixed_outputs = tuple(
+            index
+            for index, output in enumerate(spec.outputs)
+            if not output.differentiable and (spec.function.differentiable or output.type.scalar not in FLOATS)
+        )
+
+    @property
+    def operator(self) -> str:
+        """The name of the torch.library operator."""
+        return f"tracepack::{self.name}"
+
+    def __call__(self, *arguments: Any) -> Sequence[torch.Tensor]:
+        """Runs the function on a number or a tensor for each slot; gives one tensor for each output."""
+        if not is_plain_eager():
+            return self.through_operator(arguments)
+        wants = False
+        for index in self.tensor_slots:
+            tensor = arguments[index]
+            if type(tensor) not in _PLAIN or tensor.is_meta:
+                return self.through_operator(arguments)
+            if tensor.requires_grad:
+                wants = True
+        if wants and torch.is_grad_enabled():
+            # Torch leaves it untyped.
+            return _Apply.apply(self, *arguments)  # type: ignore[no-untyped-call, no-any-return]
+        return self.run(arguments)
+
+    def run(self, arguments: Sequence[Any]) -> list[torch.Tensor]:
+        """The forward kernel, with no gradient."""
+        return self._launcher(arguments).forward(arguments)
+
+    def run_backward(
+        self, arguments: Sequence[Any], gradients: Sequence[torch.Tensor | None], needs: tuple[int, ...]
+    ) -> list[torch.Tensor]:
+        """The backward kernel: the gradient of each slot in `needs`."""
+        return self._launcher(arguments).backward(arguments, gradients, needs)
+
+    def _launcher(self, arguments: Sequence[Any]) -> Launcher:
+        slots = self.tensor_slots
+        if not slots or arguments[slots[0]].is_cpu:
+            return self._cpu or self._find_launcher(CPU)
+        return self._find_launcher(arguments[slots[0]].device)
+
+    def _find_launcher(self, device: torch.device) -> Launcher:
+        found = self._launchers.get(device)
+        if found is None:
+            found = self._launchers[device] = launcher_for(self.target, device, self.program, self.spec)
+        if device == CPU:
+            self._cpu = found
+        return found
+
+    def through_operator(self, arguments: Sequence[Any]) -> tuple[torch.Tensor, ...]:
+        """Runs the torch.library operator, for whoever watches."""
+        if torch.compiler.is_compiling():
+            assert _registered(self.name)
+            result = getattr(torch.ops.tracepack, self.name)(*arguments)
+        else:
+            _refuse_functional_gradients(self.spec)
+            result = self.overload()(*arguments)
+        return result if isinstance(result, tuple) else (result,)
+
+    def overload(self) -> Any:
+        """The torch.library operator, registered now if it was not yet."""
+        if self._overload is None:
+            from .registration import register
+
+            self._overload = register(self)
+            register_operator(self.operator, self._kernel(self))
+        return self._overload
+
+    def check_differentiable(self) -> None:
+        """Refuses to differentiate a function that Slang cannot differentiate.
+
+        Raises:
+            NotDifferentiableError: the function has no `[Differentiable]`.
+        """
+        if not self.spec.function.differentiable:
+            raise NotDifferentiableError(
+                f"a gradient was asked of {self.spec.function.name!r}, which is not differentiable",
+                where=str(self.spec.function),
+                fix="Write [Differentiable] before the function in the Slang source.",
+            )
+
+
+class _Apply(torch.autograd.Function):
+    """The eager way with gradients."""
+
+    @staticmethod
+    def forward(ctx: Any, operation: Operation, *arguments: Any) -> tuple[torch.Tensor, ...]:
+        outputs = operation.run(arguments)
+        remember(ctx, operation, arguments, outputs)
+        return tuple(outputs)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor | None) -> tuple[torch.Tensor | None, ...]:
+        if not torch.is_grad_enabled():
+            return _backward(ctx, *gradients)
+        with torch.no_grad():
+            found = _backward(ctx, *gradients)
+        return _refusing_another(found)
+
+
+def _backward(ctx: Any, *gradients: torch.Tensor | None) -> tuple[torch.Tensor | None, ...]:
+    operation: Operation = ctx.operation
+    operation.check_differentiable()
+    arguments, needs = recall(ctx, ctx.needs_input_grad[1:])
+    found = operation.run_backward(arguments, selected(operation, gradients), needs)
+    return (None, *spread(operation, needs, found))
+
+
+def _refusing_another(found: tuple[torch.Tensor | None, ...]) -> tuple[torch.Tensor | None, ...]:
+    """Gradients of a `create_graph=True` pass: a second derivative through them is an error, not a silent zero.
+
+    torch's `once_differentiable` lets them pass as constants where the incoming gradient is one.
+    """
+    tensors = [each.detach().requires_grad_() for each in found if each is not None]
+    text = "Slang functions can be differentiated once, and a second derivative was asked for"
+    refused = torch._C._functions.DelayedError(text.encode(), len(tensors))(*tensors)
+    marked = iter((refused,) if isinstance(refused, torch.Tensor) else refused)
+    return tuple(None if each is None else next(marked) for each in found)
+
+
+def remember(ctx: Any, operation: Operation, arguments: Sequence[Any], outputs: Sequence[torch.Tensor]) -> None:
+    """Keeps what the backward kernel will need."""
+    ctx.operation = operation
+    ctx.set_materialize_grads(False)
+    ctx.arguments = [None if isinstance(each, torch.Tensor) else each for each in arguments]
+    ctx.save_for_backward(*[arguments[index] for index in operation.tensor_slots])
+    if operation.fixed_outputs:
+        ctx.mark_non_differentiable(*[outputs[index] for index in operation.fixed_outputs])
+
+
+def recall(ctx: Any, wanted: Sequence[bool]) -> tuple[list[Any], tuple[int, ...]]:
+    """The arguments of the forward call, and the slots that want a gradient."""
+    operation: Operation = ctx.operation
+    arguments = list(ctx.arguments)
+    for index, tensor in zip(operation.tensor_slots, ctx.saved_tensors, strict=True):
+        arguments[index] = tensor
+    return arguments, tuple([index for index in operation.spec.differentiable_slots if wanted[index]])
+
+
+def selected(operation: Operation, gradients: Sequence[Any]) -> list[Any]:
+    """The gradients of the differentiable outputs."""
+    return [gradients[index] for index in operation.spec.differentiable_outputs]
+
+
+def spread(operation: Operation, needs: tuple[int, ...], found: Sequence[Any]) -> tuple[Any, ...]:
+    """The gradients found, in the place of their slots."""
+    by_slot = dict(zip(needs, found, strict=True))
+    return tuple(by_slot.get(index) for index in range(len(operation.spec.slots)))

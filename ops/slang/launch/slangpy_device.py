@@ -1,0 +1,144 @@
+"""SlangPy's own devices, made ready: they serve SlangPy's tensors, CUDA and Vulkan, but not torch on the CPU.
+
+SlangPy 0.43's CPU device reports that it can dispatch nothing, and its atomic float additions have no code on the CPU.
+Both are mended here at run time: the limits are written, and a copy of SlangPy's shader folder with plain
+additions, made from the installed package, comes first in the include paths.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from ...graph.errors import DeviceError, MissingExtraError
+from ...kernels import cache_files as disk
+from ...kernels.toolchain import put_on_path
+from ..compile.slangc import package_directory, version
+from ..compile.slangpy_tensors import tensor_module, without_atomics
+from ..language.sources import Source
+
+if TYPE_CHECKING:
+    import slangpy
+
+KINDS = ("cpu", "vulkan", "cuda")
+
+
+def import_slangpy() -> Any:
+    """SlangPy, imported when it is first needed.
+
+    Raises:
+        MissingExtraError: slangpy is not installed.
+    """
+    try:
+        import slangpy
+    except ImportError:
+        raise MissingExtraError(
+            "Slang needs the package slangpy, which is not installed",
+            where="tracepack.slang",
+            fix="Install the extra: pip install 'tracepack[slang]'.",
+        ) from None
+    return slangpy
+
+
+@cache
+def cpu_shaders() -> Path:
+    """A copy of SlangPy's shader folder whose float additions are plain; a dispatch has one thread there."""
+    target = disk.folder(f"shaders-{disk.key(version())}")
+    for path in (package_directory() / "slang").glob("*.slang"):
+        text = path.read_text(encoding="utf-8")
+        disk.write(target / path.name, without_atomics(text).encode())
+    return target
+
+
+def allow_dispatches(device: Any) -> None:
+    """Writes the limits that SlangPy's CPU device leaves at zero."""
+    limits = device.info.limits.max_compute_dispatch_thread_groups
+    if limits.x == 0:
+        limits.x, limits.y, limits.z = 1 << 30, 65535, 65535
+
+
+def create_device(kind: str = "cpu", include_paths: tuple[Path, ...] = (), *, index: int = 0) -> slangpy.Device:
+    """A device of SlangPy on which its functional API and its tensors work.
+
+    Args:
+        kind: `cpu`, `vulkan` or `cuda`.
+        include_paths: where the sources' imports are.
+        index: which of several CUDA devices.
+
+    Raises:
+        CompilerNotFoundError: the CPU has no C++ compiler.
+        DeviceError: the kind is unknown, or the machine has no driver for it.
+        MissingExtraError: slangpy is not installed.
+
+    Example:
+        >>> from tracepack.ops.slang import create_device
+        >>> create_device("cpu").info.type.name
+        'cpu'
+    """
+    if kind not in KINDS:
+        raise DeviceError(f"unknown device {kind!r} for Slang", expected=f"one of {list(KINDS)}")
+    spy = import_slangpy()
+    if kind == "cpu":
+        put_on_path()
+    options = spy.SlangCompilerOptions()
+    options.optimization = spy.SlangOptimizationLevel.maximal
+    paths = [*include_paths, Path(spy.SHADER_PATH)]
+    options.include_paths = [cpu_shaders(), *paths] if kind == "cpu" else paths
+    try:
+        device = _open(spy, kind, options, index)
+    except (RuntimeError, AssertionError) as error:  # torch without CUDA asserts
+        raise DeviceError(
+            f"no {kind} device for Slang on this machine",
+            got=str(error).splitlines()[0],
+            fix="Install its driver (mesa-vulkan-drivers for Vulkan without a GPU), or use device='cpu'.",
+        ) from None
+    allow_dispatches(device)
+    return device
+
+
+def _open(spy: Any, kind: str, options: Any, index: int) -> Any:
+    """Opens the device; the CPU one warns about shader models, which it does not use."""
+    before = spy.Logger.get().level
+    spy.Logger.get().level = spy.LogLevel.error
+    kept = {"compiler_options": options, "shader_cache_path": str(disk.folder(f"devices-{disk.key(version(), kind)}"))}
+    try:
+        if kind == "cuda":
+            with torch.cuda.device(index):
+                torch.cuda.synchronize()  # makes torch's context of this device the current one
+                handles = spy.get_cuda_current_context_native_handles()
+                return spy.Device(type=spy.DeviceType.cuda, existing_device_handles=handles, **kept)
+        return spy.Device(type=getattr(spy.DeviceType, kind), **kept)
+    finally:
+        spy.Logger.get().level = before
+
+
+@cache
+def shared_device(kind: str, index: int = 0) -> slangpy.Device:
+    """One device of each kind and number for kernels that tracepack runs."""
+    return create_device(kind, index=index)
+
+
+_sessions: dict[tuple[str, int, str], slangpy.SlangSession] = {}
+
+
+def session_for(kind: str, index: int, source: Source) -> slangpy.SlangSession:
+    """A compiler session in which a source finds its imports, and SlangPy's tensors are plain pointers."""
+    key = (kind, index, source.key)
+    if key not in _sessions:
+        _sessions[key] = _open_session(kind, index, source)
+    return _sessions[key]
+
+
+def _open_session(kind: str, index: int, source: Source) -> slangpy.SlangSession:
+    spy = import_slangpy()
+    options = spy.SlangCompilerOptions()
+    options.optimization = spy.SlangOptimizationLevel.maximal
+    folder = disk.folder("sources", source.key)
+    source.write_imports(folder)
+    options.include_paths = [folder, *([tensor_module(one_thread=False)] if source.uses_slangpy else [])]
+    if kind != "cuda":  # there SlangPy defines it itself
+        options.defines = {"__TARGET_CUDA__": "1"}
+    return shared_device(kind, index).create_slang_session(options, add_default_include_paths=False)

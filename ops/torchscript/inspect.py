@@ -1,0 +1,130 @@
+"""Looking into ScriptModules: copies of them, where their graphs write, and the devices that they name."""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from ..graph.errors import ScriptError
+
+
+def load_file(path: str) -> Any:
+    """Loads a TorchScript file onto the CPU.
+
+    Raises:
+        ScriptError: there is no such file, or it is not TorchScript.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return torch.jit.load(path, map_location="cpu")  # type: ignore[no-untyped-call]  # torch leaves it untyped
+    except (RuntimeError, ValueError, OSError) as error:
+        raise ScriptError(
+            "cannot read a TorchScript file",
+            where=repr(path),
+            got=re.split(r"\n|\.\s", str(error).strip(), maxsplit=1)[0],
+            expected="a file that torch.jit.save wrote",
+            fix="Load weights and pickled modules with torch.load, and pass the module.",
+        ) from error
+
+
+def own_copy(model: Any, device: str) -> Any:
+    """A copy in evaluation mode on a device, for an op to run."""
+    clone = relocated(from_bytes(to_bytes(model), device), device)
+    return clone.eval() if hasattr(clone, "training") else clone
+
+
+def to_bytes(model: Any) -> bytes:
+    """A module as the bytes that `torch.jit.save` writes."""
+    buffer = io.BytesIO()
+    torch.jit.save(model, buffer)
+    return buffer.getvalue()
+
+
+def from_bytes(data: bytes, device: str = "cpu") -> Any:
+    """The module of such bytes."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        # Torch leaves it untyped.
+        return torch.jit.load(io.BytesIO(data), map_location=device)  # type: ignore[no-untyped-call]
+
+
+def relocated(module: Any, device: str) -> Any:
+    """Rewrites the device constants that tracing baked into a module; works before its first call only."""
+    for method in methods(module):
+        rewrite(method.graph, device)
+    return module
+
+
+def methods(module: Any) -> list[Any]:
+    """Every compiled method of a module and of its parts."""
+    inner = module._c if hasattr(module, "_c") else None
+    if inner is None:
+        return [module]
+    return [part._c._get_method(name) for part in module.modules() for name in part._c._method_names()]
+
+
+def rewrite(block: Any, device: str) -> None:
+    """Replaces the devices that the constants of a graph name."""
+    for node in block.nodes():
+        if (
+            node.kind() == "prim::Constant"
+            and node.hasAttribute("value")
+            and node.output().type().kind() == "DeviceObjType"
+        ):
+            node.s_("value", device)
+        for inner in node.blocks():
+            rewrite(inner, device)
+
+
+def changing(module: Any) -> list[str]:
+    """The attributes that a module's code may change, as dotted paths.
+
+    Those that are assigned to, and the buffers of parts that call an operator which writes.
+    """
+    if not isinstance(module, torch.jit.ScriptModule):
+        return []
+    assigned: set[str] = set()
+    found: list[str] = []
+    parts = list(module.named_modules())
+    for _, part in parts:
+        for kind, name in _effects(part):
+            assigned |= {name} if kind == "assigned" else set()
+    for path, part in parts:
+        buffers = dict(part.named_buffers(recurse=False))
+        written = any(kind == "written" for kind, _ in _effects(part))
+        names = sorted({n for n in assigned if part._c.hasattr(n)} | (set(buffers) if written else set()))
+        found += [f"{path}.{name}" if path else name for name in names]
+    return found
+
+
+def _effects(part: Any) -> Iterator[tuple[str, str]]:
+    """What the methods of one part assign to, and the operators in them that write."""
+    for name in part._c._method_names():
+        for node in nodes(part._c._get_method(name).graph):
+            kind = node.kind()
+            if kind == "prim::SetAttr":
+                yield "assigned", node.s("name")
+            elif kind.startswith("aten::") and kind.endswith("_") and not kind.endswith("__"):
+                yield "written", kind
+
+
+def nodes(block: Any) -> Iterator[Any]:
+    """Every node of a block, those of inner blocks too."""
+    for node in block.nodes():
+        yield node
+        for inner in node.blocks():
+            yield from nodes(inner)
+
+
+def in_evaluation(model: Any) -> Any:
+    """A copy in evaluation mode with state of its own; the user's module keeps its mode and its buffers."""
+    if not isinstance(model, torch.jit.ScriptModule):
+        return model
+    clone = from_bytes(to_bytes(model))
+    return clone.eval() if hasattr(clone, "training") else clone

@@ -1,0 +1,125 @@
+"""TorchScriptKernel: a model that cannot be lowered, kept as TorchScript bytes. Loading one can run code."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from operator import attrgetter
+from typing import Any, ClassVar
+
+import torch
+from torch.utils import _pytree as pytree
+
+from ..graph.errors import LoweringError, OpaqueOpWarning
+from ..graph.kernel import Kernel
+from ..runtime.user_code import user_stacklevel
+from .inspect import changing, from_bytes, in_evaluation, relocated, to_bytes
+
+
+class TorchScriptKernel(Kernel):
+    """A ScriptModule kept as TorchScript.
+
+    Args:
+        data: the bytes of `torch.jit.save`.
+        name: the op's name.
+        reason: why it could not be lowered.
+        changes: the attributes that calls may change.
+    """
+
+    kind: ClassVar[str] = "torchscript"
+    runs_code: ClassVar[bool] = True
+
+    def __init__(self, data: bytes, name: str, reason: str, changes: Sequence[str] = ()) -> None:
+        self.data, self._name, self.reason, self.changes = data, name, reason, tuple(changes)
+        self._modules: dict[str, Any] = {}
+        self._latest: Any = None  # the module that was called last; it has the present state
+
+    @property
+    def name(self) -> str:
+        """The op's name."""
+        return self._name
+
+    def description(self) -> dict[str, Any]:
+        """The op's name, and why it is opaque."""
+        return {"name": self._name, "reason": self.reason, "changes": list(self.changes)}
+
+    def assets(self) -> dict[str, bytes]:
+        """The TorchScript file."""
+        return {"module.pt": self.data}
+
+    @classmethod
+    def build(cls, description: Mapping[str, Any], assets: Mapping[str, bytes]) -> TorchScriptKernel:
+        """Keeps the bytes; they are loaded at the first call."""
+        changes = [str(path) for path in description.get("changes", ())]
+        return cls(assets["module.pt"], str(description["name"]), str(description["reason"]), changes)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs the module on the device of its first tensor."""
+        tensors = [leaf for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
+        return self._module(str(tensors[0].device) if tensors else "cpu")(*args, **kwargs)
+
+    def _module(self, device: str) -> Any:
+        """The module on a device, with the present state."""
+        if device not in self._modules:
+            self._modules[device] = relocated(from_bytes(self.data, device), device)
+        module, before = self._modules[device], self._latest
+        if before is not None and before is not module:
+            _write(module, self.changes, _read(before, self.changes), device)
+        self._latest = module
+        return module
+
+    @property
+    def stateful(self) -> bool:
+        """Whether its code changes any of its attributes."""
+        return bool(self.changes)
+
+    def session(self) -> TorchScriptKernel:
+        """The same module, loaded once more."""
+        return TorchScriptKernel(self.data, self._name, self.reason, self.changes)
+
+    def reset(self) -> None:
+        """Loads the module anew at the next call."""
+        self._modules, self._latest = {}, None
+
+    def attributes(self) -> dict[str, Any]:
+        """Copies of the attributes that calls may change: tensors, numbers and strings."""
+        return _read(self._latest or self._module("cpu"), self.changes)
+
+    def set_attributes(self, values: Mapping[str, Any]) -> None:
+        """Sets attributes of the module that was called last."""
+        module = self._latest or self._module("cpu")
+        _write(module, self.changes, values, None)
+
+
+def opaque(model: Any, name: str, error: LoweringError) -> TorchScriptKernel:
+    """Keeps a ScriptModule that cannot be lowered as it is."""
+    reason = error.got or error.what
+    warnings.warn(
+        f"op {name!r} is kept as TorchScript, so that its archive loads with trust=True only: {reason}",
+        OpaqueOpWarning,
+        stacklevel=user_stacklevel(),
+    )
+    module = in_evaluation(model)
+    return TorchScriptKernel(to_bytes(module), name, str(error)[:500], changing(module))
+
+
+def _read(module: Any, paths: Sequence[str]) -> dict[str, Any]:
+    """Copies of attributes that are tensors, numbers or strings."""
+    found: dict[str, Any] = {}
+    for path in paths:
+        value = attrgetter(path)(module)
+        if isinstance(value, torch.Tensor):
+            found[path] = value.detach().clone()
+        elif value is None or isinstance(value, bool | int | float | str):
+            found[path] = value
+    return found
+
+
+def _write(module: Any, paths: Sequence[str], values: Mapping[str, Any], device: str | None) -> None:
+    for path in paths:
+        if path in values:
+            *owner, name = path.split(".")
+            value = values[path]
+            if isinstance(value, torch.Tensor):
+                value = value.detach().clone() if device is None else value.to(device, copy=True)
+            setattr(attrgetter(".".join(owner))(module) if owner else module, name, value)

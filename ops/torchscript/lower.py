@@ -1,0 +1,97 @@
+"""ScriptModules and ScriptFunctions: brought to a graph like any module, or kept as an opaque kernel.
+
+TorchScript can hold what ATen cannot (strings, lists, classes), and can write files while it loads: an op that stays
+TorchScript is opaque, and its archive loads with `trust=True` only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from ..graph.errors import LoweringError, TracepackError
+from ..lowering.call import Call, returned, separate
+from ..lowering.convert import convert
+from ..lowering.export import examples, quiet
+from ..lowering.lower import Lowered
+from ..lowering.mutation import written_past_branch
+from ..lowering.validate import prove
+from .inspect import changing, in_evaluation, methods, nodes
+
+
+def lower_scripted(
+    model: Any, call: Call, tensors: Sequence[Any], *, name: str, device: str, contiguous: bool
+) -> Lowered:
+    """Lowers a ScriptModule or ScriptFunction for one call structure.
+
+    Raises:
+        LoweringError: torch's converter cannot take it, or the result differs from the module.
+    """
+    _, kwargs, _ = call.rebuild(separate(tensors))
+    if kwargs:
+        raise LoweringError(
+            "a ScriptModule is called with keywords that have no position", where=f"op {name!r}", got=sorted(kwargs)
+        )
+    error: Exception | None = None
+    for example in examples(separate(tensors)):
+        try:
+            program = _converted(model, call.rebuild(example)[0])
+            users = list(program.graph_signature.user_inputs)
+            if len(users) != len(tensors):
+                raise LoweringError("only tensors can be inputs of a converted ScriptModule", where=f"op {name!r}")
+            if written_past_branch(program.graph):
+                raise LoweringError("a tensor that a branch may give back is changed in place", where=f"op {name!r}")
+            body = convert(program, name, device, call.names, [f"L['{user}']" for user in users], contiguous)
+            return Lowered(*prove(body, tensors, lambda: _Reference(model, call)))
+        except Exception as caught:  # the converter raises errors of many kinds
+            error = error or caught
+    if isinstance(error, TracepackError):
+        raise LoweringError(error.what, where=error.where, got=error.got) from error
+    reason = str(error).strip().split("\n")[0]
+    raise LoweringError("torch cannot convert the ScriptModule", where=f"op {name!r}", got=reason) from error
+
+
+def _converted(model: Any, args: tuple[Any, ...]) -> Any:
+    from torch._export.converter import TS2EPConverter
+
+    from .loops import converted_loops
+
+    with torch.no_grad(), quiet(), converted_loops():
+        return TS2EPConverter(_branching(in_evaluation(model)), args).convert()
+
+
+def _branching(module: Any) -> Any:
+    """Makes the branches of a copy give back copies of what they pass on: the converter overlooks such values."""
+    for method in methods(module):
+        for node in nodes(method.graph):
+            if node.kind() == "prim::If":
+                for block in node.blocks():
+                    _copy_passed_on(method.graph, block)
+    return module
+
+
+def _copy_passed_on(graph: Any, block: Any) -> None:
+    own = {output.unique() for node in block.nodes() for output in node.outputs()}
+    end = block.returnNode()
+    for index, value in enumerate(list(end.inputs())):
+        if value.unique() in own or value.type().kind() != "TensorType":
+            continue
+        graph.setInsertPoint(end)
+        copy = graph.insertNode(graph.create("aten::clone", [value, graph.insertConstant(None)], 1)).output()
+        copy.setType(value.type())
+        end.replaceInput(index, copy)
+
+
+class _Reference:
+    """The module as a function from flat tensors to all that it returns; it keeps its state from call to call."""
+
+    def __init__(self, model: Any, call: Call) -> None:
+        self.model, self.call = in_evaluation(model), call
+        self.changed = bool(changing(self.model))  # said by its code, whether a call did it or not
+
+    def __call__(self, *tensors: Any) -> Any:
+        args, _, objects = self.call.rebuild(tensors)
+        with torch.no_grad():
+            return returned(self.model(*args), objects)

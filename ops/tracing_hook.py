@@ -1,0 +1,91 @@
+"""Whether a recording is going on in this thread: how an op that is called finds the recorder above it.
+
+The recorder lives in the pipeline layer, which ops may not import; it registers itself here.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from .graph.graph import Target
+from .runtime.state import State
+
+
+class Application(Protocol):
+    """One call of an op, taken apart for a graph."""
+
+    target: Target
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    state: State
+
+    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Applies the target to real values."""
+        ...
+
+    def rebuild(self, result: Any) -> Any:
+        """The op's own result from what `run` gave."""
+        ...
+
+
+class Recording(Protocol):
+    """What a recorder offers to the ops that it meets.
+
+    Attributes:
+        settled: whether ops may only use the bodies that they have.
+    """
+
+    settled: bool
+
+    def call(self, application: Application) -> Any:
+        """Records one call and returns its result."""
+        ...
+
+    def concrete(self, tree: Any) -> Any:
+        """Arguments with traced scalars replaced by plain ones, to look at: nothing may be made to depend on them."""
+        ...
+
+    def plain(self, tree: Any) -> Any:
+        """Arguments with traced scalars replaced by plain ones, guarded."""
+        ...
+
+
+_state = threading.local()
+
+
+def current() -> Recording | None:
+    """The recorder of this thread, or None."""
+    return getattr(_state, "recording", None)
+
+
+@contextmanager
+def without_modes() -> Iterator[None]:
+    """Takes torch's modes off for a while: the recorder's, and any that the user has entered.
+
+    Switching torch functions off altogether would break torch.export, whose proxies need them.
+    """
+    import torch
+
+    modes = []
+    try:
+        while torch._C._len_torch_function_stack():
+            modes.append(torch.overrides._pop_mode())  # type: ignore[no-untyped-call]  # torch leaves it untyped
+        with torch.utils._python_dispatch._disable_current_modes():
+            yield
+    finally:
+        for mode in reversed(modes):
+            torch.overrides._push_mode(mode)  # type: ignore[no-untyped-call]  # torch leaves it untyped
+
+
+@contextmanager
+def recording(recorder: Recording | None) -> Iterator[None]:
+    """Makes a recorder the current one; None suspends recording."""
+    before = current()
+    _state.recording = recorder
+    try:
+        yield
+    finally:
+        _state.recording = before

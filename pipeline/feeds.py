@@ -1,0 +1,132 @@
+"""A feed for `run` made of plain arrays and JSON values, by the pipeline's own parameters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..ops.graph.errors import SignatureError
+from ..ops.graph.graph import Record
+from ..ops.graph.program import Parameters, Slot
+from ..ops.graph.traverse import leaves
+from ..ops.graph.types import STR, STRINGS, ScalarType, TensorType, Type
+
+
+def plain_name(name: str) -> str:
+    """A name of the signature without brackets and quotes.
+
+    Example:
+        >>> plain_name("batch['ids'][0]")
+        'batch.ids.0'
+    """
+    return re.sub(r"\[(['\"]?)(.*?)\1\]", r".\2", name)
+
+
+def build_feed(parameters: Parameters, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The feed dict of a pipeline from inputs by their plain names.
+
+    Raises:
+        SignatureError: an input is missing or unknown, or cannot become what the signature wants.
+    """
+    left = dict(given)
+    names = [plain_name(name) for name in parameters.names]
+    feed = {item.name: _fill(item.tree, item.name, left, parameters, names) for item in parameters.items}
+    if left:
+        listing = ", ".join(f"{n}: {t}" for n, t in zip(parameters.names, parameters.types, strict=True))
+        raise SignatureError("unknown input", where=f"input {next(iter(left))!r}", expected=listing or "no inputs")
+    return feed
+
+
+def _fill(tree: Any, name: str, left: dict[str, Any], parameters: Parameters, names: Sequence[str]) -> Any:
+    """A parameter from what was given for it as a whole, or for its parts."""
+    if isinstance(tree, Slot):
+        name = names[tree.index]
+    if plain_name(name) in left:
+        return _shaped(tree, left.pop(plain_name(name)), name, parameters)
+    if isinstance(tree, Slot):
+        kind = parameters.types[tree.index]
+        raise SignatureError("missing input", where=f"input {parameters.names[tree.index]!r}", expected=kind)
+    return _map(tree, lambda part, key: _fill(part, f"{name}.{key}", left, parameters, names))
+
+
+def _shaped(tree: Any, value: Any, name: str, parameters: Parameters) -> Any:
+    """A whole parameter from nested JSON, or from the arrays of a .npz by key."""
+    if isinstance(tree, Slot):
+        return to_input(value, parameters.types[tree.index], parameters.names[tree.index])
+    if not any(isinstance(leaf, Slot) for leaf in leaves(tree)):
+        return tree
+    if isinstance(tree, tuple | list) and isinstance(value, list) and len(value) == len(tree):
+        return _map(tree, lambda part, key: _shaped(part, value[key], f"{name}.{key}", parameters))
+    if isinstance(tree, dict | Record) and isinstance(value, dict):
+        keys = [str(key) for key in (tree if isinstance(tree, dict) else tree.fields)]
+        if sorted(keys) == sorted(value):
+            return _map(tree, lambda part, key: _shaped(part, value[str(key)], f"{name}.{key}", parameters))
+    raise SignatureError(
+        "another structure", where=f"input {name!r}", got=type(value).__name__, expected=_outline(tree)
+    )
+
+
+def _map(tree: Any, function: Any) -> Any:
+    match tree:
+        case Record():
+            return tuple(function(part, key) for key, part in zip(tree.fields, tree.items, strict=True))
+        case tuple():
+            return tuple(function(part, index) for index, part in enumerate(tree))
+        case list():
+            return [function(part, index) for index, part in enumerate(tree)]
+        case dict():
+            return {key: function(part, key) for key, part in tree.items()}
+    return tree
+
+
+def _outline(tree: Any) -> str:
+    match tree:
+        case dict():
+            return f"an object with the keys {', '.join(map(str, tree))}"
+        case Record():
+            return f"an object with the keys {', '.join(tree.fields)}"
+    return f"a list of {len(tree)}"
+
+
+def to_input(value: Any, kind: Type, name: str) -> Any:
+    """One flat input from an array, text, or a value of JSON.
+
+    Raises:
+        SignatureError: it cannot become a value of that type.
+
+    Example:
+        >>> to_input([1, 2], TensorType("float32", (2,)), "x")
+        array([1., 2.], dtype=float32)
+    """
+    if isinstance(kind, TensorType):
+        return _to_tensor(value, kind, name)
+    if isinstance(value, dict):
+        raise SignatureError("another structure", where=f"input {name!r}", got="an object", expected=kind)
+    return _to_scalar(value, kind)
+
+
+def _to_scalar(value: Any, kind: ScalarType) -> Any:
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if kind == STRINGS and isinstance(value, str):
+        return value.splitlines()
+    if kind == STR and isinstance(value, str):
+        return value.removesuffix("\n")
+    return float(value) if kind.kind == "float" and type(value) is int else value
+
+
+def _to_tensor(value: Any, kind: TensorType, name: str) -> Any:
+    """Arrays stay as they are, so that a wrong dtype is an error; JSON takes the dtype that is wanted."""
+    foreign = not hasattr(np, "bool_" if kind.dtype == "bool" else kind.dtype)  # numpy has no such dtype
+    if isinstance(value, np.ndarray) and not foreign:
+        return value
+    try:
+        array = value if isinstance(value, np.ndarray) else np.asarray(value, "float32" if foreign else kind.dtype)
+        return torch.from_numpy(array).to(getattr(torch, kind.dtype)) if foreign else array
+    except (TypeError, ValueError, OverflowError) as error:
+        reason = str(error).split("\n")[0]
+        raise SignatureError("not a tensor", where=f"input {name!r}", got=reason, expected=kind) from error

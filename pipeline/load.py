@@ -1,0 +1,104 @@
+"""Loading a pipeline from its archive: what is checked before, and where its ops go."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..ops.graph.device import parse_device, place
+from ..ops.graph.errors import ArchiveError, GoldenMismatchError
+from ..ops.runtime.placement import accelerator, check_gpu_ops, present
+from ..serialization.archive import Archive
+from ..serialization.contents import trusted_build
+from ..serialization.program import golden_examples, load_program
+from ..serialization.schema import WEIGHTS
+from .golden import Report, replay
+from .pipeline import Pipeline
+from .training import make_trainable
+
+ALWAYS_HASHED = 8 << 20  # bytes of weights that are hashed on every load: about 7 ms
+VERIFY = ("code", "all", "golden")
+
+
+def load(
+    path: Any,
+    device: Any = None,
+    *,
+    trust: bool = False,
+    verify: str = "code",
+    gpu_ops: str = "gpu",
+    grad: bool = False,
+) -> Pipeline:
+    """Reads a pipeline from a file, ready to run on a device.
+
+    Needs neither the source of the function nor that of the models, and runs no code from the file unless trusted.
+    Weights are mapped, not read: pipelines loaded from one file share them.
+
+    Args:
+        path: the file, its bytes, or a binary file object.
+        device: where ops of accelerators run: an int (n >= 0 accelerator n, -1 the CPU), ``"cpu"``, ``"cuda:1"``,
+            ``"gpu:1"``, a torch.device, or None for accelerator 0. Ops scripted for the CPU stay there.
+        trust: allows ops that can run code, such as opaque TorchScript.
+        verify: ``"code"`` checks the hashes of all but large weights; ``"all"`` those of the weights too;
+            ``"golden"`` also replays the golden examples.
+        gpu_ops: ``"cpu"`` moves ops of accelerators to the CPU.
+        grad: keeps gradients, so that the pipeline trains on: its parameters become copies of its own, which
+            `Pipeline.weights` gives to an optimizer, and `save` writes as they then are.
+
+    Raises:
+        ArchiveError: the file is missing, truncated, altered, foreign or of a newer format.
+        PlacementError: an op cannot run on the device; DeviceError: it is not a device of this machine.
+        TrustError: the file holds an op that can run code.
+        UnknownOperatorError: it needs an operator that this torch lacks.
+        GoldenMismatchError: an example gives other outputs than were stored.
+
+    Example:
+        >>> import torch, tracepack, io
+        >>> file = io.BytesIO()
+        >>> tracepack.trace(lambda x: x + 1, torch.ones(3)).save(file)
+        >>> tracepack.load(file.getvalue()).run({"x": torch.zeros(2)})
+        tensor([1., 1.])
+    """
+    if verify not in VERIFY:
+        raise ArchiveError("not a way to verify", got=repr(verify), expected=f"one of {list(VERIFY)}")
+    check_gpu_ops(gpu_ops)
+    wanted = None if device is None else parse_device(device, accelerator())
+    archive = Archive(path)
+    archive.check_listing()
+    _check_placement(archive, wanted, gpu_ops)
+    if verify != "code" or archive.weights_size() <= ALWAYS_HASHED:
+        archive.check(WEIGHTS)
+    if verify != "code":
+        for name in archive.names():
+            archive.check(name)
+    pipeline = _read(archive, trust, wanted, gpu_ops, grad)
+    if verify == "golden":
+        verify_golden(pipeline, archive).require()
+    return pipeline
+
+
+def _check_placement(archive: Archive, wanted: Any, gpu_ops: str) -> None:
+    """Places every op before any weight is read."""
+    for row in archive.manifest["bodies"]:
+        if isinstance(row, dict):
+            scripted = parse_device(row.get("device"))
+            place(scripted, wanted, present(), gpu_ops=gpu_ops, op=str(row.get("name")))
+
+
+def _read(archive: Archive, trust: bool, wanted: Any, gpu_ops: str, grad: bool) -> Pipeline:
+    prepare = make_trainable if grad else lambda constants, origins: None
+    program = load_program(archive, trusted_build(trust, archive.label), prepare)
+    return Pipeline(program, device=wanted, gpu_ops=gpu_ops, grad=grad)
+
+
+def verify_golden(pipeline: Pipeline, archive: Archive) -> Report:
+    """Replays the golden examples of an archive and compares.
+
+    Raises:
+        GoldenMismatchError: it has none.
+    """
+    pairs = golden_examples(archive)
+    if not pairs:
+        raise GoldenMismatchError(
+            "the archive has no golden examples", where=archive.label, fix="Save it with save(path, examples=[...])."
+        )
+    return replay(pipeline.session() if pipeline.stateful else pipeline, pairs)

@@ -1,0 +1,182 @@
+"""`float`, `int`, `bool`, `len`, `type`, `min`, `max` and `math` where the processing function itself calls them.
+
+Python makes plain numbers of what these return, so a stand-in cannot come out of them. Therefore the function is
+recorded from a copy of its code, nested functions included, in which the calls of these names go to the functions
+below. Nothing else of it changes: where a name is used in another way, as in ``type(x) is float``, it stays what it is.
+"""
+
+from __future__ import annotations
+
+import builtins
+import dis
+import math
+import sys
+from collections.abc import Callable, Hashable, Iterator
+from types import CodeType, FunctionType, MethodType
+from typing import Any
+
+import torch
+
+from ...ops.graph.operators import MATH
+from ...ops.runtime.user_code import is_users
+from ...ops.tracing_hook import current
+from ..proxies.arrays import TracedArray
+from ..proxies.base import is_traced
+from ..proxies.scalars import TracedNumber
+from ..proxies.strings import TracedStr, TracedStrings
+from ..proxies.trees import concrete
+from ..recording.recorder import Recorder
+
+
+def _active() -> Recorder | None:
+    recorder = current()
+    return recorder if isinstance(recorder, Recorder) and not recorder.busy else None
+
+
+def _conversion(kind: type) -> Callable[..., Any]:
+    """Stands for a type of numbers that is called."""
+
+    def convert(*args: Any, **kwargs: Any) -> Any:
+        recorder = _active()
+        if args and type(args[0]) is TracedStr:
+            args = (str(args[0]), *args[1:])
+        if recorder is None or len(args) != 1 or kwargs or not _is_number(args[0]):
+            return kind(*args, **kwargs)
+        return recorder.scalar(kind.__name__, args[0])
+
+    return convert
+
+
+def _is_number(thing: Any) -> bool:
+    return isinstance(thing, torch.Tensor) or issubclass(type(thing), TracedNumber | TracedArray)
+
+
+def _len(thing: Any, /) -> Any:
+    """Stands for `len`."""
+    recorder = _active()
+    if recorder is not None:
+        if isinstance(thing, torch.Tensor) and thing in recorder.values and recorder.rank(thing):
+            return recorder.scalar("size", thing, 0)
+        if type(thing) is TracedArray and thing.ndim:
+            return recorder.scalar("array_size", thing, 0)
+        if type(thing) is TracedStrings:
+            return recorder.scalar("len", thing)
+    return len(thing)
+
+
+def _type(*args: Any, **kwargs: Any) -> Any:
+    """Stands for `type`, which sees through what stand-ins pretend to be."""
+    return args[0].__class__ if len(args) == 1 and is_traced(args[0]) else type(*args, **kwargs)
+
+
+def _extreme(plain: Callable[..., Any]) -> Callable[..., Any]:
+    """Stands for `min` or `max`: of numbers of one type, since which one it gives may differ from run to run."""
+
+    def extreme(*args: Any, **kwargs: Any) -> Any:
+        recorder = _active()
+        items = args[0] if len(args) == 1 and type(args[0]) in (tuple, list, torch.Size) else args
+        if recorder is None or kwargs or not any(map(is_traced, items)) or len({type(concrete(i)) for i in items}) > 1:
+            return plain(*args, **kwargs)
+        if len(items) < 2 or not all(issubclass(type(i), TracedNumber) or type(i) in (int, float) for i in items):
+            return plain(*args, **kwargs)
+        return recorder.scalar(plain.__name__, *items)
+
+    return extreme
+
+
+def _calculation(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
+    """Stands for a function of math."""
+
+    def calculate(*args: Any) -> Any:
+        recorder = _active()
+        if recorder is None or not any(issubclass(type(arg), TracedNumber) for arg in args):
+            return plain(*args)
+        return recorder.scalar(name, *args)
+
+    return calculate
+
+
+class _Math:
+    """Stands for the module where one of its functions is looked up."""
+
+    def __getattr__(self, name: str) -> Any:
+        return _calculation(name, getattr(math, name))
+
+
+_PREFIX = "_tracepack "  # with a blank: a name that no source can hold
+_NAMES: dict[Any, str] = {}
+"""What is called -> the name under which code finds what stands for it."""
+
+
+def _stand_in(plain: Any, function: Any) -> None:
+    _NAMES[plain] = name = _PREFIX + plain.__name__
+    builtins.__dict__[name] = function  # where code finds a name that its module lacks
+
+
+for _kind in (float, int, bool):
+    _stand_in(_kind, _conversion(_kind))
+for _plain in (min, max):
+    _stand_in(_plain, _extreme(_plain))
+for _name in MATH:
+    _stand_in(getattr(math, _name), _calculation(_name, getattr(math, _name)))
+_stand_in(len, _len)
+_stand_in(type, _type)
+_stand_in(math, _Math())
+
+
+def recordable(process: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, or a copy of it whose calls of some builtins can be recorded."""
+    if isinstance(process, MethodType) and isinstance(process.__func__, FunctionType):
+        return MethodType(_copied(process.__func__), process.__self__)
+    if isinstance(process, FunctionType):
+        return _copied(process)
+    call = type(process).__call__
+    if isinstance(call, FunctionType) and is_users(call.__code__.co_filename):
+        return MethodType(_copied(call), process)
+    return process
+
+
+def _copied(function: FunctionType) -> FunctionType:
+    known = {**builtins.__dict__, **function.__globals__}
+    code = _redirected(function.__code__, known)
+    if code is function.__code__:
+        return function
+    copy = FunctionType(code, function.__globals__, function.__name__, function.__defaults__, function.__closure__)
+    copy.__kwdefaults__ = function.__kwdefaults__
+    copy.__dict__.update(function.__dict__)
+    return copy
+
+
+def _redirected(code: CodeType, known: dict[str, Any]) -> CodeType:
+    """The code with its calls redirected; the same object where there are none.
+
+    Args:
+        code: of a function; that of functions inside is redirected with it.
+        known: what its global names mean.
+    """
+    constants = tuple(_redirected(c, known) if isinstance(c, CodeType) else c for c in code.co_consts)
+    calls = list(_calls(code, known)) if sys.version_info >= (3, 11) else []
+    names = [*code.co_names, *dict.fromkeys(name for _, name in calls)]
+    if len(names) >= 128:  # an argument of one byte holds the index twice
+        calls = []
+    if not calls and all(a is b for a, b in zip(constants, code.co_consts, strict=True)):
+        return code
+    changed = bytearray(code.co_code)
+    for offset, name in calls:
+        changed[offset + 1] = names.index(name) << 1 | changed[offset + 1] & 1
+    return code.replace(co_code=bytes(changed), co_consts=constants, co_names=tuple(names) if calls else code.co_names)
+
+
+def _calls(code: CodeType, known: dict[str, Any]) -> Iterator[tuple[int, str]]:
+    """Where the code reads a global to call it, or to look up a function of math; and the name to read instead.
+
+    From Python 3.11 on the lowest bit of the instruction's argument says whether the global is to be called.
+    """
+    instructions = list(dis.get_instructions(code))
+    for before, this, after in zip([None, *instructions], instructions, [*instructions[1:], None], strict=False):
+        if this.opname != "LOAD_GLOBAL" or this.arg is None or (before and before.opname == "EXTENDED_ARG"):
+            continue
+        thing = known.get(str(this.argval))
+        looked_up = after is not None and after.opname in ("LOAD_ATTR", "LOAD_METHOD") and after.argval in MATH
+        if looked_up if thing is math else this.arg & 1 and isinstance(thing, Hashable) and thing in _NAMES:
+            yield this.offset, _NAMES[thing]

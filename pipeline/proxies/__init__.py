@@ -1,0 +1,1 @@
+"""The stand-ins for values that a recorded function sees."""

@@ -1,0 +1,31 @@
+"""Which stand-in a value gets while a function is recorded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...ops.graph.graph import Value
+from .arrays import TracedArray
+from .base import Tracer
+from .scalars import TracedBool, TracedComplex, TracedFloat, TracedInt
+from .strings import TracedStr, TracedStrings
+
+_KINDS: list[tuple[tuple[type, ...], type[Any]]] = [
+    ((bool, np.bool_), TracedBool),
+    ((int, np.integer), TracedInt),
+    ((float, np.floating), TracedFloat),
+    ((complex, np.complexfloating), TracedComplex),
+    ((str,), TracedStr),
+    ((list,), TracedStrings),
+    ((np.ndarray,), TracedArray),
+]
+
+
+def traced(tracer: Tracer, value: Value, concrete: Any, varies: bool) -> Any:
+    """Wraps a run-time value as traced; None for a kind that has no traced form."""
+    for kinds, stand_in in _KINDS:
+        if isinstance(concrete, kinds):
+            return stand_in(tracer, value, concrete, varies)
+    return None

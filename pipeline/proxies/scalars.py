@@ -1,0 +1,195 @@
+"""Traced scalars: the ints, floats, bools and strings that stand for run-time values while a function is recorded.
+
+Sizes are subclasses of torch's SymInt rather than of int: torch's argument parser takes them, and every way in which
+Python can read them as a number (`range`, indexing, `int()`, `math`) goes through a method that is hooked here.
+Arithmetic is recorded; a branch on a size, or its use as a number, becomes a guard; the same on data is refused.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+
+from ...ops.graph.graph import Value
+from ...ops.graph.operators import allowed
+from ...ops.runtime.primitives.numpy import METHOD
+from .base import Traced, Tracer
+
+_NUMBERS = (int, float, bool, complex)
+
+
+def _binary(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
+    def method(self: Any, other: Any) -> Any:
+        if not isinstance(other, TracedNumber | np.generic) and type(other) not in _NUMBERS:
+            return NotImplemented
+        return self.tracer.scalar(name, other, self) if reflected else self.tracer.scalar(name, self, other)
+
+    return method
+
+
+def _unary(name: str) -> Callable[[Any], Any]:
+    def method(self: Any, *args: Any) -> Any:
+        return self.tracer.scalar(name, self, *args)
+
+    return method
+
+
+class TracedNumber(Traced):
+    """A number that is decided at run time, numpy's scalars among them: what all kinds have in common."""
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        """Called by numpy for a universal function."""
+        return self.tracer.ufunc(ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        """Called by numpy for any other of its functions."""
+        return self.tracer.array_function(func, args, kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if isinstance(self.concrete, np.generic):
+            if name == "dtype":
+                return self.concrete.dtype
+            if name == "item":
+                return partial(self.tracer.scalar, "item", self)
+            if METHOD + name in allowed():
+                return partial(self.tracer.array, METHOD + name, self)
+        raise AttributeError(f"{type(self.concrete).__name__!r} object has no attribute {name!r}")
+
+    def __bool__(self) -> bool:
+        if type(self.concrete) in (int, float):  # whether it is zero, not which number it is
+            return bool(self != 0)  # type: ignore[comparison-overlap]  # it pretends to be a number
+        return super().__bool__()
+
+    def __index__(self) -> int:
+        return operator.index(self._pin("it was used as a plain integer"))
+
+    def __int__(self) -> int:
+        return int(self._pin("it was taken as a plain int"))
+
+    def __float__(self) -> float:
+        return float(self._pin("it was taken as a plain float, as math does"))
+
+    def __complex__(self) -> complex:
+        return complex(self._pin("it was taken as a plain complex number"))
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
+
+_NAMES = {
+    "__add__": "add", "__sub__": "sub", "__mul__": "mul", "__truediv__": "truediv", "__floordiv__": "floordiv",
+    "__mod__": "mod", "__pow__": "pow", "__lshift__": "lshift", "__rshift__": "rshift", "__and__": "and_",
+    "__or__": "or_", "__xor__": "xor",
+}  # fmt: skip
+for _dunder, _name in _NAMES.items():
+    setattr(TracedNumber, _dunder, _binary(_name))
+    setattr(TracedNumber, _dunder.replace("__", "__r", 1), _binary(_name, reflected=True))
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    setattr(TracedNumber, f"__{_name}__", _binary(_name))
+for _dunder, _name in {
+    "__neg__": "neg", "__pos__": "pos", "__abs__": "abs", "__invert__": "invert", "__round__": "round",
+    "__trunc__": "trunc", "__floor__": "floor", "__ceil__": "ceil", "__sym_float__": "float", "__sym_int__": "int",
+    "__sym_not__": "not_",
+}.items():  # fmt: skip
+    setattr(TracedNumber, _dunder, _unary(_name))
+TracedNumber.__hash__ = Traced.__hash__  # type: ignore[method-assign]  # a class body repeats it on purpose
+
+
+class TracedInt(TracedNumber, torch.SymInt):
+    """An int that is decided at run time."""
+
+    def __init__(self, tracer: Tracer, value: Value, concrete: int, varies: bool) -> None:
+        self._bind(tracer, value, concrete, varies)
+        self.node = None
+
+    @property  # type: ignore[misc]  # mypy cannot follow the dynamic class
+    def __class__(self) -> type:
+        return type(self.concrete)
+
+    def is_integer(self) -> bool:
+        """As for every int."""
+        return True
+
+    def bit_length(self) -> int:
+        """As for int."""
+        return int(self._pin("its bits were counted")).bit_length()
+
+    __hash__ = Traced.__hash__
+
+
+class TracedFloat(TracedNumber, torch.SymFloat):
+    """A float that is decided at run time."""
+
+    def __init__(self, tracer: Tracer, value: Value, concrete: float, varies: bool) -> None:
+        self._bind(tracer, value, concrete, varies)
+        self.node = None
+
+    @property  # type: ignore[misc]  # mypy cannot follow the dynamic class
+    def __class__(self) -> type:
+        return type(self.concrete)
+
+    def is_integer(self) -> bool:
+        """As for float."""
+        return bool(float(self._pin("a branch was taken on it")).is_integer())
+
+    __hash__ = Traced.__hash__
+
+
+class TracedBool(TracedNumber, torch.SymBool):
+    """A bool that is decided at run time."""
+
+    def __init__(self, tracer: Tracer, value: Value, concrete: bool, varies: bool) -> None:
+        self._bind(tracer, value, concrete, varies)
+        self.node = None
+
+    @property  # type: ignore[misc]  # mypy cannot follow the dynamic class
+    def __class__(self) -> type:
+        return type(self.concrete)
+
+    __hash__ = Traced.__hash__
+
+
+class TracedComplex(TracedNumber):
+    """A complex number read off a tensor. Torch has no symbolic one, so arithmetic with tensors is recorded here."""
+
+    def __init__(self, tracer: Tracer, value: Value, concrete: complex, varies: bool) -> None:
+        self._bind(tracer, value, concrete, varies)
+
+    @property  # type: ignore[misc]  # mypy cannot follow the dynamic class
+    def __class__(self) -> type:
+        return type(self.concrete)
+
+    @property
+    def real(self) -> Any:
+        """Its real part."""
+        return self.tracer.scalar("real", self)
+
+    @property
+    def imag(self) -> Any:
+        """Its imaginary part."""
+        return self.tracer.scalar("imag", self)
+
+    __hash__ = Traced.__hash__
+
+
+def _with_tensor(name: str, reflected: bool) -> Callable[[Any, Any], Any]:
+    plain = getattr(TracedComplex, f"__{'r' if reflected else ''}{name}__")
+    function = getattr(torch.Tensor, f"__{'' if reflected else 'r'}{name}__")  # what Python calls for a plain complex
+
+    def method(self: Any, other: Any) -> Any:
+        return self.tracer.direct(function, other, self) if isinstance(other, torch.Tensor) else plain(self, other)
+
+    return method
+
+
+for _name in ("add", "sub", "mul", "truediv", "pow"):
+    setattr(TracedComplex, f"__{_name}__", _with_tensor(_name, reflected=False))
+    setattr(TracedComplex, f"__r{_name}__", _with_tensor(_name, reflected=True))

@@ -1,0 +1,155 @@
+"""Python's trees of arguments and the IR's: containers, plain leaves, and the types of tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from ...ops.graph.errors import RecordError
+from ...ops.graph.graph import Literal
+from ...ops.graph.types import DTYPES, TensorType, Type
+from ...ops.lowering.held_objects import is_held
+from ...ops.runtime.primitives.callables import recorded_names
+from ...ops.runtime.primitives.named_tuples import is_record, to_record
+from ...ops.runtime.primitives.numpy import DTYPES as DTYPES_OF_NUMPY
+from ...ops.runtime.user_code import user_line
+from .base import is_traced
+
+Leaf = Callable[[Any], Any]
+
+
+def to_ir(tree: Any, leaf: Leaf, key: Leaf) -> Any:
+    """A Python tree in the containers of the IR, with its leaves and the keys of its dicts converted."""
+    if is_traced(tree):
+        return leaf(tree)
+    if is_record(tree):
+        return to_record(tree, tuple(to_ir(item, leaf, key) for item in tree))
+    if isinstance(tree, tuple):
+        return tuple(to_ir(item, leaf, key) for item in tree)
+    if isinstance(tree, list):
+        return [to_ir(item, leaf, key) for item in tree]
+    if isinstance(tree, dict):
+        return {key(k): to_ir(item, leaf, key) for k, item in tree.items()}
+    if isinstance(tree, slice):
+        return slice(*(to_ir(item, leaf, key) for item in (tree.start, tree.stop, tree.step)))
+    return leaf(tree)
+
+
+def concrete(tree: Any) -> Any:
+    """Arguments for a real call: traced scalars become plain ones."""
+    if is_traced(tree):
+        return tree.concrete
+    if type(tree) in (tuple, torch.Size):
+        return tuple(concrete(item) for item in tree)
+    if type(tree) is list:
+        return [concrete(item) for item in tree]
+    if type(tree) is dict:
+        return {key: concrete(item) for key, item in tree.items()}
+    if isinstance(tree, slice):
+        return slice(*(concrete(item) for item in (tree.start, tree.stop, tree.step)))
+    return tree
+
+
+def plain_leaf(leaf: Any, function: str) -> Any:
+    """A leaf that is neither a tensor nor traced, in the form of the IR.
+
+    Raises:
+        RecordError: an archive cannot hold it; the message names the function that it was given to.
+    """
+    numpys = function.startswith("numpy.")
+    for kind in ("dtype", "layout", "memory_format"):
+        if isinstance(leaf, getattr(torch, kind)):
+            return Literal(kind, str(leaf).removeprefix("torch."))
+    if isinstance(leaf, torch.device):
+        return Literal("device", "cpu" if leaf.type == "cpu" else "op")
+    if isinstance(leaf, type) and leaf in (int, float, bool, complex):
+        return Literal("numpy.dtype", np.dtype(leaf).name) if numpys else Literal("dtype", _dtype_of(leaf))
+    if leaf is None or leaf is Ellipsis or type(leaf) in (bool, int, float, complex, str, bytes):
+        return leaf
+    if isinstance(leaf, np.dtype) or (isinstance(leaf, type) and issubclass(leaf, np.generic)):
+        leaf = np.dtype(leaf)
+        if leaf.name in DTYPES_OF_NUMPY and leaf.isnative:
+            return Literal("numpy.dtype", leaf.name)
+    if isinstance(leaf, np.generic) and leaf.dtype.name in DTYPES_OF_NUMPY:
+        return Literal(f"numpy.{leaf.dtype.name}", str(leaf.item()))
+    kind_of = type(leaf)
+    raise RecordError(
+        f"{function} has an argument that cannot be recorded",
+        where=str(user_line() or ""),
+        got=f"{kind_of.__module__}.{kind_of.__qualname__}",
+        expected="tensors, numbers, strings and containers of them",
+    )
+
+
+def is_recordable(leaf: Any) -> bool:
+    """Whether a leaf of a result is recorded as an argument would be, rather than kept as it is."""
+    kinds = torch.Tensor | np.ndarray | np.generic | np.dtype
+    of_torch = torch.dtype | torch.device | torch.layout | torch.memory_format
+    return is_traced(leaf) or isinstance(leaf, kinds | of_torch)
+
+
+def plain_output(leaf: Any) -> Any:
+    """A plain leaf of a result.
+
+    Raises:
+        RecordError: an archive cannot hold it.
+    """
+    if leaf is None or type(leaf) in (bool, int, float, complex, str, bytes):
+        return leaf
+    raise RecordError(
+        f"the function returns a {type(leaf).__module__}.{type(leaf).__qualname__}, which an archive cannot hold",
+        fix="Return what it holds, such as [(layer.keys, layer.values) for layer in cache.layers], and make one of "
+        "that in the next call."
+        if is_held(leaf)
+        else "Return tensors, arrays, numbers and strings in tuples, lists, dicts or namedtuples.",
+    )
+
+
+def _dtype_of(kind: type) -> str:
+    """The dtype that torch takes a Python type for."""
+    factory: Any = torch.empty
+    return str(factory(0, dtype=kind).dtype).removeprefix("torch.")
+
+
+def same_container(result: Any, items: list[Any]) -> Any:
+    """A container like the result, with its items replaced."""
+    if type(result) is list:
+        return items
+    if hasattr(type(result), "_make"):
+        return type(result)._make(items)
+    if is_record(result):
+        return type(result)(items)
+    return tuple(items)
+
+
+def tensor_type(tensor: torch.Tensor) -> Type:
+    """The type of a tensor of the recording, with its sizes as they were.
+
+    Raises:
+        RecordError: it is not a dense tensor of a dtype that archives know.
+    """
+    name = str(tensor.dtype).removeprefix("torch.")
+    if name not in DTYPES or tensor.layout is not torch.strided:
+        raise RecordError(
+            "a tensor that cannot be recorded", where=str(user_line() or ""), got=f"{tensor.dtype}, {tensor.layout}"
+        )
+    return TensorType(name, tuple(int(size) for size in torch.Tensor.size(tensor)))
+
+
+def overload_of(packet: Any, args: Any, kwargs: Any) -> Any:
+    """The overload that a call of a packet such as `torch.ops.aten.add` goes to."""
+    with torch._C.DisableTorchFunction():
+        try:
+            name = torch._C._jit_resolve_packet(packet._qualified_op_name, *args, **kwargs)
+        except Exception:  # torch itself refuses the call, and says so when it is made
+            return packet
+    return getattr(packet, name or "default")
+
+
+def title(func: Any) -> str:
+    """What to call a torch function in a message."""
+    name = recorded_names().get(func) or torch.overrides.resolve_name(func) or getattr(func, "__qualname__", str(func))
+    return str(name).replace("_VariableFunctionsClass.", "torch.").replace("_TensorBase.", "torch.Tensor.")

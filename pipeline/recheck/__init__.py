@@ -1,0 +1,1 @@
+"""The second recording, and what it tells about the first."""

@@ -1,0 +1,163 @@
+"""The sizes of a pipeline's inputs: which are fixed, which are equal, which are free.
+
+They follow from the ops that take an input directly, and from guards on sizes read off inputs. What hides deeper is
+still checked, where it arises: at the op's own border and by its guards.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ...ops.graph.graph import BodyCall, Facts, Graph, Guard, Node, Operator, Value
+from ...ops.graph.program import Parameter, Parameters
+from ...ops.graph.traverse import leaves, uses
+from ...ops.graph.types import TensorType
+from ...ops.lowering.sizes import settle
+
+
+def pipeline_facts(items: tuple[Parameter, ...], names: Sequence[str], graph: Graph) -> tuple[Parameters, Facts]:
+    """The calling convention with the types of the inputs, and the facts about their sizes."""
+    place = {id(value): index for index, value in enumerate(graph.inputs)}
+    shapes = [_free(index, value) for index, value in enumerate(graph.inputs)]
+    texts = list(dict.fromkeys([*_from_bodies(graph, place), *_from_guards(graph, place)]))
+    sizes = settle(shapes, {}, texts)
+    for value, shape in zip(graph.inputs, sizes.shapes, strict=True):
+        if isinstance(value.type, TensorType):
+            value.type = TensorType(value.type.dtype, shape)
+    return Parameters(items, tuple(names), tuple(value.type for value in graph.inputs)), sizes.facts
+
+
+def _free(index: int, value: Value) -> tuple[object, ...]:
+    return (
+        tuple(f"x{index}_{dim}" for dim in range(len(value.type.shape))) if isinstance(value.type, TensorType) else ()
+    )
+
+
+def _from_bodies(graph: Graph, place: dict[int, int]) -> Iterator[str]:
+    """What ops ask of the inputs that they take directly."""
+    written = _written_before(graph)
+    for node in graph.nodes:
+        if not isinstance(node.target, BodyCall):
+            continue
+        body = node.target.body
+        direct = {i: place[id(a)] for i, a in enumerate(node.args) if id(a) in place and id(a) not in written}
+        kinds = [value.type for value in body.graph.inputs]
+        direct = {i: outer for i, outer in direct.items() if isinstance(kinds[i], TensorType)}
+        for index, outer in direct.items():
+            shape = kinds[index].shape  # type: ignore[union-attr]  # the kind was checked just before
+            for dim, size in enumerate(shape):
+                if isinstance(size, int):
+                    yield f"d{outer}_{dim} == {size}"
+                elif (spot := body.facts.symbols.get(size)) and spot[0] in direct and spot != (index, dim):
+                    yield f"d{outer}_{dim} == d{direct[spot[0]]}_{spot[1]}"
+        for guard in body.facts.guards:
+            if (text := _translated(guard, body.facts, direct)) is not None:
+                yield text
+
+
+def _written_before(graph: Graph) -> set[int]:
+    """Inputs that an operator may have reshaped in place: nothing is said about these."""
+    return {
+        id(leaf)
+        for node in graph.nodes
+        if isinstance(node.target, Operator)
+        and re.search(r"(squeeze_|unsqueeze_|transpose_|t_|swapaxes_|swapdims_)$", node.target.name)
+        for leaf in uses(node)
+    }
+
+
+def _translated(guard: str, facts: Facts, direct: dict[int, int]) -> str | None:
+    """A body's guard over the pipeline's inputs, if it speaks of nothing else."""
+    used = [s for s in facts.symbols if re.search(rf"\b{s}\b", guard)]
+    if any(facts.symbols[s][0] not in direct for s in used):
+        return None
+    text = guard
+    for symbol in used:
+        index, dim = facts.symbols[symbol]
+        text = re.sub(rf"\b{symbol}\b", f"d{direct[index]}_{dim}", text)
+    return text
+
+
+def _from_guards(graph: Graph, place: dict[int, int]) -> Iterator[str]:
+    """Sizes of inputs that a guard fixes."""
+    reads: dict[int, tuple[int, int]] = {}
+    for node in graph.nodes:
+        if isinstance(node.target, Operator) and node.target.name == "py.size" and id(node.args[0]) in place:
+            if isinstance(node.args[1], int) and isinstance(node.output, Value):
+                rank = len(node.args[0].type.shape)
+                reads[id(node.output)] = (place[id(node.args[0])], node.args[1] % rank)
+        elif isinstance(node.target, Guard) and id(node.args[0]) in reads:
+            index, dim = reads[id(node.args[0])]
+            yield f"d{index}_{dim} == {node.target.expected}"
+
+
+def name_sizes(graph: Graph, other: Graph | None) -> None:
+    """Shows in the types of inner values what the second recording says of their sizes.
+
+    A size that moved with the batch gets its symbol; one that stayed is shown as fixed only where no other size of
+    the inputs is free to move it. These types are for readers: only the types of inputs are checked.
+    """
+    moved = other if other is not None and len(other.nodes) == len(graph.nodes) else graph
+    letters = _moved_inputs(graph, moved) if moved is not graph else {}
+    free = any(
+        isinstance(size, str) and size not in letters.values()
+        for value in graph.inputs
+        if isinstance(value.type, TensorType)
+        for size in value.type.shape
+    )
+    varying: set[int] = set()
+    for a, b in zip(graph.nodes, moved.nodes, strict=True):
+        exact = _body_shapes(a)
+        varies = _decided_by_data(a, exact) or any(id(leaf) in varying for leaf in uses(a))
+        for index, (value, now) in enumerate(zip(leaves(a.output), leaves(b.output), strict=True)):
+            if not isinstance(value, Value) or not isinstance(value.type, TensorType):
+                continue
+            varying |= {id(value)} if varies else set()
+            shape = _named(value.type.shape, now.type.shape, {} if varies else letters)
+            fixed = exact[index] if index < len(exact) else ()
+            if free:
+                shape = tuple("?" if isinstance(s, int) and s not in fixed else s for s in shape)
+            value.type = TensorType(value.type.dtype, shape)
+
+
+def _decided_by_data(node: Node, exact: list[tuple[Any, ...]]) -> bool:
+    """Whether data decides a node's sizes. torch.export names such sizes of an op u0, u1 …"""
+    if isinstance(node.target, BodyCall):
+        return any(re.search(r"\bu\d", str(size)) for shape in exact for size in shape)
+    return node.varying
+
+
+def _body_shapes(node: Node) -> list[tuple[Any, ...]]:
+    """The shapes of an op's outputs as torch.export knows them, in which a number is a fixed size."""
+    if not isinstance(node.target, BodyCall):
+        return []
+    kinds = [leaf.type if isinstance(leaf, Value) else None for leaf in leaves(node.target.body.graph.output)]
+    return [kind.shape if isinstance(kind, TensorType) else () for kind in kinds]
+
+
+def _moved_inputs(graph: Graph, other: Graph) -> dict[tuple[Any, Any], str]:
+    """For the two sizes that an input's free first dimension had in the two recordings, its symbol."""
+    letters: dict[tuple[Any, Any], str] = {}
+    for a, b in zip(graph.inputs, other.inputs, strict=True):
+        if isinstance(a.type, TensorType) and isinstance(b.type, TensorType):
+            name, now = (a.type.shape or (0,))[0], (b.type.shape or (0,))[0]
+            if isinstance(name, str) and isinstance(now, int):
+                letters.setdefault((now - 1, now), name)  # `varied` adds one row
+    return letters
+
+
+def _named(shape: tuple[Any, ...], moved: tuple[Any, ...], letters: dict[tuple[Any, Any], str]) -> tuple[Any, ...]:
+    if len(shape) != len(moved):
+        return shape
+    return tuple(a if a == b else _letter(a, b, letters) for a, b in zip(shape, moved, strict=True))
+
+
+def _letter(before: Any, after: Any, letters: dict[tuple[Any, Any], str]) -> str:
+    """The symbol of a size that moved, or a multiple of it."""
+    for (n, _), name in letters.items():
+        factor = after - before
+        if before == factor * n:
+            return name if factor == 1 else f"{factor}*{name}"
+    return "?"

@@ -1,0 +1,1 @@
+"""The recorder: one run of a Python function becomes a Graph."""

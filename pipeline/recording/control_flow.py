@@ -1,0 +1,366 @@
+"""`cond` and `while_loop`: choices and loops that data decides, with both branches in the graph.
+
+They work eagerly, and inside a processing function that is being traced. There every branch is recorded as a graph of
+its own, on copies of the operands, whichever way the example goes; what a branch uses from outside becomes an operand,
+so that its graph is closed. The result of the example is then computed from the recorded graphs themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.overrides import _pop_mode_temporarily
+from torch.utils import _pytree as pytree
+
+from ...ops.graph.errors import RecordError, TracepackError
+from ...ops.graph.graph import Graph, Node, Operator, Value
+from ...ops.graph.types import SCALARS, STRINGS, Type
+from ...ops.graph.verify import verify
+from ...ops.runtime.plan import Plan
+from ...ops.runtime.user_code import user_line
+from ...ops.tracing_hook import current, recording
+from ..proxies.base import is_traced
+from ..proxies.make import traced
+from ..proxies.trees import concrete, tensor_type
+from ..recheck.diff import difference
+from ..recheck.prune import prune
+from ..recheck.vary import clones
+from .effects import Watch
+from .recorder import Recorder
+from .results import wrapped_result
+
+
+def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *args: Any) -> Any:
+    """Calls one of two functions, as data decides: the branch that a trace can follow.
+
+    In a trace both functions are recorded, so both run on the example, and the loaded pipeline takes the right one.
+    They may call ops, and use tensors from outside, which they must not write to.
+
+    Args:
+        pred: a tensor of one element, or a bool, which may come from `.item()` or a size.
+        true_fn: called with `args` where `pred` holds.
+        false_fn: called with `args` otherwise; returns the same containers, dtypes and ranks as `true_fn`.
+        *args: tensors, numbers, and containers of them.
+
+    Returns:
+        What the chosen function returns.
+
+    Raises:
+        RecordError: in a trace, where the functions return different structures, dtypes or ranks, where one fails
+            on the example, or writes to a tensor from outside.
+
+    Example:
+        >>> import torch, tracepack
+        >>> def process(x):
+        ...     return tracepack.cond(x.sum() > 0, lambda x: x * 2, lambda x: -x, x)
+        >>> mod = tracepack.trace(process, torch.ones(3))
+        >>> mod.run({"x": -torch.ones(2)})
+        tensor([1., 1.])
+    """
+    recorder = current()
+    if torch.compiler.is_exporting():
+        return torch.cond(pred, true_fn, false_fn, args)
+    if not isinstance(recorder, Recorder) or not _is_decided_by_data(pred):
+        return true_fn(*args) if pred else false_fn(*args)
+    with recorder.within():
+        return _Control(recorder, "cond").choose(pred, true_fn, false_fn, args)
+
+
+def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], *carried: Any) -> Any:
+    """Repeats a function while a condition on data holds: a loop that a trace can follow.
+
+    Args:
+        cond_fn: called with the carried values; returns a tensor of one element, or a bool.
+        body_fn: called with the carried values; returns the next ones, a tuple where there are several. Dtypes and
+            ranks stay; sizes may change.
+        *carried: the first values: tensors, numbers, and containers of them.
+
+    Returns:
+        The last values: a tuple, or the value itself where there is one.
+
+    Raises:
+        RecordError: in a trace, where the body returns another structure, dtype or rank than it was given, depends
+            on how often it ran, or writes to a tensor from outside.
+
+    Example:
+        >>> import torch, tracepack
+        >>> def process(x):
+        ...     return tracepack.while_loop(lambda x: x.max() < 100, lambda x: x * 2, x)
+        >>> tracepack.trace(process, torch.ones(2)).run({"x": torch.tensor([3.0])})
+        tensor([192.])
+    """
+    recorder = current()
+    if torch.compiler.is_exporting():
+        loop: Any = torch.while_loop
+        result = loop(cond_fn, lambda *state: _tuple(body_fn(*state)), carried)
+    elif isinstance(recorder, Recorder):
+        with recorder.within():
+            result = _Control(recorder, "while_loop").repeat(cond_fn, body_fn, carried)
+    else:
+        result = carried
+        while cond_fn(*result):
+            result = _tuple(body_fn(*result))
+    return result if len(carried) != 1 else result[0]
+
+
+def _is_decided_by_data(pred: Any) -> bool:
+    return is_traced(pred) or isinstance(pred, torch.Tensor)
+
+
+def _tuple(result: Any) -> tuple[Any, ...]:
+    return tuple(result) if isinstance(result, tuple | list) else (result,)
+
+
+class Branch(Recorder):
+    """Records a function inside another recording; values of the outer one become inputs.
+
+    Attributes:
+        lifted: the outer things that were used, each with the input that stands for it.
+    """
+
+    def __init__(self, parent: Recorder) -> None:
+        super().__init__(settled=parent.settled)
+        self.parent = parent
+        self.states = parent.states
+        self.values.captured, self.values.versions = parent.values.captured, parent.values.versions
+        self.lifted: dict[int, tuple[Any, Value]] = {}
+        self.outer_versions: list[tuple[torch.Tensor, int]] = []
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Takes in what comes from outside, then records as usual."""
+        for leaf in pytree.tree_leaves((args, kwargs or {})):
+            if isinstance(leaf, torch.Tensor):
+                self.lift(leaf)
+        return super().__torch_function__(func, types, args, kwargs)
+
+    def _drawn(self, node: Node, effects: Any) -> Node:
+        """Refuses random numbers."""
+        raise self._random()
+
+    def allow_array_write(self, outputs: Any) -> None:
+        """Refuses to write into an array: its memory may be that of a tensor from outside."""
+        self.refuse("a branch writes to a numpy array", "Write before or after it, or use torch functions inside.")
+
+    def _random(self) -> RecordError:
+        return RecordError(
+            "a branch draws random numbers",
+            where=str(user_line() or ""),
+            fix="Draw them before cond or while_loop and pass the tensor as an operand.",
+        )
+
+    def _argument_leaf(self, leaf: Any) -> Any:
+        if isinstance(leaf, torch.Generator):
+            raise self._random()
+        if isinstance(leaf, torch.Tensor):
+            self.lift(leaf)
+        if is_traced(leaf) and leaf.tracer is not self:
+            return self.lift_scalar(leaf)
+        return super()._argument_leaf(leaf)
+
+    def lift(self, tensor: torch.Tensor) -> None:
+        """Makes a tensor of the outer recording an input of this one."""
+        if tensor in self.values:
+            return
+        if isinstance(self.parent, Branch):
+            self.parent.lift(tensor)
+        if tensor in self.parent.values:
+            with torch._C.DisableTorchFunction():
+                value = Value(tensor_type(tensor))
+                self.outer_versions.append((tensor, tensor._version))
+            self.values.add(tensor, value, self.parent.values.varies(tensor))
+            self.lifted[id(tensor)] = (tensor, value)
+
+    def lift_scalar(self, scalar: Any) -> Value:
+        """Makes a number of the outer recording an input of this one."""
+        if id(scalar.value) not in self.lifted:
+            self.lifted[id(scalar.value)] = (scalar, Value(scalar.value.type))
+        return self.lifted[id(scalar.value)][1]
+
+    def refuse_outer_writes(self, line: Any) -> None:
+        """Refuses a branch that wrote into a tensor that is not an operand.
+
+        Raises:
+            RecordError: it did.
+        """
+        if any(tensor._version != version for tensor, version in self.outer_versions):
+            raise RecordError(
+                "a branch writes to a tensor from outside",
+                where=str(line or ""),
+                fix="Pass the tensor to cond or while_loop as an operand.",
+            )
+
+
+@dataclass
+class _Recorded:
+    """One function as a graph: its operands, then what it used from outside.
+
+    Attributes:
+        kinds: what each result is, as text.
+        spec: torch's description of the containers of the results.
+    """
+
+    inputs: list[Value]
+    nodes: list[Node]
+    output: tuple[Any, ...]
+    kinds: list[str]
+    spec: Any
+    lifted: dict[int, tuple[Any, Value]]
+
+    def graph(self, outer: dict[int, Any]) -> Graph:
+        """The closed graph whose inputs after the operands are all that is used from outside."""
+        extra = [self.lifted[key][1] if key in self.lifted else Value(_type(thing)) for key, thing in outer.items()]
+        graph = prune(Graph((*self.inputs, *extra), tuple(self.nodes), self.output))
+        verify(graph)
+        return graph
+
+    def __str__(self) -> str:
+        return f"{', '.join(self.kinds) or 'nothing'} in {type_of(self.spec)}"
+
+
+class _Control:
+    """Records one `cond` or `while_loop` into a recorder."""
+
+    def __init__(self, recorder: Recorder, name: str) -> None:
+        self.recorder, self.name, self.line = recorder, name, user_line()
+
+    def choose(
+        self, pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], args: tuple[Any, ...]
+    ) -> Any:
+        """Records both branches and applies the one that the example takes."""
+        leaves, spec = pytree.tree_flatten(args)
+        first, second = (self.record(function, leaves, spec, carried=False) for function in (true_fn, false_fn))
+        if first.spec != second.spec or first.kinds != second.kinds:
+            raise self.error("the branches return different things", got=str(second), expected=str(first))
+        outer = {key: thing for branch in (first, second) for key, (thing, _) in branch.lifted.items()}
+        graphs = [branch.graph(outer) for branch in (first, second)]
+        operands = (*filter(_is_decided_by_data, leaves), *outer.values())
+        with torch._C.DisableTorchFunction():
+            taken = graphs[0] if self.truth(concrete(pred)) else graphs[1]
+            result = Plan(taken).run(concrete(operands))
+        arguments = self.recorder.arguments
+        return self.add((arguments(pred), *graphs, arguments(operands)), result, first.spec)
+
+    def repeat(self, cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried: tuple[Any, ...]) -> Any:
+        """Records condition and body, and runs the loop from the example's values."""
+        leaves, spec = pytree.tree_flatten(carried)
+
+        def step(*state: Any) -> Any:
+            return _tuple(body_fn(*state))
+
+        test, body = (self.record(function, leaves, spec, carried=True) for function in (cond_fn, step))
+        self.check_loop(test, body, leaves, spec)
+        outer = {key: thing for part in (test, body) for key, (thing, _) in part.lifted.items()}
+        graphs = [part.graph(outer) for part in (test, body)]
+        state, constant = concrete(tuple(leaves)), tuple(outer.values())
+        plans = [Plan(graph) for graph in graphs]
+        extra = concrete(constant)
+        with torch._C.DisableTorchFunction():
+            following = plans[1].run([*clones(state), *extra])
+        again = self.record(step, following, spec, carried=True)
+        if not again.lifted.keys() <= outer.keys() or difference(body.graph(outer), again.graph(outer)):
+            raise self.error("the body does another thing in its second round than in its first")
+        with torch._C.DisableTorchFunction():
+            while self.truth(plans[0].run([*state, *extra])[0]):
+                state = plans[1].run([*state, *extra])
+        arguments = self.recorder.arguments
+        return self.add((*graphs, arguments(tuple(leaves)), arguments(constant)), state, spec)
+
+    def check_loop(self, test: _Recorded, body: _Recorded, leaves: Sequence[Any], spec: Any) -> None:
+        """Refuses a condition that is not one value, and a body that returns other things than it was given."""
+        if len(test.output) != 1:
+            raise self.error("the condition must return one truth value", got=str(test))
+        with torch._C.DisableTorchFunction():
+            given = _Recorded([], [], (), [_kind(leaf) for leaf in concrete(leaves)], spec, {})
+        if body.spec != spec or body.kinds != given.kinds:
+            raise self.error("the body returns other things than it takes", got=str(body), expected=str(given))
+
+    def record(self, function: Callable[..., Any], leaves: Sequence[Any], spec: Any, *, carried: bool) -> _Recorded:
+        """Records one function on copies of the operands."""
+        branch = Branch(self.recorder)
+        with torch._C.DisableTorchFunction():
+            copies = clones(concrete(list(leaves)))
+            pairs = [self.operand(branch, *both, carried) for both in zip(leaves, copies, strict=True)]
+        try:
+            with _pop_mode_temporarily(), recording(branch), Watch(branch), branch:
+                result = function(*pytree.tree_unflatten([handed for _, handed in pairs], spec))
+                results, found = pytree.tree_flatten(result)
+                output = tuple(branch._output_leaf(leaf) for leaf in results)
+        except TracepackError:
+            raise
+        except Exception as error:
+            raise self.error(f"a branch fails on the example: {type(error).__name__}: {error}") from error
+        if branch.refused is not None:  # the function caught it
+            raise branch.refused
+        self.recorder.failed = self.recorder.failed or branch.failed
+        branch.refuse_outer_writes(self.line)
+        with torch._C.DisableTorchFunction():
+            kinds = [_kind(concrete(leaf)) for leaf in results]
+        inputs = [value for value, _ in pairs if value is not None]
+        return _Recorded(inputs, branch.nodes, output, kinds, found, branch.lifted)
+
+    def operand(self, branch: Branch, leaf: Any, copy: Any, carried: bool) -> tuple[Value | None, Any]:
+        """The input of a branch for one operand, and what to hand to the function; a plain number stays itself.
+
+        What a loop carries differs from round to round; an operand of `cond` varies if it did so before.
+        """
+        if isinstance(copy, torch.Tensor):
+            value = Value(tensor_type(copy))
+            branch.values.add(copy, value, carried or self.recorder.values.varies(leaf))
+            return value, copy
+        if not carried and not is_traced(leaf):
+            return None, leaf
+        if type(copy) not in SCALARS and not isinstance(copy, list):
+            raise self.error("a value that cannot be carried", got=type(copy).__name__)
+        value = Value(_type(copy))
+        return value, traced(branch, value, copy, varies=carried or leaf.varies)
+
+    def add(self, args: tuple[Any, ...], result: Any, spec: Any) -> Any:
+        """Adds the node; returns the result as the function sees it."""
+        node = Node(Operator(self.name), args, {}, None, self.line, True)
+        self.recorder.nodes.append(node)
+        with torch._C.DisableTorchFunction():
+            node.output, wrapped = wrapped_result(self.recorder, self.separated(result), True)
+        return pytree.tree_unflatten(list(wrapped), spec)
+
+    def separated(self, result: Any) -> tuple[Any, ...]:
+        """The results, each a tensor of its own: which operand a branch gives back differs from branch to branch."""
+        values, found = self.recorder.values, list[Any]()
+        for leaf in result:
+            known = leaf in values or id(leaf) in values.captured or any(leaf is other for other in found)
+            found.append(self.recorder.twins.twin(leaf) if known and isinstance(leaf, torch.Tensor) else leaf)
+        return tuple(found)
+
+    def truth(self, value: Any) -> bool:
+        """A condition as a bool; refuses a tensor of more than one element."""
+        if isinstance(value, torch.Tensor) and value.numel() != 1:
+            raise self.error("the condition must have one element", got=f"shape {tuple(value.shape)}")
+        return bool(value)
+
+    def error(self, what: str, got: object = None, expected: object = None) -> RecordError:
+        """A refusal with the line of the call."""
+        return RecordError(f"{self.name}: {what}", where=str(self.line or ""), got=got, expected=expected)
+
+
+def _kind(leaf: Any) -> str:
+    if isinstance(leaf, torch.Tensor):
+        return f"{str(leaf.dtype).removeprefix('torch.')} of rank {leaf.dim()}"
+    return type(leaf).__name__
+
+
+def _type(leaf: Any) -> Type:
+    """The type of a tensor or scalar, traced or plain."""
+    if is_traced(leaf):
+        found: Type = leaf.value.type
+        return found
+    if isinstance(leaf, torch.Tensor):
+        with torch._C.DisableTorchFunction():
+            return tensor_type(leaf)
+    return STRINGS if isinstance(leaf, list) else SCALARS[type(leaf)]
+
+
+def type_of(spec: Any) -> str:
+    """The outermost container of a result, as text."""
+    return "a plain value" if spec.is_leaf() else f"a {spec.type.__name__}"

@@ -1,0 +1,74 @@
+"""What one torch function did below the surface, seen in the operators that it ran.
+
+Operators carry tags: some draw random numbers, some give a shape that data decides. Watching them is exact, whatever
+the Python function that called them is named.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from ...ops.graph.errors import RecordError
+from ...ops.graph.graph import SourceLine
+
+
+class Effects(TorchDispatchMode):
+    """Watches the operators that run while it is entered.
+
+    Attributes:
+        varying: whether an operator gave a shape or a value that data decides.
+    """
+
+    def __init__(self, line: SourceLine | None) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+        self.line = line
+        self.varying = False
+        self._state: Any = None
+
+    def __enter__(self) -> Any:
+        self._state = torch.get_rng_state()
+        return super().__enter__()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Called by torch for every operator."""
+        if torch.Tag.dynamic_output_shape in func.tags or torch.Tag.data_dependent_output in func.tags:
+            self.varying = True
+        return func(*args, **(kwargs or {}))
+
+    @property
+    def before(self) -> Any:
+        """The state of torch's global generator before."""
+        return self._state
+
+    def drew(self) -> bool:
+        """Whether anything was drawn from torch's global generator."""
+        return not torch.equal(self._state, torch.get_rng_state())
+
+    def refuse_random(self, name: str) -> NoReturn:
+        """Refuses a draw from torch's global generator, which is set back.
+
+        Raises:
+            RecordError: always.
+        """
+        torch.set_rng_state(self._state)
+        raise RecordError(
+            f"{name} draws random numbers from torch's global generator, so that no two runs agree",
+            where=str(self.line or ""),
+            fix="Draw inside `with tracepack.drawing(generator):`, or take the numbers as an input.",
+        )
+
+
+class Watch(TorchDispatchMode):
+    """Tells the recorder of every operator that runs, so that none of its values can slip away unseen."""
+
+    def __init__(self, recorder: Any) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+        self.recorder = recorder
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Called by torch for every operator."""
+        self.recorder.watch(str(func), (args, kwargs or {}))
+        return func(*args, **(kwargs or {}))

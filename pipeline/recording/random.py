@@ -1,0 +1,84 @@
+"""The generators that a recorded function draws from: where each stood, and what that makes of it in a pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from ...ops.graph.errors import RecordError
+from ...ops.graph.graph import Constant, Node, Operator, Value
+from ...ops.graph.types import ANY
+from ...ops.runtime.user_code import user_line
+
+
+@dataclass
+class Stretch:
+    """A generator from one seeding to the next.
+
+    Attributes:
+        node: makes it in the graph; its arguments are the state and whether the pipeline keeps it.
+        start: its state before the first draw; end: after the last.
+    """
+
+    generator: torch.Generator
+    node: Node
+    start: torch.Tensor
+    end: torch.Tensor
+
+
+class Generators:
+    """The generators of one recording.
+
+    Args:
+        add: takes the nodes that make generators.
+    """
+
+    def __init__(self, add: Callable[[Node], None]) -> None:
+        self._add = add
+        self.stretches: list[Stretch] = []
+
+    def value(self, generator: torch.Generator, state: torch.Tensor | None = None) -> Value:
+        """The value of a generator in the graph; its state before the draw is given where that is over already."""
+        if generator.device.type != "cpu":
+            raise RecordError(
+                "a generator of an accelerator cannot be recorded", where=str(user_line() or ""), got=generator.device
+            )
+        before = generator.get_state() if state is None else state
+        for stretch in reversed(self.stretches):
+            if stretch.generator is generator and torch.equal(stretch.end, before):
+                return stretch.node.output  # type: ignore[no-any-return]  # torch leaves it untyped
+        constant = Constant(before, f"generator{len(self.stretches)}", mutable=True)
+        node = Node(Operator("py.generator"), (constant, True), {}, Value(ANY), user_line())
+        self._add(node)
+        self.stretches.append(Stretch(generator, node, before, before))
+        return node.output  # type: ignore[no-any-return]  # torch leaves it untyped
+
+    def drew(self, values: Iterable[Any], state: torch.Tensor | None = None) -> None:
+        """Notes where the generators of a call stand after it."""
+        ids = {id(value) for value in values}
+        for stretch in self.stretches:
+            if id(stretch.node.output) in ids:
+                stretch.end = stretch.generator.get_state() if state is None else state
+
+    def restore(self, ends: bool = False) -> None:
+        """Sets all generators to where they stood before the recording, or at its end."""
+        for stretch in self.stretches if ends else reversed(self.stretches):
+            stretch.generator.set_state(stretch.end if ends else stretch.start)
+
+
+def settle(first: Generators, second: Generators) -> None:
+    """Tells generators that go on from run to run from those that the function seeds in each.
+
+    The second recording began where the first ended: a generator that stood at its first state again was seeded.
+    """
+    for a, b in zip(first.stretches, second.stretches, strict=False):
+        constant = a.node.args[0]
+        if torch.equal(a.start, b.start):
+            constant.mutable = False
+            a.node.args = (constant, False)
+            b.node.args = (constant, False)
+        elif torch.equal(b.start, a.end):
+            b.node.args = (constant, True)

@@ -1,0 +1,363 @@
+"""The recorder: turns one run of a Python function on real tensors into a Graph.
+
+Plain tensors flow through the function, so `print`, `isinstance` and containers work as always. A TorchFunctionMode
+sees every torch function and records it by name; sizes and scalars come back as traced ones (`scalars`). Whatever
+leaves this world (a branch on a tensor, `.numpy()`, a pointer) is recorded, guarded or refused with the user's own
+line; nothing is silently frozen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+import numpy as np
+import torch
+from torch.overrides import TorchFunctionMode
+
+from ...ops.graph.errors import RecordError, TracepackError
+from ...ops.graph.graph import KernelCall, Node, Operator, Value
+from ...ops.graph.traverse import leaves
+from ...ops.graph.types import ANY, SCALARS, STRINGS
+from ...ops.runtime.primitives.callables import recorded_names, resolve
+from ...ops.runtime.primitives.numpy import writes
+from ...ops.runtime.primitives.views import CHECKED, OutsideError
+from ...ops.runtime.user_code import user_line
+from ...ops.tracing_hook import Application, current, recording
+from ..proxies.base import is_traced
+from ..proxies.make import traced
+from ..proxies.trees import concrete, is_recordable, plain_leaf, plain_output, title, to_ir
+from ..rules.callbacks import opened, takes_objects
+from ..rules.custom_operators import custom_operator, gives_any_rank
+from ..rules.metadata import array_rank, rank, read_metadata
+from ..rules.numpy_functions import captured_array, data_decides, is_of_numpy, outputs_of, record_function, record_ufunc
+from ..rules.torch_functions import IGNORED, METADATA, SIZES, TEXTS, TRANSFORMS, refusal
+from ..states import States
+from .aliases import Twins, versions
+from .effects import Effects
+from .guards import pin, pin_rows
+from .random import Generators
+from .results import settled_dtype, wrapped_result, wrapped_scalar
+from .tensors import Values
+
+
+class Recorder(TorchFunctionMode):
+    """Records one run. Use `record`; the attributes are the result.
+
+    Args:
+        settled: whether ops may only use the bodies that they have, as in a second recording.
+
+    Attributes:
+        nodes: what was recorded, in order.
+        values: the tensors that it knows.
+        failed: the last error of torch that the function caught, with its line.
+        refused: the first refusal.
+        twins: tensors that may, or may not, be one.
+        printing: whether `print` reads the values, so that their text does not come back.
+        generators: what it drew random numbers from.
+        sources: generators that stand in for torch's global one, the innermost last; see `drawing`.
+    """
+
+    def __init__(self, settled: bool = False) -> None:
+        super().__init__()
+        self.settled = settled
+        self.nodes: list[Node] = []
+        self.values = Values()
+        self.failed: tuple[BaseException, Any] | None = None
+        self.generators = Generators(self.nodes.append)
+        self.sources: list[torch.Generator] = []
+        self.refused: TracepackError | None = None
+        self.printing = False
+        self.states = States()
+        self._calling = ""
+        self.twins = Twins()
+        self._depth = 0
+
+    # -- inputs and outputs ------------------------------------------------------------------------------------
+
+    def input(self, leaf: Any) -> tuple[Value, Any]:
+        """A graph input for one leaf of the examples, and what to hand to the function in its place."""
+        if isinstance(leaf, torch.Tensor):
+            return self.values.add(leaf), leaf
+        value = Value(STRINGS if isinstance(leaf, list) else SCALARS[type(leaf)])
+        return value, traced(self, value, leaf, varies=False)
+
+    def output(self, result: Any) -> Any:
+        """The output tree of the graph for what the function returned.
+
+        Raises:
+            RecordError: it holds something that an archive cannot.
+        """
+        self._calling = "the result"
+        return to_ir(result, self._output_leaf, self._key)
+
+    def _output_leaf(self, leaf: Any) -> Any:
+        return self._argument_leaf(leaf) if is_recordable(leaf) else plain_output(leaf)
+
+    # -- torch functions ---------------------------------------------------------------------------------------
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Iterable[type], args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        """Called by torch for every torch function while this mode is on."""
+        with self.refusing():
+            return self._dispatch(func, args, kwargs or {})
+
+    def _dispatch(self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if torch._C._functorch.peek_interpreter_stack() is not None:
+            raise RecordError(TRANSFORMS.what, where=str(user_line() or ""), fix=TRANSFORMS.fix)
+        if func in IGNORED or (self.printing and func in TEXTS):
+            with self.within():
+                return func(*args, **kwargs)
+        if func in METADATA:
+            return read_metadata(self, func, args, kwargs)
+        if func in SIZES:
+            return SIZES[func](self, func, *args, **kwargs)
+        why = refusal(func)
+        if why is not None:
+            what = why.what.format(function=title(func))
+            raise RecordError(what, where=str(user_line() or ""), fix=why.fix)
+        return self._record(func, args, kwargs)
+
+    def _record(self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        name = recorded_names().get(func)
+        if name is None:
+            return self._unknown(func, args, kwargs)
+        if name.endswith(".unbind"):
+            pin_rows(self, args, kwargs)
+        if takes_objects(func, (args, kwargs)):
+            with self:
+                return opened(func)(*args, **kwargs)
+        return self._operator(name, func, args, kwargs)
+
+    def _operator(self, name: str, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Records an operator; one that torch checks too little is run, here as later, in a form that checks."""
+        try:
+            return self.apply(Operator(name), CHECKED.get(name, func), args, kwargs)
+        except OutsideError as error:
+            where = str(user_line() or "")
+            raise RecordError(error.what, where=where, got=error.got, expected=error.expected, fix=error.fix) from None
+
+    def _unknown(self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Records an operator of torch.library."""
+        target, overload = custom_operator(func, args, kwargs)
+        if isinstance(target, Operator):
+            return self._operator(target.name, overload, args, kwargs)
+        return self.apply(target, overload, args, kwargs)
+
+    def apply(self, target: Any, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Runs a function on real values and records it as one node."""
+        line = user_line()
+        name = self._calling = target.name if isinstance(target, Operator) else title(func)
+        node_args, node_kwargs = self.arguments(args), self.arguments(kwargs)
+        inputs = [leaf for leaf in leaves((node_args, node_kwargs)) if isinstance(leaf, Value)]
+        varies, decided, here = any(id(leaf) in self.values.varying for leaf in inputs), True, False
+        if is_of_numpy(name, inputs):
+            self.values.open_captured(args)
+            varies, decided, here = data_decides(name, args, kwargs, inputs, self.values.varying)
+        loose = gives_any_rank(target) or any(id(leaf) in self.values.loose for leaf in inputs)
+        effects = Effects(line)
+        before = versions((args, kwargs))
+        if torch._C._is_any_autocast_enabled():
+            raise RecordError(
+                "autocast cannot be recorded",
+                where=str(line or ""),
+                fix="Convert with .to(dtype), or script that part.",
+            )
+        try:
+            with effects, self.within():
+                result = func(*concrete(args), **concrete(kwargs))
+        except Exception as error:
+            self.failed = (error, line)
+            raise
+        with self.within():
+            result = self.twins.separate(result, before, name)
+        self.generators.drew(inputs)
+        varying = here or effects.varying or (isinstance(target, KernelCall) and target.kernel.varying)
+        with self.within():
+            node_kwargs |= settled_dtype(name, kwargs, result)
+        node = Node(target, node_args, node_kwargs, None, line, varying)
+        if effects.drew():
+            node = self._drawn(node, effects)
+        self.nodes.append(node)
+        node.output, wrapped = wrapped_result(self, result, varies or varying, decided)
+        if loose:
+            self.values.loose |= {id(leaf) for leaf in leaves(node.output) if leaf is not None}
+        return wrapped
+
+    def _drawn(self, node: Node, effects: Effects) -> Node:
+        """The node of a function that drew from torch's global generator, where `drawing` allows that."""
+        if not self.sources or not isinstance(node.target, Operator):
+            effects.refuse_random(node.target.name if isinstance(node.target, Operator) else self._calling)
+        source = self.generators.value(self.sources[-1], effects.before)
+        self.generators.drew([source], torch.get_rng_state())
+        arguments = (source, node.target.name, node.args, node.kwargs)
+        return Node(Operator("py.draw"), arguments, {}, None, node.line, node.varying)
+
+    def call(self, application: Application) -> Any:
+        """Records the call of an op and returns its result."""
+
+        def run(*args: Any, **kwargs: Any) -> Any:
+            with recording(None):
+                return application.run(args, kwargs)
+
+        self.states.enter(application.state)
+
+        with self.refusing():
+            result = self.apply(application.target, run, application.args, application.kwargs)
+        return application.rebuild(result)
+
+    @contextmanager
+    def within(self) -> Iterator[None]:
+        """While it is entered, what torch runs is known to the recorder."""
+        self._depth += 1
+        try:
+            yield
+        finally:
+            self._depth -= 1
+
+    def watch(self, name: str, tree: Any) -> None:
+        """Refuses an operator that ran on a value of the recording without the recorder's knowledge."""
+        if self._depth == 0 and any(leaf in self.values for leaf in leaves(tree)):
+            with self.refusing():
+                raise RecordError(
+                    f"{name} ran on a tensor of the recording inside something that the recorder does not see",
+                    where=str(user_line() or ""),
+                    fix="Script the TorchScript function or the extension that calls it.",
+                )
+
+    @contextmanager
+    def refusing(self) -> Iterator[None]:
+        """Keeps the first refusal: the function may catch it and go on, but there is no recording any more."""
+        try:
+            yield
+        except TracepackError as error:
+            self.refused = self.refused or error
+            raise
+
+    # -- scalars -----------------------------------------------------------------------------------------------
+
+    def scalar(self, name: str, *args: Any) -> Any:
+        """Records arithmetic, or a scalar read off a tensor, and returns the traced result."""
+        try:
+            with torch._C.DisableTorchFunction(), self.within():
+                found = resolve(f"py.{name}")(*concrete(args))
+        except Exception as error:
+            self.failed = (error, user_line())
+            raise
+        read = name not in _SIZE_READERS and any(isinstance(arg, torch.Tensor | np.ndarray) for arg in args)
+        varies = read or any(map(self.values.varies, args))
+        arguments = self.arguments(args)
+        value, stand_in = wrapped_scalar(self, SCALARS.get(type(found), ANY), found, varies)
+        self.nodes.append(Node(Operator(f"py.{name}"), arguments, {}, value, user_line(), varies))
+        return stand_in
+
+    def direct(self, func: Callable[..., Any], *args: Any) -> Any:
+        """Records a torch function that torch's own parser would not take a traced scalar for."""
+        with torch._C.DisableTorchFunction():
+            return self._record(func, args, {})
+
+    def pin(self, scalar: Any, reason: str) -> Any:
+        """Guards that a traced scalar keeps its present value, and returns that."""
+        return scalar.concrete if self.printing else pin(self, scalar, reason)
+
+    @contextmanager
+    def printed(self) -> Iterator[None]:
+        """While it is entered, values may be turned into text."""
+        before, self.printing = self.printing, True
+        try:
+            yield
+        finally:
+            self.printing = before
+
+    def concrete(self, tree: Any) -> Any:
+        """Arguments with traced scalars replaced by plain ones, unguarded."""
+        return concrete(tree)
+
+    def plain(self, tree: Any) -> Any:
+        """Arguments of an op with traced scalars replaced by plain ones, each guarded."""
+        reason = "a model takes it as a fixed number"
+        return self._walk(tree, lambda leaf: self.pin(leaf, reason) if is_traced(leaf) else leaf)
+
+    def rank(self, tensor: torch.Tensor) -> int:
+        """The rank of a tensor of the recording, guarded where sizes may decide it."""
+        return rank(self, tensor)
+
+    # -- numpy -------------------------------------------------------------------------------------------------
+
+    @property
+    def busy(self) -> bool:
+        """Whether what runs now is known to the recorder, so that it need not be recorded."""
+        return self._depth > 0
+
+    def array(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        """Records a function of numpy, or an operator on arrays."""
+        with self.refusing(), torch._C.DisableTorchFunction():
+            outputs = outputs_of(kwargs)
+            if writes(name) or outputs:
+                self.allow_array_write(outputs)
+            return self.apply(Operator(name), resolve(name), args, kwargs)
+
+    def array_rank(self, array: Any) -> int:
+        """The rank of an array of the recording, guarded where sizes may decide it."""
+        return array_rank(self, array)
+
+    def allow_array_write(self, outputs: Iterable[Any]) -> None:
+        """Refuses to write into an array that is not of this recording alone.
+
+        Args:
+            outputs: the arrays that are to take results.
+        """
+        if current() is not self:
+            self.refuse("a branch writes to a numpy array", "Write before or after it, or use torch functions inside.")
+        if any(type(out) is np.ndarray for out in outputs):
+            self.refuse("an array from outside takes a result", "Use the form without out=, or without the `=`.")
+
+    def ufunc(self, ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Records a universal function of numpy; or the operator that numpy made it of."""
+        return record_ufunc(self, ufunc, method, inputs, kwargs)
+
+    def array_function(self, func: Any, args: Any, kwargs: Any) -> Any:
+        """Records any other function of numpy."""
+        return record_function(self, func, args, kwargs)
+
+    def refuse(self, what: str, fix: str) -> NoReturn:
+        """Refuses with the user's line.
+
+        Raises:
+            RecordError: always.
+        """
+        with self.refusing():
+            raise RecordError(what, where=str(user_line() or ""), fix=fix)
+
+    # -- arguments ---------------------------------------------------------------------------------------------
+
+    def arguments(self, tree: Any) -> Any:
+        """Arguments in the form of the IR."""
+        return to_ir(tree, self._argument_leaf, self._key)
+
+    def _argument_leaf(self, leaf: Any) -> Any:
+        if is_traced(leaf):
+            return leaf.value
+        if isinstance(leaf, torch.Tensor):
+            return self.values.of(leaf) or self.values.capture(leaf)
+        if isinstance(leaf, torch.Generator):
+            return self.generators.value(leaf)
+        if isinstance(leaf, np.ndarray):
+            return captured_array(self, leaf)
+        return plain_leaf(leaf, self._calling)
+
+    def _key(self, key: Any) -> Any:
+        if is_traced(key):
+            return self.pin(key, "it is the key of a dict")
+        if type(key) in (str, int, bool, float):
+            return key
+        raise RecordError("a dict has a key that cannot be recorded", got=repr(key), expected="str or int")
+
+    def _walk(self, tree: Any, leaf: Callable[[Any], Any]) -> Any:
+        """The same Python tree with every leaf replaced, containers of any registered kind."""
+        return torch.utils._pytree.tree_map(leaf, tree, is_leaf=is_traced)
+
+
+_SIZE_READERS = frozenset(("size", "stride", "numel", "array_size"))

@@ -1,0 +1,164 @@
+"""What a recording knows of tensors: which value of the graph each one is, and which came from outside."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from ...ops.graph.errors import RecordError
+from ...ops.graph.graph import Constant, Value
+from ...ops.graph.traverse import leaves
+from ...ops.runtime.user_code import user_line
+from ..proxies.base import is_traced
+from ..proxies.trees import tensor_type
+from .aliases import version
+
+_WRITTEN = -1  # no tensor has this version
+
+
+class Values:
+    """The tensors of one recording, by identity: all of them stay alive, so that ids stay taken.
+
+    Attributes:
+        captured: tensors that the function used without being given them, by id.
+        varying: ids of the Values whose sizes, or whose existence, data decides.
+        loose: ids of the Values whose rank may hang on sizes.
+    """
+
+    def __init__(self) -> None:
+        self.captured: dict[int, Constant] = {}
+        self.versions: dict[int, tuple[torch.Tensor, int, Any]] = {}
+        self.varying: set[int] = set()
+        self.loose: set[int] = set()
+        self._open: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}  # that numpy can write unseen, as they were
+        self._values: dict[int, Value] = {}
+        self._contents: dict[int, int] = {}  # where torch keeps what a tensor is, by the tensor's id
+        self._alive: list[Any] = []
+        self._inside: set[int] = set()  # memory of values, and of constants
+        self._outside: set[int] = {0}
+
+    def __contains__(self, tensor: Any) -> bool:
+        """Whether a tensor is a value of the recording, rather than a captured one."""
+        return id(tensor) in self._values
+
+    def of(self, tensor: Any) -> Value | None:
+        """The value that a tensor is, or None.
+
+        Raises:
+            RecordError: it has become another tensor since.
+        """
+        if id(tensor) in self._contents and _contents(tensor) != self._contents[id(tensor)]:
+            raise RecordError(
+                "a tensor of the recording was exchanged for another one behind its name",
+                where=str(user_line() or ""),
+                fix="Exchange the names instead: a, b = b, a.",
+            )
+        return self._values.get(id(tensor))
+
+    def add(self, tensor: torch.Tensor, value: Value | None = None, varies: bool = False) -> Value:
+        """Says that a tensor is a value, a new one by default, and whether data decides its sizes."""
+        value = Value(tensor_type(tensor)) if value is None else value
+        self._inside.add(_memory(tensor))
+        self._values[id(tensor)] = value
+        self._contents[id(tensor)] = _contents(tensor)
+        self._alive.append(tensor)
+        if varies:
+            self.varying.add(id(value))
+        return value
+
+    def varies(self, thing: Any) -> bool:
+        """Whether data decides a traced scalar, or the sizes of a tensor, or whether it exists at all."""
+        return thing.varies if is_traced(thing) else id(self.of(thing)) in self.varying
+
+    def capture(self, tensor: torch.Tensor) -> Constant:
+        """A tensor from outside becomes a constant of the graph.
+
+        Raises:
+            RecordError: it is not dense, or is one of the recording's own in another guise.
+        """
+        constant = self.captured.get(id(tensor))
+        if constant is None:
+            self._refuse_unseen(tensor)
+            if tensor.layout is not torch.strided:
+                raise RecordError("a captured tensor is not dense", where=str(user_line() or ""), got=tensor.layout)
+            constant = Constant(tensor, f"c{len(self.captured)}", parameter=_is_trained(tensor))
+            self.captured[id(tensor)] = constant
+            self._contents[id(tensor)] = _contents(tensor)
+            self._alive.append(tensor)
+            self.versions[id(tensor)] = (tensor, version(tensor), user_line())
+            self._outside.add(_memory(tensor))
+            with torch._C.DisableTorchFunction():
+                if tensor.device.type == "cpu" and not tensor.untyped_storage().resizable():  # made of an array
+                    self.open(tensor)
+        return constant
+
+    def open_captured(self, tree: Any) -> None:
+        """Opens the captured tensors among the arguments of a function of numpy."""
+        for leaf in leaves(tree):
+            if isinstance(leaf, torch.Tensor) and leaf not in self:
+                self.open(leaf)
+
+    def open(self, tensor: torch.Tensor) -> None:
+        """Notes what a captured tensor holds, since numpy can write it and torch will not count that."""
+        with torch._C.DisableTorchFunction():
+            self._open.setdefault(id(tensor), (tensor, tensor.detach().clone()))
+
+    def restore_open(self) -> None:
+        """Gives back to captured tensors what numpy has overwritten, and remembers that it was."""
+        with torch._C.DisableTorchFunction(), torch.no_grad():
+            for tensor, was in self._open.values():
+                if not _same_bits(tensor, was):
+                    self.written(tensor, self.versions[id(tensor)][2])
+                    tensor.copy_(was)
+
+    def _refuse_unseen(self, tensor: torch.Tensor) -> None:
+        """Refuses a tensor from outside that is one of the recording's own in another guise."""
+        if _memory(tensor) in self._inside - self._outside:
+            raise RecordError(
+                "a tensor of the recording came back by a way that the recorder does not see",
+                where=str(user_line() or ""),
+                fix="Use torch functions, or script that part.",
+            )
+
+    def written(self, tensor: torch.Tensor, line: Any) -> None:
+        """Says at which line a tensor from outside is written to; not every operator counts up its version."""
+        self.versions[id(tensor)] = (tensor, _WRITTEN, line)
+
+    def refuse_changes(self) -> None:
+        """Refuses a function that wrote into a tensor from outside: its next run would start from another value.
+
+        Raises:
+            RecordError: naming the line that did, or, where that is not known, the one where it was first used.
+        """
+        for tensor, before, line in self.versions.values():
+            if version(tensor) != before:
+                raise RecordError(
+                    "the function changes a tensor that is not one of its inputs",
+                    where=str(line or ""),
+                    got=f"a tensor of shape {tuple(tensor.shape)}",
+                    fix="Pass it as an input and return the new value, or keep it as a buffer of a scripted module.",
+                )
+
+
+def _same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """Whether two tensors of one kind hold the same, NaN included."""
+    return bool(((a == b) | ((a != a) & (b != b))).all())
+
+
+def _is_trained(tensor: torch.Tensor) -> bool:
+    return isinstance(tensor, torch.nn.Parameter) and tensor.requires_grad
+
+
+def _memory(tensor: torch.Tensor) -> int:
+    """Where a tensor's memory begins; 0 for one that has none."""
+    if tensor.layout is not torch.strided:
+        return 0
+    with torch._C.DisableTorchFunction():
+        return tensor.untyped_storage().data_ptr() if tensor.device.type != "meta" else 0
+
+
+def _contents(tensor: torch.Tensor) -> int:
+    """Which of torch's own objects stands behind a tensor; `torch.utils.swap_tensors` exchanges it."""
+    with torch._C.DisableTorchFunction():
+        return tensor._cdata

@@ -1,0 +1,1 @@
+"""What the recorder does with each kind of call."""

@@ -1,0 +1,45 @@
+"""What a call in the processing function becomes in the graph: an operator by name, a kernel, or a refusal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from ...ops.graph.errors import RecordError
+from ...ops.graph.graph import KernelCall, Operator
+from ...ops.graph.kernel import kernel_of_operator
+from ...ops.graph.operators import allowed, why_not
+from ...ops.runtime.user_code import user_line
+from ..proxies.trees import concrete, overload_of, title
+
+
+def custom_operator(
+    func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[KernelCall | Operator, Callable[..., Any]]:
+    """The target of an operator of torch.library, and its overload, which a kernel may stand behind.
+
+    Raises:
+        RecordError: it may not be recorded.
+    """
+    if isinstance(func, torch._ops.OpOverloadPacket):
+        func = overload_of(func, concrete(args), concrete(kwargs))
+    if isinstance(func, torch._ops.OpOverload):
+        kernel = kernel_of_operator(str(func).removesuffix(".default").replace(".", "::", 1))
+        if kernel is not None:
+            return KernelCall(kernel), func
+        if str(func) in allowed():
+            return Operator(str(func)), func
+    raise RecordError(
+        f"{title(func)} cannot be recorded{why_not(title(func))}",
+        where=str(user_line() or ""),
+        fix="Use another torch function for it.",
+    )
+
+
+def gives_any_rank(target: Any) -> bool:
+    """Whether the rank of a result may hang on more than the ranks of the arguments."""
+    if isinstance(target, Operator):
+        return any(word in target.name for word in ("squeeze", "cov", "corrcoef", "lstsq"))
+    return isinstance(target, KernelCall)

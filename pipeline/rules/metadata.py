@@ -1,0 +1,60 @@
+"""Reading the kind of a tensor or array: rank, dtype, layout. Sizes can decide some of it, so it is guarded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from ...ops.graph.graph import Guard, Node, Operator, Value
+from ...ops.graph.types import SCALARS
+from ...ops.runtime.primitives.callables import resolve
+from ...ops.runtime.user_code import user_line
+from .torch_functions import METADATA
+
+
+def read_metadata(recorder: Any, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Rank, dtype and device of a tensor; the first two can hang on sizes, so they are guarded."""
+    with recorder.within():
+        found = func(*args, **kwargs)
+    tensor, options = (args[0], args[1:]) if args else (None, ())
+    value = recorder.values.of(tensor)
+    check = METADATA[func]
+    if value is None or check is None:
+        return found
+    if check != "contiguous":
+        options, kwargs = (), {}
+    varies = recorder.values.varies(tensor) or check in ("is_conj", "is_neg")  # no part of a run's signature
+    _guarded(recorder, check, (tensor, *options), kwargs, varies, f"the function asked for the {check} of a tensor")
+    return found
+
+
+def rank(recorder: Any, tensor: torch.Tensor) -> int:
+    """The rank of a tensor of the recording, guarded where sizes may decide it."""
+    value = id(recorder.values.of(tensor))
+    if value in recorder.values.loose:
+        recorder.values.loose.discard(value)
+        read_metadata(recorder, torch.Tensor.dim, (tensor,), {})
+    with torch._C.DisableTorchFunction():
+        return int(tensor.dim())
+
+
+def array_rank(recorder: Any, array: Any) -> int:
+    """The rank of a numpy array of the recording, guarded: numpy, too, drops dimensions of size 1."""
+    if id(array.value) in recorder.values.loose:
+        recorder.values.loose.discard(id(array.value))
+        _guarded(recorder, "array_rank", (array,), {}, array.varies, "the function asked for the rank of an array")
+    return int(array.concrete.ndim)
+
+
+def _guarded(
+    recorder: Any, check: str, args: tuple[Any, ...], kwargs: dict[str, Any], varies: bool, reason: str
+) -> None:
+    """Records the reading of a plain value, and the guard that it stays the same."""
+    with torch._C.DisableTorchFunction(), recorder.within():
+        expected = resolve(f"py.{check}")(*recorder.concrete(args), **kwargs)
+    read, line = Value(SCALARS[type(expected)]), user_line()
+    arguments = recorder.arguments(args)
+    recorder.nodes.append(Node(Operator(f"py.{check}"), arguments, recorder.arguments(kwargs), read, line, varies))
+    recorder.nodes.append(Node(Guard(expected, reason), (read,), {}, None, line))

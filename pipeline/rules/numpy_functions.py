@@ -1,0 +1,203 @@
+"""What becomes of a call of numpy on stand-ins or tensors: a node, or a refusal that names the function.
+
+Numpy hands its functions over through `__array_ufunc__` and `__array_function__`, which tensors have only while
+something is recorded (`hooks`). The nodes call numpy itself.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import torch
+
+from ...ops.graph.graph import Node, Operator, Value
+from ...ops.graph.operators import allowed
+from ...ops.graph.traverse import leaves
+from ...ops.graph.types import ARRAY, TensorType
+from ...ops.runtime.primitives.callables import resolve
+from ...ops.runtime.primitives.numpy import METHOD
+from ...ops.runtime.user_code import running_instruction, user_line
+from ..proxies.arrays import TracedArray
+from ..proxies.trees import concrete
+
+_OPERATORS = {
+    "add": "add", "subtract": "sub", "multiply": "mul", "divide": "truediv", "floor_divide": "floordiv",
+    "remainder": "mod", "power": "pow", "left_shift": "lshift", "right_shift": "rshift", "bitwise_and": "and_",
+    "bitwise_or": "or_", "bitwise_xor": "xor", "equal": "eq", "not_equal": "ne", "less": "lt", "less_equal": "le",
+    "greater": "gt", "greater_equal": "ge",
+}  # fmt: skip
+_REFLECTED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
+_INSTRUCTIONS = ("BINARY_", "INPLACE_", "COMPARE_OP")
+_KINDS = {np.result_type, np.can_cast, np.iscomplexobj, np.isrealobj, np.common_type}  # dtypes decide the answer
+
+# Functions whose result's sizes hang on values; scalars among the arguments decide those of most others too.
+_SIZED_BY_DATA = frozenset(
+    """nonzero flatnonzero argwhere unique compress extract repeat delete insert tile pad resize union1d intersect1d
+    setdiff1d bincount histogram array_split split hsplit vsplit dsplit full full_like reshape broadcast_to
+    ndarray.nonzero ndarray.compress ndarray.repeat ndarray.reshape""".split()
+)
+_SIZED_BY_VALUES = _SIZED_BY_DATA - {"reshape", "ndarray.reshape", "full", "full_like", "broadcast_to"}
+
+
+@cache
+def function_names() -> dict[Any, str]:
+    """The name of every numpy function that may be recorded, by the function itself."""
+    found: dict[Any, str] = {}
+    for name in sorted(n for n in allowed() if n.startswith("numpy.") and not n.startswith(METHOD)):
+        try:
+            found.setdefault(resolve(name), name)
+        except Exception:  # a name of another numpy version
+            continue
+    return found
+
+
+def ufunc_name(ufunc: Any, method: str) -> str:
+    """The name under which a call of a universal function is recorded, whether it may be or not."""
+    return f"numpy.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
+
+
+def operator_behind(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
+    """The operator that the user wrote where numpy turned it into a call, such as ``add``; None for a real call.
+
+    For scalars, and for tensors after them, the two differ: only the instruction that is running tells which it is.
+    """
+    name = _OPERATORS.get(ufunc.__name__)
+    if name is None or method != "__call__" or kwargs or len(inputs) != 2:
+        return None
+    return name if running_instruction().startswith(_INSTRUCTIONS) else None
+
+
+def of_tensor(name: str, tensor: Any, other: Any) -> Any:
+    """What a tensor answers to an operator whose left side is a numpy scalar or array."""
+    if name in _REFLECTED and isinstance(other, np.ndarray) and other.ndim == 0:
+        other = other[()]  # numpy makes an array of a scalar before it compares
+    reflected = _REFLECTED.get(name) or f"r{name.strip('_')}"
+    return getattr(torch.Tensor, f"__{reflected}__")(tensor, other)
+
+
+def plain_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What numpy does with tensors that have no hook: it computes on their arrays and wraps the result.
+
+    Raises:
+        TypeError: a tensor is to take the result.
+    """
+    name = operator_behind(ufunc, method, inputs, kwargs)
+    if name is not None and not isinstance(inputs[0], torch.Tensor):
+        return of_tensor(name, inputs[1], inputs[0])
+    if any(isinstance(out, torch.Tensor) for out in leaves(kwargs.get("out"))):
+        raise TypeError("return arrays must be of ArrayType")
+    first: Any = next(item for item in inputs if isinstance(item, torch.Tensor))
+    arrays = [np.asarray(item) if isinstance(item, torch.Tensor) else item for item in inputs]
+    result = getattr(ufunc, method)(*arrays, **kwargs)
+    if kwargs.get("out") is not None or method == "outer":
+        return result
+    wrapped = [first.__array_wrap__(np.asarray(item)) for item in (result if type(result) is tuple else (result,))]
+    return tuple(wrapped) if type(result) is tuple else wrapped[0]
+
+
+def outputs_of(kwargs: dict[str, Any]) -> list[Any]:
+    """The arrays that a call is to write its result to."""
+    return [leaf for leaf in leaves(kwargs.get("out")) if leaf is not None]
+
+
+def record_ufunc(recorder: Any, ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Records a universal function of numpy; or the operator that numpy made it of."""
+    operator = operator_behind(ufunc, method, inputs, kwargs)
+    tensor = isinstance(inputs[-1], torch.Tensor)
+    if operator is not None and tensor and not isinstance(inputs[0], torch.Tensor | TracedArray):
+        return of_tensor(operator, inputs[-1], inputs[0])
+    if operator is not None and not any(isinstance(item, torch.Tensor | np.ndarray) for item in inputs):
+        return recorder.scalar(operator, *inputs)
+    name = ufunc_name(ufunc, method)
+    if tensor and len(inputs) == 2 and isinstance(inputs[0], np.generic):
+        recorder.refuse(f"{name} of a number of numpy's and a tensor", "Use an operator, or .numpy() on the tensor.")
+    if not outputs_of(kwargs):
+        kwargs = {key: item for key, item in kwargs.items() if key != "out"}
+    return _record(recorder, name, function_names().get(ufunc), inputs, kwargs)
+
+
+def record_function(recorder: Any, func: Any, args: Any, kwargs: Any) -> Any:
+    """Records any other function of numpy."""
+    if func in (np.shape, np.ndim):
+        return getattr(args[0], func.__name__)
+    if func is np.size:
+        return args[0].shape[args[1]] if len(args) > 1 else args[0].size
+    if func in _KINDS:
+        return func(*concrete(args), **concrete(kwargs))
+    return _record(recorder, f"{func.__module__}.{func.__name__}", function_names().get(func), args, kwargs)
+
+
+def _record(recorder: Any, name: str, known: str | None, args: Any, kwargs: Any) -> Any:
+    """Records a function of numpy under its own name or under the one that the list has for it."""
+    name = name if name in allowed() else known or name
+    if name not in allowed():
+        recorder.refuse(f"{name} cannot be recorded", "Use another function of numpy's, or one of torch, for it.")
+    return recorder.array(name, *args, **kwargs)
+
+
+def captured_array(recorder: Any, array: np.ndarray[Any, Any]) -> Value:
+    """An array from outside as it is now: a constant, of which every run takes a copy, since it may be written."""
+    try:
+        with torch._C.DisableTorchFunction():
+            tensor = torch.from_numpy(array.copy(order="K"))
+    except TypeError:
+        recorder.refuse(f"an array of dtype {array.dtype} cannot be recorded", "Use a dtype that torch has, too.")
+    shared, own, line = Value(ARRAY), Value(ARRAY), user_line()
+    constant = recorder.values.capture(tensor)
+    recorder.nodes.append(Node(Operator("torch.Tensor.numpy"), (constant,), {}, shared, line))
+    recorder.nodes.append(Node(Operator("numpy.copy"), (shared,), {}, own, line))
+    return own
+
+
+def data_decides(name: str, args: Any, kwargs: Any, inputs: list[Value], varying: set[int]) -> tuple[bool, bool, bool]:
+    """Whether data decides the sizes of what a numpy function gives, numbers that it gives, sizes first in this call.
+
+    Args:
+        name: of the operator.
+        args: its arguments as the function gave them.
+        kwargs: likewise.
+        inputs: the Values among them.
+        varying: ids of the Values whose sizes, or whose own value, data decides.
+    """
+    arrays = [v for v in inputs if v.type == ARRAY or isinstance(v.type, TensorType)]
+    short = name.removeprefix("numpy.")
+    by_values = short in _SIZED_BY_VALUES or (short == "where" and len(args) == 1 and not kwargs)
+    by_values = by_values or (short in _SIZED_BY_DATA and len(arrays) > 1)
+    by_values = by_values or (name in ("py.getitem", "numpy.ndarray.take", "numpy.take") and _has_mask(args[1:]))
+    here = by_values and bool(arrays)
+    deciding = arrays if is_elementwise(name) else inputs
+    return here or any(id(v) in varying for v in deciding), bool(arrays) or any(id(v) in varying for v in inputs), here
+
+
+def is_of_numpy(name: str, inputs: list[Value]) -> bool:
+    """Whether an operator is numpy's, or one of Python's on arrays."""
+    return (
+        name.startswith("numpy.")
+        or name == "torch.Tensor.numpy"
+        or (name.startswith("py.") and any(v.type == ARRAY for v in inputs))
+    )
+
+
+def is_elementwise(name: str) -> bool:
+    """Whether only arrays, not numbers, shape the result."""
+    family, _, rest = name.partition(".")
+    if family == "py":
+        return rest != "getitem"
+    return isinstance(getattr(np, rest, None), np.ufunc) or rest in (
+        "clip",
+        "where",
+        "round",
+        "ndarray.clip",
+        "isclose",
+    )
+
+
+def _has_mask(index: Any) -> bool:
+    """Whether an index holds an array of truth values."""
+    return any(
+        (isinstance(leaf, TracedArray | np.ndarray) and leaf.dtype == np.bool_)
+        or (isinstance(leaf, torch.Tensor) and leaf.dtype == torch.bool)
+        for leaf in leaves(index)
+    )

@@ -1,0 +1,200 @@
+"""How the recorder treats torch functions that are not plain operators: what reads sizes or metadata, what is let
+through, and what is refused, with the reason that the user reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from ...ops.graph.errors import RecordError
+from ...ops.runtime.user_code import user_line
+from ..proxies.base import is_traced
+
+T = torch.Tensor
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a function cannot be recorded, and what to do instead."""
+
+    what: str
+    fix: str
+
+
+_BRANCH = Refusal(
+    "a branch on a tensor cannot be recorded: only one side of it ran",
+    "Use torch.where, or tracepack.cond(pred, true_fn, false_fn, *args), which records both sides.",
+)
+_NUMBER = Refusal(
+    "a tensor's value cannot leave the graph as a plain number",
+    "Use .item(), whose result stays in the graph; float(), int() and bool() do so too, in the traced function itself.",
+)
+_LIST = Refusal(
+    "a tensor cannot leave the graph as a list", "Use .numpy() for an array, or torch functions instead of Python's."
+)
+_ARRAY = Refusal(
+    "a tensor is read as an array in a way that cannot be recorded",
+    "Call .numpy() on it first, and numpy's functions by their full names, such as numpy.asarray.",
+)
+_TEXT = Refusal(
+    "a tensor's values cannot leave the graph as text", "Print it with print(), or name things by sizes instead."
+)
+_MEMORY = Refusal(
+    "{function}: a tensor's memory cannot be reached in a recording", "Use an operator that makes a new tensor."
+)
+_GRAD = Refusal("{function}: gradients cannot be recorded", "Pack the inference function; train before packing.")
+_DEVICE = Refusal(
+    "{function}: a move to a fixed device cannot be recorded: the device is chosen at load",
+    "Script the op for that device instead.",
+)
+TRANSFORMS = Refusal(
+    "torch.vmap and the other transforms of torch.func cannot be recorded",
+    "Write the batch out with dimensions, or script the function that uses them.",
+)
+
+_REFUSED: dict[str, Refusal] = {
+    **dict.fromkeys(("__bool__", "is_nonzero", "__contains__"), _BRANCH),
+    **dict.fromkeys(("__int__", "__float__", "__complex__"), _NUMBER),
+    **dict.fromkeys(("tolist", "__reversed__"), _LIST),
+    **dict.fromkeys(("__array__", "__array_wrap__", "__dlpack__"), _ARRAY),
+    **dict.fromkeys(
+        ("data_ptr", "const_data_ptr", "storage", "untyped_storage", "set_", "resize_", "resize_as_", "resize",
+         "resize_as", "share_memory_", "pin_memory", "apply_", "map_", "map2_",
+         "module_load", "is_shared", "record_stream", "_typed_storage", "type_"),
+        _MEMORY,
+    ),
+    **dict.fromkeys(("backward", "register_hook", "requires_grad_", "retain_grad"), _GRAD),
+    **dict.fromkeys(("cuda", "xpu", "ipu", "mtia"), _DEVICE),
+}  # fmt: skip
+
+
+def _by_function() -> dict[Any, Refusal]:
+    return {getattr(T, name): why for name, why in _REFUSED.items() if hasattr(T, name)}
+
+
+_TABLE = _by_function()
+_TABLE.update(dict.fromkeys((T.__repr__, T.__format__), _TEXT))
+_TABLE.update({torch.autograd.grad: _GRAD, torch.is_nonzero: _BRANCH})
+
+
+def refusal(func: Callable[..., Any]) -> Refusal | None:
+    """Why a function is refused, or None."""
+    return _TABLE.get(func)
+
+
+def _getters(*names: str) -> list[Any]:
+    """The getters of those attributes that this torch has."""
+    return [getattr(T, name).__get__ for name in names if hasattr(T, name)]
+
+
+def _methods(*names: str) -> list[Any]:
+    found = [getattr(T, name) for name in names if hasattr(T, name)]
+    return found + [getattr(torch, name) for name in names if hasattr(torch, name)]
+
+
+# What the inputs' types decide alone -> nothing to guard.
+_FIXED = [
+    *_getters("device", "layout", "requires_grad", "is_leaf", "is_cuda", "is_cpu", "is_meta", "is_sparse",
+              "is_quantized", "is_nested", "is_mps", "is_xpu", "is_mkldnn", "is_xla", "grad_fn", "grad",
+              "is_sparse_csr", "_version"),
+    *_methods("result_type", "can_cast", "promote_types"),
+    *_methods("is_inference", "is_pinned", "get_device"),
+]  # fmt: skip
+METADATA: dict[Any, str | None] = {
+    **dict.fromkeys(_FIXED),
+    **dict.fromkeys(_getters("ndim"), "ndim"),
+    **dict.fromkeys((T.dim, T.ndimension), "ndim"),
+    **dict.fromkeys([*_getters("dtype", "itemsize"), T.element_size], "dtype"),
+    **dict.fromkeys(_methods("is_floating_point", "is_complex", "is_signed"), "dtype"),
+    T.is_contiguous: "contiguous",
+    **dict.fromkeys(_methods("is_conj"), "is_conj"),
+    **dict.fromkeys(_methods("is_neg"), "is_neg"),
+}
+"""What reads the kind of a tensor -> the ``py.…`` operator that guards it, where sizes could decide it."""
+
+# Let through unrecorded: they compute nothing that the graph needs.
+IGNORED: set[Any] = {
+    T.__hash__, T.__dir__, torch._C._set_grad_enabled,
+}  # fmt: skip
+
+TEXTS: set[Any] = {T.__repr__, T.__format__}
+"""What turns a tensor into text: for `print` only."""
+
+
+Reader = Callable[..., Any]
+
+
+def _of_recorded(reader: Reader) -> Reader:
+    """Reads a tensor of the recording through `reader`, and any other plainly: a captured tensor never changes."""
+
+    def read(recorder: Any, func: Reader, tensor: Any, *args: Any, **kwargs: Any) -> Any:
+        if tensor not in recorder.values:
+            return func(tensor, *args, **kwargs)
+        return reader(recorder, tensor, *args, **kwargs)
+
+    return read
+
+
+def _shape(recorder: Any, tensor: Any) -> Any:
+    return torch.Size([_size(recorder, tensor, dim) for dim in range(recorder.rank(tensor))])
+
+
+def _size(recorder: Any, tensor: Any, dim: Any = None) -> Any:
+    return _shape(recorder, tensor) if dim is None else recorder.scalar("size", tensor, dim)
+
+
+def _stride(recorder: Any, tensor: Any, dim: Any = None) -> Any:
+    if dim is None:
+        return tuple(recorder.scalar("stride", tensor, d) for d in range(recorder.rank(tensor)))
+    return recorder.scalar("stride", tensor, dim)
+
+
+def _length(recorder: Any, tensor: Any) -> int:
+    found: int = recorder.pin(recorder.scalar("size", tensor, 0), "len() read the first size of a tensor")
+    return found
+
+
+def _read(name: str) -> Reader:
+    return lambda recorder, tensor: recorder.scalar(name, tensor)
+
+
+def _copy(recorder: Any, tensor: Any, memo: Any) -> Any:
+    return memo.setdefault(id(tensor), recorder.direct(T.clone, tensor))
+
+
+def _index(_: Any, tensor: Any) -> Any:
+    """What torch's own parser asks of every tensor in a list, to see whether it could be a list of numbers."""
+    if tensor.dtype.is_floating_point or tensor.dtype.is_complex:
+        return T.__index__(tensor)  # raises TypeError, which tells the parser that it is none
+    raise RecordError(_NUMBER.what, where=str(user_line() or ""), fix=_NUMBER.fix)
+
+
+def _symbolic(name: str) -> Reader:
+    """Conversions of sizes by torch; of plain numbers they give plain numbers."""
+
+    def convert(recorder: Any, func: Reader, number: Any) -> Any:
+        if isinstance(number, T):
+            return recorder.direct(func, number)
+        return recorder.scalar(name, number) if is_traced(number) else func(number)
+
+    return convert
+
+
+_READERS: dict[Any, Reader] = {
+    **dict.fromkeys(_getters("shape"), _shape),
+    T.size: _size,
+    T.stride: _stride,
+    T.__len__: _length,
+    **dict.fromkeys((T.numel, T.nelement, torch.numel), _read("numel")),
+    T.storage_offset: _read("storage_offset"),
+    T.item: _read("item"),
+    T.__deepcopy__: _copy,
+    T.__index__: _index,
+}
+SIZES: dict[Any, Reader] = {function: _of_recorded(reader) for function, reader in _READERS.items()}
+SIZES.update({torch.sym_float: _symbolic("float"), torch.sym_int: _symbolic("int"), torch.sym_not: _symbolic("not_")})
+"""What reads a size or a number off a tensor, and comes back traced."""

@@ -1,0 +1,1 @@
+"""Running a pipeline: inputs bound and checked, the plan called, errors explained."""

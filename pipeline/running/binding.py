@@ -1,0 +1,207 @@
+"""The calling convention of a pipeline: named parameters, containers, and what may stand for a tensor.
+
+What is data of it lives in `ops.graph.program`: it is stored in the archive and rebuilt without the function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from ...ops.graph.errors import SignatureError
+from ...ops.graph.graph import Record
+from ...ops.graph.program import Parameters, Slot
+from ...ops.graph.types import STRINGS, TensorType, Type
+from ...ops.runtime.primitives.named_tuples import is_record
+
+
+class Binding:
+    """Turns the arguments of a call into the flat inputs of a graph.
+
+    Args:
+        parameters: how the pipeline is called.
+    """
+
+    def __init__(self, parameters: Parameters) -> None:
+        self._parameters = parameters
+
+    def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """Arguments of a call as a feed dict.
+
+        Raises:
+            SignatureError: too many arguments, or one given twice.
+        """
+        feed: dict[str, Any] = {}
+        positional = [p for p in self._parameters.items if p.kind != "keyword"]
+        for parameter, value in zip(positional, args, strict=False):
+            if parameter.kind == "variadic":
+                feed[parameter.name] = args[len(positional) - 1 :]
+                break
+            feed[parameter.name] = value
+        else:
+            if len(args) > len(positional):
+                raise SignatureError("too many arguments", got=len(args), expected=self._listing())
+        for name, value in kwargs.items():
+            if name in feed:
+                raise SignatureError("an argument is given twice", where=f"input {name!r}")
+            feed[name] = value
+        return feed
+
+    def flatten(self, feed: Mapping[str, Any]) -> list[Any]:
+        """The flat inputs of a feed dict, tensors made of arrays where they were given.
+
+        Raises:
+            SignatureError: a missing or unknown key, another structure, or a value of a kind that no input has.
+        """
+        self._check_keys(feed)
+        flat: list[Any] = [None] * len(self._parameters.names)
+        for parameter in self._parameters.items:
+            self._fill(parameter.tree, feed[parameter.name], parameter.name, flat)
+        return flat
+
+    def _check_keys(self, feed: Mapping[str, Any]) -> None:
+        if not isinstance(feed, Mapping):
+            raise SignatureError("run takes a dict of inputs", got=type(feed).__name__, expected=self._listing())
+        names = {parameter.name for parameter in self._parameters.items}
+        for missing in sorted(names - feed.keys()):
+            raise SignatureError(
+                "missing input", where=f"input {missing!r}", got=sorted(map(str, feed)), expected=self._listing()
+            )
+        for unknown in sorted(map(str, feed.keys() - names)):
+            raise SignatureError("unknown input", where=f"input {unknown!r}", expected=self._listing())
+
+    def _listing(self) -> str:
+        return (
+            ", ".join(
+                f"{name}: {kind}" for name, kind in zip(self._parameters.names, self._parameters.types, strict=True)
+            )
+            or "no inputs"
+        )
+
+    def _fill(self, tree: Any, value: Any, where: str, flat: list[Any]) -> None:
+        match tree:
+            case Slot(index):
+                flat[index] = to_leaf(value, self._parameters.types[index], where)
+            case Record():
+                self._sequence(tree.items, value, where, flat, tuple)
+            case tuple() | list():
+                self._sequence(tree, value, where, flat, type(tree))
+            case dict():
+                self._mapping(tree, value, where, flat)
+            case _:
+                if type(value) is not type(tree) or value != tree:
+                    raise SignatureError(
+                        "a fixed value differs", where=f"input {where!r}", got=_brief(value), expected=_brief(tree)
+                    )
+
+    def _sequence(self, tree: Sequence[Any], value: Any, where: str, flat: list[Any], kind: type[Any]) -> None:
+        if not isinstance(value, kind) or len(value) != len(tree):
+            got = f"{type(value).__name__} of {len(value)}" if isinstance(value, tuple | list) else type(value).__name__
+            raise SignatureError(
+                "another structure", where=f"input {where!r}", got=got, expected=f"{kind.__name__} of {len(tree)}"
+            )
+        for index, (part, item) in enumerate(zip(tree, value, strict=True)):
+            self._fill(part, item, f"{where}[{index}]", flat)
+
+    def _mapping(self, tree: dict[Any, Any], value: Any, where: str, flat: list[Any]) -> None:
+        if not isinstance(value, Mapping) or value.keys() != tree.keys():
+            got = f"keys {list(value)}" if isinstance(value, Mapping) else type(value).__name__
+            raise SignatureError(
+                "another structure", where=f"input {where!r}", got=got, expected=f"a dict with keys {list(tree)}"
+            )
+        for key, part in tree.items():
+            self._fill(part, value[key], f"{where}[{key!r}]", flat)
+
+
+def _brief(value: Any) -> str:
+    """A value in a few words: a tensor by its kind."""
+    if isinstance(value, torch.Tensor):
+        return f"a tensor of shape {tuple(value.shape)}"
+    return repr(value)[:80]
+
+
+def to_leaf(value: Any, kind: Type, where: str) -> Any:
+    """A flat input from what the caller gave: arrays and DLPack objects become tensors that share their memory.
+
+    Raises:
+        SignatureError: the value is of another kind than the input.
+    """
+    if isinstance(kind, TensorType):
+        tensor = as_tensor(value)
+        if tensor is None:
+            raise SignatureError("not a tensor", where=f"input {where!r}", got=type(value).__name__, expected=kind)
+        return tensor
+    if isinstance(value, np.generic):
+        value = value.item()
+    return value if kind != STRINGS else _strings(value, where)
+
+
+def _strings(value: Any, where: str) -> list[str]:
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if not isinstance(value, list | tuple):
+        got = type(value).__name__
+        raise SignatureError("not a list of strings", where=f"input {where!r}", got=got, expected="list of str")
+    other = next((item for item in value if not isinstance(item, str)), None)
+    if other is not None:
+        got = f"a {type(value).__name__} with {type(other).__name__}"
+        raise SignatureError("not a list of strings", where=f"input {where!r}", got=got, expected="list of str")
+    return list(value)
+
+
+def as_tensor(value: Any) -> torch.Tensor | None:
+    """A tensor over the memory of a tensor, a numpy array or a DLPack object; None for anything else."""
+    if isinstance(value, torch.Tensor):
+        if type(value) in (torch.Tensor, torch.nn.Parameter):
+            return value
+        if (
+            hasattr(type(value), "__torch_dispatch__")
+            and type(value).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__
+        ):
+            raise SignatureError(
+                "a tensor subclass with behaviour of its own", got=type(value).__name__, expected="torch.Tensor"
+            )
+        return value.as_subclass(torch.Tensor)
+    if isinstance(value, np.ndarray):
+        return _from_numpy(value)
+    if isinstance(value, np.generic):
+        return torch.tensor(value.item(), dtype=_from_numpy(np.zeros(1, value.dtype)).dtype)
+    if hasattr(value, "__dlpack__"):
+        found: torch.Tensor = torch.utils.dlpack.from_dlpack(value)
+        return found
+    return None
+
+
+def _from_numpy(array: np.ndarray[Any, Any]) -> torch.Tensor:
+    if not array.flags.writeable:
+        array = _Writable(array).array if array.size else array.copy()
+    if any(stride < 0 for stride in array.strides):
+        array = array.copy()
+    try:
+        return torch.from_numpy(array)
+    except (TypeError, ValueError) as error:
+        raise SignatureError("an array that torch cannot take", got=f"numpy {array.dtype}") from error
+
+
+def thawed(tree: Any) -> Any:
+    """The same inputs with copies of read-only arrays, for a pipeline that writes into its inputs."""
+    if isinstance(tree, np.ndarray):
+        return tree if tree.flags.writeable else tree.copy()
+    if is_record(tree):
+        return type(tree)(*map(thawed, tree))
+    if isinstance(tree, tuple | list):
+        return type(tree)(map(thawed, tree))
+    return {key: thawed(item) for key, item in tree.items()} if isinstance(tree, Mapping) else tree
+
+
+class _Writable:
+    """A view of a read-only array that torch takes without its warning; a pipeline that writes gets a copy instead."""
+
+    def __init__(self, array: np.ndarray[Any, Any]) -> None:
+        self._base = array
+        address, _ = array.__array_interface__["data"]
+        self.__array_interface__ = {**array.__array_interface__, "data": (address, False)}
+        self.array = np.asarray(self)

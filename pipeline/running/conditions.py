@@ -1,0 +1,86 @@
+"""What the guards of a pipeline ask of its inputs, in words: for its signature, and for the error that names a line."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Sequence
+
+from ...ops.graph.graph import Graph, Guard, Node, Operator, SourceLine, Value, target_name
+from ...ops.graph.traverse import leaves
+from ...ops.graph.types import TensorType
+from ...ops.runtime.primitives.callables import template
+
+
+def conditions(graph: Graph, names: Sequence[str]) -> list[str]:
+    """The guards that can be written over the sizes and numbers of the inputs, such as ``N > 2``.
+
+    Args:
+        graph: of the pipeline.
+        names: of its inputs.
+    """
+    makers = {id(v): node for node in graph.nodes for v in leaves(node.output)}
+    texts = {id(v): n for v, n in zip(graph.inputs, names, strict=True) if not isinstance(v.type, TensorType)}
+    found: list[str] = []
+    for node in graph.nodes:
+        if isinstance(node.target, Guard):
+            text = texts.get(id(node.args[0]))
+            if text is not None and re.search(r"[A-Za-z]", re.sub(r"\b(not|min|max|int|float|bool)\b", "", text)):
+                found.append(_stated(text, node.target.expected))
+        elif isinstance(node.target, Operator) and isinstance(node.output, Value):
+            text = _text(node, node.target.name, texts) or _size_inside(node, makers)
+            if text is not None:
+                texts[id(node.output)] = text
+    return list(dict.fromkeys(found))
+
+
+def _stated(text: str, expected: object) -> str:
+    """A condition in Python's words, with no bracket too many."""
+    stated = text if expected is True else f"not {text}" if expected is False else f"{text} == {expected!r}"
+    try:
+        return ast.unparse(ast.parse(stated, mode="eval"))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # a file may name its inputs as it likes
+        return stated
+
+
+def _text(node: Node, name: str, texts: dict[int, str]) -> str | None:
+    """A size, or arithmetic on sizes and plain numbers, as text."""
+    if name == "py.size" and isinstance(node.args[0], Value) and isinstance(node.args[1], int):
+        kind, dim = node.args[0].type, node.args[1]
+        size = str(kind.shape[dim] if isinstance(kind, TensorType) and dim in range(len(kind.shape)) else "?")
+        return None if "?" in size else size if size.isalnum() else f"({size})"
+    parts = [texts.get(id(arg)) if isinstance(arg, Value) else repr(arg) for arg in node.args]
+    if not name.startswith("py.") or node.kwargs or not parts or None in parts:
+        return None
+    form = template(name)
+    if form is None:
+        return f"{name.removeprefix('py.')}({', '.join(map(str, parts))})"
+    return form.format(*parts)
+
+
+def _size_inside(node: Node, makers: dict[int, Node]) -> str | None:
+    """A size of an inner value, by what made it: ``size(softmax, 1)``."""
+    match node:
+        case Node(Operator("py.size"), (Value() as value, int(dim))) if id(value) in makers:
+            return f"size({target_name(makers[id(value)].target).rpartition('.')[2].strip('_')}, {dim})"
+    return None
+
+
+def pins(graph: Graph) -> dict[tuple[int, int], str]:
+    """For each size of an input that a guard fixes, by input and dimension, which line does so and why."""
+    place = {id(value): index for index, value in enumerate(graph.inputs)}
+    reads: dict[int, tuple[int, int]] = {}
+    found: dict[tuple[int, int], str] = {}
+    for node in graph.nodes:
+        if isinstance(node.target, Guard) and id(node.args[0]) in reads:
+            found.setdefault(reads[id(node.args[0])], _blame(node.target.reason, node.line))
+        elif isinstance(node.target, Operator) and node.target.name == "py.size" and id(node.args[0]) in place:
+            index, dim = place[id(node.args[0])], node.args[1]
+            if isinstance(dim, int) and isinstance(node.output, Value):
+                reads[id(node.output)] = (index, dim % len(node.args[0].type.shape))
+    return found
+
+
+def _blame(reason: str, line: SourceLine | None) -> str:
+    why = reason.removeprefix("the recording holds for one value only, because ")
+    return f"It is fixed because {why}" + (f" at {line}." if line else ".")

@@ -1,0 +1,169 @@
+"""A Program as bytes and back: its parameters, its graphs, its weights and its golden examples."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from ..ops.graph.graph import Constant, Record
+from ..ops.graph.kernel import Kernel
+from ..ops.graph.program import Parameter, Parameters, Program, Slot
+from .archive import Archive, write
+from .codec import Decoder, decode_tree, encode_tree, encode_type, expect, malformed
+from .contents import Contents, decode, encode, input_types
+from .schema import EXAMPLES, WEIGHTS
+from .version import __version__
+from .weights import MappedTensors, TensorTable, mapped_weights, tensors_of
+
+Example = tuple[dict[str, Any], Any]
+"""A feed dict and the output that it gave: trees of the IR's containers whose leaves are tensors and plain values."""
+
+
+def save_program(target: Any, program: Program, examples: Sequence[Example] = ()) -> None:
+    """Writes a program, and golden examples with it.
+
+    Args:
+        target: the file, or a binary file object.
+        program: what to write.
+        examples: inputs with the outputs that they gave.
+
+    Raises:
+        ArchiveError: the file cannot be written.
+    """
+    contents = Contents(program.name, program.graph, _encode_parameters(program.parameters), program.facts)
+    producer = {"tracepack": __version__, "torch": torch.__version__, "python": platform.python_version()}
+    manifest, members, tables = encode(contents, producer)
+    weights = TensorTable()
+    for constant in tables.constants:
+        weights.add(constant.name, constant.tensor, mutable=constant.mutable, parameter=constant.parameter)
+    rows, golden = _encode_examples(examples)
+    manifest |= {"constants": weights.rows, "examples": rows, "example_tensors": golden.rows}
+    members.append(weights.member(WEIGHTS))
+    if rows:
+        members.append(golden.member(EXAMPLES))
+    write(target, manifest, members)
+
+
+def load_program(
+    archive: Archive, build: Callable[..., Kernel], prepare: Callable[[Sequence[Constant], Sequence[Any]], None]
+) -> Program:
+    """Reads the program of an archive; its weights are mapped, not read.
+
+    Args:
+        archive: the open file, its listing checked.
+        build: makes a kernel from its kind, description and assets; see `contents.decode`.
+        prepare: gets the constants, and for each what tied weights share, before a graph refers to them.
+
+    Raises:
+        ArchiveError: it is malformed.
+    """
+    weights = mapped_weights(archive)
+    rows = archive.manifest["constants"]
+    tensors = tensors_of(rows, weights, "constants")
+    constants = [
+        Constant(tensor, str(row.get("name")), bool(row.get("mutable")), bool(row.get("parameter")))
+        for row, tensor in zip(rows, tensors, strict=True)
+    ]
+    prepare(constants, [row.get("origin") for row in rows])
+    contents = decode(archive, constants, build)
+    parameters = _decode_parameters(archive.manifest, len(contents.graph.inputs))
+    return Program(contents.name, contents.graph, parameters, contents.facts, source=weights)
+
+
+# -- the calling convention ------------------------------------------------------------------------------------
+
+
+def _encode_parameters(parameters: Parameters) -> dict[str, Any]:
+    return {
+        "items": [[item.name, item.kind, _encode_slots(item.tree)] for item in parameters.items],
+        "names": list(parameters.names),
+        "types": [encode_type(kind) for kind in parameters.types],
+    }
+
+
+def _encode_slots(tree: Any) -> Any:
+    return {"p": tree.index} if isinstance(tree, Slot) else encode_tree(tree, _encode_slots)
+
+
+def _decode_parameters(manifest: dict[str, Any], count: int) -> Parameters:
+    data, path = manifest["parameters"], "$.parameters"
+    names = tuple(expect(n, str, f"{path}.names") for n in expect(data.get("names"), list, f"{path}.names"))
+    kinds = tuple(input_types(manifest))
+    if not len(names) == len(kinds) == count:
+        raise malformed(path, f"{len(names)} names and {len(kinds)} types", f"{count} of each")
+    items = []
+    for index, item in enumerate(expect(data.get("items"), list, f"{path}.items")):
+        match item:
+            case [str(name), "positional" | "keyword" | "variadic" as kind, tree]:
+                items.append(Parameter(name, kind, _decode_slots(tree, f"{path}.items[{index}]", count)))
+            case _:
+                raise malformed(f"{path}.items[{index}]", item, "a parameter")
+    return Parameters(tuple(items), names, kinds)
+
+
+def _decode_slots(tree: Any, path: str, count: int) -> Any:
+    match tree:
+        case {"p": int(index), **rest} if not rest and 0 <= index < count:
+            return Slot(index)
+    return decode_tree(tree, path, lambda item, where: _decode_slots(item, where, count))
+
+
+# -- golden examples -------------------------------------------------------------------------------------------
+
+
+def _encode_examples(examples: Sequence[Example]) -> tuple[list[Any], TensorTable]:
+    table = TensorTable()
+
+    def leaf(value: Any) -> Any:
+        if isinstance(value, torch.Tensor):
+            return {"c": table.add(f"example{len(table.rows)}", value)}
+        return encode_tree(value, leaf)
+
+    rows = [
+        {"inputs": {name: leaf(value) for name, value in feed.items()}, "output": leaf(output)}
+        for feed, output in examples
+    ]
+    return rows, table
+
+
+def golden_examples(archive: Archive) -> list[tuple[dict[str, Any], Any]]:
+    """The feed dicts and outputs that an archive stores as golden examples, their bytes checked.
+
+    Raises:
+        ArchiveError: they are altered or malformed.
+    """
+    manifest = archive.manifest
+    if not manifest["examples"]:
+        return []
+    archive.check(EXAMPLES)
+    tensors = list(tensors_of(manifest["example_tensors"], MappedTensors(archive, EXAMPLES), "example_tensors"))
+    decoder = Decoder([Constant(tensor, "") for tensor in tensors], [], [], "$.examples")
+    pairs = []
+    for index, row in enumerate(manifest["examples"]):
+        path = f"$.examples[{index}]"
+        match row:
+            case {"inputs": dict(inputs), "output": output}:
+                feed = {name: _live(decoder.tree(tree, f"{path}.inputs")) for name, tree in inputs.items()}
+                pairs.append((feed, _live(decoder.tree(output, f"{path}.output"))))
+            case _:
+                raise malformed(path, row, "inputs and an output")
+    return pairs
+
+
+def _live(tree: Any) -> Any:
+    """A decoded tree with tensors of its own in place of constants."""
+    match tree:
+        case Constant():
+            return tree.tensor.clone()
+        case tuple():
+            return tuple(map(_live, tree))
+        case Record():
+            return tuple(map(_live, tree.items))
+        case list():
+            return [_live(item) for item in tree]
+        case dict():
+            return {key: _live(item) for key, item in tree.items()}
+    return tree

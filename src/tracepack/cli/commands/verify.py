@@ -1,0 +1,69 @@
+"""`tracepack verify`: every hash of a file, and its golden examples replayed."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ...ops.graph.errors import ArchiveError
+from ...pipeline.golden import replay
+from ...pipeline.pipeline import Pipeline
+from ...serialization.archive import Archive
+from ...serialization.program import golden_examples
+from .. import exit_codes as exits
+from ..report import Block, Report, Table, Text
+from .run import Loading
+
+# -- verify ----------------------------------------------------------------------------------------------------
+
+
+def verify(path: str, loading: Loading, *, hashes_only: bool) -> Report:
+    """Checks every hash of an archive, then replays its golden examples.
+
+    Raises:
+        TracepackError: as `load`. What the checks find is in the report, not an error.
+    """
+    archive = Archive(path)
+    archive.check_listing()
+    altered = [name for name in archive.names() if not _intact(archive, name)]
+    members = [{"name": name, "intact": name not in altered} for name in archive.names()]
+    data: dict[str, Any] = {"file": path, "members": members, "examples": 0, "outputs": [], "passed": not altered}
+    count = len(members) - len(altered)
+    blocks: list[Block] = [Text(f"{path}: {count} of {len(members)} members have the sha256 of the manifest")]
+    blocks += [Text(f"altered: {name}") for name in altered]
+    if not altered and not hashes_only:
+        _replay(archive, loading.load(path), data, blocks)
+    return Report(data, blocks, exits.OK if data["passed"] else exits.FAILED)
+
+
+def _intact(archive: Archive, name: str) -> bool:
+    try:
+        archive.check(name)
+    except ArchiveError:
+        return False
+    return True
+
+
+def _replay(archive: Archive, pipeline: Pipeline, data: dict[str, Any], blocks: list[Block]) -> None:
+    examples = golden_examples(archive)
+    if not examples:
+        blocks.append(Text("no golden examples: save them with save(path, examples=[...])"))
+        return
+    report = replay(pipeline, examples)
+    names = {o.name: _plain_output(o.name) for o in report.outputs}
+    outputs = [
+        {"name": names[o.name], "largest_difference": o.largest, "bit_equal": o.equal, "passed": o.passed}
+        for o in report.outputs
+    ]
+    data |= {"examples": report.examples, "outputs": outputs, "passed": report.passed}
+    rows = [
+        [names[o.name], f"{o.largest:.3g}", "bit-equal" if o.equal else "within tolerance" if o.passed else "DIFFERS"]
+        for o in report.outputs
+    ]
+    count = f"{report.examples} golden example{'s' if report.examples != 1 else ''}"
+    blocks.append(Table(count, ["output", "largest difference>", "verdict"], rows))
+
+
+def _plain_output(name: str) -> str:
+    """A golden output's name as `run` gives it: ``out['probs']`` is ``probs``."""
+    return re.sub(r"^out\['(.*?)'\]", r"\1", name)

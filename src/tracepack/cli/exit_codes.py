@@ -1,0 +1,53 @@
+"""Exit codes of the command line: what a shell script may rely on.
+
+One code for each thing that a caller would do something else about. The table is printed by ``tracepack --help``.
+"""
+
+from __future__ import annotations
+
+from ..ops.graph import errors
+from ..ops.graph.errors import TracepackError
+
+OK, FAILED, USAGE, ARCHIVE, DEVICE, TRUST, RUN, MISSING, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 4, 5, 6, 7, 70, 130
+
+MEANINGS = {
+    OK: "done",
+    FAILED: "verify: a member was altered, or a golden example gives other outputs",
+    USAGE: "the command was not understood, or a file named on it cannot be read or written",
+    ARCHIVE: "the archive is missing, truncated, altered, foreign, or of a newer format",
+    DEVICE: "an op cannot be placed on the device",
+    TRUST: "the archive holds an op that can run code, and --trust was not given",
+    RUN: "the inputs do not fit, or the run failed",
+    MISSING: "this installation lacks an operator or a package that the archive needs",
+    INTERNAL: "an error of tracepack itself",
+    INTERRUPTED: "interrupted with Ctrl-C",
+}
+
+
+class UsageError(TracepackError):
+    """The command line asks for something that cannot be, or names a file that cannot be read or written."""
+
+
+_CODES: dict[type[TracepackError], int] = {
+    errors.GoldenMismatchError: FAILED,
+    UsageError: USAGE,
+    errors.ArchiveError: ARCHIVE,
+    errors.GraphError: ARCHIVE,
+    errors.DeviceError: DEVICE,
+    errors.PlacementError: DEVICE,
+    errors.TrustError: TRUST,
+    errors.MissingExtraError: MISSING,
+    errors.UnknownOperatorError: MISSING,
+}
+
+
+def exit_code(error: TracepackError) -> int:
+    """The exit code for an error of the catalogue; what is not listed happened in a run.
+
+    Example:
+        >>> exit_code(errors.PlacementError("no"))
+        4
+        >>> exit_code(errors.NodeError("no"))
+        6
+    """
+    return next((code for kind, code in _CODES.items() if isinstance(error, kind)), RUN)

@@ -1,0 +1,172 @@
+"""Reads an archive without torch: the manifest, the graphs without their tensors, kernels by name only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ..ops.graph.graph import Body, Constant, Graph, KernelCall
+from ..ops.graph.kernel import Kernel
+from ..ops.graph.text import guards_text, types_text
+from ..ops.graph.traverse import walk
+from ..serialization.archive import Archive
+from ..serialization.codec import expect, malformed
+from ..serialization.contents import Contents, constants_of, decode, input_types
+from ..serialization.schema import WEIGHTS
+
+# Bytes of an element for the dtypes whose name does not end in the number of bits.
+_ITEM_BYTES = {"bool": 1}
+
+
+class NamedKernel(Kernel):
+    """Stands for a kernel that is shown and never run: its package need not be installed."""
+
+    kind: ClassVar[str] = "named"
+
+    def __init__(self, row: Mapping[str, Any]) -> None:
+        self.row = row
+
+    @property
+    def name(self) -> str:
+        """The kernel's name."""
+        return str(self.row["name"])
+
+    def description(self) -> dict[str, Any]:
+        """What the archive says about it."""
+        return dict(self.row["description"])
+
+    def assets(self) -> dict[str, bytes]:
+        """None: they stay in the archive."""
+        return {}
+
+    @classmethod
+    def build(cls, description: Mapping[str, Any], assets: Mapping[str, bytes]) -> NamedKernel:
+        """Not by name: the row of the manifest makes it."""
+        raise NotImplementedError
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Refuses to run."""
+        raise NotImplementedError(self.name)
+
+
+@dataclass(frozen=True)
+class Described:
+    """An archive and what its graphs say.
+
+    Attributes:
+        archive: the open file.
+        contents: graphs, with constants that have no tensor and kernels that have only a name.
+        constants: the constants, in the order of the manifest.
+    """
+
+    archive: Archive
+    contents: Contents
+    constants: list[Constant]
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """The archive's manifest."""
+        return self.archive.manifest
+
+    @property
+    def inputs(self) -> list[tuple[str, str]]:
+        """Name and type of every flat input."""
+        names = self.manifest["parameters"].get("names", [])
+        return [(str(n), str(t)) for n, t in zip(names, input_types(self.manifest), strict=False)]
+
+    @property
+    def output(self) -> str:
+        """The types of the outputs in their containers."""
+        return types_text(self.contents.graph.output)
+
+    @property
+    def signature(self) -> str:
+        """Inputs, outputs and guards, as `Pipeline.signature` shows them."""
+        text = f"({', '.join(f'{n}: {t}' for n, t in self.inputs)}) -> {self.output}"
+        guards = self.contents.facts.guards
+        return text + (f" where {guards_text(guards)}" if guards else "")
+
+    def bytes_of(self, constants: Iterator[Constant]) -> int:
+        """Bytes of some constants, those stored once counted once."""
+        rows = {id(c): row for c, row in zip(self.constants, self.manifest["constants"], strict=True)}
+        stored = {row["tensor"]: tensor_bytes(row) for c in constants if (row := rows[id(c)]) is not None}
+        return sum(stored.values())
+
+
+def describe(path: str) -> Described:
+    """Opens and reads an archive; the hashes of the graphs are checked, those of the weights are not.
+
+    Raises:
+        ArchiveError, GraphError, UnknownOperatorError: as `tracepack.load`.
+    """
+    archive = Archive(path)
+    archive.check_listing()
+    _check_rows(archive.manifest)
+    constants = constants_of(archive.manifest)
+    contents = decode(archive, constants, lambda row, assets: NamedKernel(row))
+    names, kinds = archive.manifest["parameters"]["names"], input_types(archive.manifest)
+    if not len(names) == len(kinds) == len(contents.graph.inputs):
+        got = f"{len(names)} names and {len(kinds)} types"
+        raise malformed("$.parameters", got, f"{len(contents.graph.inputs)} of each")
+    return Described(archive, contents, constants)
+
+
+def _check_rows(manifest: dict[str, Any]) -> None:
+    """Checks those rows of the manifest that only commands read, which would otherwise trust them."""
+    for index, row in enumerate(manifest["constants"]):
+        match row:
+            case {"tensor": str(), "dtype": str(), "shape": list()}:
+                pass
+            case _:
+                raise malformed(f"$.constants[{index}]", row, "a constant")
+    for name, row in manifest["members"].items():
+        match row:
+            case {"size": int(), "sha256": str()}:
+                pass
+            case _:
+                raise malformed(f"$.members[{name!r}]", row, "a size and a sha256")
+    names = expect(manifest["parameters"].get("names"), list, "$.parameters.names")
+    if not all(isinstance(name, str) for name in (*names, *manifest["members"])):
+        raise malformed("$.parameters.names", names, "names")
+
+
+def kernels_of(graph: Graph) -> Iterator[NamedKernel]:
+    """The kernels that a graph calls itself, each once."""
+    seen: set[int] = set()
+    for node in walk(graph):
+        if isinstance(node.target, KernelCall) and id(node.target.kernel) not in seen:
+            seen.add(id(node.target.kernel))
+            assert isinstance(node.target.kernel, NamedKernel)
+            yield node.target.kernel
+
+
+def body_size(body: Body) -> int:
+    """The number of operators in an op's body, subgraphs included."""
+    return sum(1 for _ in walk(body.graph))
+
+
+def tensor_bytes(row: Mapping[str, Any]) -> int:
+    """Bytes of a constant by its row in the manifest; 0 where the row is malformed.
+
+    Example:
+        >>> tensor_bytes({"dtype": "float32", "shape": [2, 3]})
+        24
+    """
+    count = _item_bytes(str(row.get("dtype")))
+    for size in row.get("shape") or ():
+        count *= size if isinstance(size, int) and size >= 0 else 0
+    return count
+
+
+def _item_bytes(dtype: str) -> int:
+    if dtype.startswith("float8"):
+        return 1
+    digits = dtype.lstrip("abcdefghijklmnopqrstuvwxyz_")
+    return int(digits) // 8 if digits.isdigit() else _ITEM_BYTES.get(dtype, 0)
+
+
+def weights_bytes(archive: Archive) -> int:
+    """Bytes of the member that holds the weights."""
+    listed = archive.manifest["members"].get(WEIGHTS)
+    return int(listed["size"]) if isinstance(listed, dict) and isinstance(listed.get("size"), int) else 0

@@ -1,0 +1,86 @@
+"""Inputs made up for a pipeline that comes without golden examples."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import torch
+
+from ..ops.graph.errors import GuardError, NodeError, SignatureError
+from ..ops.graph.guards import compile_expression
+from ..ops.graph.traverse import bodies
+from ..ops.graph.types import BOOL, FLOAT, INT, STR, STRINGS, TensorType, Type
+from ..pipeline.pipeline import Pipeline
+from ..pipeline.recording.examples import rebuild
+from .exit_codes import UsageError
+
+_TRIED = (8, 4, 2, 3, 6, 12, 16, 1, 5, 7, 32, 64)
+_MOST_TRIES = 400
+
+
+def random_feed(pipeline: Pipeline, sizes: Mapping[str, int]) -> dict[str, Any]:
+    """Inputs that fit a pipeline: floats in [0, 1), and integers 0 and 1, which index anything.
+
+    Sizes that are not given are found by trying, since only the run itself knows all that they must fulfil.
+
+    Raises:
+        UsageError: a size is unknown, or no size tried fits.
+    """
+    facts = pipeline.program.facts
+    unknown = set(sizes) - set(facts.symbols)
+    if unknown:
+        known = f"one of {', '.join(facts.symbols) or 'none: all sizes are fixed'}"
+        raise UsageError(f"no size is named {min(unknown)!r}", expected=known)
+    generator = torch.Generator().manual_seed(0)
+    reason = ""
+    for chosen in itertools.islice(_guesses(pipeline, sizes), _MOST_TRIES):
+        flat = [_random(kind, chosen, generator) for kind in pipeline.program.parameters.types]
+        feed = {item.name: rebuild(item.tree, flat) for item in pipeline.program.parameters.items}
+        try:
+            pipeline.run(feed)
+        except (SignatureError, GuardError, NodeError) as error:
+            reason = reason or str(error)
+            continue
+        return feed
+    raise UsageError("no random inputs fit the signature", got=reason, fix="Give sizes with --size, as N=8.")
+
+
+def _guesses(pipeline: Pipeline, sizes: Mapping[str, int]) -> Iterator[dict[str, int]]:
+    """Sizes to try: all free ones equal, then every combination of likely ones, those that ops take first."""
+    names = list(pipeline.program.facts.symbols)
+    free = [name for name in names if name not in sizes]
+
+    def complete(chosen: Sequence[int]) -> dict[str, int]:
+        return {name: {**dict(zip(free, chosen, strict=True)), **sizes}[name] for name in names}
+
+    yield from (complete([size] * len(free)) for size in (*sizes.values(), *_TRIED))
+    taken = [
+        size
+        for body in bodies(pipeline.graph)
+        for value in body.graph.inputs
+        if isinstance(value.type, TensorType)
+        for size in value.type.shape
+        if isinstance(size, int)
+    ]
+    likely = list(dict.fromkeys([*sizes.values(), *taken, *_TRIED]))[:7]
+    yield from map(complete, itertools.product(likely, repeat=len(free)))
+
+
+def _random(kind: Type, sizes: Mapping[str, int], generator: torch.Generator) -> Any:
+    if not isinstance(kind, TensorType):
+        return {INT: 1, FLOAT: 1.0, BOOL: True, STR: "text", STRINGS: ["some text", "more"]}.get(kind, 1)
+    shape = [_size(dim, sizes) for dim in kind.shape]
+    dtype = getattr(torch, kind.dtype)
+    if dtype.is_floating_point or dtype.is_complex:
+        real = torch.complex64 if dtype.is_complex else torch.float32
+        return torch.rand(shape, generator=generator, dtype=real).to(dtype)
+    return torch.randint(0, 2, shape, generator=generator).to(dtype)
+
+
+def _size(dim: int | str, sizes: Mapping[str, int]) -> int:
+    if isinstance(dim, int):
+        return dim
+    found: int = compile_expression(dim, sizes)(*sizes.values())
+    return found
