@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..ops.runtime.interrupts.changes import Change
 from ..ops.runtime.state import State
 
 
-class States:
+class States(Change):
     """Remembers what the states of ops were before a recording."""
 
     def __init__(self) -> None:
@@ -19,10 +20,10 @@ class States:
             self._saved[id(state)] = (state, state.snapshot())
             state.reset()
 
-    def __enter__(self) -> States:
-        return self
+    def make(self) -> None:
+        """Changes nothing yet."""
 
-    def __exit__(self, *exc: object) -> None:
+    def undo(self) -> None:
         """Gives every op the state that it had before."""
         for state, saved in self._saved.values():
             state.restore(saved)

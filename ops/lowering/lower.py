@@ -17,7 +17,7 @@ from .call import Call, Leaves, returned, separate
 from .convert import convert
 from .errors import fixes_ones, undecided
 from .export import Flat, programs
-from .isolate import Attribute, GuardedState, KeptModel, Live, scratch
+from .isolate import Attribute, GuardedState, Live, scratch
 from .validate import prove
 
 

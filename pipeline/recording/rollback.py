@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from ...ops.runtime.interrupts.changes import Change
 from ...ops.runtime.user_code import user_line
 from .tensors import Values
 
@@ -52,14 +53,30 @@ class Undo(TorchDispatchMode):
             if self.values is not None:
                 self.values.written(tensor, user_line())
 
-    def __exit__(self, *exc: Any) -> None:
+    def restored(self) -> Change:
+        """Gives back what was there when it is left."""
+        return _Restored(self)
+
+    def restore(self) -> None:
         """Gives back what was there."""
-        super().__exit__(*exc)  # type: ignore[no-untyped-call]  # torch leaves it untyped
         if self.values is not None:
             self.values.restore_open()
         with torch.no_grad():
             for tensor, before in reversed(self._kept.values()):
                 tensor.copy_(before)
+
+
+class _Restored(Change):
+    def __init__(self, rollback: Undo) -> None:
+        self.rollback: Undo | None = rollback
+
+    def make(self) -> None:
+        pass
+
+    def undo(self) -> None:
+        if self.rollback is not None:
+            self.rollback.restore()
+        self.rollback = None
 
 
 def _written(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[torch.Tensor]:

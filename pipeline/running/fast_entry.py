@@ -3,6 +3,9 @@
 For inputs whose signature was met before, it costs under a microsecond: a few attribute reads and one set lookup.
 Inputs of a pipeline on an accelerator are moved there first where they are elsewhere. Everything else (other dtypes,
 new sizes, containers, errors) goes the runner's slow way, which converts, checks and explains.
+
+Grad mode is switched off inside the `try` that switches it on again, and not by a `finally`: an interrupt can come at
+any bytecode, and one that comes inside a `finally` is caught by nobody.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ import torch
 
 from ...ops.graph.program import Slot
 from ...ops.graph.types import TensorType
+from ...ops.runtime.interrupts.changes import release
 from ...ops.runtime.node_errors import fail
 
 if TYPE_CHECKING:
@@ -32,17 +36,19 @@ def make(T, seen, slowly, fast, enabled, enable, fail, keys, dtypes, homes, conv
             {convert}
             if {tests}:
                 if enabled():
-                    enable(False)
                     try:
-                        return fast({names})
-                    except Exception as error:
-                        failed = error
-                    finally:
+                        enable(False)
+                        result = fast({names})
                         enable(True)
+                        return result
+                    except BaseException as error:
+                        enable(True)
+                        failed = error
                 else:
                     try:
                         return fast({names})
-                    except Exception as error:
+                    except BaseException as error:
+                        enable(False)
                         failed = error
                 fail(failed, fast)
         return slowly(feed)
@@ -55,10 +61,15 @@ def make_entry(runner: Runner) -> Callable[[Mapping[str, Any]], Any]:
     entry = _unlocked(runner)
     if not runner.stateful:
         return entry
+    lock = runner.lock
 
     def locked(feed: Mapping[str, Any]) -> Any:
-        with runner.lock:
-            return entry(feed)
+        try:
+            with lock:
+                return entry(feed)
+        except BaseException:
+            release(lock)
+            raise
 
     return locked
 

@@ -19,6 +19,8 @@ from ...ops.graph.graph import BodyCall, KernelCall, Node, Operator
 from ...ops.graph.program import Program
 from ...ops.graph.traverse import walk
 from ...ops.runtime.checks import tensor_check
+from ...ops.runtime.interrupts.modes import outside
+from ...ops.runtime.interrupts.verbs import journaled
 from ...ops.runtime.node_errors import fail
 from ...ops.runtime.plan import Plan
 from ...ops.runtime.primitives.numpy import writes
@@ -61,6 +63,7 @@ class Runner:
         """A run on a feed; made when it is first asked for, since it compiles the plan."""
         return make_entry(self)
 
+    @journaled
     def run_slowly(self, feed: Mapping[str, Any]) -> Any:
         """A run that converts and checks everything, and remembers the signature of the inputs as good."""
         given = self.binding.flatten(thawed(feed) if self.writes else feed)
@@ -86,6 +89,7 @@ class Runner:
                 fail(error, function)
 
     @cached_property
+    @outside
     def homes(self) -> list[torch.device]:
         """The device on which each input is wanted, as tensors there name it."""
         return [torch.empty(0, device=str(home)).device for home in self.plan.homes]
