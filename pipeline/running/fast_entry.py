@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .runner import Runner
 
 _SOURCE = """\
-def make(T, seen, slowly, fast, enabled, enable, fail, keys, dtypes, homes, convert, arrive):
+def make(T, seen, slowly, fast, enabled, enable, transform, fail, keys, dtypes, homes, convert, arrive):
     {bind}
     def entry(feed):
         if type(feed) is dict and len(feed) == {count}:
@@ -36,6 +36,8 @@ def make(T, seen, slowly, fast, enabled, enable, fail, keys, dtypes, homes, conv
             {convert}
             if {tests}:
                 if enabled():
+                    if transform() is not None:
+                        return slowly(feed)
                     try:
                         enable(False)
                         result = fast({names})
@@ -101,7 +103,7 @@ def _unlocked(runner: Runner) -> Callable[[Mapping[str, Any]], Any]:
     exec(compile(source, "<tracepack entry>", "exec"), namespace)
     entry: Callable[[Mapping[str, Any]], Any] = namespace["make"](
         torch.Tensor, runner.seen, runner.run_slowly, runner.plan.fast,
-        torch.is_grad_enabled, torch._C._set_grad_enabled, fail,
+        torch.is_grad_enabled, torch._C._set_grad_enabled, torch._C._functorch.peek_interpreter_stack, fail,
         tuple(parameter.name for parameter in items),
         tuple(getattr(torch, kind.dtype) for kind in kinds if isinstance(kind, TensorType)),
         runner.homes, _convert, _arrive,

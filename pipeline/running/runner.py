@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from ...ops.graph.device import CPU, Device
+from ...ops.graph.errors import SignatureError
 from ...ops.graph.graph import BodyCall, KernelCall, Node, Operator
 from ...ops.graph.program import Program
 from ...ops.graph.traverse import walk
@@ -28,6 +29,7 @@ from ...ops.runtime.state import State, is_stateful
 from ...ops.tracing_hook import current, recording
 from .binding import Binding, thawed
 from .conditions import pins
+from .transforms import Taking, is_differentiated
 from .fast_entry import make_entry
 from .shared_memory import refuse_lost_writes
 
@@ -79,11 +81,18 @@ class Runner:
             self._check_traced(recorder.concrete(given))
             return recorder.splice(self.program, given, self.state(), self._run_recorded)
         self._check_traced(given) if torch.jit.is_tracing() else self._check(given)
+        if not self.grad and any(map(is_differentiated, given)):
+            raise SignatureError(
+                "torch.func differentiates a pipeline that keeps no gradients",
+                where=f"pipeline {self.program.name!r}",
+                fix="Load it with load(path, grad=True).",
+            )
         checked = self.plan.checked
         flat = [at_home(value, device) for value, device in zip(given, self.homes, strict=True)]
         key = _signature_key(flat)
         fast = key is not None and key in self.seen
-        result = self._execute(self.plan.fast if fast else checked, flat)
+        with Taking(flat):
+            result = self._execute(self.plan.fast if fast else checked, flat)
         if self.writes:
             give_back(given, flat)
         if key is not None and not fast:
