@@ -29,9 +29,9 @@ from ...ops.runtime.state import State, is_stateful
 from ...ops.tracing_hook import current, recording
 from .binding import Binding, thawed
 from .conditions import pins
-from .transforms import Taking, is_differentiated
 from .fast_entry import make_entry
 from .shared_memory import refuse_lost_writes
+from .transforms import Taking, is_differentiated
 
 MOST_SIGNATURES = 4096  # input signatures remembered as checked; past that they are checked again
 
@@ -80,7 +80,7 @@ class Runner:
         if recorder is not None:
             self._check_traced(recorder.concrete(given))
             return recorder.splice(self.program, given, self.state(), self._run_recorded)
-        self._check_traced(given) if torch.jit.is_tracing() else self._check(given)
+        self._check_traced(given) if _is_tracing() else self._check(given)
         if not self.grad and any(map(is_differentiated, given)):
             raise SignatureError(
                 "torch.func differentiates a pipeline that keeps no gradients",
@@ -173,6 +173,11 @@ def _first_run(runner: Runner) -> Callable[[Mapping[str, Any]], Any]:
     return first
 
 
+def _is_tracing() -> bool:
+    """Whether TorchScript traces this thread."""
+    return torch._C._get_tracing_state() is not None
+
+
 def at_home(value: Any, device: torch.device) -> Any:
     """An input on the device where it is wanted."""
     return value.to(device) if isinstance(value, torch.Tensor) and value.device != device else value
@@ -203,6 +208,6 @@ def _signature_key(flat: Sequence[Any]) -> Any:
 
     None where a scalar takes part, or a size that is none yet: of a fake tensor, or of a trace of TorchScript.
     """
-    if not all(type(value) in (torch.Tensor, torch.nn.Parameter) for value in flat) or torch.jit.is_tracing():
+    if not all(type(value) in (torch.Tensor, torch.nn.Parameter) for value in flat) or _is_tracing():
         return None
     return tuple((value.shape, value.stride()) for value in flat)
