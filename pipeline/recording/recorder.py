@@ -33,12 +33,12 @@ from ..rules.custom_operators import custom_operator, gives_any_rank
 from ..rules.metadata import array_rank, rank, read_metadata
 from ..rules.numpy_functions import captured_array, data_decides, is_of_numpy, outputs_of, record_function, record_ufunc
 from ..rules.torch_functions import IGNORED, METADATA, SIZES, TEXTS, TRANSFORMS, refusal
-from ..states import States
 from .aliases import Twins, versions
 from .effects import Effects
 from .guards import pin, pin_rows
 from .random import Generators
 from .results import settled_dtype, wrapped_result, wrapped_scalar
+from .rollback import States
 from .tensors import Values
 
 

@@ -77,8 +77,9 @@ def _perform(options: Namespace) -> Report:
 
 def _perform_with_torch(options: Namespace) -> Report:
     from .commands.bench import Effort, bench
-    from .commands.run import Loading, run
+    from .commands.run import run
     from .commands.verify import verify
+    from .loading import Loading
 
     loading = Loading(options.device, options.trust, options.gpu_ops)
     match options.command:
