@@ -129,7 +129,7 @@ class Facts:
 
     Attributes:
         symbols: for each symbol the flat input and the dimension that define it.
-        guards: expressions over the symbols that must hold, in the grammar of `expr`.
+        guards: expressions over the symbols that must hold, in the grammar of `guards`.
     """
 
     symbols: dict[str, tuple[int, int]]

@@ -51,7 +51,7 @@ def types_text(tree: Any) -> str:
     """An output tree with the type of every value in its place, as signatures show it.
 
     Example:
-        >>> from tracepack.ops.types import TensorType
+        >>> from tracepack.ops.graph.types import TensorType
         >>> types_text((Value(TensorType("float32", ("N", 4))), None))
         '(f32[N,4], None)'
     """

@@ -203,7 +203,7 @@ class NodeReader:
         self.nodes.append(Node(Guard(True, reason), (value,), {}, None, source_line(node)))
 
     def guard_prediction(self, node: torch.fx.Node) -> None:
-        """Guards a number read off a tensor that torch takes for an expression over sizes; see `counts`."""
+        """Guards a number read off a tensor that torch takes for an expression over sizes; see `scalar_tensors`."""
         found = node.meta.get("val")
         known = found.node.expr if isinstance(found, torch.SymInt) else None
         if known is None or (known.is_Symbol and known not in self.symbols):

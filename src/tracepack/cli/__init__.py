@@ -1,6 +1,6 @@
 """The command line: ``tracepack inspect | show | run | verify | bench FILE``.
 
-`inspect` and `show` never import torch. An error is one line on standard error and an exit code of `exits`; a
+`inspect` and `show` never import torch. An error is one line on standard error and an exit code of `exit_codes`; a
 traceback is shown only where the environment variable TRACEPACK_TRACEBACK asks for it.
 """
 
