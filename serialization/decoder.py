@@ -34,7 +34,7 @@ from ..ops.graph.graph import (
     SourceLine,
     Value,
 )
-from ..ops.graph.guards import compile_expression
+from ..ops.graph.guards import Expression
 from ..ops.graph.kernel import Kernel
 from ..ops.graph.operators import check_name
 from ..ops.graph.types import DTYPES, ScalarType, TensorType, Type
@@ -191,9 +191,10 @@ def decode_facts(data: Any, inputs: Sequence[Type], path: str) -> Facts:
                 symbols[name] = (index, dim)
             case _:
                 raise malformed(f"{path}.symbols[{name!r}]", place, "an input and one of its dimensions")
-    guards = tuple(expect(g, str, f"{path}.guards") for g in expect(data.get("guards"), list, f"{path}.guards"))
+    texts = [expect(text, str, f"{path}.guards") for text in expect(data.get("guards"), list, f"{path}.guards")]
+    guards = tuple(map(Expression.parse, texts))
     for guard in guards:
-        compile_expression(guard, symbols)
+        guard.compile(symbols)
     return Facts(symbols, guards)
 
 

@@ -140,4 +140,7 @@ def encode_type(kind: Type) -> Any:
 
 def encode_facts(facts: Facts) -> dict[str, Any]:
     """Facts about sizes."""
-    return {"symbols": {name: list(place) for name, place in facts.symbols.items()}, "guards": list(facts.guards)}
+    return {
+        "symbols": {name: list(place) for name, place in facts.symbols.items()},
+        "guards": list(map(str, facts.guards)),
+    }

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from .guards import Expression
 from .kernel import Kernel
 from .types import Type
 
@@ -133,7 +134,7 @@ class Facts:
     """
 
     symbols: dict[str, tuple[int, int]]
-    guards: tuple[str, ...]
+    guards: tuple[Expression, ...]
 
 
 @dataclass(eq=False)

@@ -48,7 +48,7 @@ def convert(
     Raises:
         LoweringError, UnknownOperatorError: the program holds something that a graph cannot.
     """
-    letters: dict[str, str] = {}
+    letters: dict[str, str | int] = {}
     reader = NodeReader(program.graph_module, name, letters)
     reader.constants(program, {} if shared is None else shared)
     users = [n for n in program.graph.nodes if n.op == "placeholder" and n.name not in reader.known]

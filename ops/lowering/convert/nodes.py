@@ -60,7 +60,7 @@ _NOTHING = ("aten.detach_.default", "aten.lift_fresh.default", "aten.alias.defau
 class NodeReader:
     """Reads one fx graph; subgraphs get a reader of their own."""
 
-    def __init__(self, module: torch.nn.Module, op: str, letters: Mapping[str, str]) -> None:
+    def __init__(self, module: torch.nn.Module, op: str, letters: Mapping[str, str | int]) -> None:
         self.module, self.op, self.letters = module, op, letters
         self.known: dict[str, Any] = {}  # fx node name -> Value, Constant, Graph, or a tuple of Values
         self.symbols: dict[Any, tuple[Value, int]] = {}  # torch's symbol -> an input, and the dimension that it is

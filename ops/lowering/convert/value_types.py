@@ -25,14 +25,14 @@ def dtype_name(dtype: torch.dtype) -> str:
     return name
 
 
-def output_values(value: Any, letters: Mapping[str, str]) -> Any:
+def output_values(value: Any, letters: Mapping[str, str | int]) -> Any:
     """Values for what a node returns: a tree like torch's own result."""
     if isinstance(value, tuple | list):
         return tuple(output_values(item, letters) for item in value)
     return None if value is None else Value(value_type(value, letters))
 
 
-def value_type(value: Any, letters: Mapping[str, str]) -> Type:
+def value_type(value: Any, letters: Mapping[str, str | int]) -> Type:
     """The type of what torch.export knows of a node's result, sizes over our symbols."""
     match value:
         case torch.Tensor():
