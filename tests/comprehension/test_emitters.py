@@ -11,6 +11,7 @@ from tracepack.ops.comprehension import ComprehensionWarning, Options, define
 from tracepack.ops.comprehension.cpp.emitter import CppEmitter
 from tracepack.ops.comprehension.cpp.tile import lanes_of
 from tracepack.ops.comprehension.expr import errors
+from tracepack.ops.comprehension.expr.dtypes import stored
 from tracepack.ops.comprehension.language.parser import parse
 from tracepack.ops.comprehension.language.typecheck import check
 from tracepack.ops.comprehension.loops.description import ProgramSchedule, Schedule
@@ -18,7 +19,6 @@ from tracepack.ops.comprehension.loops.fusion import groups
 from tracepack.ops.comprehension.program.specialise import specialise
 from tracepack.ops.comprehension.run import select as runner
 from tracepack.ops.comprehension.torch.emitter import TorchEmitter
-from tracepack.ops.comprehension.torch.values import stored
 from tracepack.ops.kernels import cpp_compiler as compiler
 from tracepack.ops.kernels.cpp_compiler import target
 

@@ -14,13 +14,12 @@ from ...graph.errors import DeviceError, MissingExtraError
 from ...kernels.cpp_compiler import library_key, target
 from ..cpp.emitter import CppEmitter
 from ..cpp.program import generate
-from ..expr.errors import CompilerError
+from ..expr.errors import CompilerError, ComprehensionWarning
 from ..expr.ir import Program
 from ..loops.description import ProgramSchedule
 from ..schedule.gpu import gpu_schedule
 from ..schedule.options import Options
 from ..torch.emitter import TorchEmitter
-from ..warning import ComprehensionWarning
 
 Run = Callable[..., list[torch.Tensor]]
 GPUS = ("cuda", "vulkan")
