@@ -11,8 +11,9 @@ from pathlib import Path
 import torch
 
 from ...graph.errors import DeviceError, MissingExtraError
-from ...kernels.cpp_compiler import library_key, target
+from ...kernels.cpu import target
 from ..cpp.emitter import CppEmitter
+from ..cpp.library import library_key
 from ..cpp.program import generate
 from ..expr.errors import CompilerError, ComprehensionWarning
 from ..expr.ir import Program
@@ -114,4 +115,4 @@ def _carried(program: Program, options: Options, clamp: bool, artifacts: Artifac
 
 def artifact_key(text: str) -> str:
     """The name of an artifact: of its source and instruction set, whichever compiler made it."""
-    return f"{target().name}-{library_key(text, with_compiler=False)}"
+    return f"{target().name}-{library_key(text)}"
