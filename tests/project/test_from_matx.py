@@ -19,7 +19,7 @@ ROOT = Path(__file__).parent.parent.parent
 PAGE = (ROOT / "docs" / "from_matx.md").read_text()
 AS_PRINTED, IN_OUR_WORDS, BRANCH = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
+pytestmark = [pytest.mark.card, pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")]
 
 
 @pytest.fixture

@@ -24,6 +24,8 @@ from nvrtc import cubin_of
 from tracepack import comprehension as tc
 from tracepack import slang as spy
 
+pytestmark = pytest.mark.card
+
 CONV_LANG = """
      def convolution(float(N,C,H,W) I, float(M,C,KH,KW) W1) -> (O) {{
         O(n, m, h, w) +=! I(n, c, {sh} * h + kh, {sw} * w + kw) * W1(m, c, kh, kw)
