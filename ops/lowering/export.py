@@ -145,4 +145,3 @@ def export(flat: Flat, tensors: Sequence[torch.Tensor], model: Any) -> Any:
 def _uses_autocast(program: Any) -> bool:
     modules = [module for module in program.graph_module.modules() if isinstance(module, torch.fx.GraphModule)]
     return any(node.target is wrap_with_autocast for module in modules for node in module.graph.nodes)
-

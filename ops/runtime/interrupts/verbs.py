@@ -22,8 +22,6 @@ R = TypeVar("R")
 _MOST_TRIES = 8  # interrupts that come while the first one is dealt with
 
 
-
-
 def undisturbed(verb: Callable[P, R]) -> Callable[P, R]:
     """Makes a verb that leaves nothing behind where an exception or an interrupt ends it."""
 
@@ -95,5 +93,3 @@ def _clear(trace: TracebackType | None) -> None:
             except RuntimeError:  # it is running: it is a caller of ours
                 pass
         trace = trace.tb_next
-
-
