@@ -19,14 +19,10 @@ CODE = (".py", ".h", ".slang")
 MOST_FILES, MOST_LINES = 12, 350
 
 # Still to be split, joined or untied; each of the three must be empty in a release.
-LONG = {
-    "ops/comprehension/layer.py", "ops/comprehension/cpp/values.py", "ops/comprehension/expr/ir.py",
-    "ops/comprehension/torch/emitter.py", "ops/slang/compile/codegen.py", "ops/slang/function.py",
-}  # fmt: skip
+LONG = {"ops/slang/compile/codegen.py", "ops/slang/function.py"}
 FULL: set[str] = set()
 TIED = {
-    "tracepack.ops.comprehension.layer", "tracepack.ops.comprehension.kernel", "tracepack.ops.comprehension.tune.tuner",
-    "tracepack.ops.comprehension.torch_library", "tracepack.ops.slang.function", "tracepack.ops.slang.module",
+    "tracepack.ops.slang.function", "tracepack.ops.slang.module",
     "tracepack.ops.slang.launch.operation", "tracepack.ops.slang.launch.registration",
 }  # fmt: skip
 
@@ -35,6 +31,7 @@ SAME_MODULES = {
     "errors": "the catalogue of each language, and of lowering",
     "kernel": "the kernel class of each kind, and the interface",
     "module": "what a user holds of a Slang or comprehension source",
+    "text": "a form for people: of graphs, and of comprehensions",
     "types": "the types of the IR, of Slang and of C++",
     "dtypes": "the dtypes of each language",
     "program": "a whole program: of a pipeline, in an archive, in Slang, in C++",
@@ -76,6 +73,7 @@ SAME_CLASSES = {
     "Reference": "the model that a lowered body is held against",
     "Report": "what a check found, and what a command says",
     "Scope": "the names that are known at a place of a program",
+    "Search": "the genetic search, and what the tuner asks of one",
     "Slot": "a place that a value is put into",
     "Source": "source code: generated, and the user's",
     "TensorType": "of the IR, and of a comprehension",
@@ -137,10 +135,13 @@ def test_a_file_has_at_most_350_lines() -> None:
     assert {name: count for name, count in lengths.items() if count > MOST_LINES and name not in LONG} == {}
 
 
-def test_what_is_still_to_be_done_is_there() -> None:
-    names = {name for name, _ in files()}
-    assert names >= LONG
-    assert MODULES.keys() >= TIED
+def test_what_is_listed_as_still_to_be_done_is_still_to_be_done() -> None:
+    lengths = {name: len(path.read_text().splitlines()) for name, path in files() if name in LONG}
+    assert {name for name in LONG if lengths.get(name, 0) <= MOST_LINES} == set()
+    inner = {name: imports(name, MODULES[name]) & TIED for name in TIED}
+    if TIED:
+        with pytest.raises(CycleError):
+            TopologicalSorter(inner).prepare()
 
 
 def test_no_circle_of_imports_lazy_and_type_only_included() -> None:
