@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from ..ops.graph.errors import GoldenMismatchError, SignatureError
-from ..ops.runtime.primitives.named_tuples import is_record, to_record
+from ..ops.runtime.primitives.named_tuples import map_values, to_record
 from ..serialization.program import Example
 from .running.binding import as_tensor
 
@@ -96,16 +96,12 @@ def record_examples(pipeline: Runnable, feeds: Sequence[Mapping[str, Any]]) -> I
 
 def _stored(tree: Any) -> Any:
     """A tree as an archive holds it: tensors of its own for whatever stands for one, records for namedtuples."""
-    tensor = as_tensor(tree)
-    if tensor is not None:
-        return tensor.clone()
-    if is_record(tree):
-        return to_record(tree, tuple(map(_stored, tree)))
-    if isinstance(tree, tuple | list):
-        return type(tree)(map(_stored, tree))
-    if isinstance(tree, Mapping):
-        return {key: _stored(item) for key, item in tree.items()}
-    return tree
+    return map_values(_stored_leaf, tree, to_record)
+
+
+def _stored_leaf(leaf: Any) -> Any:
+    tensor = as_tensor(leaf)
+    return leaf if tensor is None else tensor.clone()
 
 
 def replay(pipeline: Runnable, examples: Sequence[tuple[Mapping[str, Any], Any]]) -> Report:

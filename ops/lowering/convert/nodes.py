@@ -19,6 +19,7 @@ from ...graph.errors import LoweringError, UnknownOperatorError
 from ...graph.graph import Constant, Graph, Guard, KernelCall, Literal, Node, Operator, Value
 from ...graph.kernel import kernel_of_operator
 from ...graph.operators import PYTHON, check_name, why_not
+from ...graph.traverse import map_leaves
 from ...graph.types import BOOL, INT, ScalarType
 from ..size_expressions import written_out
 from .source_lines import source_line
@@ -256,19 +257,15 @@ class NodeReader:
         self.nodes.append(Node(target, args, kwargs, output, source_line(node), varying))
 
     def argument(self, arg: Any) -> Any:
-        """An argument in the form of the IR."""
+        """A tree of arguments in the form of the IR."""
+        return map_leaves(self.leaf, arg)
+
+    def leaf(self, arg: Any) -> Any:
+        """One argument in the form of the IR."""
         match arg:
             case torch.fx.Node():
                 found = self.known[arg.name]
                 return self.subgraph(found) if isinstance(found, torch.fx.GraphModule) else found
-            case tuple():
-                return tuple(self.argument(item) for item in arg)
-            case list():
-                return [self.argument(item) for item in arg]
-            case dict():
-                return {key: self.argument(item) for key, item in arg.items()}
-            case slice():
-                return slice(self.argument(arg.start), self.argument(arg.stop), self.argument(arg.step))
             case torch.device():
                 return Literal("device", "op" if arg.type != "cpu" or self.on_cpu() else "cpu")
             case torch.dtype():
