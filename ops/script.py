@@ -13,6 +13,7 @@ from .graph.kernel import Kernel
 from .lowering.call import flatten_call
 from .model_op import ModelOp
 from .op import InferenceOp, KernelOp, default_name, model_device
+from .runtime.interrupts.verbs import undisturbed
 from .runtime.placement import resolve_device
 from .tokenizer import is_tokenizer, tokenizer
 
@@ -22,6 +23,7 @@ _KINDS = (
 )
 
 
+@undisturbed
 def script(
     model: Any,
     device: Any = None,

@@ -6,6 +6,8 @@ from typing import Any
 
 from ..ops.graph.device import parse_device, place
 from ..ops.graph.errors import ArchiveError, GoldenMismatchError
+from ..ops.runtime.interrupts.modes import outside
+from ..ops.runtime.interrupts.verbs import undisturbed
 from ..ops.runtime.placement import accelerator, check_gpu_ops, present
 from ..serialization.archive import Archive
 from ..serialization.contents import trusted_build
@@ -19,6 +21,8 @@ ALWAYS_HASHED = 8 << 20  # bytes of weights that are hashed on every load: about
 VERIFY = ("code", "all", "golden")
 
 
+@undisturbed
+@outside
 def load(
     path: Any,
     device: Any = None,

@@ -20,6 +20,9 @@ from ...ops.graph.program import Program, Slot
 from ...ops.graph.traverse import walk
 from ...ops.graph.types import TensorType
 from ...ops.runtime.checks import tensor_check
+from ...ops.runtime.interrupts.changes import release
+from ...ops.runtime.interrupts.modes import outside
+from ...ops.runtime.interrupts.verbs import journaled
 from ...ops.runtime.node_errors import fail
 from ...ops.runtime.plan import Plan
 from ...ops.runtime.primitives.numpy import writes
@@ -65,9 +68,15 @@ class Runner:
         if not self.stateful:
             return entry
 
+        lock = self.lock
+
         def locked(feed: Mapping[str, Any]) -> Any:
-            with self.lock:
-                return entry(feed)
+            try:
+                with lock:
+                    return entry(feed)
+            except BaseException:
+                release(lock)
+                raise
 
         return locked
 
@@ -79,6 +88,7 @@ class Runner:
             return None
         return EntryInputs([item.name for item in items], types, self.homes, self.writes)
 
+    @journaled
     def run_slowly(self, feed: Mapping[str, Any]) -> Any:
         """A run that converts and checks everything, and remembers the signature of the inputs as good."""
         given = self.binding.flatten(thawed(feed) if self.writes else feed)
@@ -104,6 +114,7 @@ class Runner:
                 fail(error, function)
 
     @cached_property
+    @outside
     def homes(self) -> list[torch.device]:
         """The device on which each input is wanted, as tensors there name it."""
         return [torch.empty(0, device=str(home)).device for home in self.plan.homes]
