@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..ops import kinds as _kinds  # noqa: F401 - registers the kinds that come with tracepack
 from ..ops.graph.device import parse_device, place
 from ..ops.graph.errors import ArchiveError, GoldenMismatchError
+from ..ops.kernels.registry import kernel_class
 from ..ops.runtime.placement import accelerator, check_gpu_ops, present
 from ..serialization.archive import Archive
 from ..serialization.contents import trusted_build
@@ -86,7 +88,7 @@ def _check_placement(archive: Archive, wanted: Any, gpu_ops: str) -> None:
 
 def _read(archive: Archive, trust: bool, wanted: Any, gpu_ops: str, grad: bool) -> Pipeline:
     prepare = make_trainable if grad else lambda constants, origins: None
-    program = load_program(archive, trusted_build(trust, archive.label), prepare)
+    program = load_program(archive, trusted_build(trust, archive.label, kernel_class), prepare)
     return Pipeline(program, device=wanted, gpu_ops=gpu_ops, grad=grad)
 
 

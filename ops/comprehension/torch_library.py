@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import torch
 
-from ..graph.kernel import register_operator
+from ..kernels.registry import register_operator
 from .program.specialise import specialise
 from .run.autograd import no_second_derivative
 from .torch.values import stored

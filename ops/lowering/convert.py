@@ -20,10 +20,10 @@ from torch.export.graph_signature import InputKind
 
 from ..graph.errors import LoweringError, UnknownOperatorError
 from ..graph.graph import Body, Constant, Graph, Guard, KernelCall, Literal, Node, Operator, SourceLine, Value
-from ..graph.kernel import kernel_of_operator
 from ..graph.operators import PYTHON, check_name, why_not
 from ..graph.types import ANY, BOOL, DTYPES, FLOAT, INT, ScalarType, TensorType, Type
 from ..graph.verify import verify
+from ..kernels.registry import kernel_of_operator
 from .mutation import mutated_inputs
 from .size_expressions import written_out
 from .sizes import Sizes, over_letters, read_sizes, with_numbers

@@ -9,8 +9,8 @@ import torch
 
 from ...ops.graph.errors import RecordError
 from ...ops.graph.graph import KernelCall, Operator
-from ...ops.graph.kernel import kernel_of_operator
 from ...ops.graph.operators import allowed, why_not
+from ...ops.kernels.registry import kernel_of_operator
 from ...ops.runtime.user_code import user_line
 from ..proxies.trees import concrete, overload_of, title
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from ...graph.kernel import register_operator
 from ...kernels import cache as disk
+from ...kernels.registry import register_operator
 from ..compile.program import Program
 from ..language.errors import NotDifferentiableError, SlangError
 from ..language.specialization import Specialization
