@@ -1,4 +1,4 @@
-"""The kinds of kernels that come with tracepack, registered as any other package registers its own.
+"""The registry of kernels with the kinds that come with tracepack, registered as any other package registers its own.
 
 Their packages are extras and their modules slow to import, so each is imported when a user or a file first needs it: an
 object is known by the names of its classes.
@@ -9,7 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from .graph.kernel import Kernel
-from .kernels.registry import register
+from .kernels.registry import check_registered, kernel_class, make_kernel, register
+
+__all__ = ["check_registered", "kernel_class", "make_kernel"]
 
 
 def _slang() -> type[Kernel]:

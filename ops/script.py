@@ -8,11 +8,10 @@ from typing import Any
 
 import torch
 
-from . import kinds as _kinds  # noqa: F401 - registers the kinds that come with tracepack
 from .graph.device import CPU
 from .graph.errors import ScriptError
 from .graph.kernel import Kernel
-from .kernels import registry
+from .kinds import check_registered, make_kernel
 from .lowering.call import flatten_call
 from .model_op import ModelOp
 from .op import InferenceOp, KernelOp, default_name, model_device
@@ -104,7 +103,7 @@ def _make(model: Any, device: Any, name: str | None, contiguous: bool) -> Infere
         return _exported(model, device, name, contiguous)
     kernel = _kernel(model)
     if kernel is not None:
-        registry.check_registered(kernel)
+        check_registered(kernel)
         return KernelOp(kernel, name or kernel.name, CPU if kernel.on_host else resolve_device(device))
     if callable(model):
         return ModelOp(model, name or default_name(model), resolve_device(device), contiguous=contiguous)
@@ -127,7 +126,7 @@ def _kernel(model: Any) -> Kernel | None:
     """The kernel of the kind that accepts the object."""
     if isinstance(model, Kernel):
         return model
-    return registry.make_kernel(model)
+    return make_kernel(model)
 
 
 def _from_file(path: str, device: Any, name: str | None, contiguous: bool) -> InferenceOp:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..ops import kinds as _kinds  # noqa: F401 - registers the kinds that come with tracepack
 from ..ops.graph.device import parse_device, place
 from ..ops.graph.errors import ArchiveError, GoldenMismatchError
-from ..ops.kernels.registry import kernel_class
+from ..ops.kinds import kernel_class
 from ..ops.runtime.placement import accelerator, check_gpu_ops, present
 from ..serialization.archive import Archive
 from ..serialization.contents import trusted_build

@@ -8,55 +8,54 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 import torch
 
-from ..kernels.registry import register_operator
+from ..kernels.torch_library import NAMESPACE, Gradient, define
+from .expr.dtypes import stored
+from .expr.ir import Definition
 from .program.specialise import specialise
 from .run.autograd import no_second_derivative
-from .torch.values import stored
+from .run.plan import Plan
 
-if TYPE_CHECKING:
-    from .kernel import ComprehensionKernel
-    from .layer import Layer
-
-NAMESPACE = "tracepack"
-_LIBRARY: Any = torch.library.Library(NAMESPACE, "FRAGMENT")  # type: ignore[no-untyped-call]  # torch leaves it untyped
 _REGISTERED: dict[str, Operators] = {}
+
+
+class Recordable(Protocol):
+    """What a layer has that its operators use."""
+
+    name: str
+    definition: Definition
+
+    def check_inputs(self, inputs: Sequence[Any]) -> list[torch.Tensor]:
+        """The inputs as tensors of the definition's types."""
+
+    def plan(self, tensors: Sequence[torch.Tensor]) -> Plan:
+        """What runs for these inputs."""
 
 
 class Operators:
     """The operators of one layer."""
 
-    def __init__(self, layer: Layer, base: str) -> None:
+    def __init__(self, layer: Recordable, base: str) -> None:
         self.name = f"{NAMESPACE}::{base}"
         self._layer, self._base = weakref.ref(layer), base
-        self._kernel: ComprehensionKernel | None = None
         self._count = len(layer.definition.params)
         self._results = len(layer.definition.returns)
-        self._keep: Layer | None = None
+        self._keep: Recordable | None = None
         if self.name not in _REGISTERED:
             self._define()
             _REGISTERED[self.name] = self
         registered = _REGISTERED[self.name]
         registered._keep, registered._layer = layer, self._layer  # the latest, with its options, serves recordings
-        from .kernel import ComprehensionKernel
-
-        self._kernel = ComprehensionKernel(layer)
-        register_operator(self.name, self._kernel)
 
     @property
-    def layer(self) -> Layer:
+    def layer(self) -> Recordable:
         """The layer, which its first registration keeps alive."""
         found = self._layer()
         assert found is not None
         return found
-
-    def kernel(self) -> ComprehensionKernel:
-        """The kernel of this layer."""
-        assert self._kernel is not None
-        return self._kernel
 
     def call(self, inputs: Sequence[torch.Tensor]) -> Any:
         """Calls the operator; one output comes as a tensor, several as a list."""
@@ -68,14 +67,11 @@ class Operators:
     def _define(self) -> None:
         args = ", ".join(f"Tensor a{i}" for i in range(self._count))
         results = "Tensor" if self._results == 1 else f"({', '.join(['Tensor'] * self._results)})"
-        _LIBRARY.define(f"{self._base}({args}) -> {results}")
-        _LIBRARY.define(f"{self._base}_backward(Tensor[] inputs, Tensor[] gradients, int[] wanted) -> Tensor[]")
-        _LIBRARY.impl(self._base, self._forward, "CompositeExplicitAutograd")
-        _LIBRARY.impl(f"{self._base}_backward", self._backward, "CompositeExplicitAutograd")
-        torch.library.register_fake(self.name, self._fake, lib=_LIBRARY)
-        torch.library.register_fake(f"{self.name}_backward", self._fake_backward, lib=_LIBRARY)
-        torch.library.register_autograd(self.name, self._autograd, setup_context=self._save, lib=_LIBRARY)
-        torch.library.register_autograd(f"{self.name}_backward", self._final, lib=_LIBRARY)
+        gradient = Gradient(self._autograd, self._save)
+        define(self._base, f"({args}) -> {results}", self._forward, self._fake, gradient=gradient)
+        schema = "(Tensor[] inputs, Tensor[] gradients, int[] wanted) -> Tensor[]"
+        backward, fake = self._backward, self._fake_backward
+        define(f"{self._base}_backward", schema, backward, fake, gradient=Gradient(self._final))
 
     def _forward(self, *inputs: torch.Tensor) -> Any:
         tensors = [t.contiguous().resolve_neg() for t in self.layer.check_inputs(inputs)]

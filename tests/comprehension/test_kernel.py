@@ -10,7 +10,8 @@ from tracepack.ops.comprehension import ComprehensionKernel, ComprehensionWarnin
 from tracepack.ops.comprehension.expr import errors
 from tracepack.ops.kernels import toolchain
 from tracepack.ops.kernels.cpu import target
-from tracepack.ops.kernels.registry import kernel_class, kernel_of_operator
+from tracepack.ops.kernels.registry import kernel_of_operator
+from tracepack.ops.kinds import kernel_class
 
 MATMUL = "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }"
 TWO = "def two(float(N) A) -> (B, C) { B(i) = A(i) * 2\n C +=! A(i) }"

@@ -16,9 +16,9 @@ import pytest
 import torch
 
 import tracepack as tp
-import tracepack.ops.kinds
 from tracepack.ops.graph.kernel import Kernel
 from tracepack.ops.kernels import registry
+from tracepack.ops.kinds import kernel_class
 
 SAMPLE = Path(__file__).parent.parent.parent / "samples" / "own_kernel"
 
@@ -160,7 +160,7 @@ def test_a_missing_package_names_what_to_install() -> None:
     with pytest.raises(
         tp.MissingExtraError, match=r"kind 'far' need the package 'package_that_is_not_there', .* 'far\[away\]'"
     ):
-        registry.kernel_class("far")
+        kernel_class("far")
 
 
 class EntryPoint:
@@ -184,9 +184,9 @@ def test_an_entry_point_is_loaded_when_its_kind_is_asked_for(monkeypatch: pytest
         monkeypatch, EntryPoint("scale", lambda: registry.register("scale", lambda: Scale)), EntryPoint("bad", broken)
     )
     assert registry.known() == ["bad", "comprehension", "scale", "slang", "tokenizer", "torchscript"]
-    assert registry.kernel_class("scale") is Scale
+    assert kernel_class("scale") is Scale
     with pytest.raises(RuntimeError, match="out of order"):
-        registry.kernel_class("bad")
+        kernel_class("bad")
     with pytest.warns(
         UserWarning, match=r"the entry point 'bad' of tracepack\.kernels failed: RuntimeError: out of order"
     ):
@@ -198,7 +198,7 @@ def test_an_entry_point_that_registers_nothing_is_an_error(monkeypatch: pytest.M
     with pytest.raises(
         tp.GraphError, match=r"package:function: the entry point 'empty' .* registers no kind of this name"
     ):
-        registry.kernel_class("empty")
+        kernel_class("empty")
 
 
 def test_the_sample_runs_once_its_package_is_installed(tmp_path: Path) -> None:

@@ -14,7 +14,8 @@ import torch
 
 import tracepack
 from tracepack.ops import slang
-from tracepack.ops.kernels.registry import kernel_class, kernel_of_operator
+from tracepack.ops.kernels.registry import kernel_of_operator
+from tracepack.ops.kinds import kernel_class
 
 FORMS = """
 struct Box : IDifferentiable { float w; float h; };

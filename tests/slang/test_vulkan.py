@@ -11,7 +11,7 @@ import torch
 
 from tracepack.ops import slang
 from tracepack.ops.graph.errors import DeviceError
-from tracepack.ops.kernels.registry import kernel_class
+from tracepack.ops.kinds import kernel_class
 
 from .conftest import POLYNOMIAL, TENSORS, TYPES
 

@@ -15,13 +15,12 @@ from ...kernels.cpu import target
 from ..cpp.emitter import CppEmitter
 from ..cpp.library import library_key
 from ..cpp.program import generate
-from ..expr.errors import CompilerError
+from ..expr.errors import CompilerError, ComprehensionWarning
 from ..expr.ir import Program
 from ..loops.description import ProgramSchedule
 from ..schedule.gpu import gpu_schedule
 from ..schedule.options import Options
 from ..torch.emitter import TorchEmitter
-from ..warning import ComprehensionWarning
 
 Run = Callable[..., list[torch.Tensor]]
 GPUS = ("cuda", "vulkan")

@@ -15,8 +15,8 @@ import torch
 
 from ...slang.compile.native_entry import NativeEntry
 from ...slang.compile.whole_module import whole_library
+from ..expr.dtypes import stored
 from ..expr.ir import Program
-from ..torch.values import stored
 from .program import ENTRY, Generated
 
 Run = Callable[[Mapping[str, torch.Tensor], torch.Tensor], None]

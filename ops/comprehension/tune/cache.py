@@ -18,9 +18,8 @@ import torch
 
 from ...kernels.cpu import target
 from ...kernels.toolchain import compiler_version
-from ..expr.errors import OptionsError
+from ..expr.errors import ComprehensionWarning, OptionsError
 from ..schedule.options import Options
-from ..warning import ComprehensionWarning
 
 VERSION = 1
 KEPT = 10
