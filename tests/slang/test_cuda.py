@@ -20,7 +20,8 @@ from tests.nvrtc import cubin_of
 from tracepack.ops import slang
 from tracepack.ops.slang.binding.layout import layout_of
 from tracepack.ops.slang.compile.client import ask
-from tracepack.ops.slang.compile.codegen import Variant, generate, pointers_after_slots
+from tracepack.ops.slang.compile.codegen import Variant, generate
+from tracepack.ops.slang.compile.elements import pointers_after_slots
 from tracepack.ops.slang.compile.program import with_lines
 from tracepack.ops.slang.compile.slangc import arguments_for
 from tracepack.ops.slang.compile.slangpy_tensors import tensor_module

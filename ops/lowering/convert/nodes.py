@@ -17,10 +17,10 @@ from torch.export.graph_signature import InputKind
 
 from ...graph.errors import LoweringError, UnknownOperatorError
 from ...graph.graph import Constant, Graph, Guard, KernelCall, Literal, Node, Operator, Value
-from ...graph.kernel import kernel_of_operator
 from ...graph.operators import PYTHON, check_name, why_not
 from ...graph.traverse import map_leaves
 from ...graph.types import BOOL, INT, ScalarType
+from ...kernels.registry import check_registered, kernel_of_operator
 from ..size_expressions import written_out
 from .source_lines import source_line
 from .value_types import dtype_name, output_values, value_type
@@ -178,6 +178,7 @@ class NodeReader:
             return
         kernel = kernel_of_operator(name.rsplit(".", 1)[0].replace(".", "::", 1))
         if kernel is not None:
+            check_registered(kernel)
             self.add(node, KernelCall(kernel), varying=_varies(target))
             return
         try:

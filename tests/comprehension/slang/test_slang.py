@@ -41,7 +41,7 @@ from tracepack.ops.comprehension.torch.emitter import TorchEmitter
 from tracepack.ops.comprehension.tune.cache import TuningCache
 from tracepack.ops.graph.errors import DeviceError
 from tracepack.ops.slang.compile.native_entry import NativeEntry
-from tracepack.ops.slang.compile.whole_module import native_library, translated
+from tracepack.ops.slang.compile.whole_module import translated, whole_library
 from tracepack.ops.slang.launch import gpu
 from tracepack.ops.slang.launch.slangpy_device import shared_device
 
@@ -510,7 +510,7 @@ class StandIn:
     def __init__(self, kind: str, name: str, text: str, entries: list[str], *, index: int) -> None:
         assert (kind, index) == ("cuda", 0)
         self._names = re.findall(r"uniform \w+\* (\w+)", text[text.index(f"void {ENTRY}(") :])
-        self._entry = NativeEntry(native_library(text, ENTRY), [ctypes.c_uint64] * len(self._names), parallel=False)
+        self._entry = NativeEntry(whole_library(text, ENTRY), [ctypes.c_uint64] * len(self._names), parallel=False)
         self._text, self._entries = text, entries
 
     def dispatch(self, entry: int, total: int, variables: dict[str, int]) -> None:
