@@ -69,7 +69,8 @@ class _InThread(type):
 
 class _Unheard(Change):
     """One filter, in front of all others, for one thread: `warnings.catch_warnings` is there for all threads, and two of
-    them that overlap leave the filters of one to the other."""
+    them that overlap leave the filters of one to the other.
+    """
 
     def __init__(self) -> None:
         category = _InThread("Unheard", (Warning,), {"thread": threading.get_ident()})
@@ -91,5 +92,5 @@ class _Unheard(Change):
 
     def _changed(self) -> None:
         """Tells Python, which remembers what the filters said."""
-        mutated: Any = getattr(warnings, "_filters_mutated", None) or getattr(warnings, "_filters_mutated_lock_held")
+        mutated: Any = getattr(warnings, "_filters_mutated", None) or warnings._filters_mutated_lock_held
         mutated()
