@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from card import stand_in
-from models import MyCell
 
 import tracepack as tp
+from tests.card import stand_in
+from tests.models import MyCell
 
 ROOT = Path(__file__).parent.parent.parent
 PAGE = (ROOT / "docs" / "from_matx.md").read_text()

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 import torch
-from card import stand_in
+
+from tests.card import stand_in
 
 ROOT = Path(__file__).parent.parent.parent
 REPORT = """<testsuites><testsuite>

@@ -18,9 +18,8 @@ from torch.nn.parameter import Parameter
 
 pytest.importorskip("slangpy", reason="the extra 'slang' is not installed")
 
-from card import stand_in
-from nvrtc import cubin_of
-
+from tests.card import stand_in
+from tests.nvrtc import cubin_of
 from tracepack import comprehension as tc
 from tracepack import slang as spy
 

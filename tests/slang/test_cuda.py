@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 import torch
-from card import Card
-from nvrtc import cubin_of
 
+from tests.card import Card
+from tests.nvrtc import cubin_of
 from tracepack.ops import slang
 from tracepack.ops.slang.binding.layout import layout_of
 from tracepack.ops.slang.compile.client import ask

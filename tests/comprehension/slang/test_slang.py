@@ -16,8 +16,9 @@ import warnings
 import pytest
 import random_programs
 import torch
-from nvrtc import cubin_of
 from operator_cases import CASES, Case, Maker
+
+from tests.nvrtc import cubin_of
 
 pytest.importorskip("slangpy", reason="the extra 'slang' is not installed")
 
