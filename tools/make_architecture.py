@@ -130,7 +130,7 @@ def inner(room: str) -> str:
     """The folders inside a room that are no rooms of their own."""
     if room in ("ops", "pipeline"):
         return ""
-    return "  ·  ".join(sorted(path.parent.name for path in (ROOT / room).glob("*/__init__.py")))
+    return ", ".join(sorted(path.parent.name for path in (ROOT / room).glob("*/__init__.py")))
 
 
 def _wrapped(text: str, width: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""`docs/architecture.md` is true: what it names is there, its ways are those of real runs, its picture is up to date."""
+"""`docs/architecture.md` is true: what it names is there, its ways are real runs, and its picture is up to date."""
 
 from __future__ import annotations
 
