@@ -6,6 +6,13 @@ template <class T, int L> struct VecOf { typedef T type __attribute__((vector_si
 template <class T, int L> using Vec = typename VecOf<T, L>::type;
 #define INL static inline __attribute__((always_inline))
 #define COMMA ,
+#ifdef _OPENMP
+extern "C" int omp_get_max_threads(void);
+static inline int at_most(int wanted) { // threads of torch's, all of them for 0
+  const int there = omp_get_max_threads();
+  return wanted > 0 && wanted < there ? wanted : there;
+}
+#endif
 
 template <class T, int L> INL Vec<T, L> splat(T s) { return s - Vec<T, L>{}; }
 template <class T, int L> INL Vec<T, L> iota(T s) { Vec<T, L> r; for (int i = 0; i < L; i++) r[i] = (T)(s + i); return r; }
