@@ -32,6 +32,19 @@ NOT_ZIG = ("-fopenmp", "-fno-tree-loop-if-convert")
 """What zig does not know; it gets OpenMP in its own way."""
 
 
+def sanitizers() -> list[str]:
+    """Flags for the sanitizers that the environment's TRACEPACK_SANITIZE names, as `address,undefined`.
+
+    The process has to have loaded the address sanitizer's library before everything else: `make sanitize` does so.
+    """
+    named = os.environ.get("TRACEPACK_SANITIZE", "")
+    if not named:
+        return []
+    if not set(named.split(",")) <= {"address", "undefined"}:
+        raise CompilerError("TRACEPACK_SANITIZE names no sanitizers", got=named, expected="address,undefined")
+    return [f"-fsanitize={named}", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-O1"]
+
+
 @lru_cache(maxsize=1)
 def compiler() -> str | None:
     """The path of the compiler: what the environment's CXX names, else g++, else zig of the package ziglang."""
@@ -112,7 +125,7 @@ def cache_directory() -> Path:
 
 def library_key(text: str, with_compiler: bool = True) -> str:
     """The name of a compiled text: of the source, the instruction set, the flags and the compiler."""
-    parts = [text, target().name, " ".join(FLAGS), compiler_version() if with_compiler else ""]
+    parts = [text, target().name, " ".join([*FLAGS, *sanitizers()]), compiler_version() if with_compiler else ""]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
 
 
@@ -140,7 +153,7 @@ def _command(path: str, source: Path, built: Path) -> list[str]:
     """What compiles a source to a shared library."""
     if is_zig(path):
         return _zig_command(path, source, built)
-    return [path, *FLAGS, *_machine_flags(target().name), str(source), "-o", str(built), *_libraries()]
+    return [path, *FLAGS, *sanitizers(), *_machine_flags(target().name), str(source), "-o", str(built), *_libraries()]
 
 
 def _zig_command(path: str, source: Path, built: Path) -> list[str]:
@@ -182,7 +195,8 @@ def _libraries() -> list[str]:
 
 
 def _run(command: list[str]) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    alone = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"} if sanitizers() else None
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=alone)
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if "error" in line] or done.stderr.splitlines()
         raise CompilerError("the compiler refused generated code", got=lines[0][:300] if lines else done.returncode)
