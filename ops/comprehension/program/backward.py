@@ -12,7 +12,8 @@ from functools import reduce
 
 from ..expr.dtypes import INT32, DType
 from ..expr.ir import Access, Const, Expr, Nest, Op, Program, TensorType, accesses, integer, op, substitute, var, walk
-from .affine import bounds, fold
+from .affine import bounds
+from .folding import fold
 from .vjp import mul, number, position, pullback
 
 _EXACT = frozenset({"?:", "neg", "abs", "fabs", "min", "max", "fmin", "fmax", "cast"})
@@ -161,8 +162,8 @@ class _Walk:
         count = 1
         for _, n in axes:
             count *= n
-        name = self._tensor(f"at_{nest.target}", nest.target, INT32)
-        attains = op("?:", op("==", value, best), fold(place), Const(INT32, count))
+        name = self._tensor(f"at_{nest.target}", nest.target, place.dtype)
+        attains = op("?:", op("==", value, best), fold(place), Const(place.dtype, count))
         first = self._add(name, Nest(name, None, nest.axes, nest.index, "min", True, attains, nest.place))
         return op("?:", op("==", fold(place), first), passed, zero), kept
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from ..expr.dtypes import BOOL
 from ..expr.errors import EmptyRangeError, Place, RangeInferenceError
 from ..expr.ir import Access, Const, Expr, Op, RangeSpec, Statement, Var, accesses, children, op, var, variables
-from .affine import affine, bounds
+from .affine import Affine, affine, span_of
 
 Shapes = dict[str, tuple[int, ...]]
 
@@ -112,7 +112,7 @@ def _given_round(found: Ranges, given: dict[str, RangeSpec], missing: list[str])
     resolved = {}
     for name in missing:
         if name in given:
-            low, high = bounds(given[name].low, found.box), bounds(given[name].high, found.box)
+            low, high = (span_of(affine(e), found.box) for e in (given[name].low, given[name].high))
             if low is not None and high is not None:
                 resolved[name] = _nonempty(name, low[0], high[1] - 1, given[name].place)
     return resolved
@@ -148,12 +148,7 @@ def _span(name: str, constraint: Constraint, found: Ranges, missing: list[str]) 
     coefficient = form.coefficients.get(name, 0)
     if not coefficient or used & set(missing) != {name} or any(accesses(a) for a, _ in form.terms):
         return None
-    rest = Op(
-        constraint.index.dtype,
-        "-",
-        (constraint.index, op("*", Const(var(name).dtype, coefficient), var(name))),
-    )
-    span = bounds(rest, found.box)
+    span = span_of(form.plus(Affine(((var(name), 1),), 0), -coefficient), found.box)
     if span is None:
         return None
     low, high = -span[0], constraint.last - span[1]

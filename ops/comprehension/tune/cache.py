@@ -51,7 +51,7 @@ class TuningCache:
         entries = [e for e in self._entries() if isinstance(e, dict) and {k: e.get(k) for k in key} == key]
         try:
             return [(float(b["ms"]), Options.from_plain(b["options"])) for e in entries for b in e["best"]]
-        except (OptionsError, KeyError, TypeError, ValueError) as error:
+        except (OptionsError, KeyError, TypeError, ValueError, OverflowError) as error:
             self.ignored(f"an entry ({error})")
             return []
 
@@ -80,7 +80,7 @@ class TuningCache:
             data = json.loads(self.path.read_text())
             if data["version"] == VERSION:
                 return list(data["entries"])
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError, OSError):
             pass
         self.ignored("a file of another version")
         return []
