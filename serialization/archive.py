@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 import msgpack
 
 from ..ops.graph.errors import ArchiveError
-from .schema import ALIGNMENT, FIELDS, FORMAT, LARGEST_MANIFEST, MANIFEST, MOST_MEMBERS, VERSION, WEIGHTS
+from .schema import ALIGNMENT, FIELDS, FORMAT, LARGEST_MANIFEST, LATER, MANIFEST, MOST_MEMBERS, VERSION, WEIGHTS
 
 _DATE = (1980, 1, 1, 0, 0, 0)  # fixed, so that equal content gives equal bytes
 _PADDING_ID = 0x7470  # "tp": an extra field that only fills
@@ -193,7 +193,7 @@ class Archive:
             raise self.error("not a tracepack archive", member=MANIFEST)
         self._check_version(manifest.get("version"))
         for name, kind in FIELDS.items():
-            if not isinstance(manifest.get(name), kind):
+            if LATER.get(name, 0) <= manifest["version"][1] and not isinstance(manifest.get(name), kind):
                 raise self.error("a field of the manifest is missing or malformed", member=MANIFEST, got=name)
         return manifest
 

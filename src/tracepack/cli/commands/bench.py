@@ -12,7 +12,7 @@ import torch
 
 from ...pipeline.pipeline import Pipeline
 from ...serialization.archive import Archive
-from ...serialization.program import golden_examples
+from ...serialization.golden import golden_examples
 from ..random_inputs import random_feed
 from ..report import Block, Facts, Report, seconds_text
 from .run import Loading, _kind, _shape, named
