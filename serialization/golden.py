@@ -11,7 +11,8 @@ import torch
 
 from ..ops.graph.graph import Constant, Record
 from .archive import Archive
-from .codec import Decoder, encode_tree, malformed
+from .decoder import Decoder, malformed
+from .encoder import encode_tree
 from .schema import EXAMPLES
 from .weights import MappedTensors, TensorTable, tensors_of
 

@@ -124,7 +124,7 @@ def test_a_torch_that_keeps_its_conditions_to_itself_is_refused():
     """torch 2.6 does, and a body lowered there would answer wrongly at sizes that take another branch."""
     from types import SimpleNamespace
 
-    from tracepack.ops.lowering.convert import _sizes
+    from tracepack.ops.lowering.convert.body import _sizes
 
     text = (
         r"^op 'm': this torch does not say for which sizes an export holds; got torch 2.*\. Script models with a newer"

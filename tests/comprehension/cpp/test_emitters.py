@@ -9,8 +9,10 @@ import torch
 
 from tracepack.ops.comprehension import ComprehensionWarning, Options, define
 from tracepack.ops.comprehension.cpp.emitter import CppEmitter
+from tracepack.ops.comprehension.cpp.library import compile_library
 from tracepack.ops.comprehension.cpp.tile import lanes_of
 from tracepack.ops.comprehension.expr import errors
+from tracepack.ops.comprehension.expr.dtypes import stored
 from tracepack.ops.comprehension.language.parser import parse
 from tracepack.ops.comprehension.language.typecheck import check
 from tracepack.ops.comprehension.loops.description import ProgramSchedule, Schedule
@@ -18,9 +20,8 @@ from tracepack.ops.comprehension.loops.fusion import groups
 from tracepack.ops.comprehension.program.specialise import specialise
 from tracepack.ops.comprehension.run import select as runner
 from tracepack.ops.comprehension.torch.emitter import TorchEmitter
-from tracepack.ops.comprehension.torch.values import stored
-from tracepack.ops.kernels import cpp_compiler as compiler
-from tracepack.ops.kernels.cpp_compiler import target
+from tracepack.ops.kernels import toolchain
+from tracepack.ops.kernels.cpu import target
 
 EMITTERS = ["torch", "naive", "conv"]
 
@@ -206,12 +207,14 @@ def test_generated_code_is_tagged_and_kept(tmp_path, monkeypatch):
 
 
 def test_a_compiler_that_refuses(monkeypatch):
-    with pytest.raises(errors.CompilerError, match="the compiler refused generated code"):
-        compiler.compile_library("this is no C++")
-    compiler.compiler.cache_clear()
+    with pytest.raises(
+        errors.CompilerError, match=r"the C\+\+ compiler .* refused generated code: kernel.cpp:1:1: error: .*this"
+    ):
+        compile_library("this is no C++")
+    toolchain.find_toolchain.cache_clear()
     monkeypatch.setenv("CXX", "no-such-compiler")
-    monkeypatch.setattr(compiler.shutil, "which", lambda name: None)
-    assert compiler.compiler() is None
+    monkeypatch.setattr(toolchain.shutil, "which", lambda name: None)
+    assert not toolchain.has_toolchain()
     layer = define("def f(float(N) A) -> (B) { B(i) = A(i) * 3 }")
     monkeypatch.setattr(runner, "_HERE", runner.Artifacts(trusted=True))
     with pytest.warns(
@@ -220,20 +223,19 @@ def test_a_compiler_that_refuses(monkeypatch):
         assert layer(torch.ones(2)).tolist() == [3.0, 3.0]
     assert layer(torch.ones(3)).tolist() == [3.0, 3.0, 3.0]  # said once
     with pytest.raises(errors.CompilerError, match="no C\\+\\+ compiler was found"):
-        compiler.compile_library("int f;")
+        compile_library("int f;")
     monkeypatch.undo()
-    compiler.compiler.cache_clear()
+    toolchain.find_toolchain.cache_clear()
 
 
 @pytest.mark.skipif(util.find_spec("ziglang") is None, reason="the package ziglang is not installed")
 def test_zig_compiles_where_there_is_no_other(monkeypatch):
     """A product on torch's threads, a reduction across the lanes of a vector, and vectors of the math library."""
-    which = compiler.shutil.which
-    monkeypatch.setattr(compiler.shutil, "which", lambda name: which(name) if str(name).endswith("zig") else None)
-    compiler.compiler.cache_clear()
-    compiler.compiler_version.cache_clear()
+    which = toolchain.shutil.which
+    monkeypatch.setattr(toolchain.shutil, "which", lambda name: which(name) if str(name).endswith("zig") else None)
+    toolchain.find_toolchain.cache_clear()
     try:
-        assert compiler.compiler_version().startswith("zig ")
+        assert toolchain.compiler_version().startswith("zig ")
         a, b = torch.randn(130, 65), torch.randn(65, 97)
         found = define("def f(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }")(a, b, options="conv")
         torch.testing.assert_close(found, a @ b, rtol=1e-4, atol=1e-4)
@@ -249,8 +251,7 @@ def test_zig_compiles_where_there_is_no_other(monkeypatch):
             torch.testing.assert_close(found, torch.conv2d(image, kernel), rtol=1e-3, atol=1e-3)
     finally:
         monkeypatch.undo()
-        compiler.compiler.cache_clear()
-        compiler.compiler_version.cache_clear()
+        toolchain.find_toolchain.cache_clear()
 
 
 def test_empty_tensors_are_an_empty_range():

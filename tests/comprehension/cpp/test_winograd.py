@@ -14,7 +14,7 @@ from tracepack.ops.comprehension.loops.fusion import groups
 from tracepack.ops.comprehension.loops.winograd import match
 from tracepack.ops.comprehension.program.specialise import specialise
 from tracepack.ops.comprehension.schedule.analysis import rated
-from tracepack.ops.kernels.cpp_compiler import target
+from tracepack.ops.kernels.cpu import target
 
 CONV = "def conv(float(N,C,H,W) I, float(M,C,KH,KW) F) -> (O) { O(n,m,h,w) +=! I(n,c,h+kh,w+kw) * F(m,c,kh,kw) }"
 SWAPPED = "def conv(float(M,C,KH,KW) F, float(N,C,H,W) I) -> (O) { O(n,m,h,w) +=! F(m,c,kh,kw) * I(n,c,h+kh,w+kw) }"

@@ -5,7 +5,7 @@ import torch
 
 from tracepack.ops.comprehension import define
 from tracepack.ops.comprehension.expr.dtypes import SCALARS, join
-from tracepack.ops.comprehension.expr.ir import pretty, pretty_program
+from tracepack.ops.comprehension.expr.text import pretty, pretty_program
 from tracepack.ops.comprehension.language.lexer import tokens
 from tracepack.ops.comprehension.language.parser import parse
 from tracepack.ops.comprehension.language.typecheck import check

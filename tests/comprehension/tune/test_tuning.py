@@ -144,7 +144,7 @@ def test_stale_and_foreign_entries_are_ignored_with_a_word(inputs, tmp_path):
         **json.loads(json.dumps(data["entries"][0])),
         "best": [{"ms": 1.0, "options": {"colour": 1}}],
     }
-    from tracepack.ops.kernels.cpp_compiler import compiler_version
+    from tracepack.ops.kernels.toolchain import compiler_version
 
     data["entries"][0]["compiler"] = compiler_version()
     path.write_text(json.dumps(data))

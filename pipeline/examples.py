@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from ...ops.graph.errors import SignatureError
-from ...ops.graph.graph import Record
-from ...ops.graph.program import Parameter, Slot
-from ...ops.graph.types import SCALARS
-from ...ops.lowering.held_objects import is_held
-from ...ops.runtime.primitives.named_tuples import is_record, record_factory, to_record
-from ..running.binding import as_tensor
+from ..ops.graph.errors import SignatureError
+from ..ops.graph.graph import Record
+from ..ops.graph.program import Parameter, Slot
+from ..ops.graph.types import SCALARS
+from ..ops.lowering.held_objects import is_held
+from ..ops.runtime.primitives.named_tuples import is_record, record_factory, to_record
+from .running.binding import as_tensor
 
 
 def describe(

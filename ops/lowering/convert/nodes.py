@@ -1,32 +1,28 @@
-"""From an ExportedProgram to the Graph and Body of an op.
+"""The nodes of torch's fx graph as Nodes of ours.
 
-The graph of torch.export keeps in-place operators and their order, so it is taken over node by node. What is bound
-to this process is replaced: parameters become Constants, the model's device becomes "this op's device", operators
-go by their names on the allow-list, and everything else is refused here rather than at load.
+Operators go by their names on the allow-list, sizes become arithmetic of ours, the model's device becomes "this op's
+device". What a graph cannot hold is refused here, with the user's line.
 """
 
 from __future__ import annotations
 
 import math
 import operator
-import re
 from collections.abc import Mapping, Sequence
-from pathlib import PurePath
 from typing import Any
 
 import torch
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 
-from ..graph.errors import LoweringError, UnknownOperatorError
-from ..graph.graph import Body, Constant, Graph, Guard, KernelCall, Literal, Node, Operator, SourceLine, Value
-from ..graph.kernel import kernel_of_operator
-from ..graph.operators import PYTHON, check_name, why_not
-from ..graph.types import ANY, BOOL, DTYPES, FLOAT, INT, ScalarType, TensorType, Type
-from ..graph.verify import verify
-from .mutation import mutated_inputs
-from .size_expressions import written_out
-from .sizes import Sizes, over_letters, read_sizes, with_numbers
+from ...graph.errors import LoweringError, UnknownOperatorError
+from ...graph.graph import Constant, Graph, Guard, KernelCall, Literal, Node, Operator, Value
+from ...graph.kernel import kernel_of_operator
+from ...graph.operators import PYTHON, check_name, why_not
+from ...graph.types import BOOL, INT, ScalarType
+from ..size_expressions import written_out
+from .source_lines import source_line
+from .value_types import dtype_name, output_values, value_type
 
 _ARITHMETIC: dict[Any, str] = {
     **{getattr(operator, name): name for name in PYTHON if hasattr(operator, name) and not name.startswith("_")},
@@ -61,92 +57,10 @@ _EQUAL = {"transformers.grouped_mm_fallback.default": "aten._grouped_mm.default"
 _NOTHING = ("aten.detach_.default", "aten.lift_fresh.default", "aten.alias.default")
 
 
-def convert(
-    program: ExportedProgram,
-    name: str,
-    device: str,
-    inputs: Sequence[str],
-    sources: Sequence[str],
-    contiguous: bool,
-    shared: dict[int, Constant] | None = None,
-    numbers: Sequence[int] = (),
-) -> Body:
-    """Makes the body of an op from an exported program whose outputs are a flat tuple.
-
-    Args:
-        program: what torch.export made.
-        name: the op's name.
-        device: the device that the op is scripted for.
-        inputs: a name for each flat tensor input.
-        sources: how torch.export's guards write each of them.
-        contiguous: whether outputs are made contiguous.
-        shared: the constants of the op's other bodies by the id of the model's tensor: they have one state.
-        numbers: the inputs that are numbers, each exported as the first size of an empty tensor.
-
-    Raises:
-        LoweringError, UnknownOperatorError: the program holds something that a graph cannot.
-    """
-    letters: dict[str, str] = {}
-    reader = _Reader(program.graph_module, name, letters)
-    reader.constants(program, {} if shared is None else shared)
-    users = [n for n in program.graph.nodes if n.op == "placeholder" and n.name not in reader.known]
-    sizes = with_numbers(_sizes(program, users, sources, name), numbers)
-    letters |= sizes.letters
-    values = []
-    for index, (node, shape) in enumerate(zip(users, sizes.shapes, strict=True)):
-        value = Value(_input_type(node, shape, name) if index not in numbers else INT)
-        reader.known[node.name] = value
-        reader.define(value, node)
-        values.append(value)
-    graph = reader.graph(program.graph, tuple(values))
-    for index in mutated_inputs(program.graph):
-        placeholder = [n for n in program.graph.nodes if n.op == "placeholder"][index]
-        if isinstance(constant := reader.known[placeholder.name], Constant) and not constant.mutable:
-            constant.mutable, constant.tensor = True, constant.tensor.detach().clone()  # the model's own goes on
-    verify(graph)
-    return Body(name, device, graph, sizes.facts, tuple(inputs), contiguous)
-
-
-def _input_type(node: torch.fx.Node, shape: tuple[int | str, ...], name: str) -> Type:
-    value = node.meta["val"]
-    if isinstance(value, torch.Tensor):
-        return TensorType(_dtype(value.dtype), shape)
-    raise LoweringError("an input is not a tensor", where=f"op {name!r}, input {node.name!r}", got=type(value).__name__)
-
-
-def _dtype(dtype: torch.dtype) -> str:
-    name = str(dtype).removeprefix("torch.")
-    if name not in DTYPES:
-        raise LoweringError(f"tensors of dtype {name} cannot be packed", expected=", ".join(DTYPES))
-    return name
-
-
-def _sizes(program: ExportedProgram, users: Sequence[torch.fx.Node], sources: Sequence[str], name: str) -> Sizes:
-    if not hasattr(program, "_guards_code"):  # without them a body would answer wrongly at other sizes
-        raise LoweringError(
-            "this torch does not say for which sizes an export holds",
-            where=f"op {name!r}",
-            got=f"torch {torch.__version__}",
-            fix="Script models with a newer torch; archives that are made there load with this one too.",
-        )
-    shapes = [_shape(node.meta["val"]) for node in users]
-    ranges = {}
-    for symbol, bound in program.range_constraints.items():
-        lower, upper = (None if "oo" in str(end) else int(end) for end in (bound.lower, bound.upper))
-        ranges[str(symbol)] = (max(0, lower or 0), upper)
-    return read_sizes(shapes, ranges, list(program._guards_code or []), sources)
-
-
-def _shape(value: Any) -> tuple[object, ...]:
-    if not isinstance(value, torch.Tensor):
-        return ()
-    return tuple(size if isinstance(size, int) else str(size) for size in value.shape)
-
-
-class _Reader:
+class NodeReader:
     """Reads one fx graph; subgraphs get a reader of their own."""
 
-    def __init__(self, module: torch.nn.Module, op: str, letters: Mapping[str, str]) -> None:
+    def __init__(self, module: torch.nn.Module, op: str, letters: Mapping[str, str | int]) -> None:
         self.module, self.op, self.letters = module, op, letters
         self.known: dict[str, Any] = {}  # fx node name -> Value, Constant, Graph, or a tuple of Values
         self.symbols: dict[Any, tuple[Value, int]] = {}  # torch's symbol -> an input, and the dimension that it is
@@ -165,7 +79,7 @@ class _Reader:
                     where=f"op {self.op!r}",
                     got=spec.kind.name,
                 )
-            _dtype(tensor.dtype)
+            dtype_name(tensor.dtype)
             if tensor.layout is not torch.strided:
                 raise LoweringError(
                     f"{spec.target!r} is not a dense tensor", where=f"op {self.op!r}", got=tensor.layout
@@ -212,11 +126,11 @@ class _Reader:
 
     def subgraph(self, module: torch.fx.GraphModule) -> Graph:
         """The graph of a branch, whose placeholders are all inputs."""
-        reader = _Reader(module, self.op, self.letters)
+        reader = NodeReader(module, self.op, self.letters)
         values = []
         for node in module.graph.nodes:
             if node.op == "placeholder":
-                reader.known[node.name] = value = Value(_type(node.meta.get("val"), reader.letters))
+                reader.known[node.name] = value = Value(value_type(node.meta.get("val"), reader.letters))
                 values.append(value)
         return reader.graph(module.graph, tuple(values))
 
@@ -286,10 +200,10 @@ class _Reader:
             return
         if reason.startswith("Runtime assertion failed"):
             reason = "a number that data decides is outside of what the model was lowered for"
-        self.nodes.append(Node(Guard(True, reason), (value,), {}, None, _source_line(node)))
+        self.nodes.append(Node(Guard(True, reason), (value,), {}, None, source_line(node)))
 
     def guard_prediction(self, node: torch.fx.Node) -> None:
-        """Guards a number read off a tensor that torch takes for an expression over sizes; see `counts`."""
+        """Guards a number read off a tensor that torch takes for an expression over sizes; see `scalar_tensors`."""
         found = node.meta.get("val")
         known = found.node.expr if isinstance(found, torch.SymInt) else None
         if known is None or (known.is_Symbol and known not in self.symbols):
@@ -325,7 +239,7 @@ class _Reader:
 
     def inline(self, node: torch.fx.Node, module: torch.fx.GraphModule, args: Sequence[Any]) -> None:
         """Writes the nodes of a wrapped block in place of the wrapper."""
-        reader = _Reader(module, self.op, self.letters)
+        reader = NodeReader(module, self.op, self.letters)
         reader.nodes = self.nodes
         places = [n for n in module.graph.nodes if n.op == "placeholder"]
         reader.known = {place.name: self.argument(arg) for place, arg in zip(places, args, strict=True)}
@@ -337,9 +251,9 @@ class _Reader:
         """Adds a node of ours, with the first few arguments only where `most` says so."""
         args = tuple(self.argument(arg) for arg in node.args[:most])
         kwargs = {key: self.argument(arg) for key, arg in node.kwargs.items() if not _default(key, arg)}
-        output = _outputs(node.meta.get("val"), self.letters)
+        output = output_values(node.meta.get("val"), self.letters)
         self.known[node.name] = output if output is not None else ()
-        self.nodes.append(Node(target, args, kwargs, output, _source_line(node), varying))
+        self.nodes.append(Node(target, args, kwargs, output, source_line(node), varying))
 
     def argument(self, arg: Any) -> Any:
         """An argument in the form of the IR."""
@@ -376,7 +290,7 @@ class _Reader:
 
     def where(self, node: torch.fx.Node) -> str:
         """The op, and the user's line."""
-        line = _source_line(node)
+        line = source_line(node)
         return f"op {self.op!r}, {line}" if line else f"op {self.op!r}"
 
 
@@ -386,37 +300,3 @@ def _varies(target: torch._ops.OpOverload) -> bool:
 
 def _default(key: str, arg: Any) -> bool:
     return (key == "pin_memory" and not arg) or (key in ("layout", "dtype", "device", "memory_format") and arg is None)
-
-
-def _outputs(value: Any, letters: Mapping[str, str]) -> Any:
-    """Values for what a node returns: a tree like torch's own result."""
-    if isinstance(value, tuple | list):
-        return tuple(_outputs(item, letters) for item in value)
-    return None if value is None else Value(_type(value, letters))
-
-
-def _type(value: Any, letters: Mapping[str, str]) -> Type:
-    match value:
-        case torch.Tensor():
-            shape = tuple(s if isinstance(s, int) else over_letters(str(s), letters) for s in value.shape)
-            return TensorType(_dtype(value.dtype), shape)
-        case bool() | torch.SymBool():
-            return BOOL
-        case int() | torch.SymInt():
-            return INT
-        case float() | torch.SymFloat():
-            return FLOAT
-    return ANY
-
-
-_FRAME = re.compile(r'File "([^"]*)", line (\d+), in (\S+)\n\s*(.*)')
-
-
-def _source_line(node: torch.fx.Node) -> SourceLine | None:
-    """The innermost line of the user's model, without its folders."""
-    frames = _FRAME.findall(node.meta.get("stack_trace") or "")
-    frames = [f for f in frames if not f[0].startswith("<") and "/torch/fx/" not in f[0].replace("\\", "/")]
-    if not frames:
-        return None
-    path, line, function, code = frames[-1]
-    return SourceLine(PurePath(path).name, int(line), function, code.strip()[:200])
