@@ -56,7 +56,7 @@ class Runner:
         # Torch code that no tensor places runs with the accelerator's ops, if there are any.
         home = next((device for device in places.values() if not device.is_cpu), CPU)
         if not home.is_cpu:
-            refuse_lost_writes(program.graph, _may_write)
+            refuse_lost_writes(program.graph, may_write)
         self.plan = Plan(program.graph, lambda body: places[id(body)], home, grad=grad)
         self.seen: set[Any] = set()
 
@@ -128,7 +128,7 @@ class Runner:
     @cached_property
     def writes(self) -> bool:
         """Whether anything writes in place, so that it may write into an input."""
-        return any(map(_may_write, walk(self.program.graph)))
+        return any(map(may_write, walk(self.program.graph)))
 
     @cached_property
     def stateful(self) -> bool:
@@ -153,7 +153,7 @@ def give_back(given: Sequence[Any], used: Sequence[Any]) -> None:
             mine.copy_(copy)
 
 
-def _may_write(node: Node) -> bool:
+def may_write(node: Node) -> bool:
     """Whether a node may write into its arguments, as far as names tell."""
     match node.target:
         case Operator(name):
@@ -162,7 +162,7 @@ def _may_write(node: Node) -> bool:
             last = name.removeprefix("aten.").split(".")[0 if name.startswith("aten.") else -1]
             return (last.endswith("_") and not re.match(r"__(?!i|setitem)", last)) or "out" in node.kwargs
         case BodyCall(body):
-            return any(map(_may_write, walk(body.graph)))
+            return any(map(may_write, walk(body.graph)))
     return isinstance(node.target, KernelCall)
 
 

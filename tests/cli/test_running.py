@@ -102,7 +102,7 @@ def test_verify_finds_another_answer(capsys: pytest.CaptureFixture[str], tmp_pat
     archive_writer.write(str(tmp_path / "mixed.tpk"), fields, members)
     code, out, _ = run(capsys, "verify", str(tmp_path / "mixed.tpk"))
     assert code == exits.FAILED
-    assert "  out                      1  DIFFERS" in out
+    assert "  out                      1     0.0001  DIFFERS" in out
 
 
 def test_verify_without_examples(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import torch
 
 from ...pipeline.pipeline import Pipeline
 from ...serialization.archive import Archive
-from ...serialization.program import golden_examples
+from ...serialization.golden import golden_examples
 from ..loading import Loading
 from ..output_leaves import named, shape_text, type_text
 from ..random_inputs import random_feed
