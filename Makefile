@@ -6,6 +6,7 @@
 #   make gpu     the tests and benchmarks for a CUDA card, on a machine with one; writes docs/gpu.md
 #
 # PYTHON=...      another interpreter to make the environment from
+# SEED=...        the order of the tests, as a run of them printed it; PYTEST=... more arguments of pytest
 # TORCH_PIP=...   more arguments for the installation of torch, to choose one of its builds
 
 SHELL := /bin/bash
@@ -16,6 +17,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 INSTALL := $(PIP) install --quiet -c constraints.txt
 PYTHON ?=
 TORCH_PIP ?=
+SEED ?=
+PYTEST ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test sanitize bench coverage gpu clean
@@ -27,7 +30,7 @@ demo: $(STAMPS)/demo
 	$(BIN)/python samples/semantic_search.py
 
 test: $(STAMPS)/dev
-	$(BIN)/python tools/checks.py
+	$(BIN)/python tools/checks.py $(if $(SEED),--randomly-seed=$(SEED)) $(PYTEST)
 
 sanitize: $(STAMPS)/dev
 	TRACEPACK_SANITIZE=address,undefined LD_PRELOAD="$$(g++ -print-file-name=libasan.so)" \

@@ -17,7 +17,7 @@ from .conftest import POLYNOMIAL, TENSORS, TYPES
 
 
 @pytest.fixture(scope="module")
-def device(cache: None) -> spy.Device:
+def device() -> spy.Device:
     try:
         return slang.create_device("vulkan")
     except DeviceError as error:
