@@ -30,7 +30,7 @@ WAYS = {
     "tracepack.slang": ("a Slang call", "#148f77"),
     "tracepack.comprehension": ("a comprehension", "#5d6d1e"),
 }
-WIDTH, ROOM, FLOOR, GAP, LEFT = 1180, 76, 100, 14, 24
+WIDTH, ROOM, FLOOR, GAP, LEFT = 1180, 86, 110, 14, 24
 
 Module = tuple[str, ...]
 
@@ -151,7 +151,10 @@ def _box(room: str, x: float, y: float, width: float, dots: list[str]) -> list[s
     ]
     for index, line in enumerate(_wrapped(purpose(room), int((width - 16) / 5.6))):
         lines.append(f'<text x="{x + 10:.0f}" y="{y + 36 + 14 * index}" class="say">{escape(line)}</text>')
-    lines.append(f'<text x="{x + 10:.0f}" y="{y + ROOM - 8}" class="inner">{escape(inner(room))}</text>')
+    small = _wrapped(inner(room), int((width - 16) / 5.6))
+    for index, line in enumerate(small):
+        height = y + ROOM - 8 - 12 * (len(small) - 1 - index)
+        lines.append(f'<text x="{x + 10:.0f}" y="{height}" class="inner">{escape(line)}</text>')
     for index, way in enumerate(dots):
         lines.append(
             f'<circle cx="{x + width - 12 - 13 * index:.0f}" cy="{y + 14}" r="5" fill="{WAYS[way][1]}">'
