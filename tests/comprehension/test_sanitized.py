@@ -8,14 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from tracepack.ops.kernels import cpp_compiler
-
 HERE = Path(__file__).parent
 
 
 def asan() -> str:
     """The address sanitizer's library of g++, or an empty text."""
-    if shutil.which("g++") is None or "g++" not in (cpp_compiler.compiler() or ""):
+    if shutil.which("g++") is None or os.environ.get("CXX", "g++") != "g++":
         return ""
     found = subprocess.run(["g++", "-print-file-name=libasan.so"], capture_output=True, text=True, check=False)
     path = found.stdout.strip()
@@ -60,6 +58,6 @@ CppEmitter(program, Options("naive").resolve(program))([a])
 
 
 def test_kernels_at_the_ends_of_integers(tmp_path):
-    test = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "C++", str(HERE / "test_widths.py")]
+    test = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "C++ and not analysis", str(HERE / "test_widths.py")]
     done = sanitized(*test)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
