@@ -33,6 +33,8 @@ class Packable(Protocol):
     gather: str
     device: str | None
     backward_name: str | None
+    as_list: bool
+    reordered: tuple[str, ...] | None
     definition: Definition
 
     @property
@@ -80,6 +82,8 @@ class ComprehensionKernel(Kernel):
             "gather": self.layer.gather,
             "tuned": tuned,
             **({"device": self.layer.device} if self.layer.device else {}),
+            **({"list": True} if self.layer.as_list else {}),
+            **({"reorder": list(self.layer.reordered)} if self.layer.reordered is not None else {}),
         }
 
     def assets(self) -> dict[str, bytes]:
@@ -141,6 +145,8 @@ _FIELDS: dict[str, tuple[type, ...]] = {
     "gather": (str,),
     "tuned": (dict,),
     "device": (str, type(None)),
+    "list": (bool, type(None)),
+    "reorder": (list, type(None)),
 }
 """What a description holds; it comes from a file."""
 
@@ -159,7 +165,9 @@ def _checked(description: Mapping[str, Any]) -> dict[str, Any]:
                 got=type(found[name]).__name__,
                 expected=" or ".join(k.__name__ for k in kinds),
             )
-    return found
+    if not all(isinstance(name, str) for name in found["reorder"] or ()):
+        raise ComprehensionInputError("a packed comprehension reorders what are no names", got=found["reorder"])
+    return found | {"list": bool(found["list"])}
 
 
 def _options(tuned: Mapping[object, object]) -> dict[str, list[Options]]:

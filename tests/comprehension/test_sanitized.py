@@ -59,6 +59,6 @@ CppEmitter(program, Options("naive").resolve(program))([a])
 
 
 def test_kernels_at_the_ends_of_integers(tmp_path):
-    test = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "C++", str(HERE / "test_widths.py")]
+    test = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "C++ and not analysis", str(HERE / "test_widths.py")]
     done = sanitized(*test)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]

@@ -31,6 +31,8 @@ class Ranges:
 
     box: dict[str, tuple[int, int]]
     predicate: Expr | None = None
+    empty: bool = False
+    """Whether a tensor is empty, so that a variable may have no value to take."""
 
 
 def infer(s: Statement, shapes: Shapes, target: tuple[int, ...] | None) -> Ranges:
@@ -46,7 +48,7 @@ def infer(s: Statement, shapes: Shapes, target: tuple[int, ...] | None) -> Range
         EmptyRangeError: a variable has no value to take.
     """
     names = list(dict.fromkeys([*s.lhs, *variables(s.value), *(r.name for r in s.ranges), *_exists_names(s)]))
-    found = Ranges({})
+    found = Ranges({}, empty=any(0 in shape for shape in shapes.values()))
     given = {r.name: r for r in s.ranges}
     constraints = _constraints(s, shapes, target)
     while missing := [n for n in names if n not in found.box]:
@@ -114,7 +116,7 @@ def _given_round(found: Ranges, given: dict[str, RangeSpec], missing: list[str])
         if name in given:
             low, high = (span_of(affine(e), found.box) for e in (given[name].low, given[name].high))
             if low is not None and high is not None:
-                resolved[name] = _nonempty(name, low[0], high[1] - 1, given[name].place)
+                resolved[name] = _nonempty(name, low[0], high[1] - 1, given[name].place, found.empty)
     return resolved
 
 
@@ -131,12 +133,14 @@ def _inferred_round(
             continue
         spans = [s for c in constraints if (s := _span(name, c, found, missing)) is not None]
         if spans:
-            resolved[name] = _nonempty(name, max(s[0] for s in spans), min(s[1] for s in spans), place)
+            low, high = max(s[0] for s in spans), min(s[1] for s in spans)
+            resolved[name] = _nonempty(name, low, high, place, found.empty)
     return resolved
 
 
-def _nonempty(name: str, low: int, high: int, place: Place) -> tuple[int, int]:
-    if high < low:
+def _nonempty(name: str, low: int, high: int, place: Place, empty: bool) -> tuple[int, int]:
+    """The range, of no value only where a tensor is empty."""
+    if high < low - 1 or (high < low and not empty):
         raise EmptyRangeError(f"the range of '{name}' is empty", at=place, got=f"{low}:{high + 1}")
     return low, high
 

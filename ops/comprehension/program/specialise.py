@@ -17,7 +17,6 @@ from ..expr.errors import (
 )
 from ..expr.ir import (
     Access,
-    Const,
     Definition,
     Expr,
     Extent,
@@ -37,6 +36,8 @@ from ..expr.ir import (
 )
 from .affine import Affine, affine, bounds, facts, is_nonnegative
 from .folding import fold
+from .identity import identity
+from .prefixes import in_blocks
 from .ranges import Ranges, infer
 from .widths import marked
 
@@ -72,17 +73,6 @@ def bind_sizes(definition: Definition, shapes: Sequence[tuple[int, ...]]) -> dic
     return sizes
 
 
-def identity(name: str, dtype: DType) -> Const:
-    """What a reduction with this operator starts from."""
-    if name in ("+", "*"):
-        return Const(dtype, (0 if name == "+" else 1) if dtype.is_integral else (0.0 if name == "+" else 1.0))
-    if dtype.is_float:
-        return Const(dtype, float("inf") if name == "min" else float("-inf"))
-    bits = dtype.bits if dtype.kind == "uint" else dtype.bits - 1
-    low, high = (0 if dtype.kind == "uint" else -(1 << bits)), (1 << bits) - 1
-    return Const(dtype, high if name == "min" else low)
-
-
 def specialise(definition: Definition, shapes: Sequence[tuple[int, ...]]) -> Program:
     """Makes the program of a definition for the shapes of its inputs.
 
@@ -93,7 +83,7 @@ def specialise(definition: Definition, shapes: Sequence[tuple[int, ...]]) -> Pro
     build = _Builder(definition, bind_sizes(definition, shapes))
     for statement in definition.statements:
         build.statement(statement)
-    return build.program()
+    return in_blocks(build.program())
 
 
 class _Builder:
@@ -240,6 +230,8 @@ class _Builder:
 
 def _proof(e: Access, dim: int, size: int, known: list[Affine], guarded: bool, box: dict[str, tuple[int, int]]) -> str:
     index = e.indices[dim]
+    if any(low > high for low, high in box.values()):
+        return "inside"  # nothing runs
     span = bounds(index, box)
     if span is not None and span[0] >= 0 and span[1] < size:
         return "inside"

@@ -17,7 +17,7 @@ from ..expr.ir import Load, Program, walk
 from ..loops.description import ProgramSchedule, Schedule
 from ..loops.fusion import groups
 from ..loops.ir import Loops
-from ..program.specialise import identity
+from ..program.identity import identity
 from .prelude import prelude
 from .values import Point, ValueWriter, cast, combined, compute_type, memory_type, single_only, stored
 
