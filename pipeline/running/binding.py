@@ -157,6 +157,8 @@ def as_tensor(value: Any) -> torch.Tensor | None:
     if isinstance(value, torch.Tensor):
         if type(value) in (torch.Tensor, torch.nn.Parameter):
             return value
+        if type(value).__module__.startswith("torch._subclasses."):  # torch traces what calls the pipeline
+            return value
         if (
             hasattr(type(value), "__torch_dispatch__")
             and type(value).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__

@@ -1,8 +1,9 @@
 """Sums over prefixes and suffixes, as in `O(i) +=! A(j) where j in 0:i+1`, without adding every pair of places.
 
 The values are added in blocks of `BLOCK`, these in blocks in turn, and so on; each prefix is then a few whole blocks of
-every level, as many as the digits of its length say. That is `n * BLOCK * log(n)` steps instead of `n * n`, in nests like
-any others, so that gradients, emitters and devices need to know nothing of it. The same holds of products and extremes.
+every level, as many as the digits of its length say. That is `n * BLOCK * log(n)` steps instead of `n * n`, in nests
+like any others, so that gradients, emitters and devices need to know nothing of it. The same holds of products and
+extremes.
 """
 
 from __future__ import annotations
