@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from ..graph.errors import DeviceError
-from ..graph.kernel import register_operator
+from ..kernels.registry import register_operator
 from .expr.dtypes import stored
 from .expr.errors import ComprehensionInputError, DerivativeError, OptionsError
 from .expr.ir import Definition

@@ -12,14 +12,13 @@ from typing import Any, NoReturn, Protocol
 
 import torch
 
+from ..kernels.torch_library import NAMESPACE, Gradient, define
 from .expr.dtypes import stored
 from .expr.ir import Definition
 from .program.specialise import specialise
 from .run.autograd import no_second_derivative
 from .run.plan import Plan
 
-NAMESPACE = "tracepack"
-_LIBRARY: Any = torch.library.Library(NAMESPACE, "FRAGMENT")  # type: ignore[no-untyped-call]  # torch leaves it untyped
 _REGISTERED: dict[str, Operators] = {}
 
 
@@ -71,14 +70,11 @@ class Operators:
         results = "Tensor" if self._results == 1 else f"({', '.join(['Tensor'] * self._results)})"
         if self._as_list and self._results == 1:
             results = "Tensor[]"
-        _LIBRARY.define(f"{self._base}({args}) -> {results}")
-        _LIBRARY.define(f"{self._base}_backward(Tensor[] inputs, Tensor[] gradients, int[] wanted) -> Tensor[]")
-        _LIBRARY.impl(self._base, self._forward, "CompositeExplicitAutograd")
-        _LIBRARY.impl(f"{self._base}_backward", self._backward, "CompositeExplicitAutograd")
-        torch.library.register_fake(self.name, self._fake, lib=_LIBRARY)
-        torch.library.register_fake(f"{self.name}_backward", self._fake_backward, lib=_LIBRARY)
-        torch.library.register_autograd(self.name, self._autograd, setup_context=self._save, lib=_LIBRARY)
-        torch.library.register_autograd(f"{self.name}_backward", self._final, lib=_LIBRARY)
+        gradient = Gradient(self._autograd, self._save)
+        define(self._base, f"({args}) -> {results}", self._forward, self._fake, gradient=gradient)
+        schema = "(Tensor[] inputs, Tensor[] gradients, int[] wanted) -> Tensor[]"
+        backward, fake = self._backward, self._fake_backward
+        define(f"{self._base}_backward", schema, backward, fake, gradient=Gradient(self._final))
 
     def _forward(self, *inputs: torch.Tensor) -> Any:
         tensors = [t.contiguous().resolve_neg() for t in self.layer.check_inputs(inputs)]

@@ -16,16 +16,20 @@ import torch
 
 from ...ops.graph.device import CPU, Device
 from ...ops.graph.graph import BodyCall, KernelCall, Node, Operator
-from ...ops.graph.program import Program
+from ...ops.graph.program import Program, Slot
 from ...ops.graph.traverse import walk
+from ...ops.graph.types import TensorType
 from ...ops.runtime.checks import tensor_check
+from ...ops.runtime.interrupts.changes import release
+from ...ops.runtime.interrupts.modes import outside
+from ...ops.runtime.interrupts.verbs import journaled
 from ...ops.runtime.node_errors import fail
 from ...ops.runtime.plan import Plan
 from ...ops.runtime.primitives.numpy import writes
 from ...ops.runtime.state import State, is_stateful
 from .binding import Binding, thawed
 from .conditions import pins
-from .fast_entry import make_entry
+from .fast_entry import EntryInputs, make_entry
 from .shared_memory import refuse_lost_writes
 
 MOST_SIGNATURES = 4096  # input signatures remembered as checked; past that they are checked again
@@ -52,15 +56,39 @@ class Runner:
         # Torch code that no tensor places runs with the accelerator's ops, if there are any.
         home = next((device for device in places.values() if not device.is_cpu), CPU)
         if not home.is_cpu:
-            refuse_lost_writes(program.graph, _may_write)
+            refuse_lost_writes(program.graph, may_write)
         self.plan = Plan(program.graph, lambda body: places[id(body)], home, grad=grad)
         self.seen: set[Any] = set()
 
     @cached_property
     def run(self) -> Callable[[Mapping[str, Any]], Any]:
-        """A run on a feed; made when it is first asked for, since it compiles the plan."""
-        return make_entry(self)
+        """A run on a feed; made when it is first asked for, since it compiles the plan. State: one run at a time."""
+        inputs = None if self.grad else self._entry_inputs()
+        entry = self.run_slowly if inputs is None else make_entry(inputs, self.plan.fast, self.run_slowly, self.seen)
+        if not self.stateful:
+            return entry
 
+        lock = self.lock
+
+        def locked(feed: Mapping[str, Any]) -> Any:
+            try:
+                with lock:
+                    return entry(feed)
+            except BaseException:
+                release(lock)
+                raise
+
+        return locked
+
+    def _entry_inputs(self) -> EntryInputs | None:
+        """What the fast entry needs to know of the inputs; None where they are not all plain tensors."""
+        items, kinds = self.program.parameters.items, [value.type for value in self.program.graph.inputs]
+        types = [kind for kind in kinds if isinstance(kind, TensorType)]
+        if not types or len(types) < len(kinds) or not all(isinstance(item.tree, Slot) for item in items):
+            return None
+        return EntryInputs([item.name for item in items], types, self.homes, self.writes)
+
+    @journaled
     def run_slowly(self, feed: Mapping[str, Any]) -> Any:
         """A run that converts and checks everything, and remembers the signature of the inputs as good."""
         given = self.binding.flatten(thawed(feed) if self.writes else feed)
@@ -86,6 +114,7 @@ class Runner:
                 fail(error, function)
 
     @cached_property
+    @outside
     def homes(self) -> list[torch.device]:
         """The device on which each input is wanted, as tensors there name it."""
         return [torch.empty(0, device=str(home)).device for home in self.plan.homes]
@@ -99,7 +128,7 @@ class Runner:
     @cached_property
     def writes(self) -> bool:
         """Whether anything writes in place, so that it may write into an input."""
-        return any(map(_may_write, walk(self.program.graph)))
+        return any(map(may_write, walk(self.program.graph)))
 
     @cached_property
     def stateful(self) -> bool:
@@ -124,7 +153,7 @@ def give_back(given: Sequence[Any], used: Sequence[Any]) -> None:
             mine.copy_(copy)
 
 
-def _may_write(node: Node) -> bool:
+def may_write(node: Node) -> bool:
     """Whether a node may write into its arguments, as far as names tell."""
     match node.target:
         case Operator(name):
@@ -133,7 +162,7 @@ def _may_write(node: Node) -> bool:
             last = name.removeprefix("aten.").split(".")[0 if name.startswith("aten.") else -1]
             return (last.endswith("_") and not re.match(r"__(?!i|setitem)", last)) or "out" in node.kwargs
         case BodyCall(body):
-            return any(map(_may_write, walk(body.graph)))
+            return any(map(may_write, walk(body.graph)))
     return isinstance(node.target, KernelCall)
 
 

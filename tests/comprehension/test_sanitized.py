@@ -1,19 +1,20 @@
 """Kernels of the tests, built with the address and undefined-behaviour sanitizers; `make sanitize` takes all."""
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tracepack.ops.kernels.toolchain import find_toolchain, has_toolchain
+
 HERE = Path(__file__).parent
 
 
 def asan() -> str:
     """The address sanitizer's library of g++, or an empty text."""
-    if shutil.which("g++") is None or os.environ.get("CXX", "g++") != "g++":
+    if not has_toolchain() or find_toolchain().family != "gcc":
         return ""
     found = subprocess.run(["g++", "-print-file-name=libasan.so"], capture_output=True, text=True, check=False)
     path = found.stdout.strip()

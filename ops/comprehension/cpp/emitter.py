@@ -9,11 +9,12 @@ from typing import Any
 
 import torch
 
-from ...kernels.cpp_compiler import compile_library, load_library, target
+from ...kernels.cpu import target
 from ..expr.dtypes import stored
 from ..expr.errors import index_outside
 from ..expr.ir import Program
 from ..loops.description import ProgramSchedule
+from .library import compile_library, load_library
 from .program import ENTRY, Generated, generate
 
 # What inductor's code allocates with takes half a microsecond instead of one; `empty_strided` is the public way.

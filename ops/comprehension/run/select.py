@@ -12,8 +12,9 @@ from pathlib import Path
 import torch
 
 from ...graph.errors import DeviceError, MissingExtraError
-from ...kernels.cpp_compiler import library_key, target
+from ...kernels.cpu import target
 from ..cpp.emitter import Check, CppEmitter
+from ..cpp.library import library_key
 from ..cpp.program import generate
 from ..expr.errors import CompilerError, ComprehensionWarning
 from ..expr.ir import Program
@@ -121,4 +122,4 @@ def _check(program: Program, options: Options, clamp: bool) -> Check | None:
 
 def artifact_key(text: str) -> str:
     """The name of an artifact: of its source and instruction set, whichever compiler made it."""
-    return f"{target().name}-{library_key(text, with_compiler=False)}"
+    return f"{target().name}-{library_key(text)}"

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
-from ...kernels.cpp_compiler import compiler, target
+from ...kernels.cpu import target
+from ...kernels.toolchain import has_toolchain
 from ..expr.errors import OptionsError
 from ..expr.ir import Program
 from ..loops.description import (
@@ -120,7 +121,7 @@ class Options:
         Raises:
             OptionsError: an axis that the program does not have, or a schedule of another program.
         """
-        if self.preset == "torch" or compiler() is None:
+        if self.preset == "torch" or not has_toolchain():
             return None
         if self.schedule is not None:
             return self._checked(program, self.schedule)

@@ -17,7 +17,8 @@ from typing import Any
 
 import torch
 
-from ...kernels.cpp_compiler import compiler_version, target
+from ...kernels.cpu import target
+from ...kernels.toolchain import compiler_version
 from ..expr.errors import ComprehensionWarning, OptionsError
 from ..schedule.options import Options
 
