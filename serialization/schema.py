@@ -5,12 +5,13 @@ one that is not newer than itself; a change that an older reader would misread r
 
 Changes:
     1.0 (2026-11-21): the first format.
+    1.1 (2026-11-22): `golden`: the tolerance of golden examples, and the processor that gave their outputs.
 """
 
 from __future__ import annotations
 
 FORMAT = "tracepack"
-VERSION = (1, 0)
+VERSION = (1, 1)
 
 MANIFEST = "manifest.msgpack"
 MAIN_GRAPH = "graphs/main.msgpack"
@@ -21,6 +22,9 @@ ALIGNMENT = 64  # of the weights in the file, and of each tensor in them: what t
 MOST_MEMBERS = 100_000
 LARGEST_MANIFEST = 256 << 20  # bytes; graphs and kernel sources are far smaller
 DEEPEST = 200  # levels of nested trees
+
+# Manifest fields that came after 1.0, with the minor version that brought them.
+LATER = {"golden": 1}
 
 # Manifest fields, each with its type.
 FIELDS: dict[str, type | tuple[type, ...]] = {
@@ -35,5 +39,6 @@ FIELDS: dict[str, type | tuple[type, ...]] = {
     "constants": list,  # [{name, tensor, dtype, shape, strides, mutable, parameter, origin}]
     "examples": list,  # [{"inputs": {name: tree}, "output": tree}]
     "example_tensors": list,  # like "constants", in examples.safetensors
+    "golden": dict,  # {"tolerance", "precisions": {output: precision}, "processor": {...}}, {} without examples
     "members": dict,  # {member: {"sha256": hex, "size": bytes}} of every member but the manifest
 }

@@ -8,20 +8,44 @@ operators and says so once.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from ..graph.kernel import Kernel, Plain
-from .expr.errors import ComprehensionInputError
+from .cpp.emitter import CppEmitter
+from .expr.errors import ComprehensionInputError, OptionsError
+from .expr.ir import Definition
+from .program.specialise import specialise
 from .run.select import Artifacts, artifact_key
 from .schedule.options import Options
 
-if TYPE_CHECKING:
-    from .layer import Layer
-
 TEXT = "comprehension.tc"
 ARTIFACT = "artifact/"
+
+
+class Packable(Protocol):
+    """What a layer has that its kernel packs."""
+
+    name: str
+    text: str
+    operator: str
+    gather: str
+    device: str | None
+    backward_name: str | None
+    as_list: bool
+    reordered: tuple[str, ...] | None
+    definition: Definition
+
+    @property
+    def tuned(self) -> dict[str, list[Options]]:
+        """Options by shapes."""
+
+    def kernel(self) -> ComprehensionKernel:
+        """The kernel that packs it."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs it."""
 
 
 class ComprehensionKernel(Kernel):
@@ -33,8 +57,10 @@ class ComprehensionKernel(Kernel):
     """
 
     kind: ClassVar[str] = "comprehension"
+    layer_of: ClassVar[Callable[[Mapping[str, Any], str, dict[str, list[Options]], Artifacts], Packable]]
+    """Makes a layer of a description, its text, its options and its artifacts; the layer's module hands it in."""
 
-    def __init__(self, layer: Layer, with_artifacts: bool = False) -> None:
+    def __init__(self, layer: Packable, with_artifacts: bool = False) -> None:
         self.layer, self.with_artifacts = layer, with_artifacts
 
     @property
@@ -56,6 +82,8 @@ class ComprehensionKernel(Kernel):
             "gather": self.layer.gather,
             "tuned": tuned,
             **({"device": self.layer.device} if self.layer.device else {}),
+            **({"list": True} if self.layer.as_list else {}),
+            **({"reorder": list(self.layer.reordered)} if self.layer.reordered is not None else {}),
         }
 
     def assets(self) -> dict[str, bytes]:
@@ -67,9 +95,6 @@ class ComprehensionKernel(Kernel):
 
     def _artifacts(self) -> dict[str, bytes]:
         """The forward's library for each tuned size whose best options are generated code."""
-        from .cpp.emitter import CppEmitter
-        from .program.specialise import specialise
-
         found = {}
         for key, options in sorted(self.layer.tuned.items()):
             if options[0].schedule is None or ":" in key:
@@ -98,22 +123,65 @@ class ComprehensionKernel(Kernel):
     def _built(
         cls, description: Mapping[str, Any], assets: Mapping[str, bytes], artifacts: Artifacts
     ) -> ComprehensionKernel:
-        from .layer import Layer
-
+        packed = _checked(description)
         if TEXT not in assets:
-            raise ComprehensionInputError(f"the asset '{TEXT}' is missing", where=str(description.get("name")))
-        text = bytes(assets[TEXT]).decode()
-        device = description.get("device")
-        layer = Layer(text, description["name"], False, description["backward"], description["gather"], device)
-        tuned = {k: [Options.from_plain(o) for o in v] for k, v in description["tuned"].items()}
-        layer.load_tuned(tuned, artifacts)
-        kernel = layer.kernel()
+            raise ComprehensionInputError(f"the asset '{TEXT}' is missing", where=packed["name"])
+        try:
+            text = bytes(assets[TEXT]).decode()
+        except UnicodeDecodeError as error:
+            raise ComprehensionInputError(f"the asset '{TEXT}' is no UTF-8", where=packed["name"]) from error
+        kernel = cls.layer_of(packed, text, _options(packed["tuned"]), artifacts).kernel()
         kernel.with_artifacts = any(name.startswith(ARTIFACT) for name in assets)
         return kernel
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the layer; several outputs come as a list."""
         return self.layer(*args, **kwargs)
+
+
+_FIELDS: dict[str, tuple[type, ...]] = {
+    "name": (str,),
+    "backward": (str, type(None)),
+    "gather": (str,),
+    "tuned": (dict,),
+    "device": (str, type(None)),
+    "list": (bool, type(None)),
+    "reorder": (list, type(None)),
+}
+"""What a description holds; it comes from a file."""
+
+
+def _checked(description: Mapping[str, Any]) -> dict[str, Any]:
+    """The description with every field of its type; other fields are of versions to come.
+
+    Raises:
+        ComprehensionInputError: a field is missing or of another type.
+    """
+    found = {name: description.get(name) for name in _FIELDS}
+    for name, kinds in _FIELDS.items():
+        if not isinstance(found[name], kinds):
+            raise ComprehensionInputError(
+                f"a packed comprehension has no '{name}'",
+                got=type(found[name]).__name__,
+                expected=" or ".join(k.__name__ for k in kinds),
+            )
+    if not all(isinstance(name, str) for name in found["reorder"] or ()):
+        raise ComprehensionInputError("a packed comprehension reorders what are no names", got=found["reorder"])
+    return found | {"list": bool(found["list"])}
+
+
+def _options(tuned: Mapping[object, object]) -> dict[str, list[Options]]:
+    """The options by sizes.
+
+    Raises:
+        OptionsError: they are no options, or more than those of the forward and the backward.
+    """
+    found: dict[str, list[Options]] = {}
+    for key, options in tuned.items():
+        if not isinstance(key, str) or not isinstance(options, list) or not 1 <= len(options) <= 2:
+            raise OptionsError("the options of a size are no list of one or two", got=type(options).__name__)
+        found[key] = [Options.from_plain(o) for o in options]
+    return found
 
 
 def _unpacked(assets: Mapping[str, bytes]) -> dict[str, Path]:

@@ -4,37 +4,37 @@ from __future__ import annotations
 
 import hashlib
 import json
-import warnings
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
 import torch
-from torch.autograd import forward_ad
 
 from ..graph.errors import DeviceError
+from ..kernels.registry import register_operator
+from .expr.dtypes import stored
 from .expr.errors import ComprehensionInputError, DerivativeError, OptionsError
 from .expr.ir import Definition
+from .kernel import ComprehensionKernel
 from .language.definitions import chosen, formatted, named, parsed
 from .language.typecheck import check
 from .program.specialise import dry_run
 from .run.autograd import apply
-from .run.plan import OptionsPair, Plan, Reorder
+from .run.inputs import check_inputs, refuse_missing_contents, run_into
+from .run.plan import Plan, Reorder
+from .run.reorder import selected
 from .run.seen_calls import PLAIN, Signature
 from .run.select import Artifacts
-from .schedule.options import Options
-from .torch.values import stored
+from .run.watched import is_watched, refuse_transforms
+from .schedule.options import Options, OptionsLike, OptionsPair, options_pair
 from .torch_library import Operators
-from .tune.cache import TuningCache
-from .warning import ComprehensionWarning
-
-if TYPE_CHECKING:
-    from .kernel import ComprehensionKernel
+from .tune.tuned import cached_pair, tuned_key
+from .tune.tuner import autotune
 
 SEEN = 8
 """Signatures of calls that a layer remembers, the latest first."""
 
 Result = torch.Tensor | list[torch.Tensor]
-OptionsLike = Options | str | Sequence[Options | str] | None
 
 
 def define(
@@ -46,6 +46,7 @@ def define(
     *,
     gather: str = "check",
     device: str | None = None,
+    reorder_function: Reorder | None = None,
 ) -> Layer:
     """Makes a layer of a tensor comprehension.
 
@@ -53,13 +54,16 @@ def define(
         text: one or more definitions. With `constants`, `{name}` is replaced and braces are written twice.
         name: which definition is the forward; may be left out when there is one, beside the backward.
         training: asks for a backward right away: an output without a float type is an error then. A layer whose
-            inputs require gradients derives its backward also without.
+            inputs require gradients derives its backward also without. With it the layer returns a list.
         backward: the definition that computes the gradients. It takes the forward's inputs and then the
-            gradients of its outputs, and returns one gradient for each input. Left out, it is derived.
+            gradients of its outputs, and returns one gradient for each input. Left out, it is derived. With it the
+            layer returns a list, also of one output, so that `out[0]` is the whole of it.
         constants: values for `str.format` on the text.
         gather: what an index that was read from a tensor does outside of its dimension: `"check"` raises
             `IndexRangeError`, `"clamp"` takes the nearest element.
         device: `"vulkan"` runs CPU tensors on a Vulkan device; left out, the inputs say where.
+        reorder_function: takes the list of the outputs' gradients, and gives those that the named backward takes, in
+            its order. It is called once, here, and may only select; what it selects is packed with the layer.
 
     Returns:
         The layer; calling it compiles what is needed for the shapes at hand, once.
@@ -74,7 +78,8 @@ def define(
         >>> layer(torch.ones(2, 3), torch.ones(3, 4)).sum()
         tensor(24.)
     """
-    return Layer(formatted(text, constants), name, training, backward, gather, device)
+    as_list = training or backward is not None
+    return Layer(formatted(text, constants), name, training, backward, gather, device, as_list, reorder_function)
 
 
 class Layer:
@@ -85,6 +90,8 @@ class Layer:
         name: of the forward definition.
         gather: `"check"` or `"clamp"`.
         device: `"vulkan"`, or None where the inputs say.
+        as_list: whether one output comes as a list too: where it was defined to be trained.
+        reordered: the names of the outputs whose gradients the named backward takes; None is all of them in order.
         operator: the name under which `torch.library` knows it.
     """
 
@@ -96,6 +103,8 @@ class Layer:
         backward: str | None,
         gather: str = "check",
         device: str | None = None,
+        as_list: bool = False,
+        reorder: Reorder | Sequence[str] | None = None,
     ) -> None:
         if gather not in ("check", "clamp"):
             raise OptionsError(f"unknown gather {gather!r}", expected="'check' or 'clamp'")
@@ -117,19 +126,33 @@ class Layer:
         if training and not any(r.dtype.is_float for r in self.definition.returns):
             raise DerivativeError(f"'{self.name}' has no float output to train", at=self.definition.place)
         self._dtypes = [stored(p.dtype) for p in self.definition.params]
-        self._single = len(self.definition.returns) == 1
+        names = [r.name for r in self.definition.returns]
+        self._single, self.as_list = len(names) == 1 and not as_list, as_list
+        self.reordered = None if reorder is None else selected(reorder, names)
+        if self.reordered is not None and backward is None:
+            raise DerivativeError(f"'{self.name}' has no backward to reorder gradients for", fix="Name it: backward=.")
+        self._order = None if self.reordered is None else [names.index(name) for name in self.reordered]
+        self._siblings: dict[tuple[str, ...], Layer] = {}
         self._plans: dict[object, Plan] = {}
         self._seen: list[tuple[Signature, Plan]] = []
         self._tuned: dict[str, list[Options]] = {}
         self._artifacts: Artifacts | None = None
-        self._operators = Operators(self, f"tc_{self.name}_{self.key[:12]}")
+        self._operators = Operators(self, f"tc_{self.name}_{self.key[:12]}{'_list' if as_list else ''}")
         self.operator = self._operators.name
+        self._kernel = ComprehensionKernel(self)
+        register_operator(self.operator, self._kernel)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Layer:
         """A layer of the same text and tuned options; compiled code is loaded anew when it is first called."""
-        copy = Layer(self.text, self.name, False, self.backward_name, self.gather, self.device)
-        copy.load_tuned(self._tuned, self._artifacts)
-        return copy
+        return self._again(self._artifacts)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickles as what an archive holds: the text, what was chosen, and the options found; no compiled code."""
+        return _unpickled, (self._kernel.description(), self.text)
+
+    def _again(self, artifacts: Artifacts | None, reorder: Sequence[str] | None = None) -> Layer:
+        more = {} if reorder is None else {"reorder": list(reorder)}
+        return _packed(self._kernel.description() | more, self.text, self._tuned, artifacts)
 
     def __repr__(self) -> str:
         return f"Layer({self.name!r}, {len(self._dtypes)} inputs, {len(self.definition.returns)} outputs)"
@@ -137,15 +160,9 @@ class Layer:
     @property
     def key(self) -> str:
         """A name for everything that decides what the layer computes."""
-        parts = json.dumps(
-            [self.text, self.name, self.backward_name, self.gather, *([self.device] if self.device else [])]
-        )
-        return hashlib.sha256(parts.encode()).hexdigest()
-
-    @property
-    def forward_definition(self) -> Definition:
-        """The checked forward."""
-        return self.definition
+        parts = [self.text, self.name, self.backward_name, self.gather]
+        more = [p for p in (self.device, self.reordered) if p]
+        return hashlib.sha256(json.dumps([*parts, *more]).encode()).hexdigest()
 
     @property
     def backward_definition(self) -> Definition | None:
@@ -157,7 +174,7 @@ class Layer:
     def __call__(
         self,
         *inputs: Any,
-        options: OptionsLike = None,
+        options: OptionsLike | None = None,
         outputs: torch.Tensor | Sequence[torch.Tensor] | None = None,
         cache: str | None = None,
         reorder_function: Reorder | None = None,
@@ -172,19 +189,20 @@ class Layer:
             outputs: tensors to write into, in order; without gradients.
             cache: a file that `autotune` wrote.
             reorder_function: takes the list of the outputs' gradients, and returns those that the named
-                backward takes, in its order.
+                backward takes, in its order. Where the call is recorded it may only select; see `define`.
 
         Returns:
-            The output, or the list of outputs where there are several.
+            The output; a list of outputs where there are several, or where the layer was defined with `training=True`
+            or `backward=`.
 
         Raises:
             ComprehensionError: what does not fit, by one of its subclasses.
         """
         if torch.compiler.is_compiling():
-            return self._recorded_call(inputs, outputs is not None or reorder_function is not None)
-        if _watched():
-            self._refuse_transforms()
-            return self._recorded_call(inputs, outputs is not None or reorder_function is not None)
+            return self._recorded_call(inputs, outputs, reorder_function)
+        if is_watched():
+            refuse_transforms(self.name)
+            return self._recorded_call(inputs, outputs, reorder_function)
         if options is None and outputs is None and cache is None and reorder_function is None:
             for signature, plan in self._seen:
                 if signature.covers(inputs):
@@ -202,46 +220,44 @@ class Layer:
         results = plan.forward(inputs)
         return results[0] if self._single else results
 
-    def _refuse_transforms(self) -> None:
-        """Derivatives that torch would take of a layer without a word, as zeros, or refuse with words of its own."""
-        transform = torch._C._functorch.peek_interpreter_stack()
-        if transform is not None and transform.key() == torch._C._functorch.TransformType.Grad:
-            raise DerivativeError(f"torch.func does not differentiate '{self.name}'", fix="Use torch.autograd.grad.")
-        if forward_ad._current_level >= 0:
-            raise DerivativeError(
-                f"'{self.name}' has no forward-mode derivative",
-                fix="Use reverse mode: torch.autograd.grad, with create_graph=True for higher derivatives.",
-            )
-
-    def _recorded_call(self, inputs: Sequence[Any], unrecordable: bool) -> Result:
+    def _recorded_call(self, inputs: Sequence[Any], outputs: object, reorder: Reorder | None) -> Result:
         """The call as one operator. Nothing of a tensor is read here, as a recorder would take it for a fact."""
-        if unrecordable:
-            raise ComprehensionInputError("outputs= and reorder_function= cannot be recorded", where=self.name)
+        if outputs is not None:
+            raise ComprehensionInputError("outputs= cannot be recorded", where=self.name)
+        if reorder is not None:
+            return self._sibling(reorder)._recorded_call(inputs, None, None)
+        inputs = [torch.from_numpy(t) if isinstance(t, np.ndarray) else t for t in inputs]
         pairs = zip(inputs, self._dtypes, strict=False)
         tensors = [t if isinstance(t, torch.Tensor) else torch.tensor(t, dtype=d) for t, d in pairs]
         result: Result = self._operators.call([*tensors, *inputs[len(tensors) :]])
         return result
 
+    def _sibling(self, reorder: Reorder) -> Layer:
+        """The layer that takes these gradients for its own."""
+        names = selected(reorder, [r.name for r in self.definition.returns])
+        if names == self.reordered:
+            return self
+        if names not in self._siblings:
+            self._siblings[names] = self._again(self._artifacts, names)
+        return self._siblings[names]
+
     def _slow_call(
         self,
         inputs: Sequence[Any],
-        options: OptionsLike,
+        options: OptionsLike | None,
         outputs: torch.Tensor | Sequence[torch.Tensor] | None,
         cache: str | None,
         reorder: Reorder | None,
     ) -> Result:
         if any(isinstance(t, torch.Tensor) and type(t) not in PLAIN for t in inputs):
-            return self._recorded_call(inputs, outputs is not None or reorder is not None)
+            return self._recorded_call(inputs, outputs, reorder)
         tensors = self.check_inputs(inputs)
         plan = self.plan(tensors, options, cache)
         if outputs is not None:
-            return self._run_into(plan, tensors, outputs)
-        if plan.program.contents:
-            raise ComprehensionInputError(
-                f"'{plan.program.contents[0].split('@')[0]}' is accumulated into and has no contents",
-                where=self.name,
-                fix="Give its contents with outputs=, or write the form with '!'.",
-            )
+            given = [outputs] if isinstance(outputs, torch.Tensor) else list(outputs)
+            run_into(plan, self.definition, tensors, given)
+            return given[0] if self._single else given
+        refuse_missing_contents(plan.program, self.name)
         tensors = [t.contiguous().resolve_neg() for t in tensors]
         if options is None and cache is None and reorder is None and tensors[0].is_cpu:
             self._seen = [(Signature(tensors), plan), *self._seen][:SEEN]
@@ -253,62 +269,13 @@ class Layer:
         Raises:
             ComprehensionInputError: another number of inputs, or one of another type or device.
         """
-        params = self.definition.params
-        if len(inputs) != len(params):
-            raise ComprehensionInputError(
-                f"'{self.name}' takes {len(params)} inputs",
-                got=len(inputs),
-                expected=[p.name for p in params],
-            )
-        tensors: list[torch.Tensor] = []
-        for given, param, dtype in zip(inputs, params, self._dtypes, strict=True):
-            value = given
-            if not isinstance(value, torch.Tensor):
-                if param.dims or not isinstance(value, (bool, int, float)):
-                    raise ComprehensionInputError(
-                        f"input '{param.name}' of '{self.name}' is no tensor", got=type(value).__name__
-                    )
-                value = torch.tensor(value, dtype=dtype)
-            if value.dtype != dtype:
-                raise ComprehensionInputError(
-                    f"input '{param.name}' of '{self.name}' has another type", got=value.dtype, expected=dtype
-                )
-            tensors.append(value)
-        devices = {t.device for t in tensors}
-        if len(devices) > 1:
-            shaped = {t.device for t in tensors if t.dim()}
-            if len(shaped) > 1:
-                raise ComprehensionInputError(
-                    f"the inputs of '{self.name}' are on several devices", got=sorted(map(str, devices))
-                )
-            tensors = [t.to(next(iter(shaped or devices))) for t in tensors]
-        return tensors
-
-    def _run_into(
-        self, plan: Plan, tensors: list[torch.Tensor], outputs: torch.Tensor | Sequence[torch.Tensor]
-    ) -> Result:
-        given = [outputs] if isinstance(outputs, torch.Tensor) else list(outputs)
-        p = plan.program
-        if torch.is_grad_enabled() and any(t.requires_grad for t in (*tensors, *given)):
-            raise ComprehensionInputError(
-                "outputs= has no gradient", where=self.name, fix="Call under torch.no_grad()."
-            )
-        kinds = [p.tensors[o] for o in p.outputs]
-        if [(tuple(t.shape), t.dtype) for t in given] != [(k.shape, stored(k.dtype)) for k in kinds]:
-            raise ComprehensionInputError(
-                "outputs= do not fit", where=self.name, got=[(tuple(t.shape), t.dtype) for t in given],
-                expected=[(k.shape, k.dtype.name) for k in kinds],
-            )  # fmt: skip
-        names = [r.name for r in self.definition.returns]
-        contents = [given[names.index(c.split("@")[0])].contiguous().resolve_neg() for c in p.contents]
-        results = plan.forward([t.contiguous().resolve_neg() for t in tensors], contents)
-        for target, result in zip(given, results, strict=True):
-            target.copy_(result)
-        return given[0] if self._single else given
+        return check_inputs(self.definition, inputs)
 
     # -- plans and options -------------------------------------------------------------------------------
 
-    def plan(self, tensors: Sequence[torch.Tensor], options: OptionsLike = None, cache: str | None = None) -> Plan:
+    def plan(
+        self, tensors: Sequence[torch.Tensor], options: OptionsLike | None = None, cache: str | None = None
+    ) -> Plan:
         """What runs for these inputs and options; compiled once."""
         shapes = [tuple(t.shape) for t in tensors]
         device = self.runs_on(tensors)
@@ -316,7 +283,9 @@ class Layer:
         key = (tuple(shapes), device, pair.key())
         if key not in self._plans:
             clamp = self.gather == "clamp"
-            self._plans[key] = Plan(self.definition, self._backward, shapes, device, clamp, pair, self._artifacts)
+            self._plans[key] = Plan(
+                self.definition, self._backward, shapes, device, clamp, pair, self._artifacts, self._order
+            )
         return self._plans[key]
 
     def runs_on(self, tensors: Sequence[torch.Tensor]) -> torch.device:
@@ -325,32 +294,17 @@ class Layer:
         return torch.device(self.device) if self.device and where.type == "cpu" else where
 
     def _pair(
-        self, options: OptionsLike, cache: str | None, shapes: list[tuple[int, ...]], device: torch.device
+        self, options: OptionsLike | None, cache: str | None, shapes: list[tuple[int, ...]], device: torch.device
     ) -> OptionsPair:
         if options is not None:
             return options_pair(options)
-        if cache is not None and (found := self._cached(cache, shapes, device)) is not None:
+        if cache is not None and (found := cached_pair(cache, self.key, self.name, shapes, device)) is not None:
             return found
         tuned = self._tuned.get(tuned_key(shapes, device))
         return options_pair(tuned) if tuned else OptionsPair(Options(), Options())
 
-    def _cached(self, cache: str, shapes: list[tuple[int, ...]], device: torch.device) -> OptionsPair | None:
-        """What a cache file holds for these shapes; a missing file or entry is said in a warning."""
-        file = TuningCache(cache, device=device)
-        forward = file.best(self.key, shapes)
-        if forward is None:
-            if not file.said:
-                threads = torch.get_num_threads()
-                text = f"'{cache}' has no options for '{self.name}' of these sizes on {threads} threads of this machine"
-                warnings.warn(text, ComprehensionWarning, stacklevel=5)
-            return None
-        backward = TuningCache(cache, backward=True, device=device).best(self.key, shapes)
-        return OptionsPair(forward, backward or Options())
-
     def autotune(self, *inputs: Any, **settings: Any) -> Options | list[Options]:
-        """Searches for the best options for these inputs; see `tracepack.ops.comprehension.tuner.autotune`."""
-        from .tune.tuner import autotune
-
+        """Searches for the best options for these inputs; see `tracepack.ops.comprehension.tune.tuner.autotune`."""
         return autotune(self, *inputs, **settings)
 
     def set_tuned(
@@ -372,39 +326,24 @@ class Layer:
 
     def kernel(self) -> ComprehensionKernel:
         """The kernel that packs this layer."""
-        return self._operators.kernel()
+        return self._kernel
 
 
-def tuned_key(shapes: Sequence[tuple[int, ...]], device: torch.device) -> str:
-    """Shapes as text, `"2x3,3x4"`, behind the kind of a device that is not the CPU."""
-    text = ",".join("x".join(map(str, s)) for s in shapes)
-    return text if device.type == "cpu" else f"{device.type}:{text}"
-
-
-def options_pair(options: OptionsLike) -> OptionsPair:
-    """Options for forward and backward from any of the accepted forms.
-
-    Raises:
-        OptionsError: something else.
-    """
-    if isinstance(options, (Options, str)):
-        one = Options(options) if isinstance(options, str) else options
-        return OptionsPair(one, one if one.schedule is None else Options())
-    if isinstance(options, Sequence) and 1 <= len(options) <= 2:
-        both = [Options(o) if isinstance(o, str) else o for o in options]
-        if all(isinstance(o, Options) for o in both):
-            return OptionsPair(both[0], both[1] if len(both) == 2 else Options())
-    raise OptionsError(
-        "options are no options", got=type(options).__name__, expected="Options, a preset's name, or a pair"
+def _packed(
+    description: Mapping[str, Any], text: str, tuned: dict[str, list[Options]], artifacts: Artifacts | None
+) -> Layer:
+    """A layer from what its kernel packed."""
+    d = description
+    layer = Layer(
+        text, d["name"], False, d["backward"], d["gather"], d.get("device"), d.get("list", False), d.get("reorder")
     )
+    layer.load_tuned(tuned, artifacts)
+    return layer
 
 
-def _watched() -> bool:
-    """Whether something records or changes what runs, so that the layer must appear as one operator."""
-    return (
-        torch._C._len_torch_function_stack() > 0
-        or torch._C._len_torch_dispatch_stack() > 0
-        or torch._C._get_tracing_state() is not None
-        or torch._C._functorch.peek_interpreter_stack() is not None
-        or forward_ad._current_level >= 0
-    )
+def _unpickled(description: dict[str, Any], text: str) -> Layer:
+    tuned = {key: [Options.from_plain(o) for o in options] for key, options in description["tuned"].items()}
+    return _packed(description, text, tuned, None)
+
+
+ComprehensionKernel.layer_of = _packed

@@ -10,7 +10,7 @@ from ..graph.device import Device
 from ..graph.graph import Body, Constant, Graph, Literal, Node, Record, Value
 from ..graph.kernel import Kernel
 from ..graph.types import TensorType
-from .source import Line, Table, keyword_name
+from .source import Line, References, keyword_name
 
 
 @dataclass
@@ -21,7 +21,8 @@ class Bindings:
         place: the device of an op.
         constant: the tensor of a constant on a device.
         home: the device of torch code that no tensor decides.
-        checks: makes the function that checks the inputs of a body, or its outputs.
+        check_inputs: makes the function that checks the inputs of a body.
+        check_outputs: makes the function that checks its outputs.
         record: builds a named tuple from a record's values.
         guard: the function that fails a guard: called with the guard's node and the value found.
         kernel: the kernel to call for one of the graph: its session where calls change it.
@@ -55,7 +56,7 @@ class Scope:
         lines: the lines so far.
     """
 
-    def __init__(self, bindings: Bindings, table: Table, nested: Callable[[Graph, Device], str]) -> None:
+    def __init__(self, bindings: Bindings, table: References, nested: Callable[[Graph, Device], str]) -> None:
         self.bindings, self.table, self.nested = bindings, table, nested
         self.names: dict[int, str] = {}
         self.devices: dict[str, Device] = {}

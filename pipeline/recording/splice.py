@@ -12,7 +12,6 @@ from typing import Any
 import torch
 
 from ...ops.graph.graph import Graph, Node, Operator, Record, Value
-from ...ops.graph.guards import compile_expression
 from ...ops.graph.program import Program
 from ...ops.graph.traverse import map_leaves, walk
 from ...ops.graph.types import TensorType
@@ -33,8 +32,8 @@ def hold(recorder: Any, program: Program, inputs: Sequence[Any]) -> None:
                 _ = recorder.pin(size, reason) if is_traced(size) else size
             elif wanted in known and facts.symbols[wanted] != (index, dim):
                 bool(value.size(dim) == known[wanted])
-    for text in facts.guards:
-        bool(compile_expression(text, facts.symbols)(*known.values()))
+    for guard in facts.guards:
+        bool(guard.compile(facts.symbols)(*known.values()))
 
 
 def _size(value: Any, dim: int) -> Any:

@@ -17,9 +17,11 @@ import torch
 from ...ops.graph.device import CPU, Device
 from ...ops.graph.errors import SignatureError
 from ...ops.graph.graph import BodyCall, KernelCall, Node, Operator
-from ...ops.graph.program import Program
+from ...ops.graph.program import Program, Slot
 from ...ops.graph.traverse import walk
+from ...ops.graph.types import TensorType
 from ...ops.runtime.checks import tensor_check
+from ...ops.runtime.interrupts.changes import release
 from ...ops.runtime.interrupts.modes import outside
 from ...ops.runtime.interrupts.verbs import journaled
 from ...ops.runtime.node_errors import fail
@@ -29,7 +31,7 @@ from ...ops.runtime.state import State, is_stateful
 from ...ops.tracing_hook import current, recording
 from .binding import Binding, thawed
 from .conditions import pins
-from .fast_entry import make_entry
+from .fast_entry import EntryInputs, make_entry
 from .shared_memory import refuse_lost_writes
 from .transforms import Taking, is_differentiated
 
@@ -57,10 +59,36 @@ class Runner:
         # Torch code that no tensor places runs with the accelerator's ops, if there are any.
         home = next((device for device in places.values() if not device.is_cpu), CPU)
         if not home.is_cpu:
-            refuse_lost_writes(program.graph, _may_write)
+            refuse_lost_writes(program.graph, may_write)
         self.plan = Plan(program.graph, lambda body: places[id(body)], home, grad=grad)
         self.seen: set[Any] = set()
         self.run: Callable[[Mapping[str, Any]], Any] = _first_run(self)
+
+    def entry(self) -> Callable[[Mapping[str, Any]], Any]:
+        """What runs a feed once the plan is compiled; a pipeline with state runs once at a time."""
+        inputs = None if self.grad else self._entry_inputs()
+        entry = self.run_slowly if inputs is None else make_entry(inputs, self.plan.fast, self.run_slowly, self.seen)
+        if not self.stateful:
+            return entry
+        lock = self.lock
+
+        def locked(feed: Mapping[str, Any]) -> Any:
+            try:
+                with lock:
+                    return entry(feed)
+            except BaseException:
+                release(lock)
+                raise
+
+        return locked
+
+    def _entry_inputs(self) -> EntryInputs | None:
+        """What the fast entry needs to know of the inputs; None where they are not all plain tensors."""
+        items, kinds = self.program.parameters.items, [value.type for value in self.program.graph.inputs]
+        types = [kind for kind in kinds if isinstance(kind, TensorType)]
+        if not types or len(types) < len(kinds) or not all(isinstance(item.tree, Slot) for item in items):
+            return None
+        return EntryInputs([item.name for item in items], types, self.homes, self.writes)
 
     def run_slowly(self, feed: Mapping[str, Any]) -> Any:
         """A run that converts and checks everything, and remembers the signature of the inputs as good."""
@@ -80,7 +108,7 @@ class Runner:
         if recorder is not None:
             self._check_traced(recorder.concrete(given))
             return recorder.splice(self.program, given, self.state(), self._run_recorded)
-        self._check_traced(given) if _is_tracing() else self._check(given)
+        self._check_traced(given) if torch._C._is_tracing() else self._check(given)
         if not self.grad and any(map(is_differentiated, given)):
             raise SignatureError(
                 "torch.func differentiates a pipeline that keeps no gradients",
@@ -140,7 +168,7 @@ class Runner:
     @cached_property
     def writes(self) -> bool:
         """Whether anything writes in place, so that it may write into an input."""
-        return any(map(_may_write, walk(self.program.graph)))
+        return any(map(may_write, walk(self.program.graph)))
 
     @cached_property
     def stateful(self) -> bool:
@@ -167,15 +195,10 @@ def _first_run(runner: Runner) -> Callable[[Mapping[str, Any]], Any]:
         prepare()
         if torch.compiler.is_dynamo_compiling():
             return runner.run_slowly(feed)
-        runner.run = make_entry(runner)
+        runner.run = runner.entry()
         return runner.run(feed)
 
     return first
-
-
-def _is_tracing() -> bool:
-    """Whether TorchScript traces this thread."""
-    return torch._C._get_tracing_state() is not None
 
 
 def at_home(value: Any, device: torch.device) -> Any:
@@ -190,7 +213,7 @@ def give_back(given: Sequence[Any], used: Sequence[Any]) -> None:
             mine.copy_(copy)
 
 
-def _may_write(node: Node) -> bool:
+def may_write(node: Node) -> bool:
     """Whether a node may write into its arguments, as far as names tell."""
     match node.target:
         case Operator(name):
@@ -199,7 +222,7 @@ def _may_write(node: Node) -> bool:
             last = name.removeprefix("aten.").split(".")[0 if name.startswith("aten.") else -1]
             return (last.endswith("_") and not re.match(r"__(?!i|setitem)", last)) or "out" in node.kwargs
         case BodyCall(body):
-            return any(map(_may_write, walk(body.graph)))
+            return any(map(may_write, walk(body.graph)))
     return isinstance(node.target, KernelCall)
 
 
@@ -208,6 +231,6 @@ def _signature_key(flat: Sequence[Any]) -> Any:
 
     None where a scalar takes part, or a size that is none yet: of a fake tensor, or of a trace of TorchScript.
     """
-    if not all(type(value) in (torch.Tensor, torch.nn.Parameter) for value in flat) or _is_tracing():
+    if not all(type(value) in (torch.Tensor, torch.nn.Parameter) for value in flat) or torch._C._is_tracing():
         return None
     return tuple((value.shape, value.stride()) for value in flat)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import prod
 
-from ..expr.ir import Expr, Load, Program, TensorType, rebuild, substitute, var
+from ..expr.ir import Expr, Load, Program, TensorType, rebuild
 from .ir import Loops
 from .lower import collapsed, lower
 
@@ -115,7 +115,7 @@ def _reads_row(reader: Loops, writer: Loops, shared: int) -> bool:
 def _group(nests: list[Loops], shared: int, later: list[Loops], program: Program) -> Group:
     # No index variable of a text begins with a digit.
     axes = tuple((f"{i}row", n) for i, (_, n) in enumerate(nests[0].left[:shared]))
-    renamed = [_renamed(n, {a: r for (a, _), (r, _) in zip(n.left, axes, strict=False)}) for n in nests]
+    renamed = [n.renamed({a: r for (a, _), (r, _) in zip(n.left, axes, strict=False)}) for n in nests]
     outside = {x.tensor for n in later for x in n.loads()} | {n.base for n in later} | set(program.outputs)
     rows: list[tuple[str, int]] = []
     room = ROW_BYTES
@@ -131,21 +131,6 @@ def _group(nests: list[Loops], shared: int, later: list[Loops], program: Program
     return Group(axes, tuple(collapsed(n, shared) for n in dropped), tuple(rows))
 
 
-def _renamed(nest: Loops, names: dict[str, str]) -> Loops:
-    variables = {old: var(new) for old, new in names.items()}
-
-    def change(e: Expr) -> Expr:
-        e = rebuild(e, change)
-        if isinstance(e, Load):
-            return replace(e, strides=tuple((names.get(v, v), s) for v, s in e.strides))
-        return e
-
-    return _changed(
-        replace(nest, left=tuple((names.get(a, a), n) for a, n in nest.left)),
-        lambda e: change(substitute(e, dict(variables))),
-    )
-
-
 def _in_row(nest: Loops, rows: set[str], axes: set[str]) -> Loops:
     """Addresses of row temporaries without the shared axes."""
 
@@ -155,9 +140,4 @@ def _in_row(nest: Loops, rows: set[str], axes: set[str]) -> Loops:
             return replace(e, strides=tuple((v, s) for v, s in e.strides if v not in axes))
         return e
 
-    return _changed(nest, change)
-
-
-def _changed(nest: Loops, change) -> Loops:  # type: ignore[no-untyped-def]  # generic over what it is given
-    final = None if nest.final is None else change(nest.final)
-    return replace(nest, value=change(nest.value), store=change(nest.store), final=final)
+    return nest.mapped(change)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from math import prod
 
-from ..expr.ir import Expr, Load, walk
+from ..expr.ir import Expr, Load, box_of, rebuild, substitute, var, walk
 
 ACCUMULATOR = "@acc"
 """What an epilogue reads the finished reduction as."""
@@ -44,6 +45,33 @@ class Loops:
     def extents(self) -> dict[str, int]:
         """Extent by axis."""
         return dict((*self.left, *self.reduced))
+
+    @property
+    def box(self) -> dict[str, tuple[int, int]]:
+        """The least and the greatest value of each axis."""
+        return box_of(self.extents)
+
+    def mapped(self, change: Callable[[Expr], Expr]) -> Loops:
+        """The nest with its value, its epilogue and its store changed."""
+        store = change(self.store)
+        assert isinstance(store, Load)
+        final = None if self.final is None else change(self.final)
+        return replace(self, store=store, value=change(self.value), final=final)
+
+    def renamed(self, names: Mapping[str, str]) -> Loops:
+        """The nest with other names for some of its axes."""
+        variables: dict[str, Expr] = {old: var(new) for old, new in names.items()}
+
+        def change(e: Expr) -> Expr:
+            e = rebuild(e, change)
+            if isinstance(e, Load):
+                return replace(e, strides=tuple((names.get(v, v), s) for v, s in e.strides))
+            return e
+
+        left, reduced = (tuple((names.get(a, a), n) for a, n in axes) for axes in (self.left, self.reduced))
+        scatter = frozenset(names.get(a, a) for a in self.scatter)
+        moved = replace(self, left=left, reduced=reduced, scatter=scatter)
+        return moved.mapped(lambda e: change(substitute(e, variables)))
 
     @property
     def iterations(self) -> int:

@@ -30,7 +30,8 @@ from ..expr.ir import (
     variables,
     walk,
 )
-from ..program.affine import affine, bounds, fold, simplified
+from ..program.affine import affine, bounds
+from ..program.folding import fold, simplified
 from .ir import ACCUMULATOR, Loops
 from .scatters import all_guarded, gathered
 from .splits import divided, split
@@ -90,13 +91,19 @@ def _inlined(nests: list[Nest], program: Program) -> list[Nest]:
         nest = nests[at]
         readers = _readers(nests).get(nest.target, [])
         fits = nest.op == "=" and nest.base is None and nest.target not in program.outputs and not nest.is_scatter
-        if fits and len(readers) == 1 and _iterations(readers[0]) <= _iterations(nest):
+        fits = fits and len(readers) == 1 and not _checks(readers[0], nest.target)
+        if fits and _iterations(readers[0]) <= _iterations(nest):
             reader = nests.index(readers[0])
             nests[reader] = replace(nests[reader], value=_replaced(nests[reader].value, nest))
             del nests[at]
         else:
             at += 1
     return nests
+
+
+def _checks(reader: Nest, tensor: str) -> bool:
+    """Whether the reader's indices into a tensor are tested when it runs, which needs the tensor."""
+    return any("checked" in a.guards for e in (reader.value, *reader.index) for a in accesses(e) if a.tensor == tensor)
 
 
 def _iterations(nest: Nest) -> int:
@@ -174,7 +181,7 @@ def _in_condition(value: Expr, access: Access) -> bool:
 def _flat(nest: Nest, final: Expr | None, target: str, tensors: dict[str, TensorType]) -> Loops:
     gone: dict[str, Expr] = {a: integer(0) for a, n in nest.axes if n == 1}
 
-    box = {a: (0, n - 1) for a, n in nest.axes}
+    box = nest.box
 
     def lowered(e: Expr) -> Expr:
         return _loads(_without_needless_guards(simplified(substitute(e, gone), box), box, tensors), tensors)
@@ -183,7 +190,7 @@ def _flat(nest: Nest, final: Expr | None, target: str, tensors: dict[str, Tensor
     kind = tensors[nest.target]
     covers = _covers(nest, kind)
     guards = tuple(
-        "inside" if (b := bounds(i, {a: (0, n - 1) for a, n in nest.axes})) and b[0] >= 0 and b[1] < n else "guarded"
+        "inside" if (b := bounds(i, box)) and b[0] >= 0 and b[1] < n else "guarded"
         for i, n in zip(index, kind.shape, strict=True)
     )
     places = tuple(_loads(i, tensors) for i in index)
@@ -283,7 +290,4 @@ def _without(loops: Loops, name: str) -> Loops:
             return replace(e, strides=tuple((v, s) for v, s in e.strides if v != name))
         return e
 
-    store = change(loops.store)
-    assert isinstance(store, Load)
-    final = None if loops.final is None else change(loops.final)
-    return replace(loops, store=store, value=change(loops.value), final=final)
+    return loops.mapped(change)

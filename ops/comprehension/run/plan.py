@@ -16,22 +16,10 @@ from ..expr.errors import DerivativeError
 from ..expr.ir import Definition, Program, accesses
 from ..program.backward import Backward, derive, needed_nests
 from ..program.specialise import specialise
-from ..schedule.options import Options
+from ..schedule.options import Options, OptionsPair
 from .select import Artifacts, Run, make_runner
 
 Reorder = Callable[[list[torch.Tensor]], Sequence[torch.Tensor]]
-
-
-@dataclass(frozen=True)
-class OptionsPair:
-    """Options of the forward and of the backward."""
-
-    forward: Options
-    backward: Options
-
-    def key(self) -> str:
-        """Equal for equal pairs."""
-        return self.forward.key() + self.backward.key()
 
 
 @dataclass
@@ -65,9 +53,12 @@ class Plan:
         clamp: bool,
         options: OptionsPair,
         artifacts: Artifacts | None,
+        order: Sequence[int] | None = None,
     ) -> None:
         self.program = specialise(definition, shapes)
         self.options = options
+        self.seeds = list(range(len(self.program.outputs))) if order is None else list(order)
+        """Outputs whose gradients the named backward takes, in its order."""
         self._definition, self._named, self._shapes = definition, backward, shapes
         self._device, self._clamp, self._artifacts = device, clamp, artifacts
         self._forward: Run | None = None
@@ -152,8 +143,9 @@ class Plan:
 
     def _from_named(self, wanted: frozenset[int], reorder: Reorder | None) -> Training:
         p = self.program
-        shapes = [p.tensors[o].shape for o in p.outputs]
+        shapes = [p.tensors[p.outputs[i]].shape for i in self.seeds]
         if reorder is not None:
+            shapes = [p.tensors[o].shape for o in p.outputs]
             probe = [torch.empty(s, device="meta") for s in shapes]
             shapes = [tuple(t.shape) for t in reorder(probe)]
         program = self.named(wanted, shapes)
@@ -161,7 +153,7 @@ class Plan:
             forward=self.forward,
             backward=self._training_runner(program, self.options.backward),
             saved=tuple(range(len(p.inputs))),
-            seeds=tuple(range(len(p.outputs))),
+            seeds=tuple(self.seeds if reorder is None else range(len(p.outputs))),
             gradients=tuple(sorted(wanted)),
             outputs=len(p.outputs),
             kept=tuple(range(len(p.inputs))),

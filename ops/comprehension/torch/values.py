@@ -12,12 +12,14 @@ from functools import partial
 
 import torch
 
-from ..expr.dtypes import DType
-from ..expr.errors import IndexRangeError
+from ..expr.dtypes import DType, stored
+from ..expr.errors import index_outside
 from ..expr.functions import BUILTINS
-from ..expr.ir import COMPARISONS, Access, Const, Expr, Load, Op, Var, variables
+from ..expr.ir import COMPARISONS, Access, Const, Expr, Op, Var, variables
 from ..program.affine import affine
 
+Env = Mapping[str, torch.Tensor]
+"""The tensors by version."""
 Window = Mapping[str, tuple[int, int]]
 """First value and one past the last of each axis."""
 Values = torch.Tensor | int | float | bool
@@ -29,12 +31,6 @@ _WIDENED = {"uint16": 0xFFFF, "uint32": 0xFFFFFFFF, "uint64": -1}
 def held(dtype: DType) -> torch.dtype:
     """The torch type that values of a scalar type are computed in."""
     return torch.int64 if dtype.name in _WIDENED else stored(dtype)
-
-
-def stored(dtype: DType) -> torch.dtype:
-    """The torch type of a scalar type in memory."""
-    found: torch.dtype = getattr(torch, dtype.name)
-    return found
 
 
 class Evaluator:
@@ -106,7 +102,11 @@ class Evaluator:
             return value if source == into else _cast(value, into)
         if into.is_float:
             return float(value)
-        return bool(value) if into.is_bool else int(value)
+        if into.is_bool:
+            return bool(value)
+        if source.is_float:  # what is no number, or too large, becomes what torch makes of it
+            return int(_cast(torch.tensor(value, dtype=stored(source)), into))
+        return into.wrapped(int(value))
 
     def _select(self, e: Op, mask: torch.Tensor | None) -> Values:
         condition = self._value(e.args[0], mask)
@@ -184,28 +184,8 @@ class Evaluator:
             if mask is not None:
                 wrong = wrong & mask
             if bool(wrong.any()):
-                raise out_of_range(e, dim, size)
+                raise index_outside(e.tensor, size, e.place, dim)
         return values.clamp(0, size - 1)
-
-
-def out_of_range(e: Access, dim: int, size: int) -> IndexRangeError:
-    """The error of an index that was found outside of its tensor at run time."""
-    name = e.tensor.split("#")[0]
-    return IndexRangeError(
-        f"an index of dimension {dim} of '{name}' is not in 0:{size}",
-        at=e.place,
-        fix="Mend the indices, or define with gather='clamp'.",
-    )
-
-
-def out_of_range_load(load: Load, dynamic: int) -> IndexRangeError:
-    """The same, of a lowered access."""
-    name, size = load.tensor.split("#")[0], load.dynamic[dynamic].size
-    return IndexRangeError(
-        f"an index of '{name}' is not in 0:{size}",
-        at=load.place,
-        fix="Mend the indices, or define with gather='clamp'.",
-    )
 
 
 def _operand_type(e: Op) -> DType:
@@ -234,21 +214,27 @@ def _is_float(a: Values) -> bool:
 def _divide(a: Values, b: Values) -> torch.Tensor:
     if _is_float(a) or _is_float(b):
         return torch.true_divide(a, b)
-    return _without_zero(partial(torch.div, rounding_mode="floor"), a, b)
+    return _without_traps(partial(torch.div, rounding_mode="floor"), torch.neg, a, b)
 
 
 def _modulo(a: Values, b: Values) -> torch.Tensor:
     if _is_float(a) or _is_float(b):
         return torch.remainder(a, b)  # type: ignore[arg-type]  # numbers and tensors both fit
-    return _without_zero(torch.remainder, a, b)
+    return _without_traps(torch.remainder, torch.zeros_like, a, b)
 
 
-def _without_zero(function: Callable[..., torch.Tensor], a: Values, b: Values) -> torch.Tensor:
-    """Integers divided by zero give zero, in every emitter; torch and the processor would stop."""
+def _without_traps(
+    function: Callable[..., torch.Tensor], by_minus_one: Callable[[torch.Tensor], torch.Tensor], a: Values, b: Values
+) -> torch.Tensor:
+    """Integers divided by zero give zero, and the least one by -1 wraps, in every emitter; a processor would stop."""
     if not isinstance(b, torch.Tensor):
-        return function(a, b) if b else torch.zeros_like(a)  # type: ignore[arg-type]  # numbers and tensors both fit
-    zero = b == 0
-    return torch.where(zero, 0, function(a, torch.where(zero, 1, b)))
+        assert isinstance(a, torch.Tensor)
+        return by_minus_one(a) if b == -1 else function(a, b) if b else torch.zeros_like(a)
+    if not isinstance(a, torch.Tensor):
+        a = torch.full_like(b, a)
+    zero, minus_one = b == 0, (b == -1 if b.dtype.is_signed else torch.zeros_like(b, dtype=torch.bool))
+    found = torch.where(zero, 0, function(a, torch.where(zero | minus_one, 1, b)))
+    return torch.where(minus_one, by_minus_one(a), found)
 
 
 def _tensors(function: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:

@@ -96,10 +96,10 @@ class Lock:
 
     def __call__(self) -> Change:
         """What holds the lock while it is entered."""
-        return _Held(self)
+        return _LockHeld(self)
 
 
-class _Held(Change):
+class _LockHeld(Change):
     def __init__(self, lock: Lock) -> None:
         self.lock, self.took = lock, False
 
