@@ -1,6 +1,7 @@
 # Everything from a bare machine with python3 (3.10 or newer):
 #   make demo    the semantic search of samples/, in an environment of its own
 #   make test    formatting, lint, types, layers and tests
+#   make sanitize  every generated C++ kernel of the tests, built with the address and undefined-behaviour sanitizers
 #   make bench   the benchmarks; make coverage: the long campaigns; make clean
 #   make gpu     the tests and benchmarks for a CUDA card, on a machine with one; writes docs/gpu.md
 #
@@ -20,7 +21,7 @@ SEED ?=
 PYTEST ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench coverage gpu clean
+.PHONY: help demo test sanitize bench coverage gpu clean
 
 help:
 	@sed -e '/^$$/q' -e 's/^# \{0,1\}//' Makefile
@@ -30,6 +31,11 @@ demo: $(STAMPS)/demo
 
 test: $(STAMPS)/dev
 	$(BIN)/python tools/checks.py $(if $(SEED),--randomly-seed=$(SEED)) $(PYTEST)
+
+sanitize: $(STAMPS)/dev
+	TRACEPACK_SANITIZE=address,undefined LD_PRELOAD="$$(g++ -print-file-name=libasan.so)" \
+	    ASAN_OPTIONS=detect_leaks=0:handle_segv=0 UBSAN_OPTIONS=print_stacktrace=1 \
+	    $(BIN)/python -m pytest -q -k "not slang and not zig" tests/comprehension
 
 bench: $(STAMPS)/dev
 	$(BIN)/python -m benchmarks

@@ -14,6 +14,7 @@ from .graph.device import CPU, Device
 from .graph.graph import KernelCall, Target
 from .graph.kernel import Kernel
 from .runtime.interrupts.modes import Outside
+from .runtime.interrupts.verbs import undisturbed
 from .runtime.state import State
 from .tracing_hook import current
 
@@ -31,6 +32,7 @@ class InferenceOp(ABC):
     def __init__(self, name: str, device: Device) -> None:
         self.name, self.device = name, device
 
+    @undisturbed
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the op, or records the call where a trace is going on; numpy arrays do for tensors."""
         recorder = current()

@@ -6,9 +6,11 @@ The recorder lives in the pipeline layer, which ops may not import; it registers
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from .graph.graph import Target
+from .graph.program import Program
 from .runtime.interrupts.changes import Change
 from .runtime.state import State
 
@@ -41,6 +43,10 @@ class Recording(Protocol):
 
     def call(self, application: Application) -> Any:
         """Records one call and returns its result."""
+        ...
+
+    def splice(self, program: Program, inputs: Sequence[Any], state: State, run: Callable[[Sequence[Any]], Any]) -> Any:
+        """Records the call of a pipeline by its nodes and returns its result."""
         ...
 
     def concrete(self, tree: Any) -> Any:

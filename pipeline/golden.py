@@ -12,7 +12,7 @@ import torch
 
 from ..ops.graph.errors import GoldenMismatchError, SignatureError
 from ..ops.graph.graph import Graph
-from ..ops.runtime.primitives.named_tuples import is_record, to_record
+from ..ops.runtime.primitives.named_tuples import map_values, to_record
 from ..serialization.golden import Example, Golden
 from .precision import TOLERANCES, output_precisions, precision
 from .processor import processor, processor_text
@@ -140,16 +140,12 @@ def record_examples(pipeline: Runnable, feeds: Sequence[Mapping[str, Any]]) -> I
 
 def _stored(tree: Any) -> Any:
     """A tree as an archive holds it: tensors of its own for whatever stands for one, records for namedtuples."""
-    tensor = as_tensor(tree)
-    if tensor is not None:
-        return tensor.clone()
-    if is_record(tree):
-        return to_record(tree, tuple(map(_stored, tree)))
-    if isinstance(tree, tuple | list):
-        return type(tree)(map(_stored, tree))
-    if isinstance(tree, Mapping):
-        return {key: _stored(item) for key, item in tree.items()}
-    return tree
+    return map_values(_stored_leaf, tree, to_record)
+
+
+def _stored_leaf(leaf: Any) -> Any:
+    tensor = as_tensor(leaf)
+    return leaf if tensor is None else tensor.clone()
 
 
 def golden_terms(pipeline: Runnable, tolerance: float | None) -> Golden:

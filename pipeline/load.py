@@ -6,6 +6,9 @@ from typing import Any
 
 from ..ops.graph.device import parse_device, place
 from ..ops.graph.errors import ArchiveError, GoldenMismatchError
+from ..ops.kinds import kernel_class
+from ..ops.runtime.interrupts.modes import outside
+from ..ops.runtime.interrupts.verbs import undisturbed
 from ..ops.runtime.placement import accelerator, check_gpu_ops, present
 from ..serialization.archive import Archive
 from ..serialization.contents import trusted_build
@@ -20,6 +23,8 @@ ALWAYS_HASHED = 8 << 20  # bytes of weights that are hashed on every load: about
 VERIFY = ("code", "all", "golden")
 
 
+@undisturbed
+@outside
 def load(
     path: Any,
     device: Any = None,
@@ -88,7 +93,7 @@ def _check_placement(archive: Archive, wanted: Any, gpu_ops: str) -> None:
 
 def _read(archive: Archive, trust: bool, wanted: Any, gpu_ops: str, grad: bool) -> Pipeline:
     prepare = make_trainable if grad else lambda constants, origins: None
-    program = load_program(archive, trusted_build(trust, archive.label), prepare)
+    program = load_program(archive, trusted_build(trust, archive.label, kernel_class), prepare)
     return Pipeline(program, device=wanted, gpu_ops=gpu_ops, grad=grad)
 
 

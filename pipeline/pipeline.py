@@ -14,6 +14,7 @@ from ..ops.graph.graph import Constant, Graph, Operator
 from ..ops.graph.program import Program
 from ..ops.graph.text import guards_text, types_text
 from ..ops.graph.traverse import bodies, walk
+from ..ops.runtime.interrupts.verbs import undisturbed
 from ..ops.runtime.placement import place_all, present
 from ..ops.runtime.primitives.random import seeded_state
 from ..serialization.program import save_program
@@ -196,6 +197,7 @@ class Pipeline:
 
     # -- saving ----------------------------------------------------------------------------------------------
 
+    @undisturbed
     def save(
         self,
         path: str | os.PathLike[str] | Any,

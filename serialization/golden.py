@@ -9,7 +9,8 @@ from typing import Any
 
 import torch
 
-from ..ops.graph.graph import Constant, Record
+from ..ops.graph.graph import Constant
+from ..ops.graph.traverse import map_leaves
 from .archive import Archive
 from .decoder import Decoder, malformed
 from .encoder import encode_tree
@@ -121,16 +122,7 @@ def golden_examples(archive: Archive) -> list[tuple[dict[str, Any], Any]]:
 
 
 def _live(tree: Any) -> Any:
-    """A decoded tree with tensors of its own in place of constants."""
-    match tree:
-        case Constant():
-            return tree.tensor.clone()
-        case tuple():
-            return tuple(map(_live, tree))
-        case Record():
-            return tuple(map(_live, tree.items))
-        case list():
-            return [_live(item) for item in tree]
-        case dict():
-            return {key: _live(item) for key, item in tree.items()}
-    return tree
+    """A decoded tree with tensors of its own in place of constants, and plain tuples in place of records."""
+    return map_leaves(
+        lambda leaf: leaf.tensor.clone() if isinstance(leaf, Constant) else leaf, tree, lambda _, items: items
+    )

@@ -48,8 +48,9 @@ class InferenceForm(Change):
 
 
 class KeptModel(Kept):
-    """All that a module and its parts hold, parameters, buffers and hooks by identity: torch.export and functional calls
-    exchange them for a while.
+    """All that a module and its parts hold: parameters, buffers and hooks by identity.
+
+    torch.export and functional calls exchange them for a while.
 
     Args:
         model: the module; anything else holds nothing that is known.

@@ -3,6 +3,9 @@
 For inputs whose signature was met before, it costs under a microsecond: a few attribute reads and one set lookup.
 Inputs of a pipeline on an accelerator are moved there first where they are elsewhere. Everything else (other dtypes,
 new sizes, containers, errors) goes the runner's slow way, which converts, checks and explains.
+
+Grad mode is switched off inside the `try` that switches it on again, and not by a `finally`: an interrupt can come at
+any bytecode, and one that comes inside a `finally` is caught by nobody.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from ...ops.graph.types import TensorType
 from ...ops.runtime.node_errors import fail
 
 _SOURCE = """\
-def make(T, seen, slowly, fast, enabled, enable, fail, keys, dtypes, homes, convert, arrive):
+def make(T, seen, slowly, fast, enabled, enable, transform, fail, keys, dtypes, homes, convert, arrive):
     {bind}
     def entry(feed):
         if type(feed) is dict and len(feed) == {count}:
@@ -29,17 +32,21 @@ def make(T, seen, slowly, fast, enabled, enable, fail, keys, dtypes, homes, conv
             {convert}
             if {tests}:
                 if enabled():
-                    enable(False)
+                    if transform() is not None:
+                        return slowly(feed)
                     try:
-                        return fast({names})
-                    except Exception as error:
-                        failed = error
-                    finally:
+                        enable(False)
+                        result = fast({names})
                         enable(True)
+                        return result
+                    except BaseException as error:
+                        enable(True)
+                        failed = error
                 else:
                     try:
                         return fast({names})
-                    except Exception as error:
+                    except BaseException as error:
+                        enable(False)
                         failed = error
                 fail(failed, fast)
         return slowly(feed)
@@ -96,7 +103,7 @@ def make_entry(inputs: EntryInputs, fast: Callable[..., Any], slowly: Run, seen:
     exec(compile(source, "<tracepack entry>", "exec"), namespace)
     entry: Run = namespace["make"](
         torch.Tensor, seen, slowly, fast,
-        torch.is_grad_enabled, torch._C._set_grad_enabled, fail,
+        torch.is_grad_enabled, torch._C._set_grad_enabled, torch._C._functorch.peek_interpreter_stack, fail,
         tuple(inputs.names), tuple(getattr(torch, kind.dtype) for kind in inputs.types),
         inputs.homes, _convert, _arrive,
     )  # fmt: skip

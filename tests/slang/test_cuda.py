@@ -20,7 +20,8 @@ from tests.nvrtc import cubin_of
 from tracepack.ops import slang
 from tracepack.ops.slang.binding.layout import layout_of
 from tracepack.ops.slang.compile.client import ask
-from tracepack.ops.slang.compile.codegen import Variant, generate, pointers_after_slots
+from tracepack.ops.slang.compile.codegen import Variant, generate
+from tracepack.ops.slang.compile.elements import pointers_after_slots
 from tracepack.ops.slang.compile.program import with_lines
 from tracepack.ops.slang.compile.slangc import arguments_for
 from tracepack.ops.slang.compile.slangpy_tensors import tensor_module
@@ -108,7 +109,7 @@ def on_stand_in(function: slang.SlangFunction, *arguments: Any) -> tuple[Operati
     call = function._resolve(arguments, {})
     operation = call.operation
     cuda = gpu.GpuLauncher(operation.program, operation.spec, "cuda", torch.device("cpu"))
-    twin = Operation(operation.program, operation.spec, operation.target, operation._kernel)
+    twin = Operation(operation.program, operation.spec, operation.target, operation._publish)
     twin._cpu = cuda
     return twin, call.flatten(arguments, {})
 

@@ -35,9 +35,24 @@ class DType:
         return self.kind == "float"
 
     @property
+    def is_half(self) -> bool:
+        """Floats of two bytes, which are computed in single precision."""
+        return self.is_float and self.bits == 16
+
+    @property
     def is_bool(self) -> bool:
         """Conditions."""
         return self.kind == "bool"
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The least and the greatest value of an integer type."""
+        return (0, (1 << self.bits) - 1) if self.kind == "uint" else (-1 << (self.bits - 1), (1 << (self.bits - 1)) - 1)
+
+    def wrapped(self, value: int) -> int:
+        """The value that an integer type holds where an operation's result is this."""
+        low, high = self.span
+        return (value - low) % (high - low + 1) + low
 
 
 BOOL = DType("bool", "bool", 8)
@@ -46,12 +61,14 @@ INT64 = DType("int64", "int", 64)
 FLOAT32 = DType("float32", "float", 32)
 FLOAT64 = DType("float64", "float", 64)
 FLOAT16 = DType("float16", "float", 16)
+BFLOAT16 = DType("bfloat16", "float", 16)
 
 _INTS = {f"{u}int{b}": DType(f"{u}int{b}", f"{u}int", b) for u in ("", "u") for b in (8, 16, 32, 64)}
 SCALARS: dict[str, DType] = {
     "bool": BOOL,
     "float": FLOAT32,
     "float16": FLOAT16,
+    "bfloat16": BFLOAT16,
     "half": FLOAT16,
     "float32": FLOAT32,
     "double": FLOAT64,
@@ -71,7 +88,7 @@ def join(a: DType, b: DType) -> DType:
         return a if a.is_float else b
     bits = max(a.bits, b.bits)
     if a.is_float:
-        return a if a.bits == bits else b
+        return FLOAT32 if a.bits == b.bits else a if a.bits == bits else b
     return BY_NAME[f"{'uint' if a.kind == b.kind == 'uint' else 'int'}{bits}"]
 
 

@@ -17,9 +17,9 @@ from ..expr.ir import Load, Program, walk
 from ..loops.description import ProgramSchedule, Schedule
 from ..loops.fusion import groups
 from ..loops.ir import Loops
-from ..program.specialise import identity
+from ..program.identity import identity
 from .prelude import prelude
-from .values import Point, ValueWriter, cast, combined, compute_type, memory_type, single_only, stored
+from .values import HALVES, Point, ValueWriter, cast, combined, compute_type, memory_type, single_only, stored
 
 ENTRY = "tp_run"
 GROUP = 256
@@ -168,16 +168,21 @@ class _NestWriter:
             at = rest if last else f"{rest} % {count}"
             tile = self._tiles.get(axis, 1)
             step = 1 if axis == self._strided else tile
-            yield f"int {name} = int({at})" + (f" * {step};" if step > 1 else ";")
+            kind = self._kind(axis)
+            yield f"{kind} {name} = {kind}({at})" + (f" * {step};" if step > 1 else ";")
             for offset in range(tile) if tile > 1 else ():
                 moved = offset * count if axis == self._strided else offset
                 extent = self._nest.extents[axis]
                 code = f"{name} + {moved}"
                 code = f"min({code}, {extent - 1})" if self._overhangs(axis) else code
-                yield f"int {name}_{offset} = {code};"
+                yield f"{kind} {name}_{offset} = {code};"
             if not last:
                 yield f"{'uint' if self.threads < 1 << 31 else 'uint64_t'} r{name} = {rest} / {count};"
                 rest = f"r{name}"
+
+    def _kind(self, axis: str) -> str:
+        """The type of an axis; lines of memory that became one axis may be longer than an int32."""
+        return "int" if self._nest.extents[axis] + self._tiles.get(axis, 1) < 1 << 31 else "int64_t"
 
     def _overhangs(self, axis: str) -> bool:
         return bool(self._nest.extents[axis] % self._tiles.get(axis, 1))
@@ -185,7 +190,7 @@ class _NestWriter:
     def _loops(self, axes: list[str]) -> Iterator[str]:
         for axis in axes:
             i = self._axes[axis]
-            yield f"for (int {i} = 0; {i} < {self._nest.extents[axis]}; {i}++) {{"
+            yield f"for ({self._kind(axis)} {i} = 0; {i} < {self._nest.extents[axis]}; {i}++) {{"
 
     def _computed(self, points: list[Point]) -> list[str]:
         """The values of a tile, and their stores."""
@@ -234,7 +239,7 @@ class _NestWriter:
         if nest.op != "=" and (nest.scatter or (nest.base and not nest.init)):
             before_it = nest.base if nest.covers and nest.base else nest.target
             at = values.place(replace(nest.store, tensor=before_it), indices, point)
-            before = f"tp_single({at})" if self._dtype.name == "float16" else at
+            before = f"{HALVES[self._dtype.name][0]}({at})" if self._dtype.is_half else at
             value = values.name(compute_type(self._dtype), combined(nest.op, before, value, self._dtype))
         if nest.final is not None:
             values.accumulators = {point: value}
@@ -242,7 +247,7 @@ class _NestWriter:
         into, kind = values.place(nest.store, indices, point), nest.store.dtype
         source = nest.value.dtype if nest.final is None else nest.final.dtype
         if source != kind:
-            value = cast(value, source, FLOAT32 if kind.name == "float16" else kind)
+            value = cast(value, source, FLOAT32 if kind.is_half else kind)
         values.lines.append(f"{into} = {stored(value, kind)};")
 
 

@@ -16,6 +16,7 @@ from ..expr.dtypes import stored
 from ..expr.errors import index_outside
 from ..expr.ir import Access, Expr, Nest, Program, TensorType, Var, accesses, variables
 from ..program.affine import affine
+from ..program.identity import identity
 from .convolution import match_convolution
 from .products import Product, contract, is_contraction, largest_operand, split_product
 from .scatter_add import own, scattered
@@ -78,6 +79,8 @@ def _with_dead(program: Program) -> list[tuple[Nest, list[str]]]:
 def _step(nest: Nest, program: Program, clamp: bool, consume: bool) -> Callable[[Env], torch.Tensor]:
     """Chooses how a nest runs; with `consume` it may write into its base, which nothing needs after it."""
     target = program.tensors[nest.target]
+    if 0 in nest.extents.values():
+        return lambda env: _of_nothing(nest, target, env, consume)
     convolution = match_convolution(nest, program.tensors)
     if convolution is not None:
         return _finished(nest, target, convolution, consume)
@@ -88,6 +91,19 @@ def _step(nest: Nest, program: Program, clamp: bool, consume: bool) -> Callable[
     if nest.is_scatter or (nest.base is None and not _covers(nest, target)):
         return lambda env: scattered(nest, target, env, _whole(nest, env, clamp), clamp, consume)
     return _finished(nest, target, lambda env: _in_target_order(nest, env, clamp), consume)
+
+
+def _of_nothing(nest: Nest, target: TensorType, env: Env, consume: bool) -> torch.Tensor:
+    """A nest that never runs: the contents before, or the operator's identity where it starts from that."""
+    device = next((t.device for t in env.values()), torch.device("cpu"))
+    start = identity(nest.op, target.dtype).value if nest.init and nest.op != "=" else 0
+    if nest.base is None:
+        return torch.full(target.shape, start, dtype=stored(target.dtype), device=device)
+    result = own(env[nest.base], consume)
+    if nest.init and nest.op != "=" and not nest.is_scatter and all(nest.extents[a] for a in nest.left):
+        shape = [nest.extents[v[0]] if (v := variables(i)) else 1 for i in nest.index]
+        return _onto_base(nest, result, torch.full(shape, start, dtype=result.dtype, device=device))
+    return result
 
 
 def _covers(nest: Nest, target: TensorType) -> bool:
@@ -125,11 +141,12 @@ def _onto_base(nest: Nest, result: torch.Tensor, found: torch.Tensor) -> torch.T
             form = affine(index)
             name = next(iter(form.coefficients), None)
             region = region.narrow(dim, form.const, nest.extents[name] if name else 1)
-    region.copy_((found if nest.init else _combine(nest.op, region, found.reshape(region.shape))).reshape(region.shape))
+    region.copy_((found if nest.init else combined(nest.op, region, found.reshape(region.shape))).reshape(region.shape))
     return result
 
 
-def _combine(op: str, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+def combined(op: str, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """One step of a reduction."""
     match op:
         case "+":
             return a + b
@@ -161,7 +178,7 @@ def _reduce(op: str, t: torch.Tensor, dims: list[int]) -> torch.Tensor:
 
 def _whole(nest: Nest, env: Env, clamp: bool) -> torch.Tensor:
     """The values over the nest's left axes, in the axes' order."""
-    return _windowed(nest, env, {a: (0, n) for a, n in nest.axes}, clamp)
+    return windowed(nest, env, {a: (0, n) for a, n in nest.axes}, clamp)
 
 
 def _in_target_order(nest: Nest, env: Env, clamp: bool) -> torch.Tensor:
@@ -172,7 +189,7 @@ def _in_target_order(nest: Nest, env: Env, clamp: bool) -> torch.Tensor:
     return found.reshape([1 if n is None else nest.extents[n] for n in names])
 
 
-def _windowed(nest: Nest, env: Env, window: Window, clamp: bool) -> torch.Tensor:
+def windowed(nest: Nest, env: Env, window: Window, clamp: bool) -> torch.Tensor:
     """The nest's values over its left axes in a window, which is cut in two while it is too large."""
     left, reduced = nest.left, nest.reduced
     product = split_product(nest.value, left) if nest.op == "+" else Product(1, (nest.value,))
@@ -212,10 +229,10 @@ def _axis_to_cut(nest: Nest, product: Product | None, window: Window) -> str | N
 def _cut_in_two(nest: Nest, env: Env, window: Window, clamp: bool, axis: str) -> torch.Tensor:
     start, stop = window[axis]
     middle = (start + stop) // 2
-    a, b = (_windowed(nest, env, {**window, axis: part}, clamp) for part in ((start, middle), (middle, stop)))
+    a, b = (windowed(nest, env, {**window, axis: part}, clamp) for part in ((start, middle), (middle, stop)))
     if axis in nest.left:
         return torch.cat([a, b], nest.left.index(axis))
-    return _combine(nest.op, a, b)
+    return combined(nest.op, a, b)
 
 
 def _match_reduced_view(nest: Nest, tensors: Mapping[str, TensorType]) -> Callable[[Env], torch.Tensor] | None:

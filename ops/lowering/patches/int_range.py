@@ -76,7 +76,7 @@ class Noting(Patched):
         found: these globals.
     """
 
-    _patches = [Patch(torch.SymInt, name, _noted) for name in ("__int__", "__index__")]
+    _patches = (Patch(torch.SymInt, "__int__", _noted), Patch(torch.SymInt, "__index__", _noted))
 
     def __init__(self) -> None:
         super().__init__(*self._patches)
@@ -93,7 +93,7 @@ def _is_torch(module: Globals) -> bool:
 
 
 class Lent(Change):
-    """While it is entered, modules have their own `int` and `range`; a name that a module defines itself stays as it is.
+    """While it is entered, modules have an `int` and a `range` of their own, unless they define the name themselves.
 
     A global name means the same in every thread, so another one that runs a function of such a module meanwhile meets
     them too: they work as Python's own, and only `type(x) is int` tells them apart.

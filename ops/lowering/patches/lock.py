@@ -1,10 +1,11 @@
 """The one lock around lowering, and what is replaced in torch and in Python below it.
 
 torch.export and the converter of TorchScript keep their state in variables of the process, and so do the patches that
-they need here: one thread lowers at a time. Another one that runs a model of its own meanwhile sees the originals, since
-every replacement asks whether the thread that calls it is one that needs it. A patch knows all of its users, and the
-attribute is the original again when the last one is gone; users stand in the journal of their thread (see
-`runtime.interrupts`), so that an interrupt leaves none.
+they need here: one thread lowers at a time. Another one that runs a model of its own meanwhile sees the originals, for
+every replacement asks whether the thread that calls it is one that needs it.
+
+A patch knows all of its users, and the attribute is the original again when the last one is gone. Users stand in the
+journal of their thread (see `runtime.interrupts`), so that an interrupt leaves none.
 """
 
 from __future__ import annotations

@@ -68,8 +68,9 @@ class _InThread(type):
 
 
 class _Unheard(Change):
-    """One filter, in front of all others, for one thread: `warnings.catch_warnings` is there for all threads, and two of
-    them that overlap leave the filters of one to the other.
+    """One filter, in front of all others, for one thread.
+
+    `warnings.catch_warnings` is for all threads at once, and two that overlap leave the filters of one to the other.
     """
 
     def __init__(self) -> None:
@@ -92,5 +93,7 @@ class _Unheard(Change):
 
     def _changed(self) -> None:
         """Tells Python, which remembers what the filters said."""
-        mutated: Any = getattr(warnings, "_filters_mutated", None) or warnings._filters_mutated_lock_held
+        module: Any = warnings
+        known = vars(module)  # it has one name before Python 3.14 and another one since
+        mutated = known.get("_filters_mutated") or known["_filters_mutated_lock_held"]
         mutated()

@@ -2,7 +2,7 @@
 
 An interrupt can come at any bytecode: inside a `finally`, or after an `__enter__` has returned and before its block has
 begun. Neither `with` nor `try` undoes a change then. Therefore a Change stands in its thread's journal before anything
-is changed, and the guard around the verb (`verbs.undisturbed`) undoes what still stands there when an exception ends it.
+is changed, and the guard around the verb (`verbs.undisturbed`) undoes what stands there when an exception ends it.
 """
 
 from __future__ import annotations
@@ -96,10 +96,10 @@ class Lock:
 
     def __call__(self) -> Change:
         """What holds the lock while it is entered."""
-        return _Held(self)
+        return _LockHeld(self)
 
 
-class _Held(Change):
+class _LockHeld(Change):
     def __init__(self, lock: Lock) -> None:
         self.lock, self.took = lock, False
 
@@ -112,3 +112,9 @@ class _Held(Change):
         if self.took and self.lock.held:
             self.lock.release()
         self.took = False
+
+
+def release(lock: Any) -> None:
+    """Lets go of an RLock that an interrupt kept this thread from letting go of."""
+    if lock._is_owned():
+        lock.release()

@@ -29,7 +29,7 @@ from tracepack.ops.comprehension.slang.emitter import SlangEmitter
 from tracepack.ops.comprehension.slang.program import ENTRY, generate
 from tracepack.ops.comprehension.torch.emitter import TorchEmitter
 from tracepack.ops.slang.compile.native_entry import NativeEntry
-from tracepack.ops.slang.compile.whole_module import native_library, translated
+from tracepack.ops.slang.compile.whole_module import translated, whole_library
 from tracepack.ops.slang.launch import gpu
 
 
@@ -71,7 +71,7 @@ class StandIn:
     def __init__(self, kind: str, name: str, text: str, entries: list[str], *, index: int) -> None:
         assert (kind, index) == ("cuda", 0)
         self._names = re.findall(r"uniform \w+\* (\w+)", text[text.index(f"void {ENTRY}(") :])
-        self._entry = NativeEntry(native_library(text, ENTRY), [ctypes.c_uint64] * len(self._names), parallel=False)
+        self._entry = NativeEntry(whole_library(text, ENTRY), [ctypes.c_uint64] * len(self._names), parallel=False)
         self._text, self._entries = text, entries
 
     def dispatch(self, entry: int, total: int, variables: dict[str, int]) -> None:

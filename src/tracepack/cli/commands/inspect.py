@@ -9,7 +9,7 @@ from ...ops.graph.graph import Body, BodyCall
 from ...ops.graph.guards import plain
 from ...ops.graph.traverse import bodies, constants, walk
 from ..manifest import Described, body_size, describe, kernels_of, tensor_bytes, weights_bytes
-from ..report import Block, Facts, Report, Table, bytes_text
+from ..report import Block, Fields, Report, Table, bytes_text
 
 
 def inspect(path: str) -> Report:
@@ -93,9 +93,9 @@ def _blocks(data: dict[str, Any]) -> list[Block]:
     if data["needs_trust"]:
         facts.append(("trust", "holds an op that can run code: load it with --trust only if you trust its source"))
     return [
-        Facts(facts),
+        Fields(facts),
         Table("inputs", ["name", "type"], [[row["name"], row["type"]] for row in data["inputs"]]),
-        Facts([("output", data["output"]), *(("where", plain(guard)) for guard in data["guards"])]),
+        Fields([("output", data["output"]), *(("where", plain(guard)) for guard in data["guards"])]),
         Table("ops", ["name", "kind", "device", "calls>", "operators>", "weights>"], list(map(_op_cells, data["ops"]))),
         Table(
             "members",
