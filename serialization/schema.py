@@ -21,6 +21,12 @@ ALIGNMENT = 64  # of the weights in the file, and of each tensor in them: what t
 MOST_MEMBERS = 100_000
 LARGEST_MANIFEST = 256 << 20  # bytes; graphs and kernel sources are far smaller
 DEEPEST = 200  # levels of nested trees
+MOST_NODES = 1_000_000  # in all graphs of a file
+MOST_EXPANDED = 1_000_000  # nodes that are left when every op is written out where it is called
+MOST_ROWS = 200_000  # of each list in the manifest: bodies, kernels, constants, examples
+MOST_DIMENSIONS = 64  # of a tensor, what torch's iterators take
+DEEPEST_CALLS = 100  # ops that call ops that call ops
+LONGEST_TEXT = 10_000  # characters of a guard
 
 # Manifest fields, each with its type.
 FIELDS: dict[str, type | tuple[type, ...]] = {

@@ -25,9 +25,10 @@ def corrupt(data: bytes, member: str) -> bytes:
     return bytes(changed)
 
 
-def rewritten(path, change) -> bytes:
-    """The archive with its manifest changed, everything else as it was."""
+def rewritten(path, change, padding: int = 0) -> bytes:
+    """The archive with its manifest changed, everything else as it was; `padding` bytes shift where it lies."""
     out = io.BytesIO()
+    out.write(b"x" * padding)
     with zipfile.ZipFile(path) as old, zipfile.ZipFile(out, "w") as new:
         for entry in old.infolist():
             data = old.read(entry)

@@ -16,7 +16,7 @@ from ...graph.operators import ARITHMETIC, CONTROL_FLOW, MATH, allowed, check_na
 from .control_flow import FUNCTIONS
 from .numpy import array_function
 from .random import drawing_from, generator
-from .views import CHECKED
+from .wrapped import wrapper
 
 _PYTHON: dict[str, Callable[..., Any]] = {
     **{name: getattr(operator, name) for name in ARITHMETIC},
@@ -94,14 +94,14 @@ def resolve(name: str) -> Callable[..., Any]:
     try:
         if name in CONTROL_FLOW:
             return FUNCTIONS[name]
-        if "as_strided" in name:
-            return CHECKED[name]
-        return _aten(rest) if family == "aten" else _walk(rest)
+        found = _aten(rest) if family == "aten" else _walk(rest)
     except (AttributeError, RuntimeError) as error:
         raise UnknownOperatorError(
             f"operator {name!r} does not exist in torch {torch.__version__}",
             fix="Load the file with the torch version that `tracepack inspect` shows, or a newer one.",
         ) from error
+    wrap = wrapper(name)
+    return found if wrap is None else wrap(found)
 
 
 def overload(name: str) -> Callable[..., Any]:
