@@ -86,8 +86,10 @@ def _check_placement(archive: Archive, wanted: Any, gpu_ops: str) -> None:
 
 def _read(archive: Archive, trust: bool, wanted: Any, gpu_ops: str, grad: bool) -> Pipeline:
     prepare = make_trainable if grad else lambda constants, origins: None
-    program = load_program(archive, trusted_build(trust, archive.label), prepare)
-    return Pipeline(program, device=wanted, gpu_ops=gpu_ops, grad=grad)
+    with one_error(archive.label):
+        program = load_program(archive, trusted_build(trust, archive.label), prepare)
+        admit(program.graph, trust=trust, label=archive.label)
+        return Pipeline(program, device=wanted, gpu_ops=gpu_ops, grad=grad)
 
 
 def verify_golden(pipeline: Pipeline, archive: Archive) -> Report:

@@ -187,7 +187,9 @@ class MappedTensors:
         """The bytes of a tensor: the memory of the file, or a copy where no dtype may lie there."""
         begin, end = self._entries[name]
         if name not in self._bytes:
-            found = torch.frombuffer(self.archive.buffer, dtype=torch.uint8, count=end - begin, offset=self._start + begin)
+            found = torch.frombuffer(
+                self.archive.buffer, dtype=torch.uint8, count=end - begin, offset=self._start + begin
+            )
             self._bytes[name] = found if found.data_ptr() % _WIDEST == 0 else found.clone()
         return self._bytes[name]
 

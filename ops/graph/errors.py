@@ -92,6 +92,10 @@ class UnknownOperatorError(TracepackError):
     """A graph names an operator that is not allowed, or that this torch lacks."""
 
 
+class BudgetError(TracepackError):
+    """A run takes longer, or more memory, than the budget that `load` was given for it."""
+
+
 class GoldenMismatchError(TracepackError):
     """An archive's golden examples no longer give the outputs that were stored with them."""
 

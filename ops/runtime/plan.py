@@ -19,6 +19,7 @@ from .checks import fail_guard, input_check, output_check
 from .emitter import Emitter
 from .node_errors import fail
 from .primitives.named_tuples import record_factory
+from .safety.memory import touched
 from .scope import Bindings
 from .state import State
 
@@ -46,6 +47,8 @@ class Plan:
         self.state = State() if state is None else state
         self._place = place or (lambda body: CPU)
         self._constants: dict[tuple[int, Device], Any] = {}
+        self._touched = touched(graph)
+        self._written = self._touched.constants()
 
     @cached_property
     def checked(self) -> Callable[..., Any]:
@@ -81,6 +84,7 @@ class Plan:
             guard=_guard_failure,
             kernel=self.state.kernel,
             grad=self.grad,
+            reshaped={place for place in self._touched.reshaped if isinstance(place, int)},
         )
 
     def _constant(self, constant: Constant, device: Device) -> Any:
@@ -90,6 +94,8 @@ class Plan:
         key = (id(constant), device)
         if key not in self._constants:
             tensor = constant.tensor if self.grad else constant.tensor.detach()
+            if id(constant) in self._written:  # other pipelines of the file have the same memory
+                tensor = tensor.clone()
             self._constants[key] = tensor.to(str(device)) if str(tensor.device) != str(device) else tensor
         return self._constants[key]
 

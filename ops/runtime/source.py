@@ -6,7 +6,6 @@ and names of the table, so nothing from a file is ever pasted into it. Nested fu
 
 from __future__ import annotations
 
-import keyword
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 from ..graph.device import CPU, Device
 from ..graph.errors import GraphError
 from ..graph.graph import Literal, Node
+from ..graph.guards import is_plain_name
 from ..graph.types import DTYPES as TORCH_DTYPES
 from .primitives.numpy import numpy_object
 
@@ -108,7 +108,7 @@ class Table:
 
 def keyword_name(name: str) -> str:
     """A keyword's name, which comes from a file: an identifier or nothing."""
-    if not name.isidentifier() or keyword.iskeyword(name):
+    if not is_plain_name(name):
         raise GraphError("a keyword argument has an impossible name", got=repr(name[:80]))
     return name
 

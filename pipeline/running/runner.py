@@ -17,7 +17,7 @@ import torch
 from ...ops.graph.device import CPU, Device
 from ...ops.graph.graph import BodyCall, KernelCall, Node, Operator
 from ...ops.graph.program import Program
-from ...ops.graph.traverse import walk
+from ...ops.graph.traverse import every_node
 from ...ops.runtime.checks import tensor_check
 from ...ops.runtime.node_errors import fail
 from ...ops.runtime.plan import Plan
@@ -99,7 +99,7 @@ class Runner:
     @cached_property
     def writes(self) -> bool:
         """Whether anything writes in place, so that it may write into an input."""
-        return any(map(_may_write, walk(self.program.graph)))
+        return any(map(_may_write, every_node(self.program.graph)))
 
     @cached_property
     def stateful(self) -> bool:
@@ -132,8 +132,8 @@ def _may_write(node: Node) -> bool:
                 return True
             last = name.removeprefix("aten.").split(".")[0 if name.startswith("aten.") else -1]
             return (last.endswith("_") and not re.match(r"__(?!i|setitem)", last)) or "out" in node.kwargs
-        case BodyCall(body):
-            return any(map(_may_write, walk(body.graph)))
+        case BodyCall():
+            return False  # its nodes are asked themselves
     return isinstance(node.target, KernelCall)
 
 

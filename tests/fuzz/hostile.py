@@ -55,7 +55,9 @@ class Hostile:
         filled = torch.zeros(shape, dtype=torch.float64)
         way = self.random.randrange(6)
         if way == 0:
-            filled = torch.full(shape, float(self.random.choice((-1, 5, 100, -100, 2**31, 2**40, -(2**40), 2**52))), dtype=torch.float64)
+            filled = torch.full(
+                shape, float(self.random.choice((-1, 5, 100, -100, 2**31, 2**40, -(2**40), 2**52))), dtype=torch.float64
+            )
         elif way == 1:
             filled = torch.full(shape, self.random.choice(FLOATS), dtype=torch.float64)
         elif way < 5:

@@ -25,13 +25,13 @@ import torch
 
 from tests.fuzz.children import Loss, survive
 from tests.fuzz.hostile import Hostile
-from tracepack.ops.graph.graph import Constant, Literal, Node, Operator, Value
+from tracepack.ops.graph.device import CPU
+from tracepack.ops.graph.graph import Literal, Node, Operator, Value
 from tracepack.ops.graph.traverse import leaves, map_leaves
 from tracepack.ops.graph.types import ARRAY
-from tracepack.ops.runtime.primitives.arguments import check_arguments
 from tracepack.ops.runtime.primitives.callables import resolve
+from tracepack.ops.runtime.safety.arguments import check_arguments
 from tracepack.ops.runtime.source import torch_object
-from tracepack.ops.graph.device import CPU
 
 POISON = (0xA5, 0x3B)
 _SOURCE = Path(__file__).parent / "poison.c"
@@ -49,8 +49,7 @@ def try_operator(name: str, calls: int, first: int = 0) -> list[Loss]:
         The calls that went wrong, five at most.
     """
     return [
-        Loss(loss.index + first, loss.outcome)
-        for loss in survive(calls, lambda index: attempt(name, first + index))
+        Loss(loss.index + first, loss.outcome) for loss in survive(calls, lambda index: attempt(name, first + index))
     ]
 
 
@@ -104,7 +103,7 @@ def _bytes(leaf: Any) -> bytes:
         leaf = leaf.detach().resolve_conj().resolve_neg().contiguous().reshape(-1)
         return bytes(leaf.view(torch.uint8).numpy().tobytes()) if leaf.numel() else b""
     if isinstance(leaf, numpy.ndarray | numpy.generic):
-        return leaf.tobytes() if leaf.nbytes < 1 << 22 else b""
+        return leaf.tobytes() if leaf.nbytes < 1 << 22 and not leaf.dtype.hasobject else b""
     return repr(leaf).encode()[:1000] if isinstance(leaf, int | float | complex | str) else b""
 
 

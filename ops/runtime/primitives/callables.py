@@ -13,6 +13,7 @@ import torch
 
 from ...graph.errors import UnknownOperatorError
 from ...graph.operators import ARITHMETIC, CONTROL_FLOW, MATH, allowed, check_name
+from ..safety import bounded
 from .control_flow import FUNCTIONS
 from .numpy import array_function
 from .random import drawing_from, generator
@@ -37,16 +38,15 @@ _PYTHON: dict[str, Callable[..., Any]] = {
     "int": int,
     "float": float,
     "bool": bool,
-    "round": round,
     "min": min,
     "max": max,
     "sum": lambda *xs: sum(xs),
     "is_nonzero": bool,
     "real": operator.attrgetter("real"),
     "imag": operator.attrgetter("imag"),
-    "cat_strings": lambda *xs: [s for x in xs for s in x],
     "generator": generator,
     "draw": lambda source, name, args, kwargs: drawing_from(source, resolve(name), args, kwargs),
+    **bounded.FUNCTIONS,
 }
 
 _TEMPLATES = {

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from typing import Any
 
 from ...ops.graph.graph import Body, BodyCall
 from ...ops.graph.guards import plain
-from ...ops.graph.traverse import bodies, constants, walk
+from ...ops.graph.traverse import bodies, every_node, own_constants
 from ..manifest import Described, body_size, describe, kernels_of, tensor_bytes, weights_bytes
 from ..report import Block, Facts, Report, Table, bytes_text
 
@@ -54,7 +55,8 @@ def _data(found: Described, path: str) -> dict[str, Any]:
 
 def _ops(found: Described) -> list[dict[str, Any]]:
     graph = found.contents.graph
-    rows = [_body_row(found, body) for body in bodies(graph)]
+    calls = Counter(id(n.target.body) for n in every_node(graph) if isinstance(n.target, BodyCall))
+    rows = [_body_row(found, body, calls[id(body)]) for body in bodies(graph)]
     rows += [
         {"name": kernel.name, "kind": str(kernel.row["kind"]), "runs_code": bool(kernel.row["runs_code"])}
         for kernel in kernels_of(graph)
@@ -62,9 +64,8 @@ def _ops(found: Described) -> list[dict[str, Any]]:
     return rows
 
 
-def _body_row(found: Described, body: Body) -> dict[str, Any]:
-    held = list(constants(body.graph))
-    calls = sum(isinstance(n.target, BodyCall) and n.target.body is body for n in walk(found.contents.graph))
+def _body_row(found: Described, body: Body, calls: int) -> dict[str, Any]:
+    held = own_constants(body.graph)
     return {
         "name": body.name,
         "kind": "graph",

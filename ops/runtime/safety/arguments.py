@@ -205,7 +205,9 @@ def _is_plain_text(leaf: Any) -> bool:
 
 def _wrong(name: str, argument: str, got: Any, expected: Any) -> GraphError:
     return GraphError(
-        f"operator {name} was given a wrong {argument}" if argument != "its arguments" else f"operator {name} was given wrong arguments",
+        f"operator {name} was given a wrong {argument}"
+        if argument != "its arguments"
+        else f"operator {name} was given wrong arguments",
         got=(got if isinstance(got, str) else repr(got))[:80],
         expected=str(expected)[:80],
     )
