@@ -16,6 +16,7 @@ from ..ops.graph.text import guards_text, types_text
 from ..ops.graph.traverse import bodies, walk
 from ..ops.runtime.placement import place_all, present
 from ..ops.runtime.primitives.random import seeded_state
+from ..ops.runtime.safety.budget import Budget
 from ..serialization.program import save_program
 from .golden import record_examples
 from .running.conditions import conditions
@@ -33,15 +34,22 @@ class Pipeline:
         device: where ops of accelerators run; None leaves them where they were scripted.
         gpu_ops: ``"cpu"`` moves ops of accelerators to the CPU.
         grad: whether results keep their gradients, to train the pipeline further.
+        budget: what one run may spend, ``{"seconds": 2.0, "bytes": 1 << 30}`` or one of them; see `load`.
     """
 
     def __init__(
-        self, program: Program, *, device: Device | None = None, gpu_ops: str = "gpu", grad: bool = False
+        self,
+        program: Program,
+        *,
+        device: Device | None = None,
+        gpu_ops: str = "gpu",
+        grad: bool = False,
+        budget: Mapping[str, float] | None = None,
     ) -> None:
         self.program, self.grad = program, grad
-        self._options: dict[str, Any] = {"device": device, "gpu_ops": gpu_ops, "grad": grad}
+        self._options: dict[str, Any] = {"device": device, "gpu_ops": gpu_ops, "grad": grad, "budget": budget}
         self._places = place_all(program.graph, device, present(), gpu_ops)
-        self._runner = Runner(program, self._places, grad)
+        self._runner = Runner(program, self._places, grad, Budget.of(budget))
 
     @property
     def name(self) -> str:

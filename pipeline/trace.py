@@ -21,6 +21,7 @@ from ..ops.graph.program import Parameter, Program
 from ..ops.graph.verify import verify
 from ..ops.runtime.user_code import raising_line
 from ..ops.tracing_hook import current, recording
+from .examples import describe, rebuild
 from .patches.builtins import recordable
 from .patches.numpy import hooks
 from .patches.print import printable
@@ -30,7 +31,6 @@ from .recheck.prune import prune
 from .recheck.sizes import name_sizes, pipeline_facts
 from .recheck.vary import clones, shifted, varied
 from .recording.effects import Watch
-from .recording.examples import describe, rebuild
 from .recording.random import settle
 from .recording.recorder import Recorder
 from .recording.rollback import Undo

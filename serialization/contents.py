@@ -5,17 +5,20 @@ Needs no torch: constants are numbered here, and their tensors are the business 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..ops.graph.errors import ArchiveError, TrustError
-from ..ops.graph.graph import Body, Constant, Facts, Graph
+from ..ops.graph.graph import Body, BodyCall, Constant, Facts, Graph, Node
 from ..ops.graph.kernel import Kernel, build_kernel
+from ..ops.graph.traverse import walk
 from ..ops.graph.verify import verify
-from .archive import Archive, Member, member, pack, unpack
-from .codec import Decoder, Encoder, Tables, decode_facts, decode_type, encode_facts, encode_type, expect, malformed
-from .schema import FORMAT, MAIN_GRAPH, VERSION
+from .archive import Archive, unpack
+from .archive_writer import Member, member, pack
+from .decoder import Decoder, decode_facts, decode_type, expect, malformed
+from .encoder import Encoder, Tables, encode_facts, encode_type
+from .schema import DEEPEST_CALLS, FORMAT, LARGEST_MANIFEST, MAIN_GRAPH, MOST_EXPANDED, MOST_ROWS, VERSION
 
 
 @dataclass
@@ -99,31 +102,108 @@ def decode(archive: Archive, constants: Sequence[Constant], build: Build) -> Con
         ArchiveError, GraphError: malformed; UnknownOperatorError: an operator is not allowed.
     """
     manifest = archive.manifest
+    for field in ("kernels", "bodies", "constants", "examples", "example_tensors"):
+        if len(manifest[field]) > MOST_ROWS:
+            raise malformed(f"$.{field}", len(manifest[field]), f"{MOST_ROWS} rows at most")
+    _check_members(manifest)
     kernels = [_kernel(archive, row, f"$.kernels[{i}]", build) for i, row in enumerate(manifest["kernels"])]
-    bodies: list[Body] = []
     rows = manifest["bodies"]
     # A body may call those after it, so they are read from the last to the first.
-    found: list[Body | None] = [None] * len(rows)
+    found: list[Any] = [None] * len(rows)
+    counted = [0]
     for index in reversed(range(len(rows))):
-        found[index] = _body(archive, rows[index], f"$.bodies[{index}]", constants, kernels, _Later(found, index))
-    bodies = [body for body in found if body is not None]
-    graph = Decoder(constants, kernels, bodies, MAIN_GRAPH).graph(unpack(archive.read(MAIN_GRAPH), MAIN_GRAPH))
+        later = _Later(found, index)
+        found[index] = _body(archive, rows[index], f"$.bodies[{index}]", constants, kernels, later, counted)
+    graph = Decoder(constants, kernels, found, MAIN_GRAPH, counted=counted).graph(_plain(archive, MAIN_GRAPH))
+    check_expansion(graph)
     verify(graph)
     facts = decode_facts(manifest["facts"], [value.type for value in graph.inputs], "$.facts")
     return Contents(manifest["name"], graph, manifest["parameters"], facts)
 
 
-class _Later(list[Any]):
+class _Later(Sequence[Any]):
     """The bodies after one, under their own numbers; earlier ones cannot be called."""
 
-    def __init__(self, found: list[Body | None], index: int) -> None:
-        super().__init__(found)
-        self.caller = index
+    def __init__(self, found: list[Any], index: int) -> None:
+        self.found, self.caller = found, index
+
+    def __len__(self) -> int:
+        return len(self.found)
 
     def __getitem__(self, number: Any) -> Any:
         if number <= self.caller:
             raise ArchiveError("an op calls itself", where=f"$.bodies[{self.caller}]")
-        return super().__getitem__(number)
+        return self.found[number]
+
+
+def _plain(archive: Archive, name: str) -> Any:
+    """The plain data of a graph's member."""
+    if len(archive.view(name)) > LARGEST_MANIFEST:
+        raise archive.error("a graph is too large", member=name, expected=f"{LARGEST_MANIFEST} bytes at most")
+    return unpack(archive.read(name), name)
+
+
+def _check_members(manifest: dict[str, Any]) -> None:
+    """Refuses rows that share a member, so that none is read twice."""
+    taken = {MAIN_GRAPH}
+    for row in manifest["bodies"]:
+        _take(row.get("graph") if isinstance(row, dict) else None, taken, "an op")
+    for row in manifest["kernels"]:
+        assets = row.get("assets") if isinstance(row, dict) else None
+        for name in assets.values() if isinstance(assets, dict) else ():
+            _take(name, taken, "a kernel")
+
+
+def _take(name: Any, taken: set[str], what: str) -> None:
+    if isinstance(name, str):
+        if name in taken:
+            raise ArchiveError("a member is used twice", where=what, got=repr(name)[:80])
+        taken.add(name)
+
+
+def check_expansion(graph: Graph) -> None:
+    """Refuses graphs that grow past all bounds when every op is written out where it is called.
+
+    Raises:
+        ArchiveError: they do, or ops call ops too deeply.
+    """
+    sizes: dict[int, tuple[int, int]] = {}
+    for body in reversed(list(_callees_last(graph))):
+        sizes[id(body.graph)] = _expansion(body.graph, sizes)
+    nodes, depth = _expansion(graph, sizes)
+    if nodes > MOST_EXPANDED or depth > DEEPEST_CALLS:
+        raise ArchiveError(
+            "the graph is too large when its ops are written out", got=f"{nodes} nodes, {depth} ops deep",
+            expected=f"{MOST_EXPANDED} nodes and {DEEPEST_CALLS} ops deep at most",
+        )  # fmt: skip
+
+
+def _callees_last(graph: Graph) -> list[Body]:
+    """Every body before those that it calls."""
+    order: list[Body] = []
+    seen: set[int] = set()
+    stack: list[tuple[Body | None, Iterator[Node]]] = [(None, walk(graph))]
+    while stack:
+        owner, nodes = stack[-1]
+        for node in nodes:
+            if isinstance(node.target, BodyCall) and id(node.target.body) not in seen:
+                seen.add(id(node.target.body))
+                stack.append((node.target.body, walk(node.target.body.graph)))
+                break
+        else:
+            stack.pop()
+            if owner is not None:
+                order.append(owner)
+    return order[::-1]
+
+
+def _expansion(graph: Graph, sizes: dict[int, tuple[int, int]]) -> tuple[int, int]:
+    """The nodes of a graph written out, and how deep its ops call ops."""
+    nodes, depth = 0, 0
+    for node in walk(graph):
+        more, below = sizes[id(node.target.body.graph)] if isinstance(node.target, BodyCall) else (0, -1)
+        nodes, depth = min(nodes + 1 + more, 1 << 62), max(depth, below + 1)
+    return nodes, depth
 
 
 def _body(
@@ -133,6 +213,7 @@ def _body(
     constants: Sequence[Constant],
     kernels: Sequence[Kernel],
     bodies: Sequence[Any],
+    counted: list[int],
 ) -> Body:
     match row:
         case {
@@ -142,7 +223,7 @@ def _body(
             pass
         case _:
             raise malformed(path, row, "an op")
-    graph = Decoder(constants, kernels, bodies, member_name).graph(unpack(archive.read(member_name), member_name))
+    graph = Decoder(constants, kernels, bodies, member_name, counted=counted).graph(_plain(archive, member_name))
     if len(inputs) != len(graph.inputs):
         raise malformed(f"{path}.inputs", len(inputs), f"{len(graph.inputs)} names")
     kinds = [value.type for value in graph.inputs]

@@ -19,14 +19,16 @@ EXAMPLES = "examples.safetensors"
 ALIGNMENT = 64  # of the weights in the file, and of each tensor in them: what torch's own allocator gives
 
 MOST_MEMBERS = 100_000
-LARGEST_MANIFEST = 256 << 20  # bytes; graphs and kernel sources are far smaller
+LARGEST_MANIFEST = 64 << 20  # bytes; also of each graph
 DEEPEST = 200  # levels of nested trees
-MOST_NODES = 1_000_000  # in all graphs of a file
-MOST_EXPANDED = 1_000_000  # nodes that are left when every op is written out where it is called
-MOST_ROWS = 200_000  # of each list in the manifest: bodies, kernels, constants, examples
-MOST_DIMENSIONS = 64  # of a tensor, what torch's iterators take
-DEEPEST_CALLS = 100  # ops that call ops that call ops
-LONGEST_TEXT = 10_000  # characters of a guard
+MOST_NODES = 250_000  # in all graphs of a file
+MOST_EXPANDED = 250_000  # nodes that there are when every op is written out wherever it is called
+MOST_ROWS = 100_000  # of each list in the manifest: bodies, kernels, constants, examples
+MOST_SYMBOLS = 1_000  # of a signature, and of an op's
+MOST_DIMENSIONS = 64  # of a tensor
+DEEPEST_CALLS = 50  # ops that call ops that call ops
+LEAST_STATE = 1 << 30  # bytes that the initial values of all state may always have; larger files may have more,
+STATE_TIMES = 64  # so many times the bytes of the weights
 
 # Manifest fields, each with its type.
 FIELDS: dict[str, type | tuple[type, ...]] = {

@@ -36,7 +36,7 @@ class Flat(torch.nn.Module):
         self.keeps_mode = keeps_mode
         self.model = model  # a submodule where it is one, so that names and ties of weights are kept
         self.call = call
-        self.numbers: dict[str, Any] | None = None  # where sizes are followed through tensors; see `counts`
+        self.numbers: dict[str, Any] | None = None  # where sizes are followed through tensors; see `scalar_tensors`
 
     def forward(self, *flat: Any) -> Any:
         """The leaves of what the model returns."""

@@ -14,7 +14,7 @@ from ..graph.errors import GuardError, TracepackError
 from ..graph.graph import Body, Constant
 from ..graph.types import TensorType
 from .call import Call, Leaves, returned, separate
-from .convert import convert
+from .convert.body import convert
 from .errors import fixes_ones, undecided
 from .export import Flat, programs
 from .isolate import Attribute, Live, guarded_state, scratch

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import ast
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
@@ -12,7 +12,7 @@ from torch.utils import _pytree as pytree
 
 from ..graph.errors import LoweringError
 from ..graph.graph import Body, Facts, KernelCall
-from ..graph.guards import compile_expression
+from ..graph.guards import Expression
 from ..graph.types import TensorType
 from ..runtime.checks import size_of
 from ..runtime.plan import Plan
@@ -55,10 +55,10 @@ def prove(body: Body, tensors: Leaves, reference: Callable[[], Reference]) -> tu
     spec = checker.require_equal(tensors)
     guards = list(body.facts.guards)
     for symbol in body.facts.symbols:
-        guards = [g for g in guards if g not in (f"{symbol} >= 2", f"{symbol} >= 1")]
-        least = checker.least(symbol, tensors)
-        tried = [size for size in (1, 0) if not any(f">= {size + 1}" in guard for guard in least)]
-        guards = [checker.relaxed(guard, symbol, tried, tensors) for guard in guards] + least
+        guards = [guard for guard in guards if guard not in (_at_least(symbol, 2), _at_least(symbol, 1))]
+        least, bounds = checker.least(symbol, tensors)
+        tried = [size for size in (1, 0) if size != least - 1]
+        guards = [*(checker.relaxed(guard, symbol, tried, tensors) for guard in guards), *bounds]
     return replace(body, facts=Facts(body.facts.symbols, tuple(dict.fromkeys(guards)))), spec
 
 
@@ -116,36 +116,37 @@ class _Checker:
         graph = self.body.graph
         return list(Plan(graph).run(separate(tensors), checked=False))
 
-    def relaxed(self, guard: str, symbol: str, tried: Sequence[int], tensors: Leaves) -> str:
+    def relaxed(self, guard: Expression, symbol: str, tried: Sequence[int], tensors: Leaves) -> Expression:
         """A guard that torch set only because it sets sizes of 0 and 1 apart, opened for those that were tried."""
-        if not _SETS_APART.search(guard) or not re.search(rf"\b{symbol}\b", guard):
+        if not _sets_apart(guard.tree) or symbol not in guard.symbols:
             return guard
         symbols = self.body.facts.symbols
         sizes = {name: size_of(tensors[index], dim) for name, (index, dim) in symbols.items()}
-        holds = compile_expression(guard, symbols)
+        holds = guard.compile(symbols)
         failing = [size for size in tried if not _holds(holds, {**sizes, symbol: size})]
-        return " or ".join([f"({guard})" if failing else guard, *(f"{symbol} == {size}" for size in failing)])
+        return Expression.any_of([guard, *(_equal(symbol, size) for size in failing)])
 
-    def least(self, symbol: str, tensors: Leaves) -> list[str]:
-        """The guard for the least size of a symbol, found by trying 1 and then 0.
+    def least(self, symbol: str, tensors: Leaves) -> tuple[int, list[Expression]]:
+        """The least size of a symbol, found by trying 1 and then 0, and the guard for it where it is not 0.
 
         Where the model refuses a size alone, it is tried in all inputs at once: a batch of one has one of each.
         """
         for size in (1, 0):
             if not self.agrees([symbol], size, tensors):
-                return [f"{symbol} >= {size + 1}{self.together(symbol, size, tensors)}"]
-        return []
+                others = self.together(symbol, size, tensors)
+                return size + 1, [Expression.any_of([_at_least(symbol, size + 1), *others])]
+        return 0, []
 
-    def together(self, symbol: str, most: int, tensors: Leaves) -> str:
-        """What to add to a guard for sizes that are right if all inputs have them."""
+    def together(self, symbol: str, most: int, tensors: Leaves) -> list[Expression]:
+        """What a guard also allows: sizes that are right if all inputs have them."""
         places = self.body.facts.symbols
         peers = [
             other for other, (index, dim) in places.items() if dim == places[symbol][1] and _is_tensor(tensors[index])
         ]
         if len(peers) < 2:
-            return ""
+            return []
         good = [size for size in range(most, -1, -1) if self.agrees(peers, size, tensors)]
-        return "".join(f" or ({' and '.join(f'{peer} == {size}' for peer in peers)})" for size in good)
+        return [Expression.all_of(_equal(peer, size) for peer in peers) for size in good]
 
     def agrees(self, symbols: Sequence[str], size: int, tensors: Leaves) -> bool:
         """Whether model and body agree where some symbols have another size; never tried on unchecked kernels."""
@@ -166,8 +167,22 @@ class _Checker:
             torch.set_rng_state(state)
 
 
-# How torch writes that a computed size is neither 0 nor 1.
-_SETS_APART = re.compile(r"(>= 2|> 1|!= 1|!= 0)$")
+def _at_least(symbol: str, size: int) -> Expression:
+    return Expression.parse(f"{symbol} >= {size}")
+
+
+def _equal(symbol: str, size: int) -> Expression:
+    return Expression.parse(f"{symbol} == {size}")
+
+
+def _sets_apart(tree: ast.expr) -> bool:
+    """Whether the last comparison is one of those by which torch says that a computed size is neither 0 nor 1."""
+    match tree:
+        case ast.BoolOp(_, [*_, last]):
+            return _sets_apart(last)
+        case ast.Compare(_, [*_, operator], [*_, ast.Constant(bound)]):
+            return (type(operator), bound) in ((ast.GtE, 2), (ast.Gt, 1), (ast.NotEq, 1), (ast.NotEq, 0))
+    return False
 
 
 def _holds(condition: Callable[..., Any], sizes: dict[str, int]) -> bool:

@@ -19,6 +19,7 @@ from .checks import fail_guard, input_check, output_check
 from .emitter import Emitter
 from .node_errors import fail
 from .primitives.named_tuples import record_factory
+from .safety.budget import Budget
 from .safety.memory import touched
 from .scope import Bindings
 from .state import State
@@ -33,6 +34,7 @@ class Plan:
         home: the device of torch code that no tensor decides.
         state: what the graph changes; a plan has its own by default.
         grad: whether results keep their gradients.
+        budget: what a run may spend.
     """
 
     def __init__(
@@ -42,8 +44,9 @@ class Plan:
         home: Device = CPU,
         state: State | None = None,
         grad: bool = False,
+        budget: Budget | None = None,
     ) -> None:
-        self.graph, self.home, self.grad = graph, home, grad
+        self.graph, self.home, self.grad, self.budget = graph, home, grad, budget
         self.state = State() if state is None else state
         self._place = place or (lambda body: CPU)
         self._constants: dict[tuple[int, Device], Any] = {}
@@ -84,6 +87,7 @@ class Plan:
             guard=_guard_failure,
             kernel=self.state.kernel,
             grad=self.grad,
+            budget=self.budget,
             reshaped={place for place in self._touched.reshaped if isinstance(place, int)},
         )
 

@@ -13,7 +13,7 @@ import torch
 
 from ..graph.errors import LoweringError, TracepackError
 from ..lowering.call import Call, returned, separate
-from ..lowering.convert import convert
+from ..lowering.convert.body import convert
 from ..lowering.export import examples, quiet
 from ..lowering.lower import Lowered
 from ..lowering.mutation import written_past_branch

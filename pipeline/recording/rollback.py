@@ -1,4 +1,7 @@
-"""A trace leaves the tensors around the function as they were, also where it is refused for writing to them."""
+"""A trace leaves what is around the function as it was: tensors that it writes to, and the states of ops.
+
+This holds also where the trace is refused for the write.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from ...ops.runtime.state import State
 from ...ops.runtime.user_code import user_line
 from .tensors import Values
 
@@ -83,3 +87,24 @@ def _is_dense(leaf: Any) -> bool:
 
 def _storage(tensor: torch.Tensor) -> int:
     return tensor.untyped_storage().data_ptr() if tensor.device.type != "meta" else 0
+
+
+class States:
+    """Remembers what the states of ops were before a recording."""
+
+    def __init__(self) -> None:
+        self._saved: dict[int, tuple[State, Any]] = {}
+
+    def enter(self, state: State) -> None:
+        """Takes a state to its initial values when the recording first meets it."""
+        if id(state) not in self._saved:
+            self._saved[id(state)] = (state, state.snapshot())
+            state.reset()
+
+    def __enter__(self) -> States:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        """Gives every op the state that it had before."""
+        for state, saved in self._saved.values():
+            state.restore(saved)

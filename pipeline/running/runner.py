@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from functools import cached_property
 from typing import Any
 
@@ -16,16 +17,18 @@ import torch
 
 from ...ops.graph.device import CPU, Device
 from ...ops.graph.graph import BodyCall, KernelCall, Node, Operator
-from ...ops.graph.program import Program
+from ...ops.graph.program import Program, Slot
 from ...ops.graph.traverse import every_node
+from ...ops.graph.types import TensorType
 from ...ops.runtime.checks import tensor_check
 from ...ops.runtime.node_errors import fail
 from ...ops.runtime.plan import Plan
 from ...ops.runtime.primitives.numpy import writes
+from ...ops.runtime.safety.budget import Budget
 from ...ops.runtime.state import State, is_stateful
 from .binding import Binding, thawed
 from .conditions import pins
-from .fast_entry import make_entry
+from .fast_entry import EntryInputs, make_entry
 from .shared_memory import refuse_lost_writes
 
 MOST_SIGNATURES = 4096  # input signatures remembered as checked; past that they are checked again
@@ -38,6 +41,7 @@ class Runner:
         program: what to run.
         places: the device of every op's body, by its id.
         grad: whether results keep their gradients.
+        budget: what a run may spend.
 
     Attributes:
         binding: turns the arguments of calls into flat inputs.
@@ -46,20 +50,40 @@ class Runner:
         seen: the signatures of inputs that were checked.
     """
 
-    def __init__(self, program: Program, places: Mapping[int, Device], grad: bool = False) -> None:
+    def __init__(
+        self, program: Program, places: Mapping[int, Device], grad: bool = False, budget: Budget | None = None
+    ) -> None:
         self.program, self.grad, self.binding = program, grad, Binding(program.parameters)
+        self._budget = budget
         self.lock = threading.RLock()
         # Torch code that no tensor places runs with the accelerator's ops, if there are any.
         home = next((device for device in places.values() if not device.is_cpu), CPU)
         if not home.is_cpu:
             refuse_lost_writes(program.graph, _may_write)
-        self.plan = Plan(program.graph, lambda body: places[id(body)], home, grad=grad)
+        self.plan = Plan(program.graph, lambda body: places[id(body)], home, grad=grad, budget=budget)
         self.seen: set[Any] = set()
 
     @cached_property
     def run(self) -> Callable[[Mapping[str, Any]], Any]:
-        """A run on a feed; made when it is first asked for, since it compiles the plan."""
-        return make_entry(self)
+        """A run on a feed; made when it is first asked for, since it compiles the plan. State: one run at a time."""
+        inputs = None if self.grad or self._budget is not None else self._entry_inputs()
+        entry = self.run_slowly if inputs is None else make_entry(inputs, self.plan.fast, self.run_slowly, self.seen)
+        if not self.stateful:
+            return entry
+
+        def locked(feed: Mapping[str, Any]) -> Any:
+            with self.lock:
+                return entry(feed)
+
+        return locked
+
+    def _entry_inputs(self) -> EntryInputs | None:
+        """What the fast entry needs to know of the inputs; None where they are not all plain tensors."""
+        items, kinds = self.program.parameters.items, [value.type for value in self.program.graph.inputs]
+        types = [kind for kind in kinds if isinstance(kind, TensorType)]
+        if not types or len(types) < len(kinds) or not all(isinstance(item.tree, Slot) for item in items):
+            return None
+        return EntryInputs([item.name for item in items], types, self.homes, self.writes)
 
     def run_slowly(self, feed: Mapping[str, Any]) -> Any:
         """A run that converts and checks everything, and remembers the signature of the inputs as good."""
@@ -79,7 +103,8 @@ class Runner:
         return result
 
     def _execute(self, function: Callable[..., Any], flat: Sequence[Any]) -> Any:
-        with torch.enable_grad() if self.grad else torch.no_grad():
+        within = nullcontext() if self._budget is None else self._budget.running()
+        with within, torch.enable_grad() if self.grad else torch.no_grad():
             try:
                 return function(*flat)
             except Exception as error:

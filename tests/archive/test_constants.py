@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from archive.files import rewritten
+from tests.archive.files import rewritten
 
 import tracepack
 
@@ -18,7 +18,9 @@ def saved(tmp_path, tensor):
 @pytest.mark.parametrize("dtype", ["qint8", "quint8", "qint32", "quint4x2", "bits8", "uint4", "strided", "nn", "load"])
 def test_a_dtype_outside_of_the_table_is_refused(tmp_path, dtype):
     path = saved(tmp_path, torch.arange(8, dtype=torch.uint8))
-    with pytest.raises(tracepack.ArchiveError, match=rf"\$.constants\[0\] has an impossible dtype or shape; got {dtype}"):
+    with pytest.raises(
+        tracepack.ArchiveError, match=rf"\$.constants\[0\] has an impossible dtype or shape; got {dtype}"
+    ):
         tracepack.load(rewritten(path, lambda m: m["constants"][0].update(dtype=dtype)))
 
 

@@ -60,7 +60,7 @@ def test_an_interrupt_while_saving_leaves_nothing_behind(cell_file, monkeypatch)
     def interrupt(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tracepack.serialization.archive._write_member", interrupt)
+    monkeypatch.setattr("tracepack.serialization.archive_writer._write_member", interrupt)
     with pytest.raises(KeyboardInterrupt):
         mod.save(path)
     assert path.read_bytes() == before

@@ -22,6 +22,7 @@ from tracepack.ops.kernels.toolchain import find_toolchain
 from tracepack.ops.slang.binding.layout import layout_of
 from tracepack.ops.slang.compile.client import ask
 from tracepack.ops.slang.compile.codegen import GROUP, Variant, generate, pointers_after_slots
+from tracepack.ops.slang.compile.native_library import flags_for
 from tracepack.ops.slang.compile.program import with_lines
 from tracepack.ops.slang.compile.slangc import arguments_for
 from tracepack.ops.slang.compile.slangpy_tensors import tensor_module
@@ -149,7 +150,8 @@ class StandIn:
         includes = [tensor_module(one_thread=True)] if "slangpy" in self.text else []
         code = ask(arguments=arguments_for(unit, includes, entry=entry), do="code")["code"]
         library = unit.with_suffix(".so")
-        find_toolchain().compile(code + _RUN_THREADS.format(group=GROUP, entry=entry), library)
+        toolchain = find_toolchain()
+        toolchain.compile(code + _RUN_THREADS.format(group=GROUP, entry=entry), library, *flags_for(toolchain))
         run = ctypes.CDLL(str(library)).run
         names = re.findall(r"uniform (\S+) (tp_\w+)", self.text.partition("tracepack-generated")[2])
 

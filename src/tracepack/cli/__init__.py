@@ -1,6 +1,6 @@
-"""The command line: ``tracepack inspect | show | run | verify | bench FILE``.
+"""The command line: ``tracepack inspect | show | run | verify | bench | sign FILE``.
 
-`inspect` and `show` never import torch. An error is one line on standard error and an exit code of `exits`; a
+`inspect`, `show` and `sign` never import torch. An error is one line on standard error and an exit code of `exit_codes`; a
 traceback is shown only where the environment variable TRACEPACK_TRACEBACK asks for it.
 """
 
@@ -66,6 +66,10 @@ def _perform(options: Namespace) -> Report:
             return show_graph(
                 options.file, picture=options.svg, with_bodies=options.bodies, op=options.op, lines=options.lines
             )
+        case "sign":
+            from .commands.sign import sign
+
+            return sign(options.file, options.key)
     try:
         import torch as torch
     except ImportError:
@@ -77,10 +81,11 @@ def _perform(options: Namespace) -> Report:
 
 def _perform_with_torch(options: Namespace) -> Report:
     from .commands.bench import Effort, bench
-    from .commands.run import Loading, run
+    from .commands.run import run
     from .commands.verify import verify
+    from .loading import Loading
 
-    loading = Loading(options.device, options.trust, options.gpu_ops)
+    loading = Loading(options.device, options.trust, options.gpu_ops, tuple(options.signed_by))
     match options.command:
         case "run":
             return run(options.file, options.input, options.value, options.output, loading)
