@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ from ..ops.graph.traverse import bodies, walk
 from ..ops.runtime.placement import place_all, present
 from ..ops.runtime.primitives.random import seeded_state
 from ..ops.runtime.safety.budget import Budget
+from ..ops.runtime.safety.memory import inputs_text
 from ..serialization.program import save_program
 from .golden import record_examples
 from .running.conditions import conditions
@@ -176,9 +178,12 @@ class Pipeline:
 
     @property
     def signature(self) -> str:
-        """Inputs and outputs with dtypes and sizes: an integer is fixed, a letter is free, equal letters are equal."""
+        """Inputs and outputs with dtypes and sizes: an integer is fixed, a letter is free, equal letters are equal.
+
+        An input marked ``(written)`` may be changed in place by a run; no other one is.
+        """
         parameters, guards = self.program.parameters, self.program.facts.guards
-        inputs = ", ".join(f"{n}: {t}" for n, t in zip(parameters.names, parameters.types, strict=True))
+        inputs = inputs_text(self.graph, parameters.names)
         text = f"({inputs}) -> {types_text(self.graph.output)}"
         asked = dict.fromkeys([*filter(None, [guards_text(guards)]), *conditions(self.graph, parameters.names)])
         return text + (f" where {' and '.join(asked)}" if asked else "")
@@ -187,9 +192,11 @@ class Pipeline:
     def placement(self) -> dict[str, str]:
         """The device on which each op runs."""
         found: dict[str, str] = {}
+        counts: Counter[str] = Counter()
         for body in bodies(self.graph):
-            count = sum(known == body.name or known.startswith(f"{body.name}#") for known in found)
-            found[f"{body.name}#{count + 1}" if count else body.name] = str(self._places[id(body)])
+            counts[body.name] += 1
+            name = body.name if counts[body.name] == 1 else f"{body.name}#{counts[body.name]}"
+            found[name] = str(self._places[id(body)])
         return found
 
     def __reduce__(self) -> Any:

@@ -127,7 +127,7 @@ def lowered() -> set[str]:
 # Forms that write into a tensor which they are given, forms over named dimensions, and what torch tests itself with.
 UNLISTED = re.compile(
     r"""\.(\w*_)?out(_\w+)?$ | ^aten\..*\.(\w*_)?(dimname|names|grad_input|values_stable|dim_max|dim_min)(_\w+)?$
-    | ^aten\.\w+\.(\w+_)*out\w*$ | ^aten\._test | _remove_batch_dim | ^aten\.set_data
+    | ^aten\.\w+\.(\w+_)*out\w*$ | ^aten\._test | _remove_batch_dim | _quantized\. | ^aten\.set_data
     | ^aten\.\w*\.(Dimname|\w*Dimname|\w*_dimname\w*)$ | ^aten\._dirichlet_grad | ^aten\._linalg_check | sym_constrain
     | ^aten\.(_shape_as_tensor|_dim_arange|rename|promote_types|result_type|can_cast|is_vulkan\w*|_spdiags|_pad_enum)""",
     re.VERBOSE,

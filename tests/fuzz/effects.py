@@ -74,7 +74,12 @@ def schemas_of(name: str) -> list[Any]:
     if name.startswith("torch.nn.") or not name.startswith("torch."):
         return []
     found = torch._C._jit_get_schemas_for_operator(f"aten::{name.split('.')[-1]}")
-    return [schema for schema in found if not any(argument.is_out for argument in schema.arguments)]
+    dispatched = set(torch._C._dispatch_get_all_op_names())  # the others work on numbers and texts of TorchScript
+    return [s for s in found if _full_name(s) in dispatched and not any(argument.is_out for argument in s.arguments)]
+
+
+def _full_name(schema: Any) -> str:
+    return f"{schema.name}.{schema.overload_name}" if schema.overload_name else str(schema.name)
 
 
 def _declared(schema: Any) -> str:
@@ -89,8 +94,7 @@ def _declared(schema: Any) -> str:
         return VIEW
     if base in _COMPOSED_FRESH:
         return FRESH
-    name = f"{schema.name}.{schema.overload_name}" if schema.overload_name else schema.name
-    composed = torch._C._dispatch_has_kernel_for_dispatch_key(name, "CompositeImplicitAutograd")
+    composed = torch._C._dispatch_has_kernel_for_dispatch_key(_full_name(schema), "CompositeImplicitAutograd")
     return "" if composed else FRESH
 
 

@@ -20,6 +20,7 @@ from ...graph.graph import Constant, Graph, Literal, Node, Operator, Value
 from ...graph.operators import CONTROL_FLOW, check_name
 from ...graph.traverse import leaves
 from ...graph.types import STR, STRINGS, ScalarType
+from ..primitives.numpy import DTYPES
 
 MOST_ITEMS = 65_536
 """The longest list of numbers or tensors that an argument may be."""
@@ -33,6 +34,7 @@ _WORDS = frozenset(
     averaged_inverted_cdf closest_observation interpolated_inverted_cdf hazen weibull median_unbiased
     normal_unbiased big little L U N T auto fd doane scott stone rice sturges sqrt even odd greedy optimal""".split()
 )
+_NUMPY_DTYPES = DTYPES | {"int", "float", "complex", "single", "double", "i4", "i8", "u1", "f4", "f8", "?", "c8", "c16"}
 _TEXTS = frozenset(("numpy.einsum",))  # take text of their own
 
 
@@ -200,7 +202,7 @@ def _is_plain_text(leaf: Any) -> bool:
     """Whether a leaf is no text that numpy could take for a dtype."""
     if isinstance(leaf, Value) and isinstance(leaf.type, ScalarType):
         return leaf.type not in (STR, STRINGS)
-    return not isinstance(leaf, bytes) and (not isinstance(leaf, str) or leaf in _WORDS)
+    return not isinstance(leaf, bytes) and (not isinstance(leaf, str) or leaf in _WORDS or leaf in _NUMPY_DTYPES)
 
 
 def _wrong(name: str, argument: str, got: Any, expected: Any) -> GraphError:

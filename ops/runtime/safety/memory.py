@@ -7,7 +7,7 @@ here cannot happen, and one that is listed may. A body is looked at once, whatev
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,6 +47,13 @@ class Touched:
 def touched(graph: Graph) -> Touched:
     """What a graph may do to its inputs and constants."""
     return _Follower({}).graph(graph)
+
+
+def inputs_text(graph: Graph, names: Sequence[str]) -> str:
+    """The inputs of a signature: each with its type, and whether a run may write into it."""
+    written = touched(graph).inputs()
+    marks = [" (written)" if index in written else "" for index in range(len(names))]
+    return ", ".join(f"{n}: {v.type}{m}" for n, v, m in zip(names, graph.inputs, marks, strict=True))
 
 
 class _Follower:

@@ -10,6 +10,7 @@ from ..ops.graph.graph import Body, Constant, Graph, KernelCall
 from ..ops.graph.kernel import Kernel
 from ..ops.graph.text import guards_text, types_text
 from ..ops.graph.traverse import walk
+from ..ops.runtime.safety.memory import inputs_text
 from ..serialization.archive import Archive
 from ..serialization.contents import Contents, constants_of, decode, input_types
 from ..serialization.decoder import expect, malformed
@@ -83,7 +84,8 @@ class Described:
     @property
     def signature(self) -> str:
         """Inputs, outputs and guards, as `Pipeline.signature` shows them."""
-        text = f"({', '.join(f'{n}: {t}' for n, t in self.inputs)}) -> {self.output}"
+        names = [name for name, _ in self.inputs]
+        text = f"({inputs_text(self.contents.graph, names)}) -> {self.output}"
         guards = self.contents.facts.guards
         return text + (f" where {guards_text(guards)}" if guards else "")
 
