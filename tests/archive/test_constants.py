@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 import torch
-from tests.archive.files import rewritten
 
 import tracepack
+from tests.archive.files import rewritten
 
 
 def saved(tmp_path, tensor):

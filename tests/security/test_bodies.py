@@ -6,9 +6,9 @@ import time
 
 import pytest
 import torch
-from tests.security.forge import apply, archive_of, body_of, call, tensor
 
 import tracepack
+from tests.security.forge import apply, archive_of, body_of, call, tensor
 from tracepack.ops.graph.graph import Constant, Graph, Node
 from tracepack.ops.graph.traverse import bodies, constants, every_node
 from tracepack.ops.graph.verify import verify

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 import torch
-from tests.security.forge import apply, archive_of, one_node, tensor
 
 import tracepack
+from tests.security.forge import apply, archive_of, one_node, tensor
 from tracepack.ops.graph import operators
 from tracepack.ops.graph.graph import Graph, Literal, Value
 from tracepack.ops.graph.operators import Entry

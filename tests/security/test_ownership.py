@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from tests.security.forge import apply, archive_of, body_of, call, one_node, tensor
 
 import tracepack
+from tests.security.forge import apply, archive_of, body_of, call, one_node, tensor
 from tracepack.ops.graph.graph import Constant, Graph
 from tracepack.ops.runtime.safety.memory import touched
 
