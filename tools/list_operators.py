@@ -121,13 +121,20 @@ def lowered() -> set[str]:
     """Names of the ATen overloads that a lowered op may hold."""
     names = {name.replace("::", ".") for name in torch._C._dispatch_get_all_op_names() if name.startswith("aten::")}
     names = {name if name.count(".") == 2 else f"{name}.default" for name in names}
-    return {name for name in names if allowed(name)}
+    return {name for name in names if allowed(name) and not _writes_elsewhere(name)}
+
+
+def _writes_elsewhere(name: str) -> bool:
+    """Whether it is a form that writes its results into tensors given by name."""
+    base, which = name.removeprefix("aten.").rsplit(".", 1)
+    schema = torch._C._get_schema(f"aten::{base}", "" if which == "default" else which)
+    return any(argument.is_out for argument in schema.arguments)
 
 
 # Forms that write into a tensor which they are given, forms over named dimensions, and what torch tests itself with.
 UNLISTED = re.compile(
     r"""\.(\w*_)?out(_\w+)?$ | ^aten\..*\.(\w*_)?(dimname|names|grad_input|values_stable|dim_max|dim_min)(_\w+)?$
-    | ^aten\.\w+\.(\w+_)*out\w*$ | ^aten\._test | _remove_batch_dim | _quantized\. | ^aten\.set_data
+    | ^aten\.\w+\.(\w+_)*out\w*$ | ^aten\._test | _remove_batch_dim | ^aten\.empty_quantized | ^aten\.set_data
     | ^aten\.\w*\.(Dimname|\w*Dimname|\w*_dimname\w*)$ | ^aten\._dirichlet_grad | ^aten\._linalg_check | sym_constrain
     | ^aten\.(_shape_as_tensor|_dim_arange|rename|promote_types|result_type|can_cast|is_vulkan\w*|_spdiags|_pad_enum)""",
     re.VERBOSE,

@@ -75,7 +75,8 @@ class Emitter:
         if device is None:
             for index, name in enumerate(inputs):
                 if index in self.bindings.reshaped and name in scope.devices:
-                    scope.lines.append(Line(f"{name} = {name}.view_as({name})", None, [name], [name]))
+                    same = f"{name}.view_as({name})" if self.bindings.grad else f"{name}.detach()"
+                    scope.lines.append(Line(f"{name} = {same}", None, [name], [name]))
         self._inline(graph, inputs, home)
         scope.reads = []
         result = scope.output(graph.output)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import signal
 from typing import Any
@@ -22,6 +23,7 @@ from tracepack.ops.graph.operators import FRESH, RESHAPES, VIEW, WRITES, WRITES_
 from tracepack.ops.graph.traverse import leaves, map_leaves
 from tracepack.ops.runtime.primitives.callables import resolve
 from tracepack.ops.runtime.safety.arguments import check_arguments
+from tracepack.ops.runtime.safety.memory import INPLACE_AT
 
 SECONDS = 15  # for the calls of one operator; what was seen until then counts
 MEMORY = 6 << 30
@@ -60,10 +62,33 @@ def observed(name: str, calls: int) -> str:
 
 def effect_of(name: str, calls: int) -> str:
     """The effect of an operator: what schemas declare, and what calls show where they cannot say it."""
+    named = _named(name)
+    if named:
+        return named
     found = [_declared(schema) for schema in schemas_of(name)]
     if not found or "" in found:
         return max([observed(name, calls), *filter(None, found)], key=_ORDER.index)
     return max(found, key=_ORDER.index)
+
+
+def _named(name: str) -> str:
+    """What the name of an operator says: those in place end in an underscore, or are Python's own for it."""
+    last = name.removeprefix("aten.").split(".")[0 if name.startswith("aten.") else -1]
+    if last in _RESHAPING:
+        return RESHAPES
+    in_place = last.endswith("_") and not last.startswith("__")
+    if in_place or last == "__setitem__" or re.fullmatch(r"__i(?!nvert)\w+__", last) or name in _WRITING_METHODS:
+        return WRITES
+    if name.startswith("torch.nn.functional.") and last in _COMPOSED_FRESH:
+        return FRESH
+    if name.startswith("torch.nn.functional.") and last in INPLACE_AT:  # what the option asks for is seen in the node
+        return VIEW
+    return FRESH if name.startswith("numpy.") and _is_ufunc(name) else ""
+
+
+def _is_ufunc(name: str) -> bool:
+    first, *way = name.removeprefix("numpy.").split(".")
+    return isinstance(getattr(numpy, first, None), numpy.ufunc) and len(way) <= 1
 
 
 def schemas_of(name: str) -> list[Any]:
@@ -106,8 +131,12 @@ _RESHAPING = frozenset(
 _COMPOSED_FRESH = frozenset(
     """linear matmul conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d layer_norm group_norm
     instance_norm batch_norm embedding_bag lstm gru rnn_tanh rnn_relu lstm_cell gru_cell rnn_tanh_cell rnn_relu_cell
-    scaled_dot_product_attention cross_entropy_loss cosine_similarity bilinear""".split()
+    scaled_dot_product_attention cross_entropy_loss cosine_similarity bilinear
+    embedding cross_entropy nll_loss max_pool1d max_pool2d max_pool3d max_pool1d_with_indices max_pool2d_with_indices
+    max_pool3d_with_indices avg_pool1d avg_pool2d avg_pool3d adaptive_max_pool1d adaptive_max_pool2d one_hot rms_norm
+    adaptive_avg_pool1d adaptive_avg_pool3d prelu grid_sample binary_cross_entropy ctc_loss logsigmoid""".split()
 )
+_WRITING_METHODS = ("numpy.ndarray.sort", "numpy.ndarray.fill", "numpy.ndarray.partition", "numpy.ndarray.put")
 
 
 def _seen(name: str, index: int) -> str:

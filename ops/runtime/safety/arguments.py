@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+import numpy
 import torch
 
 from ...graph.errors import GraphError, UnknownOperatorError
@@ -66,6 +67,8 @@ def check_arguments(node: Node) -> None:
     if name.startswith("aten."):
         _check_schema(name, node.args, node.kwargs)
         return
+    if name.startswith("numpy."):
+        _check_receivers(name, node.args)
     for key, given in _named(node):
         _check_free(name, key, given)
 
@@ -181,6 +184,13 @@ def _named(node: Node) -> Iterator[tuple[str, Any]]:
     for given in node.args:
         yield "", given
     yield from node.kwargs.items()
+
+
+def _check_receivers(name: str, args: tuple[Any, ...]) -> None:
+    """A universal function takes what it writes into by its name only, where `memory` sees it."""
+    ufunc = getattr(numpy, name.removeprefix("numpy."), None)
+    if isinstance(ufunc, numpy.ufunc) and len(args) > ufunc.nin:
+        raise _wrong(name, "its arguments", f"{len(args)} by position", f"{ufunc.nin} at most")
 
 
 def _check_free(name: str, key: str, given: Any) -> None:

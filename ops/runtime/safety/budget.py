@@ -113,6 +113,9 @@ class Budget:
         """
         try:
             shadow_args, shadow_kwargs = map_leaves(_shadow, (args, kwargs))
+            schema = getattr(function, "_schema", None)  # of an overload, which knows no default device
+            if schema is not None and any(argument.name == "device" for argument in schema.arguments):
+                shadow_kwargs = {**shadow_kwargs, "device": torch.device("meta")}
             with torch.device("meta"):
                 result = function(*shadow_args, **shadow_kwargs)
         except Exception:  # an operator without shapes of its own; what it makes is counted afterwards

@@ -14,6 +14,7 @@ from typing import Any
 from ...graph.graph import BodyCall, Constant, Graph, Node, Operator, Value
 from ...graph.operators import FRESH, RESHAPES, WRITES, WRITES_ANY, effect
 from ...graph.traverse import leaves, subgraphs, uses
+from ...graph.types import ARRAY
 
 Place = int | Constant
 """An input of the graph by its number, or a constant."""
@@ -131,7 +132,7 @@ class _Follower:
             self.found.written |= first
         if kind == RESHAPES:
             self.found.reshaped |= first
-        self.found.written |= self.of(_receivers(node, name))
+        self.found.written |= self.of([*_receivers(node, name), *_statistics(node, name)])
         self._define(node, _NOWHERE if kind == FRESH and not _hands_on(node, name) else given)
 
     def _define(self, node: Node, places: frozenset[Place]) -> None:
@@ -154,9 +155,41 @@ def _through(places: Iterable[Place], given: list[frozenset[Place]]) -> set[Plac
 def _receivers(node: Node, name: str) -> list[Any]:
     """What a node is given to write its result to."""
     found = [*leaves(node.kwargs.get("out"))]
-    if name.startswith("numpy.") and not name.startswith("numpy.ndarray."):
-        found += [leaf for leaf in leaves(node.args[2:]) if isinstance(leaf, Value)]  # a ufunc takes it by position
+    if name.startswith("numpy.") and name not in _THREE_ARRAYS:
+        first = 3 if name.endswith(".clip") else 2
+        found += [leaf for leaf in leaves(node.args[first:]) if isinstance(leaf, Value) and leaf.type == ARRAY]
     return found
+
+
+# numpy's functions whose third argument is no receiver.
+_THREE_ARRAYS = frozenset(
+    f"numpy.{name}" for name in "where interp insert select gradient average searchsorted histogram".split()
+)
+
+
+def _statistics(node: Node, name: str) -> list[Any]:
+    """What layers write into besides: the running statistics of a norm in training, a table whose rows are shortened."""
+    base = name.split(".")[1] if name.startswith("aten.") else name.rpartition(".")[2]
+    if base in ("embedding", "embedding_bag"):
+        longest = node.kwargs.get("max_norm", node.args[3] if len(node.args) > 3 else None)
+        return [] if longest is None or name.startswith("aten.") else list(leaves(node.args))
+    if not base.endswith(("batch_norm", "instance_norm")):
+        return []
+    options = ("training", "train", "use_input_stats")
+    given = [node.kwargs[key] for key in options if key in node.kwargs] or list(node.args[5:6])
+    if given and given[0] is False:
+        return []
+    named = [node.kwargs.get(key) for key in ("running_mean", "running_var")]
+    return [leaf for leaf in leaves([*node.args[1:5], *named]) if leaf is not None]
+
+
+INPLACE_AT = {
+    **dict.fromkeys(("relu", "relu6", "hardswish", "hardsigmoid", "silu", "mish", "selu"), 1),
+    **dict.fromkeys(("elu", "celu", "leaky_relu"), 2),
+    **dict.fromkeys(("hardtanh", "threshold", "dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout"), 3),
+    **{"feature_alpha_dropout": 3, "rrelu": 4},
+}
+"""The functions of `torch.nn.functional` that can be asked to work in place, and at which position."""
 
 
 def _writes_by_option(node: Node, name: str) -> bool:
@@ -166,7 +199,10 @@ def _writes_by_option(node: Node, name: str) -> bool:
         return True
     if name == "numpy.nan_to_num":
         return options.get("copy") not in (None, True) or len(node.args) > 1
-    return name.startswith("torch.nn.functional.") and any(arg is True for arg in node.args)
+    if name.startswith("torch.nn.functional."):
+        place = INPLACE_AT.get(name.rpartition(".")[2], len(node.args))
+        return any(option is not False for option in node.args[place : place + 1])
+    return False
 
 
 def _hands_on(node: Node, name: str) -> bool:

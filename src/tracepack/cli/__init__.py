@@ -10,10 +10,10 @@ import os
 import sys
 from collections.abc import Sequence
 
-from ..ops.graph.errors import MissingExtraError, TracepackError
+from ..ops.graph.errors import MissingExtraError, TracepackError, printable
 from . import exit_codes as exits
 from .arguments import Namespace, parse
-from .report import Report, clean, show
+from .report import Report, show
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _failed(text: str, code: int, error: Exception) -> int:
     if os.environ.get("TRACEPACK_TRACEBACK"):
         raise error
-    print(f"tracepack: {clean(' '.join(text.split()))}", file=sys.stderr)
+    print(f"tracepack: {printable(' '.join(text.split()))}", file=sys.stderr)
     return code
 
 

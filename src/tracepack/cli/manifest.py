@@ -10,7 +10,7 @@ from ..ops.graph.graph import Body, Constant, Graph, KernelCall
 from ..ops.graph.kernel import Kernel
 from ..ops.graph.text import guards_text, types_text
 from ..ops.graph.traverse import walk
-from ..ops.runtime.safety.memory import inputs_text
+from ..ops.runtime.safety.memory import touched
 from ..serialization.archive import Archive
 from ..serialization.contents import Contents, constants_of, decode, input_types
 from ..serialization.decoder import expect, malformed
@@ -74,7 +74,9 @@ class Described:
     def inputs(self) -> list[tuple[str, str]]:
         """Name and type of every flat input."""
         names = self.manifest["parameters"].get("names", [])
-        return [(str(n), str(t)) for n, t in zip(names, input_types(self.manifest), strict=False)]
+        written = touched(self.contents.graph).inputs()
+        kinds = [f"{t} (written)" if i in written else str(t) for i, t in enumerate(input_types(self.manifest))]
+        return [(str(n), t) for n, t in zip(names, kinds, strict=False)]
 
     @property
     def output(self) -> str:
@@ -84,8 +86,7 @@ class Described:
     @property
     def signature(self) -> str:
         """Inputs, outputs and guards, as `Pipeline.signature` shows them."""
-        names = [name for name, _ in self.inputs]
-        text = f"({inputs_text(self.contents.graph, names)}) -> {self.output}"
+        text = f"({', '.join(f'{n}: {t}' for n, t in self.inputs)}) -> {self.output}"
         guards = self.contents.facts.guards
         return text + (f" where {guards_text(guards)}" if guards else "")
 
