@@ -5,20 +5,20 @@ Needs no torch: constants are numbered here, and their tensors are the business 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..ops.graph.errors import ArchiveError, TrustError
-from ..ops.graph.graph import Body, BodyCall, Constant, Facts, Graph, Node
+from ..ops.graph.graph import Body, Constant, Facts, Graph
 from ..ops.graph.kernel import Kernel, build_kernel
-from ..ops.graph.traverse import walk
 from ..ops.graph.verify import verify
 from .archive import Archive, unpack
 from .archive_writer import Member, member, pack
 from .decoder import Decoder, decode_facts, decode_type, expect, malformed
 from .encoder import Encoder, Tables, encode_facts, encode_type
-from .schema import DEEPEST_CALLS, FORMAT, LARGEST_MANIFEST, MAIN_GRAPH, MOST_EXPANDED, MOST_ROWS, VERSION
+from .limits import check_expansion, check_rows
+from .schema import FORMAT, LARGEST_MANIFEST, MAIN_GRAPH, VERSION
 
 
 @dataclass
@@ -102,10 +102,7 @@ def decode(archive: Archive, constants: Sequence[Constant], build: Build) -> Con
         ArchiveError, GraphError: malformed; UnknownOperatorError: an operator is not allowed.
     """
     manifest = archive.manifest
-    for field in ("kernels", "bodies", "constants", "examples", "example_tensors"):
-        if len(manifest[field]) > MOST_ROWS:
-            raise malformed(f"$.{field}", len(manifest[field]), f"{MOST_ROWS} rows at most")
-    _check_members(manifest)
+    check_rows(manifest)
     kernels = [_kernel(archive, row, f"$.kernels[{i}]", build) for i, row in enumerate(manifest["kernels"])]
     rows = manifest["bodies"]
     # A body may call those after it, so they are read from the last to the first.
@@ -141,69 +138,6 @@ def _plain(archive: Archive, name: str) -> Any:
     if len(archive.view(name)) > LARGEST_MANIFEST:
         raise archive.error("a graph is too large", member=name, expected=f"{LARGEST_MANIFEST} bytes at most")
     return unpack(archive.read(name), name)
-
-
-def _check_members(manifest: dict[str, Any]) -> None:
-    """Refuses rows that share a member, so that none is read twice."""
-    taken = {MAIN_GRAPH}
-    for row in manifest["bodies"]:
-        _take(row.get("graph") if isinstance(row, dict) else None, taken, "an op")
-    for row in manifest["kernels"]:
-        assets = row.get("assets") if isinstance(row, dict) else None
-        for name in assets.values() if isinstance(assets, dict) else ():
-            _take(name, taken, "a kernel")
-
-
-def _take(name: Any, taken: set[str], what: str) -> None:
-    if isinstance(name, str):
-        if name in taken:
-            raise ArchiveError("a member is used twice", where=what, got=repr(name)[:80])
-        taken.add(name)
-
-
-def check_expansion(graph: Graph) -> None:
-    """Refuses graphs that grow past all bounds when every op is written out where it is called.
-
-    Raises:
-        ArchiveError: they do, or ops call ops too deeply.
-    """
-    sizes: dict[int, tuple[int, int]] = {}
-    for body in reversed(list(_callees_last(graph))):
-        sizes[id(body.graph)] = _expansion(body.graph, sizes)
-    nodes, depth = _expansion(graph, sizes)
-    if nodes > MOST_EXPANDED or depth > DEEPEST_CALLS:
-        raise ArchiveError(
-            "the graph is too large when its ops are written out", got=f"{nodes} nodes, {depth} ops deep",
-            expected=f"{MOST_EXPANDED} nodes and {DEEPEST_CALLS} ops deep at most",
-        )  # fmt: skip
-
-
-def _callees_last(graph: Graph) -> list[Body]:
-    """Every body before those that it calls."""
-    order: list[Body] = []
-    seen: set[int] = set()
-    stack: list[tuple[Body | None, Iterator[Node]]] = [(None, walk(graph))]
-    while stack:
-        owner, nodes = stack[-1]
-        for node in nodes:
-            if isinstance(node.target, BodyCall) and id(node.target.body) not in seen:
-                seen.add(id(node.target.body))
-                stack.append((node.target.body, walk(node.target.body.graph)))
-                break
-        else:
-            stack.pop()
-            if owner is not None:
-                order.append(owner)
-    return order[::-1]
-
-
-def _expansion(graph: Graph, sizes: dict[int, tuple[int, int]]) -> tuple[int, int]:
-    """The nodes of a graph written out, and how deep its ops call ops."""
-    nodes, depth = 0, 0
-    for node in walk(graph):
-        more, below = sizes[id(node.target.body.graph)] if isinstance(node.target, BodyCall) else (0, -1)
-        nodes, depth = min(nodes + 1 + more, 1 << 62), max(depth, below + 1)
-    return nodes, depth
 
 
 def _body(

@@ -11,11 +11,14 @@ import torch
 from ..ops.graph.graph import Constant, Record
 from ..ops.graph.kernel import Kernel
 from ..ops.graph.program import Parameter, Parameters, Program, Slot
+from ..ops.graph.traverse import leaves
 from .archive import Archive
 from .archive_writer import write
 from .contents import Contents, decode, encode, input_types
 from .decoder import Decoder, decode_tree, expect, malformed
 from .encoder import encode_tree, encode_type
+from .faults import one_error
+from .limits import check_copies, mutable
 from .schema import EXAMPLES, WEIGHTS
 from .version import __version__
 from .weights import MappedTensors, TensorTable, mapped_weights, tensors_of
@@ -69,6 +72,7 @@ def load_program(
         Constant(tensor, str(row.get("name")), bool(row.get("mutable")), bool(row.get("parameter")))
         for row, tensor in zip(rows, tensors, strict=True)
     ]
+    check_copies(mutable(constants), archive.weights_size(), "the state")
     prepare(constants, [row.get("origin") for row in rows])
     contents = decode(archive, constants, build)
     parameters = _decode_parameters(archive.manifest, len(contents.graph.inputs))
@@ -140,19 +144,29 @@ def golden_examples(archive: Archive) -> list[tuple[dict[str, Any], Any]]:
     manifest = archive.manifest
     if not manifest["examples"]:
         return []
+    with one_error(archive.label):
+        return _examples(archive)
+
+
+def _examples(archive: Archive) -> list[tuple[dict[str, Any], Any]]:
+    manifest = archive.manifest
     archive.check(EXAMPLES)
     tensors = list(tensors_of(manifest["example_tensors"], MappedTensors(archive, EXAMPLES), "example_tensors"))
     decoder = Decoder([Constant(tensor, "") for tensor in tensors], [], [], "$.examples")
     pairs = []
+    copied: list[Any] = []
     for index, row in enumerate(manifest["examples"]):
         path = f"$.examples[{index}]"
         match row:
             case {"inputs": dict(inputs), "output": output}:
-                feed = {name: _live(decoder.tree(tree, f"{path}.inputs")) for name, tree in inputs.items()}
-                pairs.append((feed, _live(decoder.tree(output, f"{path}.output"))))
+                given = {name: decoder.tree(tree, f"{path}.inputs") for name, tree in inputs.items()}
+                expected = decoder.tree(output, f"{path}.output")
+                copied += [leaf.tensor for leaf in leaves((given, expected)) if isinstance(leaf, Constant)]
+                pairs.append((given, expected))
             case _:
                 raise malformed(path, row, "inputs and an output")
-    return pairs
+    check_copies(copied, len(archive.view(EXAMPLES)), "the golden examples")
+    return [(_live(given), _live(expected)) for given, expected in pairs]
 
 
 def _live(tree: Any) -> Any:

@@ -27,8 +27,8 @@ MOST_ROWS = 100_000  # of each list in the manifest: bodies, kernels, constants,
 MOST_SYMBOLS = 1_000  # of a signature, and of an op's
 MOST_DIMENSIONS = 64  # of a tensor
 DEEPEST_CALLS = 50  # ops that call ops that call ops
-LEAST_STATE = 1 << 30  # bytes that the initial values of all state may always have; larger files may have more,
-STATE_TIMES = 64  # so many times the bytes of the weights
+LEAST_STATE = 1 << 30  # bytes that state, and golden examples, may always take,
+STATE_TIMES = 64  # and so many times the bytes that the file stores for them
 
 # Manifest fields, each with its type.
 FIELDS: dict[str, type | tuple[type, ...]] = {

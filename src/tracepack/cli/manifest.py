@@ -14,6 +14,7 @@ from ..ops.runtime.safety.memory import touched
 from ..serialization.archive import Archive
 from ..serialization.contents import Contents, constants_of, decode, input_types
 from ..serialization.decoder import expect, malformed
+from ..serialization.faults import one_error
 from ..serialization.schema import WEIGHTS
 
 # Bytes of an element for the dtypes whose name does not end in the number of bits.
@@ -104,6 +105,11 @@ def describe(path: str) -> Described:
         ArchiveError, GraphError, UnknownOperatorError: as `tracepack.load`.
     """
     archive = Archive(path)
+    with one_error(archive.label):
+        return _described(archive)
+
+
+def _described(archive: Archive) -> Described:
     archive.check_listing()
     _check_rows(archive.manifest)
     constants = constants_of(archive.manifest)
