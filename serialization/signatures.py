@@ -156,7 +156,7 @@ def _bytes(key: Any) -> bytes:
     if isinstance(key, bytes):
         return key
     try:
-        with open(key, "rb") as file:
+        with open(os.fspath(key), "rb") as file:
             return file.read(1 << 16)
     except (OSError, TypeError, ValueError) as error:
         raise _not_a_key(key, "the path of a PEM file") from error

@@ -90,7 +90,8 @@ def resolve(name: str) -> Callable[..., Any]:
     if family == "py":
         return _PYTHON[rest]
     if family == "numpy":
-        return _numpy(rest)
+        wrap = wrapper(name)
+        return _numpy(rest) if wrap is None else wrap(_numpy(rest))
     try:
         if name in CONTROL_FLOW:
             return FUNCTIONS[name]
