@@ -1,7 +1,7 @@
 # Everything from a bare machine with python3 (3.10 or newer):
 #   make demo    the semantic search of samples/, in an environment of its own
 #   make test    formatting, lint, types, layers and tests
-#   make bench   the benchmarks; make coverage: the long campaigns; make clean
+#   make bench   the benchmarks; make coverage: the long campaigns; make fuzz: hostile calls and files; make clean
 #
 # PYTHON=...      another interpreter to make the environment from
 # TORCH_PIP=...   more arguments for the installation of torch, to choose one of its builds
@@ -16,7 +16,7 @@ PYTHON ?=
 TORCH_PIP ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench coverage clean
+.PHONY: help demo test bench coverage fuzz clean
 
 help:
 	@sed -e '/^$$/q' -e 's/^# \{0,1\}//' Makefile
@@ -32,6 +32,12 @@ bench: $(STAMPS)/dev
 
 coverage: $(STAMPS)/dev
 	$(BIN)/python -m tests.campaigns
+
+# FUZZ="--calls 2000 --first N": how many hostile calls of each operator, and which; --share K/N for a part of them.
+FUZZ ?= --calls 300
+fuzz: $(STAMPS)/dev
+	$(BIN)/python -m tests.fuzz operators $(FUZZ)
+	$(BIN)/python -m tests.fuzz archives --calls 5000
 
 clean:
 	rm -rf $(VENV) build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
@@ -53,5 +59,5 @@ $(STAMPS)/demo: $(STAMPS)/torch pyproject.toml
 
 $(STAMPS)/dev: $(STAMPS)/demo
 	@echo "installing the tools for tests"
-	$(INSTALL) -e ".[text,cli,slang]" --group dev --group demo
+	$(INSTALL) -e ".[text,cli,slang,sign]" --group dev --group demo
 	@touch $@

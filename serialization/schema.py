@@ -5,6 +5,8 @@ one that is not newer than itself; a change that an older reader would misread r
 
 Changes:
     1.0 (2026-11-21): the first format.
+    1.0 (2026-11-22): limits and signatures are written down; the bytes of a file are the same. Readers refuse hostile
+        files that they took before: see "Limits" in `docs/format.md`.
 """
 
 from __future__ import annotations

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from ...ops.graph.graph import Body, BodyCall
@@ -31,6 +33,7 @@ def _data(found: Described, path: str) -> dict[str, Any]:
         "bytes": os.path.getsize(path),
         "format": ".".join(map(str, manifest["version"])),
         "producer": manifest["producer"],
+        "warnings": _warnings(manifest["producer"]),
         "name": found.contents.name,
         "signature": found.signature,
         "inputs": [{"name": name, "type": kind} for name, kind in found.inputs],
@@ -51,6 +54,22 @@ def _data(found: Described, path: str) -> dict[str, Any]:
             for name, row in manifest["members"].items()
         ],
     }
+
+
+def _warnings(producer: dict[Any, Any]) -> list[str]:
+    """What may go wrong with the file here: operators that a newer torch had when it was written."""
+    try:
+        here = version("torch")
+    except PackageNotFoundError:
+        return []
+    wrote = producer.get("torch")
+    if not isinstance(wrote, str) or _numbers(wrote) <= _numbers(here):
+        return []
+    return [f"written with torch {wrote}, newer than {here} here: it may name operators that this torch lacks"]
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"[0-9]{1,6}", text.split("+")[0])[:3])
 
 
 def _ops(found: Described) -> list[dict[str, Any]]:
@@ -93,6 +112,7 @@ def _blocks(data: dict[str, Any]) -> list[Block]:
         facts.append(("state", f"{_plural(held['state'], 'tensor')} that runs change"))
     if data["needs_trust"]:
         facts.append(("trust", "holds an op that can run code: load it with --trust only if you trust its source"))
+    facts += [("warning", text) for text in data["warnings"]]
     return [
         Facts(facts),
         Table("inputs", ["name", "type"], [[row["name"], row["type"]] for row in data["inputs"]]),
