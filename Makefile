@@ -1,9 +1,12 @@
 # Everything from a bare machine with python3 (3.10 or newer):
 #   make demo    the semantic search of samples/, in an environment of its own
 #   make test    formatting, lint, types, layers and tests
+#   make sanitize  every generated C++ kernel of the tests, built with the address and undefined-behaviour sanitizers
 #   make bench   the benchmarks; make coverage: the long campaigns; make fuzz: hostile calls and files; make clean
+#   make gpu     the tests and benchmarks for a CUDA card, on a machine with one; writes docs/gpu.md
 #
 # PYTHON=...      another interpreter to make the environment from
+# SEED=...        the order of the tests, as a run of them printed it; PYTEST=... more arguments of pytest
 # TORCH_PIP=...   more arguments for the installation of torch, to choose one of its builds
 
 SHELL := /bin/bash
@@ -14,9 +17,11 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 INSTALL := $(PIP) install --quiet -c constraints.txt
 PYTHON ?=
 TORCH_PIP ?=
+SEED ?=
+PYTEST ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench coverage fuzz clean
+.PHONY: help demo test sanitize bench coverage fuzz gpu clean
 
 help:
 	@sed -e '/^$$/q' -e 's/^# \{0,1\}//' Makefile
@@ -25,7 +30,12 @@ demo: $(STAMPS)/demo
 	$(BIN)/python samples/semantic_search.py
 
 test: $(STAMPS)/dev
-	$(BIN)/python tools/checks.py
+	$(BIN)/python tools/checks.py $(if $(SEED),--randomly-seed=$(SEED)) $(PYTEST)
+
+sanitize: $(STAMPS)/dev
+	TRACEPACK_SANITIZE=address,undefined LD_PRELOAD="$$(g++ -print-file-name=libasan.so)" \
+	    ASAN_OPTIONS=detect_leaks=0:handle_segv=0 UBSAN_OPTIONS=print_stacktrace=1 \
+	    $(BIN)/python -m pytest -q -k "not slang and not zig" tests/comprehension
 
 bench: $(STAMPS)/dev
 	$(BIN)/python -m benchmarks
@@ -38,6 +48,9 @@ FUZZ ?= --calls 300
 fuzz: $(STAMPS)/dev
 	$(BIN)/python -m tests.fuzz operators $(FUZZ)
 	$(BIN)/python -m tests.fuzz archives --calls 5000
+
+gpu: $(STAMPS)/dev
+	tools/gpu_check.sh
 
 clean:
 	rm -rf $(VENV) build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
@@ -59,5 +72,6 @@ $(STAMPS)/demo: $(STAMPS)/torch pyproject.toml
 
 $(STAMPS)/dev: $(STAMPS)/demo
 	@echo "installing the tools for tests"
-	$(INSTALL) -e ".[text,cli,slang,sign]" --group dev --group demo
+	$(INSTALL) -e ".[text,cli,slang,sign]" --group dev --group demo \
+	    $$($(BIN)/python -c "import torch; print('' if torch.version.cuda else '--group nvrtc')")
 	@touch $@

@@ -1,1 +1,1 @@
-"""Types, errors, devices, the graph, InferenceOp, the lowering of torch modules, kernels and engines."""
+"""Ops: models and kernels as callables that a pipeline can hold, and the rooms that make and run them."""

@@ -13,8 +13,10 @@ import torch
 from .graph.device import CPU, Device
 from .graph.graph import KernelCall, Target
 from .graph.kernel import Kernel
+from .runtime.interrupts.modes import Outside
+from .runtime.interrupts.verbs import undisturbed
 from .runtime.state import State
-from .tracing_hook import current, without_modes
+from .tracing_hook import current
 
 _unnamed = itertools.count()
 
@@ -30,6 +32,7 @@ class InferenceOp(ABC):
     def __init__(self, name: str, device: Device) -> None:
         self.name, self.device = name, device
 
+    @undisturbed
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the op, or records the call where a trace is going on; numpy arrays do for tensors."""
         recorder = current()
@@ -37,7 +40,7 @@ class InferenceOp(ABC):
             args = tuple(torch.from_numpy(a) if isinstance(a, np.ndarray) else a for a in args)
         if recorder is None:
             return self.run(args, kwargs)
-        with without_modes():  # what looks at the arguments here is not the user's doing
+        with Outside():  # what looks at the arguments here is not the user's doing
             return recorder.call(self.application(args, kwargs))
 
     @abstractmethod

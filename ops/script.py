@@ -8,20 +8,23 @@ from typing import Any
 
 import torch
 
+from .graph.device import CPU
 from .graph.errors import ScriptError
 from .graph.kernel import Kernel
+from .kinds import check_registered, make_kernel
 from .lowering.call import flatten_call
 from .model_op import ModelOp
 from .op import InferenceOp, KernelOp, default_name, model_device
+from .runtime.interrupts.verbs import undisturbed
 from .runtime.placement import resolve_device
-from .tokenizer import is_tokenizer, tokenizer
 
 _KINDS = (
     "an nn.Module, a ScriptModule, a ScriptFunction, the path of a TorchScript file, an ExportedProgram, "
-    "a Slang function, a tensor comprehension, a tokenizer, or a callable on tensors"
+    "a Slang function, a tensor comprehension, a tokenizer, an object of a registered kind, or a callable on tensors"
 )
 
 
+@undisturbed
 def script(
     model: Any,
     device: Any = None,
@@ -55,8 +58,8 @@ def script(
         The op: call it like the model.
 
     Raises:
-        ScriptError: the model is a class instead of an instance, or of no accepted kind; or it is to keep its mode
-            and is no nn.Module.
+        ScriptError: the model is a class instead of an instance, of no accepted kind, or a kernel of a kind that is not
+            registered; or it is to keep its mode and is no nn.Module.
         DeviceError: the device is not in one of the accepted forms, or this machine lacks it.
         LoweringError: the model cannot be lowered with the example.
 
@@ -100,11 +103,10 @@ def _make(model: Any, device: Any, name: str | None, contiguous: bool) -> Infere
         return ModelOp(model, name or default_name(model), _device(model, device), contiguous=contiguous)
     if isinstance(model, torch.export.ExportedProgram):
         return _exported(model, device, name, contiguous)
-    if is_tokenizer(model):
-        return tokenizer(model)
     kernel = _kernel(model)
     if kernel is not None:
-        return KernelOp(kernel, name or kernel.name, resolve_device(device))
+        check_registered(kernel)
+        return KernelOp(kernel, name or kernel.name, CPU if kernel.on_host else resolve_device(device))
     if callable(model):
         return ModelOp(model, name or default_name(model), resolve_device(device), contiguous=contiguous)
     raise ScriptError("nothing that can become an op", got=type(model).__name__, expected=_KINDS)
@@ -123,14 +125,10 @@ def _device(model: torch.nn.Module, device: Any) -> Any:
 
 
 def _kernel(model: Any) -> Kernel | None:
-    """The kernel of a Slang function, a comprehension or a tokenizer; each offers it by a method of that name."""
+    """The kernel of the kind that accepts the object."""
     if isinstance(model, Kernel):
         return model
-    make = getattr(model, "kernel", None)
-    if callable(make) and type(model).__module__.startswith("tracepack."):
-        kernel = make()
-        return kernel if isinstance(kernel, Kernel) else None
-    return None
+    return make_kernel(model)
 
 
 def _from_file(path: str, device: Any, name: str | None, contiguous: bool) -> InferenceOp:

@@ -29,6 +29,7 @@ class TokenizerKernel(Kernel):
 
     kind: ClassVar[str] = "tokenizer"
     varying: ClassVar[bool] = True
+    on_host: ClassVar[bool] = True
 
     def __init__(self, source: str) -> None:
         self._json = source
@@ -145,11 +146,6 @@ def tokenizer(source: Any, *, max_length: int | None = None, pad_token: str = "[
     if limit is not None:
         made.enable_truncation(max_length=limit)
     return KernelOp(TokenizerKernel(made.to_str()), "tokenizer", CPU)
-
-
-def is_tokenizer(model: Any) -> bool:
-    """Whether a thing is a tokenizer of the `tokenizers` or `transformers` packages."""
-    return type(model).__module__.startswith("tokenizers") or hasattr(model, "backend_tokenizer")
 
 
 def _limit(source: Any, made: Any) -> int | None:

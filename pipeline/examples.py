@@ -9,8 +9,8 @@ import numpy as np
 import torch
 
 from ..ops.graph.errors import SignatureError
-from ..ops.graph.graph import Record
 from ..ops.graph.program import Parameter, Slot
+from ..ops.graph.traverse import map_leaves
 from ..ops.graph.types import SCALARS
 from ..ops.lowering.held_objects import is_held
 from ..ops.runtime.primitives.named_tuples import is_record, record_factory, to_record
@@ -71,15 +71,8 @@ def describe(
 
 def rebuild(tree: Any, leaves: Sequence[Any]) -> Any:
     """A parameter's value from flat leaves."""
-    match tree:
-        case Slot(index):
-            return leaves[index]
-        case Record():
-            return record_factory(tree)(*(rebuild(item, leaves) for item in tree.items))
-        case tuple():
-            return tuple(rebuild(item, leaves) for item in tree)
-        case list():
-            return [rebuild(item, leaves) for item in tree]
-        case dict():
-            return {key: rebuild(item, leaves) for key, item in tree.items()}
-    return tree
+    return map_leaves(
+        lambda leaf: leaves[leaf.index] if isinstance(leaf, Slot) else leaf,
+        tree,
+        lambda record, items: record_factory(record)(*items),
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -10,13 +11,13 @@ import numpy as np
 import torch
 
 from ..ops.graph.errors import GoldenMismatchError, SignatureError
-from ..ops.runtime.primitives.named_tuples import is_record, to_record
-from ..serialization.program import Example
+from ..ops.graph.graph import Graph
+from ..ops.runtime.primitives.named_tuples import map_values, to_record
+from ..serialization.golden import Example, Golden
+from .precision import TOLERANCES, output_precisions, precision
+from .processor import processor, processor_text
 from .running.binding import as_tensor
-
-# Relative and absolute tolerance by dtype: another machine's libraries may sum in another order.
-_TOLERANCE = {torch.float64: 1e-10, torch.complex128: 1e-10, torch.float32: 1e-4, torch.complex64: 1e-4}
-_COARSE = 2e-2  # half precision and below
+from .running.runner import may_write
 
 
 @dataclass(frozen=True)
@@ -26,40 +27,73 @@ class OutputReport:
     Attributes:
         name: where it is in the result, such as ``"out[0]"``.
         largest: the largest absolute difference; infinity where shape, dtype or kind differ.
+        tolerance: what it may differ by, relative and absolute; zero for what is exact.
         equal: whether all were equal bit for bit.
-        passed: whether all were within tolerance.
+        within: whether all were within the tolerance.
+        passed: whether all are accepted: within the tolerance, or decided by rounding on another kind of processor.
     """
 
     name: str
     largest: float
+    tolerance: float
     equal: bool
+    within: bool
     passed: bool
 
 
 @dataclass(frozen=True)
 class Report:
-    """What replaying the examples found."""
+    """What replaying the examples found.
+
+    Attributes:
+        recorded: the processor that gave the stored outputs; empty where the file does not say.
+        here: the processor of this machine.
+    """
 
     examples: int
     outputs: tuple[OutputReport, ...]
+    recorded: Mapping[str, str]
+    here: Mapping[str, str]
 
     @property
     def passed(self) -> bool:
-        """Whether every output was within tolerance."""
+        """Whether every output was accepted."""
         return all(output.passed for output in self.outputs)
 
+    @property
+    def moved(self) -> bool:
+        """Whether the file is known to come from another kind of processor, or another torch."""
+        return bool(self.recorded) and self.recorded != self.here
+
     def require(self) -> None:
-        """Raises where an output was not within tolerance.
+        """Raises where an output was not accepted; warns where another kind of processor gives other bits.
 
         Raises:
             GoldenMismatchError: naming the outputs and their largest differences.
         """
-        bad = [f"{o.name} differs by up to {o.largest:.3g}" for o in self.outputs if not o.passed]
+        bad = [output for output in self.outputs if not output.passed]
         if bad:
             raise GoldenMismatchError(
-                f"golden examples give other outputs here: {', '.join(bad)}",
+                f"golden examples give other outputs here: {_differences(bad)}",
+                where=self.moved_text,
                 fix="Compare the torch versions with `tracepack inspect`.",
             )
+        other = [output for output in self.outputs if not output.equal]
+        if other and self.moved:
+            warnings.warn(
+                f"golden examples give other bits here: {_differences(other)}; {self.moved_text}", stacklevel=4
+            )
+
+    @property
+    def moved_text(self) -> str:
+        """Where the outputs were written and where they were replayed, in words; empty where that is no matter."""
+        if not self.moved:
+            return ""
+        return f"written on {processor_text(self.recorded)}, replayed on {processor_text(self.here)}"
+
+
+def _differences(outputs: Sequence[OutputReport]) -> str:
+    return ", ".join(f"{o.name} differs by up to {o.largest:.3g} (tolerance {o.tolerance:g})" for o in outputs)
 
 
 class Runnable(Protocol):
@@ -68,6 +102,16 @@ class Runnable(Protocol):
     @property
     def stateful(self) -> bool:
         """Whether a run changes what later runs give."""
+        ...
+
+    @property
+    def graph(self) -> Graph:
+        """What it does."""
+        ...
+
+    @property
+    def placement(self) -> dict[str, str]:
+        """The device on which each op runs."""
         ...
 
     def session(self) -> Runnable:
@@ -96,29 +140,54 @@ def record_examples(pipeline: Runnable, feeds: Sequence[Mapping[str, Any]]) -> I
 
 def _stored(tree: Any) -> Any:
     """A tree as an archive holds it: tensors of its own for whatever stands for one, records for namedtuples."""
-    tensor = as_tensor(tree)
-    if tensor is not None:
-        return tensor.clone()
-    if is_record(tree):
-        return to_record(tree, tuple(map(_stored, tree)))
-    if isinstance(tree, tuple | list):
-        return type(tree)(map(_stored, tree))
-    if isinstance(tree, Mapping):
-        return {key: _stored(item) for key, item in tree.items()}
-    return tree
+    return map_values(_stored_leaf, tree, to_record)
 
 
-def replay(pipeline: Runnable, examples: Sequence[tuple[Mapping[str, Any], Any]]) -> Report:
-    """Runs every example and compares its outputs with those stored."""
+def _stored_leaf(leaf: Any) -> Any:
+    tensor = as_tensor(leaf)
+    return leaf if tensor is None else tensor.clone()
+
+
+def golden_terms(pipeline: Runnable, tolerance: float | None) -> Golden:
+    """What later replays are held to: the precision on the way to each output, and this processor.
+
+    Args:
+        pipeline: whose outputs are compared.
+        tolerance: for every output of numbers, in place of that of its precision.
+
+    Raises:
+        SignatureError: the tolerance is not a finite number of at least 0.
+    """
+    if tolerance is not None and not (type(tolerance) in (int, float) and 0 <= tolerance < float("inf")):
+        raise SignatureError("not a tolerance", got=repr(tolerance), expected="a number of at least 0")
+    return Golden(
+        None if tolerance is None else float(tolerance),
+        output_precisions(pipeline.graph, may_write),
+        processor(pipeline.placement.values()),
+    )
+
+
+def replay(pipeline: Runnable, examples: Sequence[tuple[Mapping[str, Any], Any]], terms: Golden | None) -> Report:
+    """Runs every example and compares its outputs with those stored.
+
+    Args:
+        pipeline: runs them.
+        examples: feeds with the outputs that they gave.
+        terms: what the file says about the comparison; None for a file of format 1.0, which says nothing.
+    """
+    here = processor(pipeline.placement.values())
+    terms = terms or Golden(None, output_precisions(pipeline.graph, may_write), {})
+    rules = _Rules(terms, moved=bool(terms.processor) and terms.processor != here)
     worst: dict[str, OutputReport] = {}
     for feed, wanted in examples:
         for name, a, b in _pairs(wanted, pipeline.run(feed), "out"):
-            found = _compare(name, a, b)
+            found = rules.compare(name, a, b)
             before = worst.get(name, found)
             worst[name] = OutputReport(
-                name, max(before.largest, found.largest), before.equal and found.equal, before.passed and found.passed
-            )
-    return Report(len(examples), tuple(worst.values()))
+                name, max(before.largest, found.largest), max(before.tolerance, found.tolerance),
+                before.equal and found.equal, before.within and found.within, before.passed and found.passed,
+            )  # fmt: skip
+    return Report(len(examples), tuple(worst.values()), terms.processor, here)
 
 
 def _pairs(wanted: Any, got: Any, name: str) -> Iterator[tuple[str, Any, Any]]:
@@ -132,36 +201,71 @@ def _pairs(wanted: Any, got: Any, name: str) -> Iterator[tuple[str, Any, Any]]:
         yield name, wanted, got
 
 
-def _compare(name: str, wanted: Any, got: Any) -> OutputReport:
-    if isinstance(got, np.ndarray | np.generic):
-        got = as_tensor(got)
-    if not isinstance(wanted, torch.Tensor) or not isinstance(got, torch.Tensor):
-        plain = type(wanted) is type(got) and not isinstance(wanted, tuple | list | dict)  # those differ in structure
-        same = plain and (wanted == got or (wanted != wanted and got != got))
-        close = isinstance(wanted, float) and isinstance(got, float) and abs(wanted - got) <= 1e-4 * max(1, abs(wanted))
-        return OutputReport(name, 0.0 if same else _gap(wanted, got), same, same or close)
-    got = got.cpu()
+class _Rules:
+    """What each output may differ by.
+
+    Floating numbers may differ by their tolerance: the given one, or that of the lowest precision on the way to them.
+    Integers and booleans are exact unless a tolerance was given, and booleans always; where floating numbers decided
+    them, rounding at a threshold may decide otherwise on another kind of processor, which is accepted and reported.
+    """
+
+    def __init__(self, terms: Golden, *, moved: bool) -> None:
+        self.terms, self.moved = terms, moved
+
+    def compare(self, name: str, wanted: Any, got: Any) -> OutputReport:
+        """One output of one example."""
+        if isinstance(got, np.ndarray | np.generic):
+            got = as_tensor(got)
+        tensors = isinstance(wanted, torch.Tensor) and isinstance(got, torch.Tensor)
+        compare = _tensors if tensors else _plain
+        tolerance = self._tolerance(name, wanted)
+        largest, same, within = compare(wanted, got.cpu() if tensors else got, tolerance)
+        decided = self.moved and name in self.terms.precisions and not _is_floating(wanted) and largest < float("inf")
+        return OutputReport(name, largest, tolerance, same, within, passed=within or decided)
+
+    def _tolerance(self, name: str, wanted: Any) -> float:
+        if not _is_number(wanted):
+            return 0.0
+        if self.terms.tolerance is not None:
+            return self.terms.tolerance
+        if not _is_floating(wanted):
+            return 0.0
+        own = precision(str(wanted.dtype).removeprefix("torch.") if isinstance(wanted, torch.Tensor) else "float")
+        return max(TOLERANCES[own], TOLERANCES[self.terms.precisions.get(name, own)])
+
+
+def _is_floating(value: Any) -> bool:
+    if isinstance(value, torch.Tensor):
+        return value.dtype.is_floating_point or value.dtype.is_complex
+    return isinstance(value, float | complex)
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a value may differ by a tolerance; a boolean may not."""
+    if isinstance(value, torch.Tensor):
+        return value.dtype != torch.bool
+    return isinstance(value, int | float | complex) and not isinstance(value, bool)
+
+
+def _tensors(wanted: torch.Tensor, got: torch.Tensor, tolerance: float) -> tuple[float, bool, bool]:
+    """The largest difference, whether the bits are equal, and whether all is within the tolerance."""
     if wanted.shape != got.shape or wanted.dtype != got.dtype:
-        return OutputReport(name, float("inf"), False, False)
-    same = torch.equal(wanted, got) or _same_bits(wanted, got)
-    if same or not (wanted.dtype.is_floating_point or wanted.dtype.is_complex):
-        return OutputReport(name, 0.0 if same else _largest(wanted, got), same, same)
-    tolerance = _TOLERANCE.get(wanted.dtype, _COARSE)
+        return float("inf"), False, False
+    if torch.equal(wanted, got) or bool(((wanted == got) | ((wanted != wanted) & (got != got))).all()):
+        return 0.0, True, True
     wide = torch.complex128 if wanted.dtype.is_complex else torch.float64
-    close = torch.allclose(got.to(wide), wanted.to(wide), rtol=tolerance, atol=tolerance, equal_nan=True)
-    return OutputReport(name, _largest(wanted, got), same, close)
+    a, b = wanted.to(wide), got.to(wide)
+    largest = float((a - b).abs().nan_to_num(nan=float("inf")).max())
+    return largest, False, tolerance > 0 and torch.allclose(b, a, rtol=tolerance, atol=tolerance, equal_nan=True)
 
 
-def _same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
-    """Equality in which NaN equals NaN."""
-    return bool(((a == b) | ((a != a) & (b != b))).all())
-
-
-def _largest(a: torch.Tensor, b: torch.Tensor) -> float:
-    wide = torch.complex128 if a.dtype.is_complex else torch.float64
-    return float((a.to(wide) - b.to(wide)).abs().nan_to_num(nan=float("inf")).max())
-
-
-def _gap(a: Any, b: Any) -> float:
-    numbers = isinstance(a, int | float) and isinstance(b, int | float)
-    return abs(float(a) - float(b)) if numbers else float("inf")
+def _plain(wanted: Any, got: Any, tolerance: float) -> tuple[float, bool, bool]:
+    """The same of what is no tensor; containers that come here differ in their structure."""
+    if type(wanted) is not type(got) or isinstance(wanted, tuple | list | dict):
+        return float("inf"), False, False
+    if wanted == got or (wanted != wanted and got != got):
+        return 0.0, True, True
+    if not isinstance(wanted, int | float | complex):
+        return float("inf"), False, False
+    largest = abs(wanted - got)
+    return largest, False, largest <= tolerance + tolerance * abs(wanted)

@@ -7,13 +7,17 @@ from typing import Any
 
 from ..ops.graph.device import parse_device, place
 from ..ops.graph.errors import ArchiveError, GoldenMismatchError
+from ..ops.kinds import kernel_class
+from ..ops.runtime.interrupts.modes import outside
+from ..ops.runtime.interrupts.verbs import undisturbed
 from ..ops.runtime.placement import accelerator, check_gpu_ops, present
 from ..ops.runtime.safety.admission import admit
 from ..ops.runtime.safety.budget import Budget
 from ..serialization.archive import Archive
 from ..serialization.contents import trusted_build
 from ..serialization.faults import one_error
-from ..serialization.program import golden_examples, load_program
+from ..serialization.golden import golden_examples, golden_terms
+from ..serialization.program import load_program
 from ..serialization.schema import WEIGHTS
 from ..serialization.signatures import require_signature
 from .golden import Report, replay
@@ -24,6 +28,8 @@ ALWAYS_HASHED = 8 << 20  # bytes of weights that are hashed on every load: about
 VERIFY = ("code", "all", "golden")
 
 
+@undisturbed
+@outside
 def load(
     path: Any,
     device: Any = None,
@@ -46,7 +52,8 @@ def load(
             ``"gpu:1"``, a torch.device, or None for accelerator 0. Ops scripted for the CPU stay there.
         trust: allows ops that can run code, such as opaque TorchScript.
         verify: ``"code"`` checks the hashes of all but large weights; ``"all"`` those of the weights too;
-            ``"golden"`` also replays the golden examples.
+            ``"golden"`` also replays the golden examples, and warns where another kind of processor, or another
+            torch, gives other bits within the tolerance.
         gpu_ops: ``"cpu"`` moves ops of accelerators to the CPU.
         grad: keeps gradients, so that the pipeline trains on: its parameters become copies of its own, which
             `Pipeline.weights` gives to an optimizer, and `save` writes as they then are.
@@ -62,7 +69,7 @@ def load(
         TrustError: the file holds an op that can run code, or an operator for trusted files only; or it bears no
             signature by `signed_by`.
         UnknownOperatorError: it needs an operator that this torch lacks.
-        GoldenMismatchError: an example gives other outputs than were stored.
+        GoldenMismatchError: an example gives outputs that differ from those stored by more than their tolerance.
 
     Example:
         >>> import torch, tracepack, io
@@ -104,7 +111,7 @@ def _check_placement(archive: Archive, wanted: Any, gpu_ops: str) -> None:
 def _read(archive: Archive, trust: bool, grad: bool, options: dict[str, Any]) -> Pipeline:
     prepare = make_trainable if grad else lambda constants, origins: None
     with one_error(archive.label):
-        program = load_program(archive, trusted_build(trust, archive.label), prepare)
+        program = load_program(archive, trusted_build(trust, archive.label, kernel_class), prepare)
         admit(program.graph, trust=trust, label=archive.label)
         return Pipeline(program, grad=grad, **options)
 
@@ -120,4 +127,4 @@ def verify_golden(pipeline: Pipeline, archive: Archive) -> Report:
         raise GoldenMismatchError(
             "the archive has no golden examples", where=archive.label, fix="Save it with save(path, examples=[...])."
         )
-    return replay(pipeline.session() if pipeline.stateful else pipeline, pairs)
+    return replay(pipeline.session() if pipeline.stateful else pipeline, pairs, golden_terms(archive))

@@ -10,17 +10,18 @@ from typing import Any
 import torch
 
 from ..ops.graph.device import Device
-from ..ops.graph.errors import TracepackError
+from ..ops.graph.errors import SignatureError, TracepackError
 from ..ops.graph.graph import Constant, Graph, Operator
 from ..ops.graph.program import Program
 from ..ops.graph.text import guards_text, types_text
 from ..ops.graph.traverse import bodies, walk
+from ..ops.runtime.interrupts.verbs import undisturbed
 from ..ops.runtime.placement import place_all, present
 from ..ops.runtime.primitives.random import seeded_state
 from ..ops.runtime.safety.budget import Budget
 from ..ops.runtime.safety.memory import inputs_text
 from ..serialization.program import save_program
-from .golden import record_examples
+from .golden import golden_terms, record_examples
 from .running.conditions import conditions
 from .running.runner import Runner
 from .training import named_parameters
@@ -211,7 +212,14 @@ class Pipeline:
 
     # -- saving ----------------------------------------------------------------------------------------------
 
-    def save(self, path: str | os.PathLike[str] | Any, *, examples: Sequence[Mapping[str, Any]] = ()) -> None:
+    @undisturbed
+    def save(
+        self,
+        path: str | os.PathLike[str] | Any,
+        *,
+        examples: Sequence[Mapping[str, Any]] = (),
+        tolerance: float | None = None,
+    ) -> None:
         """Writes the pipeline with all that it needs into one file, whole or not at all.
 
         Saving the same pipeline twice gives the same bytes.
@@ -219,9 +227,13 @@ class Pipeline:
         Args:
             path: the file, by custom ``*.tpk``, or a binary file object.
             examples: feed dicts; their inputs and the outputs that they give now are stored as golden examples.
+            tolerance: by how much a replay may differ from them, relative and absolute; by default 1e-10 for an
+                output that is computed from float64 alone, 1e-4 where float32 is on the way to it, and 2e-2 where
+                half precision or less is. Integers are exact by default, booleans and strings always.
 
         Raises:
             ArchiveError: the file cannot be written; one that was there before stays as it was.
+            SignatureError: the examples do not fit, or the tolerance is no number of at least 0 or has no examples.
 
         Example:
             >>> import torch, tracepack, tempfile, os
@@ -231,7 +243,12 @@ class Pipeline:
             >>> tracepack.load(path).run({"x": torch.ones(2)})
             tensor([2., 2.])
         """
-        save_program(path, self.program, list(record_examples(self, examples)))
+        recorded = list(record_examples(self, examples))
+        if tolerance is not None and not recorded:
+            raise SignatureError(
+                "a tolerance without golden examples", got=repr(tolerance), fix="Pass examples=[...] with it."
+            )
+        save_program(path, self.program, recorded, golden_terms(self, tolerance) if recorded else None)
 
 
 def _generators(graph: Graph) -> list[Constant]:

@@ -19,6 +19,7 @@ from ..ops.graph.errors import RecordError, TracepackError
 from ..ops.graph.graph import Graph
 from ..ops.graph.program import Parameter, Program
 from ..ops.graph.verify import verify
+from ..ops.runtime.interrupts.verbs import undisturbed
 from ..ops.runtime.user_code import raising_line
 from ..ops.tracing_hook import current, recording
 from .examples import describe, rebuild
@@ -37,6 +38,7 @@ from .recording.rollback import Undo
 from .rules.torch_functions import TRANSFORMS
 
 
+@undisturbed
 def trace(process: Callable[..., Any], *examples: Any, **named: Any) -> Pipeline:
     """Records a Python function that calls ops, and any torch code around them, into a pipeline.
 
@@ -173,9 +175,10 @@ def _record(process: Callable[..., Any], examples: _Examples, settled: bool = Fa
     """One recording, on copies of the leaves."""
     recorder = Recorder(settled=settled)
     pairs = [recorder.input(leaf) for leaf in clones(examples.leaves)]
+    undo = Undo(recorder.values)
     with (
-        recorder.states, torch.no_grad(), recording(recorder), printable(recorder), hooks(),
-        Undo(recorder.values), Watch(recorder), recorder,
+        recorder.states, torch.no_grad(), recording(recorder), printable(), hooks(),
+        undo.restored(), undo, Watch(recorder), recorder,
     ):  # fmt: skip
         args, kwargs = examples.call([handed for _, handed in pairs])
         try:
@@ -198,7 +201,8 @@ def _blamed(error: Exception, process: Callable[..., Any], examples: _Examples) 
     """The error that Python itself gives; one that only the recording brought about as a RecordError with the line."""
     args, kwargs = examples.call(clones(examples.leaves))
     try:
-        with torch.no_grad(), Undo(None):
+        undo = Undo(None)
+        with torch.no_grad(), undo.restored(), undo:
             process(*args, **kwargs)
     except Exception as own:
         return own

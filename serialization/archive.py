@@ -16,7 +16,7 @@ from typing import Any
 import msgpack
 
 from ..ops.graph.errors import ArchiveError
-from .schema import FIELDS, FORMAT, LARGEST_MANIFEST, MANIFEST, MOST_MEMBERS, VERSION, WEIGHTS
+from .schema import FIELDS, FORMAT, LARGEST_MANIFEST, LATER, MANIFEST, MOST_MEMBERS, VERSION, WEIGHTS
 
 CHUNK = 8 << 20  # bytes that are hashed, and written, at a time
 
@@ -101,7 +101,7 @@ class Archive:
             raise self.error("not a tracepack archive", member=MANIFEST)
         self._check_version(manifest.get("version"))
         for name, kind in FIELDS.items():
-            if not isinstance(manifest.get(name), kind):
+            if LATER.get(name, 0) <= manifest["version"][1] and not isinstance(manifest.get(name), kind):
                 raise self.error("a field of the manifest is missing or malformed", member=MANIFEST, got=name)
         return manifest
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..ops.graph.errors import ArchiveError, TrustError
 from ..ops.graph.graph import Body, Constant, Facts, Graph
-from ..ops.graph.kernel import Kernel, build_kernel
+from ..ops.graph.kernel import Kernel
 from ..ops.graph.verify import verify
 from .archive import Archive, unpack
 from .archive_writer import Member, member, pack
@@ -172,19 +172,24 @@ def _kernel(archive: Archive, row: Any, path: str, build: Build) -> Kernel:
     raise malformed(path, row, "a kernel")
 
 
-def trusted_build(trust: bool, label: str) -> Build:
-    """Builds kernels; those that run code only if the caller trusts the file."""
+def trusted_build(trust: bool, label: str, kernel_class: Callable[[str], type[Kernel]]) -> Build:
+    """Builds kernels; those that run code only if the caller trusts the file.
+
+    Args:
+        trust: whether the caller does.
+        label: the file, for errors.
+        kernel_class: the class of a kind's name.
+    """
 
     def build(row: dict[str, Any], assets: dict[str, bytes]) -> Kernel:
-        from ..ops.graph.kernel import runs_code
-
-        if runs_code(row["kind"]) and not trust:
+        found = kernel_class(row["kind"])
+        if found.runs_code and not trust:
             raise TrustError(
                 f"op {row['name']!r} is kept as {row['kind']}, which can run code",
                 where=label,
                 fix="Pass trust=True if you trust where the file comes from.",
             )
-        return build_kernel(row["kind"], row["description"], assets, trust=trust)
+        return (found.build_trusted if trust else found.build)(row["description"], assets)
 
     return build
 

@@ -1,4 +1,4 @@
-"""One class for every malformed file: whatever reading one stumbles over becomes an ArchiveError that names the file."""
+"""One class for every malformed file: what reading one stumbles over becomes an ArchiveError that names it."""
 
 from __future__ import annotations
 

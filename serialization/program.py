@@ -8,32 +8,29 @@ from typing import Any
 
 import torch
 
-from ..ops.graph.graph import Constant, Record
+from ..ops.graph.graph import Constant
 from ..ops.graph.kernel import Kernel
 from ..ops.graph.program import Parameter, Parameters, Program, Slot
-from ..ops.graph.traverse import leaves
 from .archive import Archive
 from .archive_writer import write
 from .contents import Contents, decode, encode, input_types
-from .decoder import Decoder, decode_tree, expect, malformed
+from .decoder import decode_tree, expect, malformed
 from .encoder import encode_tree, encode_type
-from .faults import one_error
+from .golden import Example, Golden, encode_examples, encode_golden
 from .limits import check_copies, mutable
 from .schema import EXAMPLES, WEIGHTS
 from .version import __version__
-from .weights import MappedTensors, TensorTable, mapped_weights, tensors_of
-
-Example = tuple[dict[str, Any], Any]
-"""A feed dict and the output that it gave: trees of the IR's containers whose leaves are tensors and plain values."""
+from .weights import TensorTable, mapped_weights, tensors_of
 
 
-def save_program(target: Any, program: Program, examples: Sequence[Example] = ()) -> None:
+def save_program(target: Any, program: Program, examples: Sequence[Example] = (), golden: Golden | None = None) -> None:
     """Writes a program, and golden examples with it.
 
     Args:
         target: the file, or a binary file object.
         program: what to write.
         examples: inputs with the outputs that they gave.
+        golden: what a replay of the examples is held to.
 
     Raises:
         ArchiveError: the file cannot be written.
@@ -44,11 +41,12 @@ def save_program(target: Any, program: Program, examples: Sequence[Example] = ()
     weights = TensorTable()
     for constant in tables.constants:
         weights.add(constant.name, constant.tensor, mutable=constant.mutable, parameter=constant.parameter)
-    rows, golden = _encode_examples(examples)
-    manifest |= {"constants": weights.rows, "examples": rows, "example_tensors": golden.rows}
+    rows, tensors = encode_examples(examples)
+    manifest |= {"constants": weights.rows, "examples": rows, "example_tensors": tensors.rows}
+    manifest["golden"] = encode_golden(golden)
     members.append(weights.member(WEIGHTS))
     if rows:
-        members.append(golden.member(EXAMPLES))
+        members.append(tensors.member(EXAMPLES))
     write(target, manifest, members)
 
 
@@ -115,71 +113,3 @@ def _decode_slots(tree: Any, path: str, count: int) -> Any:
         case {"p": int(index), **rest} if not rest and 0 <= index < count:
             return Slot(index)
     return decode_tree(tree, path, lambda item, where: _decode_slots(item, where, count))
-
-
-# -- golden examples -------------------------------------------------------------------------------------------
-
-
-def _encode_examples(examples: Sequence[Example]) -> tuple[list[Any], TensorTable]:
-    table = TensorTable()
-
-    def leaf(value: Any) -> Any:
-        if isinstance(value, torch.Tensor):
-            return {"c": table.add(f"example{len(table.rows)}", value)}
-        return encode_tree(value, leaf)
-
-    rows = [
-        {"inputs": {name: leaf(value) for name, value in feed.items()}, "output": leaf(output)}
-        for feed, output in examples
-    ]
-    return rows, table
-
-
-def golden_examples(archive: Archive) -> list[tuple[dict[str, Any], Any]]:
-    """The feed dicts and outputs that an archive stores as golden examples, their bytes checked.
-
-    Raises:
-        ArchiveError: they are altered or malformed.
-    """
-    manifest = archive.manifest
-    if not manifest["examples"]:
-        return []
-    with one_error(archive.label):
-        return _examples(archive)
-
-
-def _examples(archive: Archive) -> list[tuple[dict[str, Any], Any]]:
-    manifest = archive.manifest
-    archive.check(EXAMPLES)
-    tensors = list(tensors_of(manifest["example_tensors"], MappedTensors(archive, EXAMPLES), "example_tensors"))
-    decoder = Decoder([Constant(tensor, "") for tensor in tensors], [], [], "$.examples")
-    pairs = []
-    copied: list[Any] = []
-    for index, row in enumerate(manifest["examples"]):
-        path = f"$.examples[{index}]"
-        match row:
-            case {"inputs": dict(inputs), "output": output}:
-                given = {name: decoder.tree(tree, f"{path}.inputs") for name, tree in inputs.items()}
-                expected = decoder.tree(output, f"{path}.output")
-                copied += [leaf.tensor for leaf in leaves((given, expected)) if isinstance(leaf, Constant)]
-                pairs.append((given, expected))
-            case _:
-                raise malformed(path, row, "inputs and an output")
-    check_copies(copied, len(archive.view(EXAMPLES)), "the golden examples")
-    return [(_live(given), _live(expected)) for given, expected in pairs]
-
-
-def _live(tree: Any) -> Any:
-    """A decoded tree with tensors of its own in place of constants."""
-    match tree:
-        case Constant():
-            return tree.tensor.clone()
-        case tuple():
-            return tuple(map(_live, tree))
-        case Record():
-            return tuple(map(_live, tree.items))
-        case list():
-            return [_live(item) for item in tree]
-        case dict():
-            return {key: _live(item) for key, item in tree.items()}
-    return tree

@@ -1,4 +1,4 @@
-"""A file replaced whole or not at all: written beside it, synced, renamed; what a killed writer left there is removed."""
+"""A file replaced whole or not at all: written beside it, synced, renamed; strays of killed writers removed."""
 
 from __future__ import annotations
 

@@ -5,14 +5,15 @@ one that is not newer than itself; a change that an older reader would misread r
 
 Changes:
     1.0 (2026-11-21): the first format.
-    1.0 (2026-11-22): limits and signatures are written down; the bytes of a file are the same. Readers refuse hostile
-        files that they took before: see "Limits" in `docs/format.md`.
+    1.1 (2026-11-22): `golden`: the tolerance of golden examples, and the processor that gave their outputs. Limits and
+        signatures are written down; readers refuse hostile files that they took before, see "Limits" in
+        `docs/format.md`.
 """
 
 from __future__ import annotations
 
 FORMAT = "tracepack"
-VERSION = (1, 0)
+VERSION = (1, 1)
 
 MANIFEST = "manifest.msgpack"
 MAIN_GRAPH = "graphs/main.msgpack"
@@ -32,6 +33,9 @@ DEEPEST_CALLS = 50  # ops that call ops that call ops
 LEAST_STATE = 1 << 30  # bytes that state, and golden examples, may always take,
 STATE_TIMES = 64  # and so many times the bytes that the file stores for them
 
+# Manifest fields that came after 1.0, with the minor version that brought them.
+LATER = {"golden": 1}
+
 # Manifest fields, each with its type.
 FIELDS: dict[str, type | tuple[type, ...]] = {
     "format": str,
@@ -45,5 +49,6 @@ FIELDS: dict[str, type | tuple[type, ...]] = {
     "constants": list,  # [{name, tensor, dtype, shape, strides, mutable, parameter, origin}]
     "examples": list,  # [{"inputs": {name: tree}, "output": tree}]
     "example_tensors": list,  # like "constants", in examples.safetensors
+    "golden": dict,  # {"tolerance", "precisions": {output: precision}, "processor": {...}}, {} without examples
     "members": dict,  # {member: {"sha256": hex, "size": bytes}} of every member but the manifest
 }

@@ -1,7 +1,7 @@
 """Signatures of archives: Ed25519 over the hash of the manifest, which holds the hashes of all other members.
 
-They stand in the comment of the zip, a line each, so that a file can be signed after it was written, by several, and still be
-read by a reader that knows nothing of them: ``tracepack-ed25519 PUBLIC-KEY SIGNATURE``, both in hexadecimal.
+They stand in the comment of the zip, a line each, so that a file can be signed after it was written, by several, and
+still be read by a reader that knows nothing of them: ``tracepack-ed25519 PUBLIC-KEY SIGNATURE``, both in hexadecimal.
 """
 
 from __future__ import annotations

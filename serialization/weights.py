@@ -199,7 +199,7 @@ def _is_shape(shape: list[Any]) -> bool:
     """Whether a list is the shape of a tensor that torch can have, also an empty one."""
     if len(shape) > MOST_DIMENSIONS or not all(type(size) is int and 0 <= size < 1 << 62 for size in shape):
         return False
-    return math.prod(size or 1 for size in shape) < 1 << 62
+    return bool(math.prod(size or 1 for size in shape) < 1 << 62)
 
 
 def _strided(flat: torch.Tensor, shape: list[int], strides: Any, archive: Archive, where: str) -> torch.Tensor:

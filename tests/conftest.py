@@ -1,7 +1,17 @@
+"""What all tests share: one cache of compiled code, one order of random numbers, and a few pipelines.
+
+Tests run in a random order (pytest-randomly prints its seed, and `make test SEED=...` sets it) and in several processes
+(pytest-xdist), which share what the compilers make.
+"""
+
 from __future__ import annotations
 
 import io
+import os
+import random
+from collections.abc import Iterator
 
+import numpy as np
 import pytest
 import torch
 
@@ -16,8 +26,29 @@ def pytest_collection_modifyitems(config, items):
             item.add_marker(pytest.mark.skip(reason="needs an accelerator, and this machine has none"))
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Beside other workers each has one thread, and so have the processes that its tests start."""
+    if int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")) > 1:
+        torch.set_num_threads(1)
+        os.environ["OMP_NUM_THREADS"] = "1"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Compiled code lies in a folder of this run, which its workers share, and never in the user's own."""
+    base = tmp_path_factory.getbasetemp()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(
+            "TRACEPACK_CACHE", str((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "compiled")
+        )
+        yield
+
+
 @pytest.fixture(autouse=True)
-def _seeded():
+def _seeded() -> None:
+    """The same random numbers for a test in whatever order it runs."""
+    random.seed(0)
+    np.random.seed(0)
     torch.manual_seed(0)
 
 

@@ -22,6 +22,13 @@ CHECKS: dict[str, list[str]] = {
     "layers": [str(BIN / "lint-imports"), "--no-logo"],
     "tests": [sys.executable, "-m", "pytest", "-q"],
 }
+MOST_WORKERS = 4  # each holds torch, and compilers beside it
+
+
+def workers() -> list[str]:
+    """Options that run the tests on all cores that this process may use, up to a few."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return ["-n", str(min(cores, MOST_WORKERS)), "--dist", "worksteal"] if cores > 1 else []
 
 
 def main() -> int:
@@ -31,7 +38,7 @@ def main() -> int:
     for name, command in CHECKS.items():
         print(f"== {name}: {' '.join([Path(command[0]).name, *command[1:]])}", flush=True)
         start = time.perf_counter()
-        extra = sys.argv[1:] if name == "tests" else []
+        extra = [*workers(), *sys.argv[1:]] if name == "tests" else []
         code = subprocess.run(
             [*command, *extra], cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, check=False
         ).returncode

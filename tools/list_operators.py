@@ -147,7 +147,8 @@ UNLISTED = re.compile(
     r"""\.(\w*_)?out(_\w+)?$ | ^aten\..*\.(\w*_)?(dimname|names|grad_input|values_stable|dim_max|dim_min)(_\w+)?$
     | ^aten\.\w+\.(\w+_)*out\w*$ | ^aten\._test | _remove_batch_dim | ^aten\.empty_quantized | ^aten\.set_data
     | ^aten\.\w*\.(Dimname|\w*Dimname|\w*_dimname\w*)$ | ^aten\._dirichlet_grad | ^aten\._linalg_check | sym_constrain
-    | ^aten\.(_shape_as_tensor|_dim_arange|rename|promote_types|result_type|can_cast|is_vulkan\w*|_spdiags|_pad_enum)""",
+    | ^aten\.(_shape_as_tensor|_dim_arange|rename|promote_types|result_type|can_cast|is_vulkan\w*)
+    | ^aten\.(_spdiags|_pad_enum)""",
     re.VERBOSE,
 )
 
@@ -177,7 +178,7 @@ def candidates() -> list[str]:
 
 
 def graded(name: str, lost: dict[str, str], known: dict[str, dict[str, Any]]) -> tuple[str, str]:
-    """The grade of an operator and the reason for it, from the hostile calls of it and of those with the same kernel."""
+    """The grade of an operator and why, from the hostile calls of it and of those with the same kernel."""
     if name not in known:
         return operators.TRUSTED, "no hostile calls of it were made"
     if name in lost:

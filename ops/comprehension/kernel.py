@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Protocol
 
 from ..graph.kernel import Kernel, Plain
 from .cpp.emitter import CppEmitter
-from .expr.errors import ComprehensionInputError
+from .expr.errors import ComprehensionInputError, OptionsError
 from .expr.ir import Definition
 from .program.specialise import specialise
 from .run.select import Artifacts, artifact_key
@@ -33,6 +33,8 @@ class Packable(Protocol):
     gather: str
     device: str | None
     backward_name: str | None
+    as_list: bool
+    reordered: tuple[str, ...] | None
     definition: Definition
 
     @property
@@ -80,6 +82,8 @@ class ComprehensionKernel(Kernel):
             "gather": self.layer.gather,
             "tuned": tuned,
             **({"device": self.layer.device} if self.layer.device else {}),
+            **({"list": True} if self.layer.as_list else {}),
+            **({"reorder": list(self.layer.reordered)} if self.layer.reordered is not None else {}),
         }
 
     def assets(self) -> dict[str, bytes]:
@@ -119,17 +123,65 @@ class ComprehensionKernel(Kernel):
     def _built(
         cls, description: Mapping[str, Any], assets: Mapping[str, bytes], artifacts: Artifacts
     ) -> ComprehensionKernel:
+        packed = _checked(description)
         if TEXT not in assets:
-            raise ComprehensionInputError(f"the asset '{TEXT}' is missing", where=str(description.get("name")))
-        text = bytes(assets[TEXT]).decode()
-        tuned = {k: [Options.from_plain(o) for o in v] for k, v in description["tuned"].items()}
-        kernel = cls.layer_of(description, text, tuned, artifacts).kernel()
+            raise ComprehensionInputError(f"the asset '{TEXT}' is missing", where=packed["name"])
+        try:
+            text = bytes(assets[TEXT]).decode()
+        except UnicodeDecodeError as error:
+            raise ComprehensionInputError(f"the asset '{TEXT}' is no UTF-8", where=packed["name"]) from error
+        kernel = cls.layer_of(packed, text, _options(packed["tuned"]), artifacts).kernel()
         kernel.with_artifacts = any(name.startswith(ARTIFACT) for name in assets)
         return kernel
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the layer; several outputs come as a list."""
         return self.layer(*args, **kwargs)
+
+
+_FIELDS: dict[str, tuple[type, ...]] = {
+    "name": (str,),
+    "backward": (str, type(None)),
+    "gather": (str,),
+    "tuned": (dict,),
+    "device": (str, type(None)),
+    "list": (bool, type(None)),
+    "reorder": (list, type(None)),
+}
+"""What a description holds; it comes from a file."""
+
+
+def _checked(description: Mapping[str, Any]) -> dict[str, Any]:
+    """The description with every field of its type; other fields are of versions to come.
+
+    Raises:
+        ComprehensionInputError: a field is missing or of another type.
+    """
+    found = {name: description.get(name) for name in _FIELDS}
+    for name, kinds in _FIELDS.items():
+        if not isinstance(found[name], kinds):
+            raise ComprehensionInputError(
+                f"a packed comprehension has no '{name}'",
+                got=type(found[name]).__name__,
+                expected=" or ".join(k.__name__ for k in kinds),
+            )
+    if not all(isinstance(name, str) for name in found["reorder"] or ()):
+        raise ComprehensionInputError("a packed comprehension reorders what are no names", got=found["reorder"])
+    return found | {"list": bool(found["list"])}
+
+
+def _options(tuned: Mapping[object, object]) -> dict[str, list[Options]]:
+    """The options by sizes.
+
+    Raises:
+        OptionsError: they are no options, or more than those of the forward and the backward.
+    """
+    found: dict[str, list[Options]] = {}
+    for key, options in tuned.items():
+        if not isinstance(key, str) or not isinstance(options, list) or not 1 <= len(options) <= 2:
+            raise OptionsError("the options of a size are no list of one or two", got=type(options).__name__)
+        found[key] = [Options.from_plain(o) for o in options]
+    return found
 
 
 def _unpacked(assets: Mapping[str, bytes]) -> dict[str, Path]:

@@ -7,10 +7,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 
 from ..graph.errors import DeviceError
-from ..graph.kernel import register_operator
+from ..kernels.registry import register_operator
 from .expr.dtypes import stored
 from .expr.errors import ComprehensionInputError, DerivativeError, OptionsError
 from .expr.ir import Definition
@@ -21,6 +22,7 @@ from .program.specialise import dry_run
 from .run.autograd import apply
 from .run.inputs import check_inputs, refuse_missing_contents, run_into
 from .run.plan import Plan, Reorder
+from .run.reorder import selected
 from .run.seen_calls import PLAIN, Signature
 from .run.select import Artifacts
 from .run.watched import is_watched, refuse_transforms
@@ -44,6 +46,7 @@ def define(
     *,
     gather: str = "check",
     device: str | None = None,
+    reorder_function: Reorder | None = None,
 ) -> Layer:
     """Makes a layer of a tensor comprehension.
 
@@ -51,13 +54,16 @@ def define(
         text: one or more definitions. With `constants`, `{name}` is replaced and braces are written twice.
         name: which definition is the forward; may be left out when there is one, beside the backward.
         training: asks for a backward right away: an output without a float type is an error then. A layer whose
-            inputs require gradients derives its backward also without.
+            inputs require gradients derives its backward also without. With it the layer returns a list.
         backward: the definition that computes the gradients. It takes the forward's inputs and then the
-            gradients of its outputs, and returns one gradient for each input. Left out, it is derived.
+            gradients of its outputs, and returns one gradient for each input. Left out, it is derived. With it the
+            layer returns a list, also of one output, so that `out[0]` is the whole of it.
         constants: values for `str.format` on the text.
         gather: what an index that was read from a tensor does outside of its dimension: `"check"` raises
             `IndexRangeError`, `"clamp"` takes the nearest element.
         device: `"vulkan"` runs CPU tensors on a Vulkan device; left out, the inputs say where.
+        reorder_function: takes the list of the outputs' gradients, and gives those that the named backward takes, in
+            its order. It is called once, here, and may only select; what it selects is packed with the layer.
 
     Returns:
         The layer; calling it compiles what is needed for the shapes at hand, once.
@@ -72,7 +78,8 @@ def define(
         >>> layer(torch.ones(2, 3), torch.ones(3, 4)).sum()
         tensor(24.)
     """
-    return Layer(formatted(text, constants), name, training, backward, gather, device)
+    as_list = training or backward is not None
+    return Layer(formatted(text, constants), name, training, backward, gather, device, as_list, reorder_function)
 
 
 class Layer:
@@ -83,6 +90,8 @@ class Layer:
         name: of the forward definition.
         gather: `"check"` or `"clamp"`.
         device: `"vulkan"`, or None where the inputs say.
+        as_list: whether one output comes as a list too: where it was defined to be trained.
+        reordered: the names of the outputs whose gradients the named backward takes; None is all of them in order.
         operator: the name under which `torch.library` knows it.
     """
 
@@ -94,6 +103,8 @@ class Layer:
         backward: str | None,
         gather: str = "check",
         device: str | None = None,
+        as_list: bool = False,
+        reorder: Reorder | Sequence[str] | None = None,
     ) -> None:
         if gather not in ("check", "clamp"):
             raise OptionsError(f"unknown gather {gather!r}", expected="'check' or 'clamp'")
@@ -115,21 +126,33 @@ class Layer:
         if training and not any(r.dtype.is_float for r in self.definition.returns):
             raise DerivativeError(f"'{self.name}' has no float output to train", at=self.definition.place)
         self._dtypes = [stored(p.dtype) for p in self.definition.params]
-        self._single = len(self.definition.returns) == 1
+        names = [r.name for r in self.definition.returns]
+        self._single, self.as_list = len(names) == 1 and not as_list, as_list
+        self.reordered = None if reorder is None else selected(reorder, names)
+        if self.reordered is not None and backward is None:
+            raise DerivativeError(f"'{self.name}' has no backward to reorder gradients for", fix="Name it: backward=.")
+        self._order = None if self.reordered is None else [names.index(name) for name in self.reordered]
+        self._siblings: dict[tuple[str, ...], Layer] = {}
         self._plans: dict[object, Plan] = {}
         self._seen: list[tuple[Signature, Plan]] = []
         self._tuned: dict[str, list[Options]] = {}
         self._artifacts: Artifacts | None = None
-        self._operators = Operators(self, f"tc_{self.name}_{self.key[:12]}")
+        self._operators = Operators(self, f"tc_{self.name}_{self.key[:12]}{'_list' if as_list else ''}")
         self.operator = self._operators.name
         self._kernel = ComprehensionKernel(self)
         register_operator(self.operator, self._kernel)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Layer:
         """A layer of the same text and tuned options; compiled code is loaded anew when it is first called."""
-        copy = Layer(self.text, self.name, False, self.backward_name, self.gather, self.device)
-        copy.load_tuned(self._tuned, self._artifacts)
-        return copy
+        return self._again(self._artifacts)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickles as what an archive holds: the text, what was chosen, and the options found; no compiled code."""
+        return _unpickled, (self._kernel.description(), self.text)
+
+    def _again(self, artifacts: Artifacts | None, reorder: Sequence[str] | None = None) -> Layer:
+        more = {} if reorder is None else {"reorder": list(reorder)}
+        return _packed(self._kernel.description() | more, self.text, self._tuned, artifacts)
 
     def __repr__(self) -> str:
         return f"Layer({self.name!r}, {len(self._dtypes)} inputs, {len(self.definition.returns)} outputs)"
@@ -137,10 +160,9 @@ class Layer:
     @property
     def key(self) -> str:
         """A name for everything that decides what the layer computes."""
-        parts = json.dumps(
-            [self.text, self.name, self.backward_name, self.gather, *([self.device] if self.device else [])]
-        )
-        return hashlib.sha256(parts.encode()).hexdigest()
+        parts = [self.text, self.name, self.backward_name, self.gather]
+        more = [p for p in (self.device, self.reordered) if p]
+        return hashlib.sha256(json.dumps([*parts, *more]).encode()).hexdigest()
 
     @property
     def backward_definition(self) -> Definition | None:
@@ -167,19 +189,20 @@ class Layer:
             outputs: tensors to write into, in order; without gradients.
             cache: a file that `autotune` wrote.
             reorder_function: takes the list of the outputs' gradients, and returns those that the named
-                backward takes, in its order.
+                backward takes, in its order. Where the call is recorded it may only select; see `define`.
 
         Returns:
-            The output, or the list of outputs where there are several.
+            The output; a list of outputs where there are several, or where the layer was defined with `training=True`
+            or `backward=`.
 
         Raises:
             ComprehensionError: what does not fit, by one of its subclasses.
         """
         if torch.compiler.is_compiling():
-            return self._recorded_call(inputs, outputs is not None or reorder_function is not None)
+            return self._recorded_call(inputs, outputs, reorder_function)
         if is_watched():
             refuse_transforms(self.name)
-            return self._recorded_call(inputs, outputs is not None or reorder_function is not None)
+            return self._recorded_call(inputs, outputs, reorder_function)
         if options is None and outputs is None and cache is None and reorder_function is None:
             for signature, plan in self._seen:
                 if signature.covers(inputs):
@@ -197,14 +220,26 @@ class Layer:
         results = plan.forward(inputs)
         return results[0] if self._single else results
 
-    def _recorded_call(self, inputs: Sequence[Any], unrecordable: bool) -> Result:
+    def _recorded_call(self, inputs: Sequence[Any], outputs: object, reorder: Reorder | None) -> Result:
         """The call as one operator. Nothing of a tensor is read here, as a recorder would take it for a fact."""
-        if unrecordable:
-            raise ComprehensionInputError("outputs= and reorder_function= cannot be recorded", where=self.name)
+        if outputs is not None:
+            raise ComprehensionInputError("outputs= cannot be recorded", where=self.name)
+        if reorder is not None:
+            return self._sibling(reorder)._recorded_call(inputs, None, None)
+        inputs = [torch.from_numpy(t) if isinstance(t, np.ndarray) else t for t in inputs]
         pairs = zip(inputs, self._dtypes, strict=False)
         tensors = [t if isinstance(t, torch.Tensor) else torch.tensor(t, dtype=d) for t, d in pairs]
         result: Result = self._operators.call([*tensors, *inputs[len(tensors) :]])
         return result
+
+    def _sibling(self, reorder: Reorder) -> Layer:
+        """The layer that takes these gradients for its own."""
+        names = selected(reorder, [r.name for r in self.definition.returns])
+        if names == self.reordered:
+            return self
+        if names not in self._siblings:
+            self._siblings[names] = self._again(self._artifacts, names)
+        return self._siblings[names]
 
     def _slow_call(
         self,
@@ -215,7 +250,7 @@ class Layer:
         reorder: Reorder | None,
     ) -> Result:
         if any(isinstance(t, torch.Tensor) and type(t) not in PLAIN for t in inputs):
-            return self._recorded_call(inputs, outputs is not None or reorder is not None)
+            return self._recorded_call(inputs, outputs, reorder)
         tensors = self.check_inputs(inputs)
         plan = self.plan(tensors, options, cache)
         if outputs is not None:
@@ -248,7 +283,9 @@ class Layer:
         key = (tuple(shapes), device, pair.key())
         if key not in self._plans:
             clamp = self.gather == "clamp"
-            self._plans[key] = Plan(self.definition, self._backward, shapes, device, clamp, pair, self._artifacts)
+            self._plans[key] = Plan(
+                self.definition, self._backward, shapes, device, clamp, pair, self._artifacts, self._order
+            )
         return self._plans[key]
 
     def runs_on(self, tensors: Sequence[torch.Tensor]) -> torch.device:
@@ -292,12 +329,21 @@ class Layer:
         return self._kernel
 
 
-def _packed(description: Mapping[str, Any], text: str, tuned: dict[str, list[Options]], artifacts: Artifacts) -> Layer:
+def _packed(
+    description: Mapping[str, Any], text: str, tuned: dict[str, list[Options]], artifacts: Artifacts | None
+) -> Layer:
     """A layer from what its kernel packed."""
     d = description
-    layer = Layer(text, d["name"], False, d["backward"], d["gather"], d.get("device"))
+    layer = Layer(
+        text, d["name"], False, d["backward"], d["gather"], d.get("device"), d.get("list", False), d.get("reorder")
+    )
     layer.load_tuned(tuned, artifacts)
     return layer
+
+
+def _unpickled(description: dict[str, Any], text: str) -> Layer:
+    tuned = {key: [Options.from_plain(o) for o in options] for key, options in description["tuned"].items()}
+    return _packed(description, text, tuned, None)
 
 
 ComprehensionKernel.layer_of = _packed

@@ -12,14 +12,13 @@ from typing import Any, NoReturn, Protocol
 
 import torch
 
+from ..kernels.torch_library import NAMESPACE, Gradient, define
 from .expr.dtypes import stored
 from .expr.ir import Definition
 from .program.specialise import specialise
 from .run.autograd import no_second_derivative
 from .run.plan import Plan
 
-NAMESPACE = "tracepack"
-_LIBRARY: Any = torch.library.Library(NAMESPACE, "FRAGMENT")  # type: ignore[no-untyped-call]  # torch leaves it untyped
 _REGISTERED: dict[str, Operators] = {}
 
 
@@ -28,6 +27,7 @@ class Recordable(Protocol):
 
     name: str
     definition: Definition
+    as_list: bool
 
     def check_inputs(self, inputs: Sequence[Any]) -> list[torch.Tensor]:
         """The inputs as tensors of the definition's types."""
@@ -43,7 +43,7 @@ class Operators:
         self.name = f"{NAMESPACE}::{base}"
         self._layer, self._base = weakref.ref(layer), base
         self._count = len(layer.definition.params)
-        self._results = len(layer.definition.returns)
+        self._results, self._as_list = len(layer.definition.returns), layer.as_list
         self._keep: Recordable | None = None
         if self.name not in _REGISTERED:
             self._define()
@@ -61,26 +61,31 @@ class Operators:
     def call(self, inputs: Sequence[torch.Tensor]) -> Any:
         """Calls the operator; one output comes as a tensor, several as a list."""
         found = getattr(torch.ops.tracepack, self._base)(*inputs)
-        return found if self._results == 1 else list(found)
+        return found if self._results == 1 and not self._as_list else list(found)
 
     # -- registration ------------------------------------------------------------------------------------
 
     def _define(self) -> None:
         args = ", ".join(f"Tensor a{i}" for i in range(self._count))
         results = "Tensor" if self._results == 1 else f"({', '.join(['Tensor'] * self._results)})"
-        _LIBRARY.define(f"{self._base}({args}) -> {results}")
-        _LIBRARY.define(f"{self._base}_backward(Tensor[] inputs, Tensor[] gradients, int[] wanted) -> Tensor[]")
-        _LIBRARY.impl(self._base, self._forward, "CompositeExplicitAutograd")
-        _LIBRARY.impl(f"{self._base}_backward", self._backward, "CompositeExplicitAutograd")
-        torch.library.register_fake(self.name, self._fake, lib=_LIBRARY)
-        torch.library.register_fake(f"{self.name}_backward", self._fake_backward, lib=_LIBRARY)
-        torch.library.register_autograd(self.name, self._autograd, setup_context=self._save, lib=_LIBRARY)
-        torch.library.register_autograd(f"{self.name}_backward", self._final, lib=_LIBRARY)
+        if self._as_list and self._results == 1:
+            results = "Tensor[]"
+        gradient = Gradient(self._autograd, self._save)
+        define(self._base, f"({args}) -> {results}", self._forward, self._fake, gradient=gradient)
+        schema = "(Tensor[] inputs, Tensor[] gradients, int[] wanted) -> Tensor[]"
+        backward, fake = self._backward, self._fake_backward
+        define(f"{self._base}_backward", schema, backward, fake, gradient=Gradient(self._final))
 
     def _forward(self, *inputs: torch.Tensor) -> Any:
         tensors = [t.contiguous().resolve_neg() for t in self.layer.check_inputs(inputs)]
         found = self.layer.plan(tensors).forward(tensors)
-        return found[0] if self._results == 1 else tuple(found)
+        return self._shaped(found)
+
+    def _shaped(self, found: list[torch.Tensor]) -> Any:
+        """The results as the operator's schema has them."""
+        if self._results > 1:
+            return tuple(found)
+        return list(found) if self._as_list else found[0]
 
     def _backward(
         self, inputs: list[torch.Tensor], gradients: list[torch.Tensor], wanted: list[int]
@@ -97,8 +102,7 @@ class Operators:
         program = specialise(self.layer.definition, [tuple(t.shape) for t in inputs])
         kinds = [program.tensors[o] for o in program.outputs]
         device = inputs[0].device if inputs else torch.device("cpu")
-        found = [torch.empty(k.shape, dtype=stored(k.dtype), device=device) for k in kinds]
-        return found[0] if self._results == 1 else tuple(found)
+        return self._shaped([torch.empty(k.shape, dtype=stored(k.dtype), device=device) for k in kinds])
 
     @staticmethod
     def _fake_backward(
@@ -114,6 +118,8 @@ class Operators:
         raise no_second_derivative(self.layer.name)
 
     def _autograd(self, ctx: Any, *gradients: torch.Tensor) -> Any:
+        if self._as_list and self._results == 1:
+            gradients = tuple(gradients[0])  # of the one list
         inputs = ctx.saved_tensors
         wanted = [i for i, needed in enumerate(ctx.needs_input_grad) if needed]
         operator = getattr(torch.ops.tracepack, f"{self._base}_backward")

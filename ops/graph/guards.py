@@ -213,7 +213,7 @@ def compile_expression(text: str, names: Iterable[str]) -> Callable[..., Any]:
 
 
 def is_plain_name(text: str) -> bool:
-    """Whether a text is an identifier that Python takes as it is written.
+    r"""Whether a text is an identifier that Python takes as it is written.
 
     Python normalises identifiers, so that two texts can be one name; and some, such as ``__debug__``, nothing may be
     called.

@@ -1,43 +1,33 @@
 """Kernel: code below an op that is not a graph of torch operators (Slang, a comprehension, a tokenizer).
 
 A kernel can describe itself as plain data and assets, so that an archive can hold it, and can be built again from
-them on another machine. Kernels that run on tensors inside a torch module are registered with `torch.library`
-under one operator each, so that torch.export sees one node; `kernel_of_operator` finds the kernel behind it.
-This module must not import torch.
+them on another machine, by the class that `ops/kernels/registry.py` has for its kind. This module imports neither torch
+nor anything of ours.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Any, ClassVar
 
-from .errors import GraphError
-
 Plain = None | bool | int | float | str | bytes | list["Plain"] | dict[str, "Plain"]
-
-# Imported only when an archive or a user needs the kind: their packages are extras.
-_KINDS = {
-    "slang": "..slang.kernel:SlangKernel",
-    "comprehension": "..comprehension.kernel:ComprehensionKernel",
-    "tokenizer": "..tokenizer:TokenizerKernel",
-    "torchscript": "..torchscript.kernel:TorchScriptKernel",
-}
-_BY_OPERATOR: dict[str, Kernel] = {}
 
 
 class Kernel(ABC):
     """One callable that an archive can hold without its Python source."""
 
     kind: ClassVar[str]
-    """The key under which `build_kernel` finds the class."""
+    """The name under which the class is registered, and which archives keep."""
 
     runs_code: ClassVar[bool] = False
     """Whether building or calling it can run arbitrary code, so that an archive needs `trust=True`."""
 
     varying: ClassVar[bool] = False
     """Whether the shapes of its results depend on more than the shapes of its arguments."""
+
+    on_host: ClassVar[bool] = False
+    """Whether it takes no tensors, text for one, so that its op stays on the CPU wherever the others go."""
 
     @property
     def unchecked(self) -> bool:
@@ -90,42 +80,3 @@ class Kernel(ABC):
     @abstractmethod
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs on the device of its tensors, which are contiguous."""
-
-
-def build_kernel(
-    kind: str, description: Mapping[str, Any], assets: Mapping[str, bytes], *, trust: bool = False
-) -> Kernel:
-    """Makes the kernel of a kind from what an archive stored; `trust` allows code among the assets.
-
-    Raises:
-        GraphError: the kind is not known to this version.
-    """
-    found = _class_of(kind)
-    return found.build_trusted(description, assets) if trust else found.build(description, assets)
-
-
-def _class_of(kind: str) -> type[Kernel]:
-    if kind not in _KINDS:
-        raise GraphError(f"unknown kind of kernel {kind!r}", expected=f"one of {sorted(_KINDS)}")
-    module, name = _KINDS[kind].split(":")
-    found: type[Kernel] = getattr(import_module(module, __package__), name)
-    return found
-
-
-def runs_code(kind: str) -> bool:
-    """Whether kernels of a kind can run arbitrary code.
-
-    Raises:
-        GraphError: the kind is not known to this version.
-    """
-    return _class_of(kind).runs_code
-
-
-def register_operator(operator: str, kernel: Kernel) -> None:
-    """Says that the torch.library operator (`"tracepack::name"`) runs this kernel."""
-    _BY_OPERATOR[operator] = kernel
-
-
-def kernel_of_operator(operator: str) -> Kernel | None:
-    """The kernel behind a torch.library operator, or None for an operator of torch."""
-    return _BY_OPERATOR.get(operator)

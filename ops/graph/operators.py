@@ -63,8 +63,9 @@ PROVEN, WRAPPED, TRUSTED = "proven", "wrapped", "trusted"
 ours stands before the call. Trusted: it can end the process, hang it, or show memory that is not the file's."""
 
 FRESH, VIEW, WRITES, WRITES_ANY, RESHAPES = "fresh", "view", "writes", "writes-any", "reshapes"
-"""The effects. Fresh: its results are memory of their own. View: they may be that of an argument. Writes: it changes its
-first argument; writes-any: another one. Reshapes: it changes what its first argument says of itself, such as sizes."""
+"""The effects. Fresh: its results are memory of their own. View: they may be that of an argument. Writes: it changes
+its first argument; writes-any: another one. Reshapes: it changes what its first argument says of itself, such as sizes.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,38 +8,58 @@ from typing import Any
 from .graph import Body, BodyCall, Constant, Graph, Node, Record, Value
 
 
-def leaves(tree: Any) -> Iterator[Any]:
-    """Every leaf of a tree, in order; subgraphs are leaves."""
+def leaves(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> Iterator[Any]:
+    """Every leaf of a tree, in order; subgraphs are leaves, and so is what `is_leaf` says."""
+    if is_leaf is not None and is_leaf(tree):
+        yield tree
+        return
     match tree:
         case tuple() | list():
             for item in tree:
-                yield from leaves(item)
+                yield from leaves(item, is_leaf)
         case dict():
             for item in tree.values():
-                yield from leaves(item)
+                yield from leaves(item, is_leaf)
         case slice():
-            yield from leaves((tree.start, tree.stop, tree.step))
+            yield from leaves((tree.start, tree.stop, tree.step), is_leaf)
         case Record():
-            yield from leaves(tree.items)
+            yield from leaves(tree.items, is_leaf)
         case _:
             yield tree
 
 
-def map_leaves(function: Callable[[Any], Any], tree: Any) -> Any:
-    """The same tree with every leaf replaced; containers keep their exact kind among those of the IR."""
-    match tree:
-        case tuple():
-            return tuple(map_leaves(function, item) for item in tree)
-        case list():
-            return [map_leaves(function, item) for item in tree]
-        case dict():
-            return {key: map_leaves(function, item) for key, item in tree.items()}
-        case slice():
-            return slice(*(map_leaves(function, item) for item in (tree.start, tree.stop, tree.step)))
-        case Record():
-            return Record(tree.name, tree.fields, map_leaves(function, tree.items))
-        case _:
-            return function(tree)
+def _same_record(record: Record, items: tuple[Any, ...]) -> Any:
+    return Record(record.name, record.fields, items)
+
+
+def map_leaves(
+    function: Callable[[Any], Any],
+    tree: Any,
+    record: Callable[[Record, tuple[Any, ...]], Any] = _same_record,
+) -> Any:
+    """The same tree with every leaf replaced; containers keep their exact kind among those of the IR.
+
+    Args:
+        function: gives what a leaf becomes.
+        tree: of tuples, lists, dicts, slices and records.
+        record: makes what a record becomes, of its new items: a record again, or the named tuple that it stands for.
+    """
+
+    def mapped(tree: Any) -> Any:
+        match tree:
+            case tuple():
+                return tuple(map(mapped, tree))
+            case list():
+                return list(map(mapped, tree))
+            case dict():
+                return {key: mapped(item) for key, item in tree.items()}
+            case slice():
+                return slice(*map(mapped, (tree.start, tree.stop, tree.step)))
+            case Record():
+                return record(tree, tuple(map(mapped, tree.items)))
+        return function(tree)
+
+    return mapped(tree)
 
 
 def uses(node: Node) -> Iterator[Any]:

@@ -77,7 +77,9 @@ class Toolchain:
             source, output = Path(directory, "kernel.cpp"), Path(directory, "kernel.so")
             source.write_text(code, encoding="utf-8")
             arguments = [*self.command, *flags, "-o", str(output), str(source), *libraries]
-            done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+            # What a sanitizer had this process load first is not for the compiler.
+            environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+            done = subprocess.run(arguments, capture_output=True, text=True, check=False, env=environment)
             if done.returncode:
                 said = done.stderr.replace(f"{directory}{os.sep}", "")
                 raise ToolchainError(

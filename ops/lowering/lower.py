@@ -17,7 +17,7 @@ from .call import Call, Leaves, returned, separate
 from .convert.body import convert
 from .errors import fixes_ones, undecided
 from .export import Flat, programs
-from .isolate import Attribute, Live, guarded_state, scratch
+from .isolate import Attribute, GuardedState, Live, scratch
 from .validate import prove
 
 
@@ -60,7 +60,7 @@ def lower(
     sources = [f"L['flat'][{index}]" for index in range(len(tensors))]
     numbers_at = [index for index, kind in enumerate(call.kinds) if kind is None]
     notes = scratch(model, lambda: Live(model, training)(*call.rebuild(separate(tensors))[:2]))
-    with guarded_state(model, name, notes):
+    with GuardedState(model, name, notes):
         for program in programs(flat, tensors, model, name, _Reference(call, Live(model, training), name, notes)):
             try:
                 body = convert(program, name, device, call.names, sources, contiguous, shared, numbers_at)
@@ -84,7 +84,7 @@ class _Reference:
 
     def __call__(self, *tensors: Any) -> Any:
         args, kwargs, objects = self.call.rebuild(tensors)
-        with guarded_state(self.live.model, self.name, self.notes):  # some remember the sizes that they met
+        with GuardedState(self.live.model, self.name, self.notes):  # some remember the sizes that they met
             return returned(self.live(args, kwargs), objects)
 
     @property

@@ -11,6 +11,8 @@ from typing import Any
 
 import torch
 
+from ..graph.traverse import leaves
+
 # Operators that write their running statistics without a word in their schemas, where a switch says so.
 _STATISTICS = ("running_mean", "running_var")
 _UNSAID = dict.fromkeys(
@@ -102,8 +104,4 @@ def _argument(node: torch.fx.Node, names: tuple[str, ...]) -> Any:
 
 
 def _nodes(value: Any) -> Iterator[torch.fx.Node]:
-    if isinstance(value, torch.fx.Node):
-        yield value
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _nodes(item)
+    return (leaf for leaf in leaves(value) if isinstance(leaf, torch.fx.Node))

@@ -32,10 +32,10 @@ def written_out(
     Raises:
         AttributeError: an operation that graphs do not have.
     """
-    return sympy_interp(_Writer(apply), {}, expression, missing_handler=symbol)
+    return sympy_interp(_NodeArithmetic(apply), {}, expression, missing_handler=symbol)
 
 
-class _Writer:
+class _NodeArithmetic:
     """What torch's interpreter of expressions calls for each operation."""
 
     def __init__(self, apply: Callable[[str, tuple[Any, ...]], Any]) -> None:

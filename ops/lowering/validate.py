@@ -16,7 +16,7 @@ from ..graph.guards import Expression
 from ..graph.types import TensorType
 from ..runtime.checks import size_of
 from ..runtime.plan import Plan
-from ..runtime.primitives.control_flow import limited_rounds
+from ..runtime.primitives.control_flow import LimitedRounds
 from ..runtime.primitives.views import OutsideError
 from .call import Leaves, separate
 
@@ -158,7 +158,7 @@ class _Checker:
                 small[index] = size
         state = torch.get_rng_state()
         try:
-            with limited_rounds(MOST_ROUNDS):  # a loop on data may never end at a size that the model was not made for
+            with LimitedRounds(MOST_ROUNDS):  # a loop on data may never end at a size that the model was not made for
                 found = self.run(small)
             return same_leaves(pytree.tree_leaves(self.reference()(*separate(small))), found)
         except Exception:  # the model itself refuses this size

@@ -150,7 +150,8 @@ def _reading(name: str, dim: int, kind: Type) -> str:
 
 def size_of(value: Any, dim: int) -> int:
     """What a symbol stands for: a size of a tensor, or a number itself."""
-    return int(value.size(dim)) if hasattr(value, "size") else int(value)
+    size: int = value.size(dim) if hasattr(value, "size") else value  # symbolic where torch traces what is checked
+    return size
 
 
 def _place(name: str, dim: int, kind: Type) -> str:

@@ -24,15 +24,15 @@ from .primitives.callables import resolve, template
 from .primitives.numpy import on_cpu
 from .safety.growth import bits_of, inlined
 from .scope import Bindings, Scope
-from .source import Line, Table, source_of
+from .source import Line, References, source_of
 
 
 class Emitter:
     """Writes the lines of one function; nested functions share its table."""
 
-    def __init__(self, bindings: Bindings, *, checked: bool, table: Table | None = None) -> None:
+    def __init__(self, bindings: Bindings, *, checked: bool, table: References | None = None) -> None:
         self.bindings, self.checked = bindings, checked
-        self.table = Table() if table is None else table
+        self.table = References() if table is None else table
         self.scope = Scope(bindings, self.table, self._nested)
         self._transposed: dict[Any, Any] = {}
         self._in_place: dict[int, str] = {}

@@ -29,6 +29,8 @@ def explain(error: BaseException, function: Callable[..., Any]) -> BaseException
         error: what was raised.
         function: what `Emitter.function` made.
     """
+    if not isinstance(error, Exception):  # an interrupt
+        return error
     if isinstance(error, TracepackError) and not _lacks_place(error):
         return error
     calls = _plan_frames(error.__traceback__, function)
@@ -59,7 +61,7 @@ def _lacks_place(error: BaseException) -> bool:
     return isinstance(error, OutsideError) and not error.where
 
 
-def fail(error: Exception, function: Callable[..., Any]) -> NoReturn:
+def fail(error: BaseException, function: Callable[..., Any]) -> NoReturn:
     """Raises the error to show for one that escaped from a generated function."""
     explained = explain(error, function)
     if explained is error:

@@ -17,6 +17,7 @@ from ..graph.device import CPU, Device
 from ..graph.graph import Body, Constant, Graph, Guard, Node
 from .checks import fail_guard, input_check, output_check
 from .emitter import Emitter
+from .interrupts.modes import outside
 from .node_errors import fail
 from .primitives.named_tuples import record_factory
 from .safety.budget import Budget
@@ -54,11 +55,13 @@ class Plan:
         self._written = self._touched.constants()
 
     @cached_property
+    @outside
     def checked(self) -> Callable[..., Any]:
         """The function that verifies everything; one positional argument for each graph input."""
         return Emitter(self._bindings, checked=True).function(self.graph, self.home)
 
     @cached_property
+    @outside
     def fast(self) -> Callable[..., Any]:
         """The function without the checks that an input signature decides."""
         return Emitter(self._bindings, checked=False).function(self.graph, self.home)
@@ -100,9 +103,11 @@ class Plan:
             tensor = constant.tensor if self.grad else constant.tensor.detach()
             if id(constant) in self._written:  # other pipelines of the file have the same memory
                 tensor = tensor.clone()
-            self._constants[key] = tensor.to(str(device)) if str(tensor.device) != str(device) else tensor
+            made = tensor.to(str(device)) if str(tensor.device) != str(device) else tensor
+            self._constants.setdefault(key, made)  # another thread may have made it
         return self._constants[key]
 
+    @outside
     def constant(self, constant: Constant) -> Any:
         """The tensor that this plan works on for a constant used by torch code."""
         return self._constant(constant, self.home)

@@ -11,7 +11,7 @@ from ..graph.graph import Body, Constant, Graph, Literal, Node, Record, Value
 from ..graph.kernel import Kernel
 from ..graph.types import TensorType
 from .safety.budget import Budget
-from .source import Line, Table, keyword_name
+from .source import Line, References, keyword_name
 
 
 @dataclass
@@ -62,7 +62,7 @@ class Scope:
         lines: the lines so far.
     """
 
-    def __init__(self, bindings: Bindings, table: Table, nested: Callable[[Graph, Device], str]) -> None:
+    def __init__(self, bindings: Bindings, table: References, nested: Callable[[Graph, Device], str]) -> None:
         self.bindings, self.table, self.nested = bindings, table, nested
         self.names: dict[int, str] = {}
         self.devices: dict[str, Device] = {}

@@ -69,7 +69,7 @@ def source_of(lines: Sequence[Line], inputs: Sequence[str], result: str, kept: I
     return Source("\n".join(text), nodes, calls)
 
 
-class Table:
+class References:
     """Objects by name.
 
     Attributes:

@@ -30,7 +30,8 @@ class State:
         """The tensor that stands for a mutable constant on a device."""
         key = (id(constant), device)
         if key not in self._tensors:
-            self._tensors[key] = (constant, constant.tensor.detach().clone().to(str(device)))
+            made = constant.tensor.detach().clone().to(str(device))
+            self._tensors.setdefault(key, (constant, made))  # another thread may have made it
         return self._tensors[key][1]
 
     def kernel(self, kernel: Kernel) -> Kernel:
@@ -38,7 +39,7 @@ class State:
         if not kernel.stateful:
             return kernel
         if id(kernel) not in self._kernels:
-            self._kernels[id(kernel)] = (kernel, kernel.session())
+            self._kernels.setdefault(id(kernel), (kernel, kernel.session()))
         return self._kernels[id(kernel)][1]
 
     def reset(self) -> None:

@@ -68,6 +68,15 @@ def user_line() -> SourceLine | None:
     return None
 
 
+def asked_by(path: str) -> bool:
+    """Whether the innermost frame outside of the caller's folder is of some file."""
+    frame: FrameType | None = sys._getframe(1)
+    folder = os.path.dirname(sys._getframe(1).f_code.co_filename)
+    while frame is not None and os.path.dirname(frame.f_code.co_filename) == folder:
+        frame = frame.f_back
+    return frame is not None and frame.f_code.co_filename == path
+
+
 def running_instruction() -> str:
     """The name of the instruction that called into us: of the innermost frame that is not ours."""
     frame: FrameType | None = sys._getframe(1)

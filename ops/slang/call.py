@@ -29,7 +29,6 @@ class Call:
     def __init__(self, operation: Operation, positional: int, bound: Mapping[str, Any]) -> None:
         self.operation = operation
         self._function = operation.spec.function
-        self._bound_names = tuple(bound)
         self._direct = self._direct_order(positional, bound)
         self._integers = self._direct_integers()
         self._only_numbers = not any(map(_has_tensor, bound.values()))

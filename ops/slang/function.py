@@ -4,24 +4,38 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 
 from .binding import arguments as args_
+from .binding.overloads import Chosen, choose, place_axes
 from .call import Call, fill
+from .compile.program import Program
 from .kernel import SlangKernel, kernel_of
 from .language.errors import SlangArgumentError
 from .language.specialization import Specialization
 from .language.types import FunctionType
 from .launch.operation import Operation
 
-if TYPE_CHECKING:
-    from .module import SlangModule
-
 _RESULT = "_result"
 _function_mode = torch._C._is_torch_function_mode_enabled
+
+
+class Home(Protocol):
+    """What a module has that its functions use."""
+
+    program: Program
+
+    def __getitem__(self, name: str) -> SlangFunction:
+        """Another function, or this one, by name."""
+
+    def operation(self, spec: Specialization) -> Operation:
+        """The operation of a specialization."""
+
+    def slangpy_module(self, device: Any = None, *, backward: bool = False) -> Any:
+        """SlangPy's own module of the source."""
 
 
 class SlangFunction:
@@ -52,7 +66,7 @@ class SlangFunction:
 
     def __init__(
         self,
-        module: SlangModule,
+        module: Home,
         name: str,
         signatures: tuple[FunctionType, ...],
         *,
@@ -143,11 +157,10 @@ class SlangFunction:
     def _through_plain(self, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any = None) -> Any:
         """A mapped call: the axes are moved, and the function without a map does the rest."""
         result = kwargs.pop(_RESULT, self._result) if result is None else result
-        mapped = self._mapped(args, kwargs)
+        mapped = place_axes(self._choose(args, kwargs), self._maps)
         if result is not None:
             mapped[_RESULT] = result
-        plain: SlangFunction = getattr(self.module, self.name)
-        return plain(**mapped)
+        return self.module[self.name](**mapped)
 
     @staticmethod
     def _form(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
@@ -180,32 +193,8 @@ class SlangFunction:
         operation = self.module.operation(Specialization(function, kinds))
         return Call(operation, len(args), bound)
 
-    def _choose(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[FunctionType, dict[str, Any]]:
-        """The overload that takes these arguments, its types made concrete."""
-        overloads = self.signatures
-        if len(overloads) > 1:
-            fitting = [each for each in overloads if _binds(each, args, kwargs)]
-            if not fitting:
-                raise SlangArgumentError(
-                    f"no overload of {self.name!r} takes these arguments",
-                    where=" | ".join(map(str, overloads)),
-                    got=", ".join(str(args_.kind_of(each)) for each in (*args, *kwargs.values())),
-                )
-            overloads = (fitting[0],)
-        function = overloads[0]
-        bound = args_.bind(function, args, kwargs)
-        return (self._concrete(function, bound) if function.generic else function), bound
-
-    def _concrete(self, function: FunctionType, bound: Mapping[str, Any]) -> FunctionType:
-        names = [args_.argument_type_name(function, each, bound.get(each.name)) for each in function.parameters]
-        found = self.module.program.specialize(self.name, names)
-        if found is None:
-            raise SlangArgumentError(
-                f"the generic function {self.name!r} does not take these types",
-                where=str(function),
-                got=", ".join(names),
-            )
-        return found
+    def _choose(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Chosen:
+        return choose(self.signatures, args, kwargs, self.module.program.specialize)
 
     def bwds(self, *args: Any, **kwargs: Any) -> None:
         """Runs the backward function, as SlangPy does: reads the outputs' `.grad`, adds to the inputs' `.grad`.
@@ -223,7 +212,7 @@ class SlangFunction:
             self._slangpy("bwds", args, kwargs, result)
             return
         if self._maps:
-            args, kwargs = (), self._mapped(args, kwargs)
+            args, kwargs = (), place_axes(self._choose(args, kwargs), self._maps)
         self._resolve(args, kwargs).backward(args, kwargs, result)
 
     def return_type(self, wanted: Any) -> SlangFunction:
@@ -240,24 +229,6 @@ class SlangFunction:
         names = [parameter.name for parameter in self.signatures[0].parameters]
         maps = {**self._maps, **dict(zip(names, args, strict=False)), **kwargs}
         return SlangFunction(self.module, self.name, self.signatures, maps=maps, result=self._result)
-
-    def _mapped(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        function, bound = self._choose(args, kwargs)
-        rank = 1 + max(axis for axes in self._maps.values() for axis in axes)
-        types = {parameter.name: parameter.type for parameter in function.parameters}
-        for name, axes in self._maps.items():
-            own = len(types[name].shape) + types[name].rank
-            tensor = torch.as_tensor(bound[name])
-            if tensor.dim() - own != len(axes):
-                raise SlangArgumentError(
-                    f"the map of {name!r} has {len(axes)} axes", where=str(function), expected=tensor.dim() - own
-                )
-            # Mypy cannot follow the dynamic class.
-            order = sorted(range(len(axes)), key=lambda axis, axes=axes: axes[axis])  # type: ignore[misc]
-            moved = tensor.permute(*order, *range(len(axes), tensor.dim()))
-            index = tuple(slice(None) if axis in axes else None for axis in range(rank))
-            bound[name] = moved[index]
-        return bound
 
     def kernel(self, *args: Any, **kwargs: Any) -> SlangKernel:
         """What an archive holds of this function.
@@ -289,7 +260,7 @@ class SlangFunction:
         return called(*args, **kwargs, **extra)
 
 
-def _function_again(module: SlangModule, name: str, maps: dict[str, Sequence[int]], result: Any) -> SlangFunction:
+def _function_again(module: Home, name: str, maps: dict[str, Sequence[int]], result: Any) -> SlangFunction:
     function = module[name]
     if not maps and result is None:
         return function
@@ -334,13 +305,6 @@ _learn._dynamo_marked_constant = True  # type: ignore[attr-defined]
 # What torch.compiler.disable does, without its import of torch._dynamo (1 s).
 # Mypy does not know the attribute, which is set dynamically.
 SlangFunction._first_call._torchdynamo_disable = True  # type: ignore[attr-defined]
-
-
-def _binds(function: FunctionType, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-    try:
-        return args_.fits(function, args_.bind(function, args, kwargs))
-    except SlangArgumentError:
-        return False
 
 
 def _from_slangpy(args: Sequence[Any], kwargs: Mapping[str, Any], result: Any) -> bool:

@@ -13,12 +13,14 @@ from typing import Any, ClassVar
 import torch
 
 from ..graph.kernel import Kernel, Plain
+from ..kernels.registry import register_operator
 from .binding.arguments import bind
 from .call import Call
 from .compile.program import program_of
 from .language.sources import Source
 from .language.specialization import Specialization
 from .launch.operation import Operation
+from .launch.registration import register
 
 _SLOT_TYPES = (torch.Tensor, bool, int, float)
 _MAIN, _IMPORTS = "main.slang", "imports/"
@@ -83,7 +85,7 @@ class SlangKernel(Kernel):
         text = bytes(assets[_MAIN]).decode()
         source = Source(description["module"], text, imports, description["origin"])
         spec = Specialization.of_plain(description)
-        return kernel_of(Operation(program_of(source), spec, description["target"], kernel_of))
+        return kernel_of(Operation(program_of(source), spec, description["target"], publish))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs on a number or a tensor for each slot, or on arguments as the user writes them.
@@ -109,6 +111,12 @@ class SlangKernel(Kernel):
             else torch.tensor(each, dtype=slot.type.dtype, device=device)
             for each, slot in zip(args, slots, strict=True)
         ]
+
+
+def publish(operation: Operation) -> Any:
+    """Defines an operation's torch.library operator, behind which its kernel is found."""
+    register_operator(operation.operator, kernel_of(operation))
+    return register(operation)
 
 
 def kernel_of(operation: Operation) -> SlangKernel:

@@ -10,7 +10,7 @@ import torch
 from ..graph.errors import DeviceError
 from .compile.program import Program, program_of
 from .function import SlangFunction
-from .kernel import kernel_of
+from .kernel import publish
 from .language.errors import UnknownFunctionError
 from .language.sources import Source, read_source
 from .language.specialization import Specialization
@@ -86,7 +86,7 @@ class SlangModule:
         """The operation of a specialization, one for each."""
         found = self._operations.get(spec)
         if found is None:
-            made = Operation(self.program, spec, self._target, kernel_of)
+            made = Operation(self.program, spec, self._target, publish)
             found = self._operations.setdefault(spec, made)
         return found
 

@@ -14,9 +14,10 @@ import torch
 from ..graph.errors import LoweringError, TracepackError
 from ..lowering.call import Call, returned, separate
 from ..lowering.convert.body import convert
-from ..lowering.export import examples, quiet
+from ..lowering.export import examples
 from ..lowering.lower import Lowered
 from ..lowering.mutation import written_past_branch
+from ..lowering.patches.silence import Silence
 from ..lowering.validate import prove
 from .inspect import changing, in_evaluation, methods, nodes
 
@@ -58,7 +59,7 @@ def _converted(model: Any, args: tuple[Any, ...]) -> Any:
 
     from .loops import converted_loops
 
-    with torch.no_grad(), quiet(), converted_loops():
+    with torch.no_grad(), Silence(), converted_loops():
         return TS2EPConverter(_branching(in_evaluation(model)), args).convert()
 
 

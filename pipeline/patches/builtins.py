@@ -17,6 +17,7 @@ from typing import Any
 
 import torch
 
+from ...ops.graph.errors import RecordError
 from ...ops.graph.operators import MATH
 from ...ops.runtime.user_code import is_users
 from ...ops.tracing_hook import current
@@ -124,8 +125,23 @@ _stand_in(type, _type)
 _stand_in(math, _Math())
 
 
+TESTED = ((3, 10), (3, 13))
+"""The first and the last Python on which the copy was tested: bytecode changes with every version."""
+
+
 def recordable(process: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, or a copy of it whose calls of some builtins can be recorded."""
+    """The function, or a copy of it whose calls of some builtins can be recorded.
+
+    Raises:
+        RecordError: this Python is newer than those on which the copy was tested.
+    """
+    if sys.version_info[:2] > TESTED[1]:
+        first, last = (f"{major}.{minor}" for major, minor in TESTED)
+        raise RecordError(
+            "trace runs a copy of the function with changed bytecode, which was not tested on this Python",
+            got=f"{sys.version_info[0]}.{sys.version_info[1]}", expected=f"{first} to {last}",
+            fix="Trace with one of those and save; archives load and run on any Python.",
+        )  # fmt: skip
     if isinstance(process, MethodType) and isinstance(process.__func__, FunctionType):
         return MethodType(_copied(process.__func__), process.__self__)
     if isinstance(process, FunctionType):

@@ -5,9 +5,7 @@ The hooks are set for the whole process and do nothing in threads that record no
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import cache, wraps
 from typing import Any
 
@@ -15,6 +13,7 @@ import numpy as np
 import torch
 
 from ...ops.graph.traverse import leaves
+from ...ops.lowering.patches.lock import Patch, Patched
 from ...ops.tracing_hook import current
 from ..proxies.base import is_traced
 from ..recording.recorder import Recorder
@@ -56,52 +55,20 @@ def _making(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
+def _seeing(owner: Any, name: str) -> Patch:
+    return Patch(owner, name, lambda original, _: _making(f"{owner.__name__}.{name}", original))
+
+
 _MAKERS = ("array", "asarray", "asanyarray", "ascontiguousarray", "arange", "zeros", "ones", "full")
-_SEEING: list[tuple[Any, str]] = [*((np, name) for name in _MAKERS), (torch, "from_numpy")]
+_PATCHES = (
+    *(_seeing(np, name) for name in _MAKERS),
+    _seeing(torch, "from_numpy"),
+    # Tensors have these while a recording needs them only.
+    Patch(torch.Tensor, "__array_ufunc__", lambda original, _: _tensor_ufunc),
+    Patch(torch.Tensor, "__array_function__", lambda original, _: _tensor_function),
+)
 
 
-class _Hooks:
-    """The hooks, and how many recordings need them."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._users = 0
-        self._plain: dict[tuple[Any, str], Any] = {}
-
-    def set(self) -> None:
-        """Sets them for the first recording."""
-        with self._lock:
-            self._users += 1
-            if self._users > 1:
-                return
-            for owner, name in _SEEING:
-                self._plain[owner, name] = plain = getattr(owner, name)
-                setattr(owner, name, _making(f"{owner.__name__}.{name}", plain))
-            # Tensors have these while a recording needs them only.
-            torch.Tensor.__array_ufunc__ = _tensor_ufunc  # type: ignore[attr-defined]
-            # Tensors have these while a recording needs them only.
-            torch.Tensor.__array_function__ = _tensor_function  # type: ignore[attr-defined]
-
-    def unset(self) -> None:
-        """Takes them away after the last one."""
-        with self._lock:
-            self._users -= 1
-            if self._users:
-                return
-            for (owner, name), plain in self._plain.items():
-                setattr(owner, name, plain)
-            # Tensors have these while a recording needs them only.
-            del torch.Tensor.__array_ufunc__, torch.Tensor.__array_function__  # type: ignore[attr-defined]
-
-
-_hooks = _Hooks()
-
-
-@contextmanager
-def hooks() -> Iterator[None]:
+def hooks() -> Patched:
     """Lets the recorders of all threads see what numpy is called with."""
-    _hooks.set()
-    try:
-        yield
-    finally:
-        _hooks.unset()
+    return Patched(*_PATCHES)

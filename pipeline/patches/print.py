@@ -7,33 +7,29 @@ Python's `print` is replaced for the time of a recording by one that says so.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
+from ...ops.lowering.patches.lock import Patch, Patched
 from ...ops.tracing_hook import current
 from ..recording.recorder import Recorder
 
-_plain_print = builtins.print
+
+def _telling(original: Any, patch: Patch) -> Callable[..., None]:
+    def telling(*args: Any, **kwargs: Any) -> None:
+        recorder = current()
+        if not isinstance(recorder, Recorder):
+            original(*args, **kwargs)
+            return
+        with recorder.printed():
+            original(*args, **kwargs)
+
+    return telling
 
 
-def _print(*args: Any, **kwargs: Any) -> None:
-    recorder = current()
-    if not isinstance(recorder, Recorder):
-        _plain_print(*args, **kwargs)
-        return
-    with recorder.printed():
-        _plain_print(*args, **kwargs)
+_print = Patch(builtins, "print", _telling)
 
 
-@contextmanager
-def printable(recorder: Recorder) -> Iterator[None]:
+def printable() -> Patched:
     """Lets the function print sizes and tensors without a guard."""
-    before = builtins.print
-    if before is _plain_print:  # whoever has put another one there keeps it
-        builtins.print = _print
-    try:
-        yield
-    finally:
-        if builtins.print is _print:
-            builtins.print = before
+    return Patched(_print)

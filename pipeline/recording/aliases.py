@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from ...ops.graph.errors import RecordError
+from ...ops.graph.traverse import leaves
 from ...ops.runtime.user_code import user_line
 from ..proxies.base import is_traced
 
@@ -22,12 +23,7 @@ def versions(tree: Any) -> dict[int, int]:
 
     A traced list of strings, which pretends to be a list, is not looked into: that would read its length.
     """
-    if isinstance(tree, torch.Tensor):
-        return {id(tree): version(tree)}
-    if is_traced(tree) or not isinstance(tree, tuple | list | dict):
-        return {}
-    items = tree.values() if isinstance(tree, dict) else tree
-    return {key: count for item in items for key, count in versions(item).items()}
+    return {id(leaf): version(leaf) for leaf in leaves(tree, is_traced) if isinstance(leaf, torch.Tensor)}
 
 
 def version(tensor: torch.Tensor) -> int:

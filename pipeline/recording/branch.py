@@ -45,6 +45,10 @@ class Branch(Recorder):
         """Refuses to write into an array: its memory may be that of a tensor from outside."""
         self.refuse("a branch writes to a numpy array", "Write before or after it, or use torch functions inside.")
 
+    def allow_random(self) -> None:
+        """Refuses random numbers."""
+        raise self._random()
+
     def _random(self) -> RecordError:
         return RecordError(
             "a branch draws random numbers",

@@ -8,7 +8,7 @@ line; nothing is silently frozen.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
@@ -18,12 +18,14 @@ from torch.overrides import TorchFunctionMode
 
 from ...ops.graph.errors import RecordError, TracepackError
 from ...ops.graph.graph import KernelCall, Node, Operator, Value
+from ...ops.graph.program import Program
 from ...ops.graph.traverse import leaves
 from ...ops.graph.types import ANY, SCALARS, STRINGS
 from ...ops.runtime.primitives.callables import recorded_names, resolve
 from ...ops.runtime.primitives.numpy import writes
 from ...ops.runtime.primitives.views import CHECKED, OutsideError
-from ...ops.runtime.user_code import user_line
+from ...ops.runtime.state import State
+from ...ops.runtime.user_code import asked_by, user_line
 from ...ops.tracing_hook import Application, current, recording
 from ..proxies.base import is_traced
 from ..proxies.make import traced
@@ -39,6 +41,7 @@ from .guards import pin, pin_rows
 from .random import Generators
 from .results import settled_dtype, wrapped_result, wrapped_scalar
 from .rollback import States
+from .splice import hold, splice
 from .tensors import Values
 
 
@@ -112,6 +115,8 @@ class Recorder(TorchFunctionMode):
             with self.within():
                 return func(*args, **kwargs)
         if func in METADATA:
+            if asked_by("<tracepack entry>"):  # a pipeline is called, and is to go its slow way, where it is recorded
+                return None
             return read_metadata(self, func, args, kwargs)
         if func in SIZES:
             return SIZES[func](self, func, *args, **kwargs)
@@ -203,6 +208,16 @@ class Recorder(TorchFunctionMode):
         with self.refusing():
             result = self.apply(application.target, run, application.args, application.kwargs)
         return application.rebuild(result)
+
+    def splice(self, program: Program, inputs: Sequence[Any], state: State, run: Callable[[Sequence[Any]], Any]) -> Any:
+        """Records the call of a pipeline by its nodes and returns its result."""
+        self.states.enter(state)
+        with self.refusing():
+            hold(self, program, inputs)
+            return splice(self, program.graph, inputs, run)
+
+    def allow_random(self) -> None:
+        """Lets what is called draw random numbers; a branch does not."""
 
     @contextmanager
     def within(self) -> Iterator[None]:

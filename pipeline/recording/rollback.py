@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from ...ops.runtime.interrupts.changes import Change
 from ...ops.runtime.state import State
 from ...ops.runtime.user_code import user_line
 from .tensors import Values
@@ -56,14 +57,30 @@ class Undo(TorchDispatchMode):
             if self.values is not None:
                 self.values.written(tensor, user_line())
 
-    def __exit__(self, *exc: Any) -> None:
+    def restored(self) -> Change:
+        """Gives back what was there when it is left."""
+        return _Restored(self)
+
+    def restore(self) -> None:
         """Gives back what was there."""
-        super().__exit__(*exc)  # type: ignore[no-untyped-call]  # torch leaves it untyped
         if self.values is not None:
             self.values.restore_open()
         with torch.no_grad():
             for tensor, before in reversed(self._kept.values()):
                 tensor.copy_(before)
+
+
+class _Restored(Change):
+    def __init__(self, rollback: Undo) -> None:
+        self.rollback: Undo | None = rollback
+
+    def make(self) -> None:
+        pass
+
+    def undo(self) -> None:
+        if self.rollback is not None:
+            self.rollback.restore()
+        self.rollback = None
 
 
 def _written(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[torch.Tensor]:
@@ -89,7 +106,7 @@ def _storage(tensor: torch.Tensor) -> int:
     return tensor.untyped_storage().data_ptr() if tensor.device.type != "meta" else 0
 
 
-class States:
+class States(Change):
     """Remembers what the states of ops were before a recording."""
 
     def __init__(self) -> None:
@@ -101,10 +118,10 @@ class States:
             self._saved[id(state)] = (state, state.snapshot())
             state.reset()
 
-    def __enter__(self) -> States:
-        return self
+    def make(self) -> None:
+        """Changes nothing yet."""
 
-    def __exit__(self, *exc: object) -> None:
+    def undo(self) -> None:
         """Gives every op the state that it had before."""
         for state, saved in self._saved.values():
             state.restore(saved)

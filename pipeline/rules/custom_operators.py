@@ -9,8 +9,8 @@ import torch
 
 from ...ops.graph.errors import RecordError
 from ...ops.graph.graph import KernelCall, Operator
-from ...ops.graph.kernel import kernel_of_operator
 from ...ops.graph.operators import allowed, why_not
+from ...ops.kernels.registry import check_registered, kernel_of_operator
 from ...ops.runtime.user_code import user_line
 from ..proxies.trees import concrete, overload_of, title
 
@@ -28,6 +28,7 @@ def custom_operator(
     if isinstance(func, torch._ops.OpOverload):
         kernel = kernel_of_operator(str(func).removesuffix(".default").replace(".", "::", 1))
         if kernel is not None:
+            check_registered(kernel)
             return KernelCall(kernel), func
         if str(func) in allowed():
             return Operator(str(func)), func

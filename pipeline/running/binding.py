@@ -15,7 +15,7 @@ from ...ops.graph.errors import SignatureError
 from ...ops.graph.graph import Record
 from ...ops.graph.program import Parameters, Slot
 from ...ops.graph.types import STRINGS, TensorType, Type
-from ...ops.runtime.primitives.named_tuples import is_record
+from ...ops.runtime.primitives.named_tuples import map_values
 
 
 class Binding:
@@ -157,6 +157,8 @@ def as_tensor(value: Any) -> torch.Tensor | None:
     if isinstance(value, torch.Tensor):
         if type(value) in (torch.Tensor, torch.nn.Parameter):
             return value
+        if type(value).__module__.startswith("torch._subclasses."):  # torch traces what calls the pipeline
+            return value
         if (
             hasattr(type(value), "__torch_dispatch__")
             and type(value).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__
@@ -188,13 +190,11 @@ def _from_numpy(array: np.ndarray[Any, Any]) -> torch.Tensor:
 
 def thawed(tree: Any) -> Any:
     """The same inputs with copies of read-only arrays, for a pipeline that writes into its inputs."""
-    if isinstance(tree, np.ndarray):
-        return tree if tree.flags.writeable else tree.copy()
-    if is_record(tree):
-        return type(tree)(*map(thawed, tree))
-    if isinstance(tree, tuple | list):
-        return type(tree)(map(thawed, tree))
-    return {key: thawed(item) for key, item in tree.items()} if isinstance(tree, Mapping) else tree
+    return map_values(_thawed_leaf, tree, lambda value, items: type(value)(*items))
+
+
+def _thawed_leaf(leaf: Any) -> Any:
+    return leaf.copy() if isinstance(leaf, np.ndarray) and not leaf.flags.writeable else leaf
 
 
 class _Writable:

@@ -3,6 +3,9 @@
 For inputs whose signature was met before, it costs under a microsecond: a few attribute reads and one set lookup.
 Inputs of a pipeline on an accelerator are moved there first where they are elsewhere. Everything else (other dtypes,
 new sizes, containers, errors) goes the runner's slow way, which converts, checks and explains.
+
+Grad mode is switched off inside the `try` that switches it on again, and not by a `finally`: an interrupt can come at
+any bytecode, and one that comes inside a `finally` is caught by nobody.
 """
 
 from __future__ import annotations
@@ -29,17 +32,19 @@ def make(T, seen, slowly, fast, enabled, enable, fail, keys, dtypes, homes, conv
             {convert}
             if {tests}:
                 if enabled():
-                    enable(False)
                     try:
-                        return fast({names})
-                    except Exception as error:
-                        failed = error
-                    finally:
+                        enable(False)
+                        result = fast({names})
                         enable(True)
+                        return result
+                    except BaseException as error:
+                        enable(True)
+                        failed = error
                 else:
                     try:
                         return fast({names})
-                    except Exception as error:
+                    except BaseException as error:
+                        enable(False)
                         failed = error
                 fail(failed, fast)
         return slowly(feed)

@@ -21,11 +21,15 @@ from ...ops.graph.program import Program, Slot
 from ...ops.graph.traverse import every_node
 from ...ops.graph.types import TensorType
 from ...ops.runtime.checks import tensor_check
+from ...ops.runtime.interrupts.changes import release
+from ...ops.runtime.interrupts.modes import outside
+from ...ops.runtime.interrupts.verbs import journaled
 from ...ops.runtime.node_errors import fail
 from ...ops.runtime.plan import Plan
 from ...ops.runtime.primitives.numpy import writes
 from ...ops.runtime.safety.budget import Budget
 from ...ops.runtime.state import State, is_stateful
+from ...ops.tracing_hook import current, recording
 from .binding import Binding, thawed
 from .conditions import pins
 from .fast_entry import EntryInputs, make_entry
@@ -59,21 +63,26 @@ class Runner:
         # Torch code that no tensor places runs with the accelerator's ops, if there are any.
         home = next((device for device in places.values() if not device.is_cpu), CPU)
         if not home.is_cpu:
-            refuse_lost_writes(program.graph, _may_write)
+            refuse_lost_writes(program.graph, may_write)
         self.plan = Plan(program.graph, lambda body: places[id(body)], home, grad=grad, budget=budget)
         self.seen: set[Any] = set()
+        self.run: Callable[[Mapping[str, Any]], Any] = _first_run(self)
 
-    @cached_property
-    def run(self) -> Callable[[Mapping[str, Any]], Any]:
-        """A run on a feed; made when it is first asked for, since it compiles the plan. State: one run at a time."""
+    def entry(self) -> Callable[[Mapping[str, Any]], Any]:
+        """What runs a feed once the plan is compiled; a pipeline with state runs once at a time."""
         inputs = None if self.grad or self._budget is not None else self._entry_inputs()
         entry = self.run_slowly if inputs is None else make_entry(inputs, self.plan.fast, self.run_slowly, self.seen)
         if not self.stateful:
             return entry
+        lock = self.lock
 
         def locked(feed: Mapping[str, Any]) -> Any:
-            with self.lock:
-                return entry(feed)
+            try:
+                with lock:
+                    return entry(feed)
+            except BaseException:
+                release(lock)
+                raise
 
         return locked
 
@@ -87,8 +96,23 @@ class Runner:
 
     def run_slowly(self, feed: Mapping[str, Any]) -> Any:
         """A run that converts and checks everything, and remembers the signature of the inputs as good."""
-        given = self.binding.flatten(thawed(feed) if self.writes else feed)
+        return self._run_compiled(feed) if torch.compiler.is_dynamo_compiling() else self._run_checked(feed)
+
+    def _run_compiled(self, feed: Mapping[str, Any]) -> Any:
+        """A run as torch's compiler can follow it, which reads this code instead of running it."""
+        given = self.binding.flatten(feed)
         self._check(given)
+        with torch.enable_grad() if self.grad else torch.no_grad():
+            return self.plan.checked(*given)
+
+    @journaled
+    def _run_checked(self, feed: Mapping[str, Any]) -> Any:
+        given = self.binding.flatten(thawed(feed) if self.writes else feed)
+        recorder = current()
+        if recorder is not None:
+            self._check_traced(recorder.concrete(given))
+            return recorder.splice(self.program, given, self.state(), self._run_recorded)
+        self._check_traced(given) if torch._C._is_tracing() else self._check(given)
         checked = self.plan.checked
         flat = [at_home(value, device) for value, device in zip(given, self.homes, strict=True)]
         key = _signature_key(flat)
@@ -102,6 +126,23 @@ class Runner:
             self.seen.add(key)
         return result
 
+    def _run_recorded(self, given: Sequence[Any]) -> Any:
+        """A run on the examples of a recording."""
+        with recording(None):
+            return self._run_plainly(given)
+
+    def _run_plainly(self, given: Sequence[Any]) -> Any:
+        flat = [at_home(value, device) for value, device in zip(given, self.homes, strict=True)]
+        result = self._execute(self.plan.checked, flat)
+        if self.writes:
+            give_back(given, flat)
+        return result
+
+    @outside
+    def _check_traced(self, given: Sequence[Any]) -> None:
+        """The checks outside of whatever traces the caller, which would follow them."""
+        self._check(given)
+
     def _execute(self, function: Callable[..., Any], flat: Sequence[Any]) -> Any:
         within = nullcontext() if self._budget is None else self._budget.running()
         with within, torch.enable_grad() if self.grad else torch.no_grad():
@@ -111,6 +152,7 @@ class Runner:
                 fail(error, function)
 
     @cached_property
+    @outside
     def homes(self) -> list[torch.device]:
         """The device on which each input is wanted, as tensors there name it."""
         return [torch.empty(0, device=str(home)).device for home in self.plan.homes]
@@ -124,7 +166,8 @@ class Runner:
     @cached_property
     def writes(self) -> bool:
         """Whether anything writes in place, so that it may write into an input."""
-        return any(map(_may_write, every_node(self.program.graph)))
+        nodes = every_node(self.program.graph)
+        return any(may_write(node) for node in nodes if not isinstance(node.target, BodyCall))
 
     @cached_property
     def stateful(self) -> bool:
@@ -135,6 +178,26 @@ class Runner:
         """The state, with everything in it: generated functions bind what they use when they are made."""
         _ = self.plan.checked
         return self.plan.state
+
+
+def _first_run(runner: Runner) -> Callable[[Mapping[str, Any]], Any]:
+    """The first run makes the others: that compiles the plan, which a pipeline that is only looked at does not need."""
+
+    def prepare() -> bool:
+        _ = runner.plan.checked, runner.homes, runner._check
+        return True
+
+    # Torch's compiler, which follows all other code, calls it instead.
+    prepare._dynamo_marked_constant = True  # type: ignore[attr-defined]  # an attribute of torch's
+
+    def first(feed: Mapping[str, Any]) -> Any:
+        prepare()
+        if torch.compiler.is_dynamo_compiling():
+            return runner.run_slowly(feed)
+        runner.run = runner.entry()
+        return runner.run(feed)
+
+    return first
 
 
 def at_home(value: Any, device: torch.device) -> Any:
@@ -149,7 +212,7 @@ def give_back(given: Sequence[Any], used: Sequence[Any]) -> None:
             mine.copy_(copy)
 
 
-def _may_write(node: Node) -> bool:
+def may_write(node: Node) -> bool:
     """Whether a node may write into its arguments, as far as names tell."""
     match node.target:
         case Operator(name):
@@ -157,13 +220,16 @@ def _may_write(node: Node) -> bool:
                 return True
             last = name.removeprefix("aten.").split(".")[0 if name.startswith("aten.") else -1]
             return (last.endswith("_") and not re.match(r"__(?!i|setitem)", last)) or "out" in node.kwargs
-        case BodyCall():
-            return False  # its nodes are asked themselves
+        case BodyCall(body):
+            return any(may_write(inner) for inner in every_node(body.graph) if not isinstance(inner.target, BodyCall))
     return isinstance(node.target, KernelCall)
 
 
 def _signature_key(flat: Sequence[Any]) -> Any:
-    """What the checked facts can depend on: shapes, strides and containers; None where a scalar takes part."""
-    if not all(isinstance(value, torch.Tensor) for value in flat):
+    """What the checked facts can depend on: shapes, strides and containers.
+
+    None where a scalar takes part, or a size that is none yet: of a fake tensor, or of a trace of TorchScript.
+    """
+    if not all(type(value) in (torch.Tensor, torch.nn.Parameter) for value in flat) or torch._C._is_tracing():
         return None
     return tuple((value.shape, value.stride()) for value in flat)

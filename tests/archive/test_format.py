@@ -134,7 +134,7 @@ def test_another_reader_gets_the_same_numbers() -> None:
     wanted = mod.run({"x": x})
     assert got.keys() == wanted.keys() == {"y"}
     for a, b in zip(got["y"], wanted["y"], strict=True):
-        np.testing.assert_allclose(a, b.numpy(), rtol=1e-6)
+        np.testing.assert_allclose(a, b.numpy(), rtol=1e-4, atol=1e-4)  # what the page promises of float32
 
 
 def test_strides_are_as_written() -> None:

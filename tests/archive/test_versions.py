@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,9 @@ PROMISED = [f"{VERSION[0]}.{minor}" for minor in range(VERSION[1] + 1)]
 def test_a_promised_version_loads_and_gives_the_right_numbers(version: str) -> None:
     path = FOLDER / f"{version}.tpk"
     assert path.exists(), f"no archive of format {version}: run tools/make_archives.py"
-    mod = tracepack.load(path, verify="golden")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="golden examples give other bits here")  # another processor wrote it
+        mod = tracepack.load(path, verify="golden")
     assert mod.signature == (
         "(batch['ids']: i64[N], scale: float, flag: bool) -> {'best': torch.return_types.max(values=f32[N], "
         "indices=i64[N]), 'out': (f64[N,2], [bf16[N,4], bool]), 'count': int, 'none': None}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import shlex
 import signal
 import subprocess
 import sys
@@ -55,9 +56,19 @@ def test_on_a_terminal_it_is_coloured(file: str) -> None:
 
 
 def test_a_reader_that_leaves(file: str) -> None:
-    command = f"{sys.executable} -m tracepack show {file} | true; exit ${{PIPESTATUS[0]}}"
+    command = f"{shlex.quote(sys.executable)} -m tracepack show {shlex.quote(file)} | true; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def wait_until_it_runs(process: Any, file: str) -> None:
+    """Until it has mapped the file, which comes after all imports; elsewhere than on Linux some time instead."""
+    maps = Path("/proc", str(process.pid), "maps")
+    for _ in range(600 if maps.exists() else 60):
+        time.sleep(0.1)
+        if maps.exists() and file in maps.read_text():
+            return
+    assert not maps.exists(), "the command never mapped its file"
 
 
 def test_ctrl_c_is_quiet(file: str) -> None:
@@ -66,7 +77,7 @@ def test_ctrl_c_is_quiet(file: str) -> None:
     heeding: dict[str, Any] = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, **heeding) as running:
-        time.sleep(6)
+        wait_until_it_runs(running, file)
         running.send_signal(signal.SIGINT)
         out, err = running.communicate(timeout=30)
     assert (running.returncode, out, err) == (exits.INTERRUPTED, "", "")

@@ -8,9 +8,10 @@ import torch
 
 from tracepack.ops.comprehension import ComprehensionKernel, ComprehensionWarning, define
 from tracepack.ops.comprehension.expr import errors
-from tracepack.ops.graph.kernel import build_kernel, kernel_of_operator
 from tracepack.ops.kernels import toolchain
 from tracepack.ops.kernels.cpu import target
+from tracepack.ops.kernels.registry import kernel_of_operator
+from tracepack.ops.kinds import kernel_class
 
 MATMUL = "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }"
 TWO = "def two(float(N) A) -> (B, C) { B(i) = A(i) * 2\n C +=! A(i) }"
@@ -35,7 +36,7 @@ def tuned(inputs):
 def test_round_trip(tuned, inputs):
     kernel = tuned.kernel()
     description = json.loads(json.dumps(kernel.description()))
-    again = build_kernel("comprehension", description, kernel.assets())
+    again = kernel_class("comprehension").build(description, kernel.assets())
     assert isinstance(again, ComprehensionKernel)
     assert again.name == "mm"
     assert again.description() == kernel.description()
@@ -44,7 +45,7 @@ def test_round_trip(tuned, inputs):
 
 
 def test_gradient_travels(tuned):
-    again = build_kernel("comprehension", tuned.kernel().description(), tuned.kernel().assets())
+    again = kernel_class("comprehension").build(tuned.kernel().description(), tuned.kernel().assets())
     a, b = torch.randn(3, 4, requires_grad=True), torch.randn(4, 5)
     (found,) = torch.autograd.grad(again(a, b).sum(), a)
     torch.testing.assert_close(found, torch.autograd.grad((a @ b).sum(), a)[0], rtol=1e-5, atol=1e-5)

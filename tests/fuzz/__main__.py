@@ -1,8 +1,8 @@
 """Runs the fuzzers: `python -m tests.fuzz operators | effects | archives`.
 
 `operators` makes hostile calls of every operator of the table (`--calls`, `--share K/N` for a part of them, which CI
-rotates), `effects` watches what calls do to memory, `archives` mutates files. A journal is gone on from; what is lost is
-printed, and the exit code is 1 where an operator that is not for trusted files was lost, or a file was.
+rotates), `effects` watches what calls do to memory, `archives` mutates files. A journal is gone on from; what is lost
+is printed, and the exit code is 1 where an operator that is not for trusted files was lost, or a file was.
 """
 
 from __future__ import annotations

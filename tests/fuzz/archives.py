@@ -24,9 +24,11 @@ from tests.fuzz.children import survive
 KEPT = Path(__file__).parent / "files"
 _EDGES = (
     None, True, False, 0, 1, -1, 2, 3, 7, 2**31, 2**32 + 1, 2**62, 2**63 - 1, -(2**63), 1.5, float("nan"), "", "x", "N",
-    "cpu", "float32", "qint8", "\u202e", "\0", "a" * 5000, b"", b"\xff" * 9, [], {}, [[]], {"v": 0}, {"v": 99}, {"c": 0},
+    "cpu", "float32", "qint8", "\u202e", "\0", "a" * 5000, b"", b"\xff" * 9, [], {}, [[]], {"v": 0}, {"v": 99},
+    {"c": 0},
     {"e": 0}, {"i": "9" * 90}, {"k": ["dtype", "int8"]}, {"k": ["layout", "sparse_coo"]}, {"t": []}, {"d": []},
-    {"x": [0.0, 1.0]}, {"s": [0, 1, -1]}, ["operator", "torch.empty"], ["operator", "py.pow"], ["body", 0], ["kernel", 0],
+    {"x": [0.0, 1.0]}, {"s": [0, 1, -1]}, ["operator", "torch.empty"], ["operator", "py.pow"], ["body", 0],
+    ["kernel", 0],
     {"g": {"inputs": [], "nodes": [], "output": 1}}, ["guard", 1, "r"], ["float32", ["N", 2]], "int", "any", "N // 0",
 )  # fmt: skip
 

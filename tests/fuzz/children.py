@@ -1,4 +1,4 @@
-"""Runs many risky calls in forked children: one that dies or hangs costs that call, and the next child goes on after it.
+"""Runs many risky calls in forked children: one that dies or hangs costs that call; the next goes on after it.
 
 A child writes a byte for every call that it begins; the parent watches, kills a child that stands still, and notes the
 call at which a child was lost.

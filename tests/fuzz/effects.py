@@ -98,7 +98,7 @@ def schemas_of(name: str) -> list[Any]:
         return [torch._C._get_schema(f"aten::{base}", "" if which == "default" else which)]
     if name.startswith("torch.nn.") or not name.startswith("torch."):
         return []
-    found = torch._C._jit_get_schemas_for_operator(f"aten::{name.split('.')[-1]}")
+    found = torch._C._jit_get_schemas_for_operator(f"aten::{name.rsplit('.', maxsplit=1)[-1]}")
     dispatched = set(torch._C._dispatch_get_all_op_names())  # the others work on numbers and texts of TorchScript
     return [s for s in found if _full_name(s) in dispatched and not any(argument.is_out for argument in s.arguments)]
 

@@ -120,11 +120,12 @@ def arguments(name: str, source: Hostile) -> tuple[list[Any], dict[str, Any]]:
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
     for kind, argument, keyword, optional in source.random.choice(schemas):
+        named = keyword
         if optional and source.random.random() < 0.4:
-            keyword = True
+            named = True
             if source.random.random() < 0.6:
                 continue
-        if keyword or kwargs:
+        if named or kwargs:
             kwargs[argument] = source.of(kind, argument)
         else:
             args.append(source.of(kind, argument))
@@ -138,7 +139,7 @@ def _schemas(name: str) -> list[list[tuple[str, str, bool, bool]]]:
         base, which = name.removeprefix("aten.").rsplit(".", 1)
         found = [torch._C._get_schema(f"aten::{base}", "" if which == "default" else which)]
     elif name.startswith("torch."):
-        found = torch._C._jit_get_schemas_for_operator(f"aten::{name.split('.')[-1]}")
+        found = torch._C._jit_get_schemas_for_operator(f"aten::{name.rsplit('.', maxsplit=1)[-1]}")
     else:
         found = []
     return [

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,12 +26,18 @@ def runner_on(device: Device, process=None) -> Runner:
     )
 
 
+@functools.cache
+def own_file(name: str) -> bool:
+    """Whether code is our package's: one of its files, wherever they lie, or a function that it generated."""
+    return name.startswith("<tracepack") or Path(name).is_relative_to(Path(tracepack.__file__).parent)
+
+
 def own_calls(run, feed) -> int:
     """The Python functions of ours that a run enters; torch's meta device is written in Python itself."""
     entered = []
 
     def profile(frame, event, _):
-        if event == "call" and "tracepack" in frame.f_code.co_filename:
+        if event == "call" and own_file(frame.f_code.co_filename):
             entered.append(frame.f_code.co_name)
 
     sys.setprofile(profile)

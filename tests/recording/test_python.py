@@ -5,8 +5,10 @@ from __future__ import annotations
 import builtins as own
 import copy
 import math
+import re
 import sys
 from math import sqrt as root
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ import torch
 import tracepack
 from tests.campaigns.check import difference
 from tests.recording.cases import OTHER, TALL, X, right
+from tracepack.pipeline.patches import builtins
 
 # name -> a function of one tensor of two dimensions that holds for every number of rows
 FREE = {
@@ -201,3 +204,21 @@ def test_a_branch_on_whether_there_is_anything_holds_for_all_that_is_not_empty()
         assert torch.equal(mod(x), x.mean())
     with pytest.raises(tracepack.GuardError, match="because a branch was taken on it"):
         mod(X[:0])
+
+
+def test_a_python_whose_bytecode_was_not_tested_is_refused(monkeypatch, reloaded) -> None:
+    mod = tracepack.trace(lambda x: x + 1, X)
+    monkeypatch.setattr(builtins, "TESTED", ((3, 8), (3, 9)))
+    text = rf"was not tested on this Python; got 3.{sys.version_info[1]}; expected 3.8 to 3.9. Trace with one of those"
+    with pytest.raises(tracepack.RecordError, match=text):
+        tracepack.trace(lambda x: x + 1, X)
+    assert torch.equal(mod(X), X + 1)
+    assert torch.equal(reloaded(mod)(X), X + 1)
+
+
+def test_every_python_that_the_package_takes_was_tested() -> None:
+    """The classifiers of pyproject.toml, the bytecode that is rewritten, and the Pythons that `make` looks for."""
+    root = Path(__file__).parents[2]
+    named = re.findall(r"Python :: (3\.\d+)", (root / "pyproject.toml").read_text())
+    assert [tuple(map(int, version.split("."))) for version in (named[0], named[-1])] == list(builtins.TESTED)
+    assert f"(3, {builtins.TESTED[1][1] + 1})" in (root / "tools" / "make_venv.sh").read_text()

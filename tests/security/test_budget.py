@@ -68,7 +68,8 @@ def test_a_run_within_its_budget_answers_as_without_one(cell_file):
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(results) == 4 and all(torch.equal(result, expected[0]) for result in results)
+    assert len(results) == 4
+    assert all(torch.equal(result, expected[0]) for result in results)
 
 
 def test_the_fast_path_has_nothing_of_it(cell_file):

@@ -1,9 +1,6 @@
-"""What the Slang tests share: one cache of compiled kernels for the session, and the modules that several files use."""
+"""The Slang modules that several files of tests use."""
 
 from __future__ import annotations
-
-import os
-from collections.abc import Iterator
 
 import pytest
 
@@ -163,27 +160,16 @@ float twice(float x) { return 2 * x; }
 """
 
 
-@pytest.fixture(scope="session", autouse=True)
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keeps what is compiled in a directory of this session, unless one was chosen."""
-    if "TRACEPACK_CACHE" in os.environ:
-        yield
-        return
-    os.environ["TRACEPACK_CACHE"] = str(tmp_path_factory.mktemp("cache"))
-    yield
-    del os.environ["TRACEPACK_CACHE"]
-
-
 @pytest.fixture(scope="session")
-def polynomial(cache: None) -> slang.SlangModule:
+def polynomial() -> slang.SlangModule:
     return slang.load(POLYNOMIAL)
 
 
 @pytest.fixture(scope="session")
-def tensors(cache: None) -> slang.SlangModule:
+def tensors() -> slang.SlangModule:
     return slang.load(TENSORS)
 
 
 @pytest.fixture(scope="session")
-def types(cache: None) -> slang.SlangModule:
+def types() -> slang.SlangModule:
     return slang.load(TYPES)

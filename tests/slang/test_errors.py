@@ -195,3 +195,21 @@ def test_all_are_tracepack_errors() -> None:
     assert len(found) == 8
     assert all(issubclass(each, TracepackError) for each in found)
     assert ops.__doc__
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("return foo;", "undefined identifier 'foo'."),
+        ("return x.y;", "member not found: 'y' is not a member of 'float'."),
+        ("return x", "unexpected token: unexpected '}', expected ';'."),
+        (
+            "return max(x, float3(1));",
+            "type mismatch in expression: expected an expression of type 'float', got '",
+        ),
+    ],
+)
+def test_a_compile_error_keeps_what_the_compiler_named(body: str, said: str) -> None:
+    with pytest.raises(slang.SlangCompileError) as got:
+        slang.load(f"\nfloat f(float x) {{ {body} }}")
+    assert str(got.value).startswith(f"<text>:2: Slang does not compile: {said}")

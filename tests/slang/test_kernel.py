@@ -14,7 +14,8 @@ import torch
 
 import tracepack
 from tracepack.ops import slang
-from tracepack.ops.graph.kernel import build_kernel, kernel_of_operator
+from tracepack.ops.kernels.registry import kernel_of_operator
+from tracepack.ops.kinds import kernel_class
 
 FORMS = """
 struct Box : IDifferentiable { float w; float h; };
@@ -128,7 +129,7 @@ def test_opcheck(polynomial: slang.SlangModule) -> None:
 def test_kernel_is_built_again_from_its_assets(polynomial: slang.SlangModule) -> None:
     kernel = polynomial.polynomial.kernel(2.0, 8.0, -1.0, torch.ones(2))
     assert set(kernel.assets()) == {"main.slang"}
-    again = build_kernel("slang", kernel.description(), kernel.assets())
+    again = kernel_class("slang").build(kernel.description(), kernel.assets())
     assert (again.description(), again.assets()) == (kernel.description(), kernel.assets())
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     again(2.0, 8.0, -1.0, x).sum().backward()
@@ -155,7 +156,7 @@ def test_imports_travel_and_slangpys_own_do_not(tmp_path: Path) -> None:
     assert str(tmp_path) not in str(description)
     for path in tmp_path.rglob("*.slang"):
         path.unlink()
-    assert build_kernel("slang", description, assets)(torch.ones(2)).tolist() == [2.0, 2.0]
+    assert kernel_class("slang").build(description, assets)(torch.ones(2)).tolist() == [2.0, 2.0]
 
 
 def test_script_trace_save_and_load(layer: Layer, tmp_path: Path) -> None:

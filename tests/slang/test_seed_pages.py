@@ -19,17 +19,17 @@ SLOPES = 4 * X + 8
 
 
 @pytest.fixture(scope="module")
-def device(cache: None) -> spy.Device:
+def device() -> spy.Device:
     return slang.create_device("cpu")
 
 
 @pytest.fixture(scope="module")
-def module(cache: None, device: spy.Device) -> slang.SlangModule:
+def module(device: spy.Device) -> slang.SlangModule:
     return slang.load(POLYNOMIAL, device)
 
 
 @pytest.fixture(scope="module")
-def tensor_module(cache: None, device: spy.Device) -> slang.SlangModule:
+def tensor_module(device: spy.Device) -> slang.SlangModule:
     return slang.load(TENSORS, device)
 
 

@@ -65,7 +65,7 @@ ACTIVATIONS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 
 
 @pytest.fixture(scope="module")
-def module(cache: None) -> slang.SlangModule:
+def module() -> slang.SlangModule:
     return slang.load(SOURCE)
 
 

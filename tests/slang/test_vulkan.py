@@ -11,13 +11,13 @@ import torch
 
 from tracepack.ops import slang
 from tracepack.ops.graph.errors import DeviceError
-from tracepack.ops.graph.kernel import build_kernel
+from tracepack.ops.kinds import kernel_class
 
 from .conftest import POLYNOMIAL, TENSORS, TYPES
 
 
 @pytest.fixture(scope="module")
-def device(cache: None) -> spy.Device:
+def device() -> spy.Device:
     try:
         return slang.create_device("vulkan")
     except DeviceError as error:
@@ -91,7 +91,7 @@ def test_imports_and_compile_errors(device: spy.Device, tmp_path: Path) -> None:
     kernel = slang.load("import helper;\nfloat f(float x) { return helper(x); }", "vulkan", include_paths=(tmp_path,)).f
     description, assets = kernel.kernel().description(), kernel.kernel().assets()
     (tmp_path / "helper.slang").unlink()
-    assert build_kernel("slang", description, assets)(torch.ones(2)).tolist() == [2.0, 2.0]
+    assert kernel_class("slang").build(description, assets)(torch.ones(2)).tolist() == [2.0, 2.0]
 
 
 def test_broadcast_along_some_axes(device: spy.Device) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import os
 import platform
 from pathlib import Path
 
@@ -26,9 +27,23 @@ _GCC_ONLY = ("-fopenmp", "-fno-tree-loop-if-convert")
 """What clang does not know; it gets OpenMP in its own way."""
 
 
+def sanitizers() -> list[str]:
+    """Flags for the sanitizers that the environment's TRACEPACK_SANITIZE names, as `address,undefined`.
+
+    The process has to have loaded the address sanitizer's library before everything else: `make sanitize` does so.
+    """
+    named = os.environ.get("TRACEPACK_SANITIZE", "")
+    if not named:
+        return []
+    if not set(named.split(",")) <= {"address", "undefined"}:
+        raise CompilerError("TRACEPACK_SANITIZE names no sanitizers", got=named, expected="address,undefined")
+    return [f"-fsanitize={named}", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-O1"]
+
+
 def library_key(text: str, identity: str = "") -> str:
     """The name of a compiled text: of the source, the instruction set, the flags, and the compiler if it is given."""
-    return hashlib.sha256("\0".join([text, target().name, " ".join(FLAGS), identity]).encode()).hexdigest()[:32]
+    flags = " ".join([*FLAGS, *sanitizers()])
+    return hashlib.sha256("\0".join([text, target().name, flags, identity]).encode()).hexdigest()[:32]
 
 
 def compile_library(text: str) -> Path:
@@ -53,7 +68,7 @@ def compile_library(text: str) -> Path:
 def _arguments(toolchain: Toolchain) -> tuple[list[str], list[str]]:
     """The flags and the libraries of a compiler."""
     if toolchain.family == "gcc":
-        return [*FLAGS, *_machine_flags(target().name)], _libraries()
+        return [*FLAGS, *sanitizers(), *_machine_flags(target().name)], _libraries()
     # Clang writes calls of LLVM's OpenMP, which `clang.h` serves by the GNU library that torch has loaded.
     openmp, standard, vectors = _loaded("libgomp"), _loaded("libstdc++"), _loaded("libm.so", "libmvec.so.1")
     flags = [*(flag for flag in FLAGS if flag not in _GCC_ONLY), "-ffp-contract=fast"]

@@ -34,7 +34,7 @@ class Generated:
 
 def generate(program: Program, schedule: ProgramSchedule, target: Target, clamp: bool) -> Generated:
     """Writes the function `int64_t entry(inputs..., contents..., outputs..., workspace)`; 0 is success."""
-    found = groups(program, schedule.fuse)
+    found, schedule = _numbered(groups(program, schedule.fuse), schedule)
     names = Names(*_pointers(program), checks=[], clamp=clamp)
     rows = {name for g in found for name, _ in g.rows}
     layout, workspace = _workspace(program, found, rows)
@@ -47,6 +47,17 @@ def generate(program: Program, schedule: ProgramSchedule, target: Target, clamp:
     method = [winograd_prelude()] if any(n.winograd for n in schedule.nests) else []
     head = [prelude(), _SCRATCH, *method, _signature(program, names), status, *_locals(program, names, layout, found)]
     return Generated("\n".join([*head, *body, "return status;", "}", ""]), workspace, tuple(names.checks))
+
+
+def _numbered(found: list[Group], schedule: ProgramSchedule) -> tuple[list[Group], ProgramSchedule]:
+    """The same with numbers for names of axes: no name of a text or of a file comes into generated code."""
+    axes = dict.fromkeys(a for g in found for a in (*dict(g.shared), *(a for n in g.nests for a in n.extents)))
+    names = {axis: str(number) for number, axis in enumerate(axes)}
+    numbered = [
+        Group(tuple((names[a], n) for a, n in g.shared), tuple(n.renamed(names) for n in g.nests), g.rows)
+        for g in found
+    ]
+    return numbered, ProgramSchedule(tuple(s.renamed(names) for s in schedule.nests), schedule.fuse)
 
 
 # One buffer for packing a thread and a nest's operand; it grows and stays, as a call must not allocate each time.

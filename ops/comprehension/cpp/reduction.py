@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..expr.ir import Expr, Load, Op, walk
-from ..program.specialise import identity
+from ..program.identity import identity
 from .tile import Tile
 from .types import Point, Value, clamped, compute_type
 from .values import ValueEmitter

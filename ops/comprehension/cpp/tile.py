@@ -72,7 +72,7 @@ class Tile:
         while count < self.shareable and tiles < 64:
             tiles *= ceil(self.free[self.order[count]] / self.size(self.order[count]))
             count += 1
-        limit = f" num_threads({s.threads})" if s.threads else ""
+        limit = f" num_threads(at_most({s.threads}))" if s.threads else ""
         return [f"#pragma omp parallel for collapse({count}) schedule(static){limit}"]
 
     def variants(self) -> Iterator[tuple[str, dict[str, int]]]:

@@ -73,12 +73,16 @@ class ValueEmitter:
             return Value(v.code, into, v.vector)
         if not v.vector:
             code = f"({v.code} != 0)" if into.is_bool else f"({target})({v.code})"
+            if v.dtype.is_float and into.is_integral:
+                code = f"whole<{target}>({v.code})"
             return Value(f"(float)(_Float16)({v.code})" if into.name == "float16" else code, into, False)
         vector = self.vector_type(into)
         if into.is_bool:
             return Value(f"__builtin_convertvector({v.code} != 0, {vector})", into, True)
         if v.dtype.is_bool:
             return Value(f"__builtin_convertvector(-({v.code}), {vector})", into, True)
+        if v.dtype.is_float and into.is_integral:
+            return Value(f"whole_lanes<{target}, {source}, {self.lanes}>({v.code})", into, True)
         return Value(f"__builtin_convertvector({v.code}, {vector})", into, True)
 
     def _as_mask_of(self, mask: Value, dtype: DType) -> str:

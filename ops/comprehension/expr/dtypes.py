@@ -39,6 +39,16 @@ class DType:
         """Conditions."""
         return self.kind == "bool"
 
+    @property
+    def span(self) -> tuple[int, int]:
+        """The least and the greatest value of an integer type."""
+        return (0, (1 << self.bits) - 1) if self.kind == "uint" else (-1 << (self.bits - 1), (1 << (self.bits - 1)) - 1)
+
+    def wrapped(self, value: int) -> int:
+        """The value that an integer type holds where an operation's result is this."""
+        low, high = self.span
+        return (value - low) % (high - low + 1) + low
+
 
 BOOL = DType("bool", "bool", 8)
 INT32 = DType("int32", "int", 32)

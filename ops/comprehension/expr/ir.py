@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from .dtypes import BOOL, INT32, DType, join
+from .dtypes import BOOL, INT32, INT64, DType, join
 from .errors import Place
 
 
@@ -156,8 +156,9 @@ def accesses(e: Expr) -> list[Access]:
 
 
 def integer(value: int) -> Const:
-    """An int32 literal."""
-    return Const(INT32, value)
+    """A literal: an int32, or an int64 where it is none."""
+    low, high = INT32.span
+    return Const(INT32 if low <= value <= high else INT64, value)
 
 
 def var(name: str) -> Var:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from ..expr.dtypes import SCALARS
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ..expr.dtypes import INT64, SCALARS
 from ..expr.errors import ComprehensionSyntaxError
 from .lexer import KEYWORDS, Token, tokens
 from .syntax import (
@@ -19,6 +22,10 @@ from .syntax import (
     StatementSyntax,
     TensorDecl,
 )
+
+DEEPEST = 128
+"""Levels of an expression: each term of a sum or product is one, and what stands inside of something `NESTED`."""
+NESTED = 3
 
 # From the loosest to the tightest; `?:` is looser and unary operators are tighter than all of these.
 _BINARY: tuple[frozenset[str], ...] = (
@@ -53,6 +60,7 @@ class _Parser:
     def __init__(self, found: list[Token]) -> None:
         self._tokens = found
         self._at = 0
+        self._depth = 0
 
     # -- the cursor ------------------------------------------------------------------------------------
 
@@ -137,8 +145,16 @@ class _Parser:
 
     def _dim(self) -> str | int:
         if self._now.kind == "int":
-            return int(self._advance().text)
+            return self._whole_number()
         return self._identifier().text
+
+    def _whole_number(self) -> int:
+        """A literal without a point; it is an int32 or an int64."""
+        token = self._advance()
+        digits = token.text.lstrip("0") or "0"
+        if len(digits) > 19 or int(digits) > INT64.span[1]:
+            raise ComprehensionSyntaxError("the number does not fit into an int64", at=token.place)
+        return int(digits)
 
     # -- statements ------------------------------------------------------------------------------------
 
@@ -180,34 +196,50 @@ class _Parser:
     # -- expressions -----------------------------------------------------------------------------------
 
     def _expression(self) -> Node:
-        condition = self._binary(0)
-        place = self._now.place
-        if not self._accept("?"):
-            return condition
-        then = self._expression()
-        self._expect(":")
-        return Operator(place, "?:", (condition, then, self._expression()))
+        with self._deeper(self._now):
+            condition = self._binary(0)
+            place = self._now.place
+            if not self._accept("?"):
+                return condition
+            then = self._expression()
+            self._expect(":")
+            return Operator(place, "?:", (condition, then, self._expression()))
+
+    @contextmanager
+    def _deeper(self, token: Token) -> Iterator[None]:
+        self._enter(token, NESTED)
+        yield
+        self._depth -= NESTED
+
+    def _enter(self, token: Token, levels: int = 1) -> None:
+        """Some levels further inside; they are bounded, as every pass over an expression goes down them."""
+        self._depth += levels
+        if self._depth > DEEPEST:
+            raise ComprehensionSyntaxError(f"the expression is nested deeper than {DEEPEST}", at=token.place)
 
     def _binary(self, level: int) -> Node:
         if level == len(_BINARY):
             return self._unary()
-        left = self._binary(level + 1)
+        left, before = self._binary(level + 1), self._depth
         while self._now.kind == "mark" and self._now.text in _BINARY[level]:
             op = self._advance()
+            self._enter(op)
             left = Operator(op.place, op.text, (left, self._binary(level + 1)))
+        self._depth = before
         return left
 
     def _unary(self) -> Node:
         token = self._now
         if token.kind == "mark" and token.text in ("-", "!"):
             self._advance()
-            return Operator(token.place, "neg" if token.text == "-" else "!", (self._unary(),))
+            with self._deeper(token):
+                return Operator(token.place, "neg" if token.text == "-" else "!", (self._unary(),))
         return self._primary()
 
     def _primary(self) -> Node:
         token = self._now
         if token.kind == "int":
-            return Number(self._advance().place, int(token.text))
+            return Number(token.place, self._whole_number())
         if token.kind == "real":
             return Number(self._advance().place, float(token.text))
         if self._accept("("):
@@ -228,5 +260,5 @@ class _Parser:
         if self._accept("."):
             if self._now.kind != "int":
                 raise self._fail("a dimension's number")
-            return SizeOf(token.place, token.text, int(self._advance().text))
+            return SizeOf(token.place, token.text, self._whole_number())
         return Name(token.place, token.text)

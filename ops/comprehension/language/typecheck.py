@@ -7,11 +7,13 @@ Lets are substituted, so nothing behind this file knows of them.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 
 from ..expr.dtypes import BOOL, FLOAT32, INT32, SCALARS, DType, join, narrows
 from ..expr.errors import (
     AlreadyDefinedError,
     ArityError,
+    ComprehensionSyntaxError,
     DimensionCountError,
     ImmutableInputError,
     NarrowingError,
@@ -36,7 +38,9 @@ from ..expr.ir import (
     TensorSpec,
     Var,
     accesses,
+    integer,
     variables,
+    walk,
 )
 from .syntax import (
     Apply,
@@ -52,6 +56,9 @@ from .syntax import (
     StatementSyntax,
     TensorDecl,
 )
+
+LARGEST = 4096
+"""Parts of one expression, lets in place."""
 
 
 def check(definition: DefSyntax) -> Definition:
@@ -116,7 +123,7 @@ class _Scope:
         self._check_left(s)
         lets: dict[str, Expr] = {}
         ranges, exists = self._clauses(s, lets)
-        value = _Expressions(self, lets).value(s.value)
+        value = self._sized(_Expressions(self, lets).value(s.value), s.place)
         lhs = tuple(i.name for i in s.indices)
         operator = s.op.rstrip("!")[:-1] or "="
         ranged = [r.name for r in ranges]
@@ -155,11 +162,18 @@ class _Scope:
                 exists.append(checker.value(clause.value))
             elif isinstance(clause, LetClause):
                 self._check_new(clause.name, clause.place, lets, ranges)
-                lets[clause.name] = checker.value(clause.value)
+                lets[clause.name] = self._sized(checker.value(clause.value), clause.place)
             elif isinstance(clause, RangeClause):
                 self._check_new(clause.name, clause.place, lets, ranges)
                 ranges[clause.name] = self._range(clause, checker, s)
         return tuple(ranges.values()), tuple(exists)
+
+    @staticmethod
+    def _sized(e: Expr, place: Place) -> Expr:
+        """An expression with its lets in place, which is no larger than passes over it can bear."""
+        if sum(1 for _ in islice(walk(e), LARGEST + 1)) > LARGEST:
+            raise ComprehensionSyntaxError(f"the expression has more than {LARGEST} parts", at=place)
+        return e
 
     def _check_new(
         self, name: str, place: Place, *scopes: dict[str, object] | dict[str, Expr] | dict[str, RangeSpec]
@@ -231,7 +245,7 @@ class _Expressions:
         """Any expression."""
         match node:
             case Number(value=number):
-                return Const(INT32 if isinstance(number, int) else FLOAT32, number, place=node.place)
+                return replace(integer(number) if isinstance(number, int) else Const(FLOAT32, number), place=node.place)
             case Name(name=name):
                 return self._name(name, node.place)
             case SizeOf(tensor=tensor, dim=dim):

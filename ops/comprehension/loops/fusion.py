@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import prod
 
-from ..expr.ir import Expr, Load, Program, TensorType, rebuild, substitute, var
+from ..expr.ir import Expr, Load, Program, TensorType, rebuild
 from .ir import Loops
 from .lower import collapsed, lower
 
@@ -115,7 +115,7 @@ def _reads_row(reader: Loops, writer: Loops, shared: int) -> bool:
 def _group(nests: list[Loops], shared: int, later: list[Loops], program: Program) -> Group:
     # No index variable of a text begins with a digit.
     axes = tuple((f"{i}row", n) for i, (_, n) in enumerate(nests[0].left[:shared]))
-    renamed = [_renamed(n, {a: r for (a, _), (r, _) in zip(n.left, axes, strict=False)}) for n in nests]
+    renamed = [n.renamed({a: r for (a, _), (r, _) in zip(n.left, axes, strict=False)}) for n in nests]
     outside = {x.tensor for n in later for x in n.loads()} | {n.base for n in later} | set(program.outputs)
     rows: list[tuple[str, int]] = []
     room = ROW_BYTES
@@ -129,19 +129,6 @@ def _group(nests: list[Loops], shared: int, later: list[Loops], program: Program
     names = {name for name, _ in rows}
     dropped = [_in_row(n, names, {a for a, _ in axes}) for n in renamed]
     return Group(axes, tuple(collapsed(n, shared) for n in dropped), tuple(rows))
-
-
-def _renamed(nest: Loops, names: dict[str, str]) -> Loops:
-    variables = {old: var(new) for old, new in names.items()}
-
-    def change(e: Expr) -> Expr:
-        e = rebuild(e, change)
-        if isinstance(e, Load):
-            return replace(e, strides=tuple((names.get(v, v), s) for v, s in e.strides))
-        return e
-
-    renamed = replace(nest, left=tuple((names.get(a, a), n) for a, n in nest.left))
-    return renamed.mapped(lambda e: change(substitute(e, dict(variables))))
 
 
 def _in_row(nest: Loops, rows: set[str], axes: set[str]) -> Loops:

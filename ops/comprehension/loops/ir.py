@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from math import prod
 
-from ..expr.ir import Expr, Load, box_of, walk
+from ..expr.ir import Expr, Load, box_of, rebuild, substitute, var, walk
 
 ACCUMULATOR = "@acc"
 """What an epilogue reads the finished reduction as."""
@@ -57,6 +57,21 @@ class Loops:
         assert isinstance(store, Load)
         final = None if self.final is None else change(self.final)
         return replace(self, store=store, value=change(self.value), final=final)
+
+    def renamed(self, names: Mapping[str, str]) -> Loops:
+        """The nest with other names for some of its axes."""
+        variables: dict[str, Expr] = {old: var(new) for old, new in names.items()}
+
+        def change(e: Expr) -> Expr:
+            e = rebuild(e, change)
+            if isinstance(e, Load):
+                return replace(e, strides=tuple((names.get(v, v), s) for v, s in e.strides))
+            return e
+
+        left, reduced = (tuple((names.get(a, a), n) for a, n in axes) for axes in (self.left, self.reduced))
+        scatter = frozenset(names.get(a, a) for a in self.scatter)
+        moved = replace(self, left=left, reduced=reduced, scatter=scatter)
+        return moved.mapped(lambda e: change(substitute(e, variables)))
 
     @property
     def iterations(self) -> int:

@@ -30,7 +30,8 @@ from ..expr.ir import (
     variables,
     walk,
 )
-from ..program.affine import affine, bounds, fold, simplified
+from ..program.affine import affine, bounds
+from ..program.folding import fold, simplified
 from .ir import ACCUMULATOR, Loops
 from .scatters import all_guarded, gathered
 from .splits import divided, split
@@ -90,13 +91,19 @@ def _inlined(nests: list[Nest], program: Program) -> list[Nest]:
         nest = nests[at]
         readers = _readers(nests).get(nest.target, [])
         fits = nest.op == "=" and nest.base is None and nest.target not in program.outputs and not nest.is_scatter
-        if fits and len(readers) == 1 and _iterations(readers[0]) <= _iterations(nest):
+        fits = fits and len(readers) == 1 and not _checks(readers[0], nest.target)
+        if fits and _iterations(readers[0]) <= _iterations(nest):
             reader = nests.index(readers[0])
             nests[reader] = replace(nests[reader], value=_replaced(nests[reader].value, nest))
             del nests[at]
         else:
             at += 1
     return nests
+
+
+def _checks(reader: Nest, tensor: str) -> bool:
+    """Whether the reader's indices into a tensor are tested when it runs, which needs the tensor."""
+    return any("checked" in a.guards for e in (reader.value, *reader.index) for a in accesses(e) if a.tensor == tensor)
 
 
 def _iterations(nest: Nest) -> int:

@@ -23,7 +23,8 @@ from ..expr.ir import (
     var,
     variables,
 )
-from ..program.affine import Affine, affine, bounds, conjunction, expression, fold, never_wraps
+from ..program.affine import Affine, Box, affine, bounds, conjunction, expression, never_wraps
+from ..program.folding import fold
 
 
 def gathered(nest: Nest, target: TensorType) -> Nest:
@@ -41,6 +42,8 @@ def gathered(nest: Nest, target: TensorType) -> Nest:
         if not solution.solve(form, Affine(((var(axis), by),), 0)):
             return nest
     solved, conditions = solution.solved, solution.conditions
+    if not all(_is_exact(e, solution.box) for e in (*solved.values(), *conditions)):
+        return nest
     rest = [(a, n) for a, n in nest.axes if a not in solved]
     value = nest.value
     if conditions:
@@ -50,6 +53,12 @@ def gathered(nest: Nest, target: TensorType) -> Nest:
         value = op("?:", total, all_guarded(value), Const(value.dtype, 0.0 if value.dtype.is_float else 0))
     value = fold(substitute(value, solved))
     return replace(nest, axes=tuple(axes + rest), index=tuple(var(a) for a, _ in axes), value=value)
+
+
+def _is_exact(e: Expr, box: Box) -> bool:
+    """Whether everything that is computed on the way to a place or a condition stays in its type."""
+    inside = all(_is_exact(a, box) for a in e.args) if isinstance(e, Op) else True
+    return inside and (e.dtype.is_bool or never_wraps(e, box))
 
 
 def _stays_inside(nest: Nest, target: TensorType) -> bool:

@@ -14,7 +14,8 @@ from itertools import product
 from math import gcd, prod
 
 from ..expr.ir import Const, Dynamic, Expr, Load, Nest, Op, Var, box_of, integer, op, substitute, var, walk
-from ..program.affine import Affine, Box, affine, conjunction, facts, is_nonnegative, never_wraps, simplified
+from ..program.affine import Affine, Box, affine, conjunction, facts, is_nonnegative, never_wraps
+from ..program.folding import simplified
 from .ir import Loops
 
 MOST = 16

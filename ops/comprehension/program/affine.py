@@ -1,6 +1,8 @@
-"""Integer analysis of index expressions: folding, affine forms, intervals, and proofs under conditions.
+"""Integer analysis of index expressions: affine forms, intervals, and proofs under conditions.
 
-Everything here is exact or says nothing: `bounds` may be None, and a proof that fails proves nothing.
+Forms reason in whole numbers without end, code computes in 32 or 64 bits. Both agree where `never_wraps` says so, and
+`widths.marked` puts a cast around every operation where it does not; forms do not look through casts. A proof that
+fails proves nothing.
 """
 
 from __future__ import annotations
@@ -9,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import gcd
 
-from ..expr.dtypes import BOOL
-from ..expr.ir import COMPARISONS, Const, Expr, Op, Var, integer, op, rebuild
+from ..expr.dtypes import DType
+from ..expr.ir import COMPARISONS, Access, Const, Expr, Load, Op, Var, integer, op
 
 Box = Mapping[str, tuple[int, int]]
 """Least and greatest value of each index variable."""
@@ -45,21 +47,26 @@ class Affine:
         return Affine((), 0).plus(self, factor)
 
 
+_RING = frozenset({"+", "-", "*", "neg"})
+"""Operators that integers of a width wrap in, so that a result within the width is right whatever wrapped before."""
+
+
 def affine(e: Expr) -> Affine:
-    """The affine form of an integer expression."""
-    match e:
-        case Const(value=value):
-            return Affine((), int(value))
-        case Op(name="+", args=(a, b)):
-            return affine(a).plus(affine(b))
-        case Op(name="-", args=(a, b)):
-            return affine(a).plus(affine(b), -1)
-        case Op(name="neg", args=(a,)):
-            return affine(a).times(-1)
-        case Op(name="*", args=(a, b)):
-            left, right = affine(a), affine(b)
-            if not left.terms or not right.terms:
-                return right.times(left.const) if not left.terms else left.times(right.const)
+    """The affine form of an integer expression; what is no integer is an atom."""
+    if e.dtype.is_integral:
+        match e:
+            case Const(value=value):
+                return Affine((), int(value))
+            case Op(name="+", args=(a, b)):
+                return affine(a).plus(affine(b))
+            case Op(name="-", args=(a, b)):
+                return affine(a).plus(affine(b), -1)
+            case Op(name="neg", args=(a,)):
+                return affine(a).times(-1)
+            case Op(name="*", args=(a, b)):
+                left, right = affine(a), affine(b)
+                if not left.terms or not right.terms:
+                    return right.times(left.const) if not left.terms else left.times(right.const)
     return Affine(((e, 1),), 0)
 
 
@@ -77,157 +84,126 @@ def expression(form: Affine) -> Expr:
     return total
 
 
-def fold(e: Expr) -> Expr:
-    """Evaluates what is constant among integers and conditions, and drops neutral elements."""
-    return _folded(rebuild(e, fold))
+Span = tuple[int, int]
 
 
-def simplified(e: Expr, box: Box) -> Expr:
-    """Like `fold`; besides, what the ranges of the variables decide: comparisons, and divisions by numbers."""
-    e = _folded(rebuild(e, lambda c: simplified(c, box)))
-    if not isinstance(e, Op) or len(e.args) != 2 or not all(never_wraps(a, box) for a in e.args):
-        return e
-    if e.name in COMPARISONS:
-        return _decided(e, box)
-    return _divided(e, box) if e.name in ("/", "%") else e
+def bounds(e: Expr, box: Box) -> Span | None:
+    """The least and the greatest value that an integer expression can take as it is computed, or None when unknown."""
+    return _Spans(box).computed(e)
+
+
+def span_of(form: Affine, box: Box) -> Span | None:
+    """The least and the greatest value of an affine form, in numbers without end, or None when unknown."""
+    return _Spans(box).form(form)
 
 
 def never_wraps(e: Expr, box: Box) -> bool:
-    """Whether every integer on the way stays in its type, so that affine forms and bounds say what is computed."""
-    if not e.dtype.is_integral:
-        return False
-    span = bounds(e, box)
-    low, high = (-1 << (e.dtype.bits - 1), 1 << (e.dtype.bits - 1)) if e.dtype.kind == "int" else (0, 1 << e.dtype.bits)
-    if span is None or span[0] < low or span[1] >= high:
-        return False
-    return not isinstance(e, Op) or all(never_wraps(a, box) for a in e.args if a.dtype.is_integral)
+    """Whether the affine form of an integer expression says what is computed."""
+    return e.dtype.is_integral and _Spans(box).is_exact(e)
 
 
-def _decided(e: Op, box: Box) -> Expr:
-    span = bounds(op("-", *e.args), box)
-    if span is None:
-        return e
-    low, high = span
-    always = {"<": high < 0, "<=": high <= 0, ">": low > 0, ">=": low >= 0, "==": low == high == 0}
-    never = {"<": low >= 0, "<=": low > 0, ">": high <= 0, ">=": high < 0, "==": low > 0 or high < 0}
-    always["!="], never["!="] = never["=="], always["=="]
-    return Const(BOOL, True) if always[e.name] else Const(BOOL, False) if never[e.name] else e
+def fits(span: Span | None, dtype: DType) -> bool:
+    """Whether values between these bounds are values of an integer type."""
+    return span is not None and dtype.is_integral and span[0] >= dtype.span[0] and span[1] <= dtype.span[1]
 
 
-def _divided(e: Op, box: Box) -> Expr:
-    """A quotient or a remainder of `by * a + b`, where `b` stays below `by`."""
-    by, form = e.args[1], affine(e.args[0])
-    if not isinstance(by, Const) or by.value <= 0 or not form.is_plain:
-        return e
-    n = int(by.value)
-    multiple = Affine(tuple((a, c // n) for a, c in form.terms if c % n == 0), form.const // n)
-    rest = form.plus(multiple, -n)
-    span = bounds(expression(rest), box)
-    if span is None or span[0] < 0 or span[1] >= n:
-        return e
-    return expression(multiple if e.name == "/" else rest)
+class _Spans:
+    """Intervals over one box. Each expression is looked at once, however often others share it."""
 
+    def __init__(self, box: Box) -> None:
+        self._box = box
+        self._known: dict[int, tuple[Expr, Span | None]] = {}
+        self._exact: dict[int, tuple[Expr, bool]] = {}
 
-def _folded(e: Expr) -> Expr:
-    if not isinstance(e, Op):
-        return e
-    values = [a.value if isinstance(a, Const) else None for a in e.args]
-    if e.name == "?:" and values[0] is not None:
-        chosen = e.args[1] if values[0] else e.args[2]
-        return chosen if chosen.dtype == e.dtype else Op(e.dtype, "cast", (chosen,), place=e.place)
-    if e.name in ("&&", "||"):
-        return _fold_logic(e, values)
-    if not (e.dtype.is_integral or e.dtype.is_bool) or not all(a.dtype.is_integral for a in e.args):
-        return e
-    if all(v is not None for v in values) and (found := _evaluate(e.name, values)) is not None:
-        return Const(e.dtype, found, place=e.place)
-    return _fold_neutral(e, values)
-
-
-def _fold_logic(e: Op, values: list[int | float | bool | None]) -> Expr:
-    for this, other in ((0, 1), (1, 0)):
-        if values[this] is not None:
-            neutral = e.name == "&&"
-            return e.args[other] if bool(values[this]) == neutral else Const(BOOL, not neutral)
-    return e
-
-
-def _fold_neutral(e: Op, values: list[int | float | bool | None]) -> Expr:
-    left, right = values if len(values) == 2 else (None, None)
-    if e.name in ("+", "-") and right == 0 and e.args[0].dtype == e.dtype:
-        return e.args[0]
-    if e.name == "+" and left == 0 and e.args[1].dtype == e.dtype:
-        return e.args[1]
-    if e.name in ("*", "/") and right == 1 and e.args[0].dtype == e.dtype:
-        return e.args[0]
-    if e.name == "*" and left == 1 and e.args[1].dtype == e.dtype:
-        return e.args[1]
-    return e
-
-
-def _evaluate(name: str, values: list) -> int | bool | None:  # type: ignore[type-arg]  # generic over what it is given
-    """Applies an integer operator; None where the language does not define it here (a zero divisor)."""
-    if name in COMPARISONS:
-        a, b = values
-        return bool({"<": a < b, ">": a > b, "<=": a <= b, ">=": a >= b, "==": a == b, "!=": a != b}[name])
-    match name, values:
-        case "+", [a, b]:
-            return int(a + b)
-        case "-", [a, b]:
-            return int(a - b)
-        case "*", [a, b]:
-            return int(a * b)
-        case "/", [a, b] if b:
-            return int(a // b)
-        case "%", [a, b] if b:
-            return int(a % b)
-        case "min", [a, b]:
-            return int(min(a, b))
-        case "max", [a, b]:
-            return int(max(a, b))
-        case "neg", [a]:
-            return int(-a)
-    return None
-
-
-def bounds(e: Expr, box: Box) -> tuple[int, int] | None:
-    """The least and the greatest value that an integer expression can take, or None when unknown."""
-    form = affine(e)
-    low = high = form.const
-    for atom, c in form.terms:
-        span = _atom_bounds(atom, box)
-        if span is None:
+    def computed(self, e: Expr) -> Span | None:
+        """The values that an expression takes: those of its form, or any of its type where that does not say."""
+        if not e.dtype.is_integral:
             return None
-        low += c * span[0 if c > 0 else 1]
-        high += c * span[1 if c > 0 else 0]
-    return low, high
+        if id(e) not in self._known:
+            span = self.form(affine(e)) if self._is_form(e) else self._atom(e)
+            if span is not None and not (fits(span, e.dtype) and self._agrees(e)):
+                span = e.dtype.span
+            self._known[id(e)] = e, span
+        return self._known[id(e)][1]
 
+    @staticmethod
+    def _is_form(e: Expr) -> bool:
+        return affine(e).terms != ((e, 1),)
 
-def _atom_bounds(e: Expr, box: Box) -> tuple[int, int] | None:
-    if isinstance(e, Var):
-        return box.get(e.name)
-    if not isinstance(e, Op):
-        return None
-    spans = [bounds(a, box) for a in e.args[-2:]] if e.args else []
-    first, second = (*spans, None)[:2]
-    match e.name:
-        case "%" if second and second[0] > 0:
+    def form(self, form: Affine) -> Span | None:
+        low = high = form.const
+        for atom, c in form.terms:
+            span = self._atom(atom)
+            if span is None:
+                return None
+            low += c * span[0 if c > 0 else 1]
+            high += c * span[1 if c > 0 else 0]
+        return low, high
+
+    def is_exact(self, e: Expr) -> bool:
+        """Whether the form is the value."""
+        if id(e) not in self._exact:
+            self._exact[id(e)] = e, fits(self.form(affine(e)), e.dtype) and self._agrees(e)
+        return self._exact[id(e)][1]
+
+    def _agrees(self, e: Expr) -> bool:
+        """Whether form and value are equal but for what the type wraps; of what is converted, without that."""
+        if not isinstance(e, Op) or e.name not in _RING:
+            return True
+        return all(self._agrees(a) if a.dtype == e.dtype else self._converts(a, e.dtype) for a in e.args)
+
+    def _converts(self, a: Expr, into: DType) -> bool:
+        return a.dtype.is_integral and self.is_exact(a) and fits(self.computed(a), into)
+
+    def _argument(self, a: Expr, into: DType) -> Span | None:
+        """An argument's values as its operator takes them; any of its type where they may wrap on the way."""
+        span = self.computed(a)
+        return span if span is None or fits(span, into) else into.span
+
+    def _atom(self, e: Expr) -> Span | None:
+        """What is no sum: None only where a variable has no range yet."""
+        if isinstance(e, Var):
+            return self._box.get(e.name)
+        if isinstance(e, (Access, Load)):
+            return e.dtype.span if e.dtype.is_integral else None
+        if not isinstance(e, Op) or not e.dtype.is_integral:
+            return None
+        if e.name == "cast":
+            return self._cast(e)
+        spans = [self._argument(a, e.dtype) if a.dtype.is_integral else e.dtype.span for a in e.args[-2:]]
+        first, second = (*spans, None)[:2]
+        if e.name == "%" and second and second[0] > 0:
             inside = first and first[0] >= 0 and first[1] < second[0]
             return first if inside else (0, second[1] - 1)
-        case "/" if first and second and second[0] > 0:
+        if None in spans:
+            return None
+        return _combined(e.name, first, second) or e.dtype.span
+
+    def _cast(self, e: Op) -> Span | None:
+        source = e.args[0]
+        if source.dtype.is_bool:
+            return 0, 1
+        if not source.dtype.is_integral:
+            return e.dtype.span  # a float may be anything, and no number at all
+        return self._argument(source, e.dtype)
+
+
+def _combined(name: str, first: Span | None, second: Span | None) -> Span | None:
+    if first is None or second is None:
+        return None
+    match name:
+        case "/" if second[0] > 0:
             corners = [a // b for a in first for b in second]
             return min(corners), max(corners)
-        case "*" if first and second:
+        case "*":
             corners = [a * b for a in first for b in second]
             return min(corners), max(corners)
-        case "min" if first and second:
+        case "min":
             return min(first[0], second[0]), min(first[1], second[1])
-        case "max" if first and second:
+        case "max":
             return max(first[0], second[0]), max(first[1], second[1])
-        case "?:" if first and second:
+        case "?:":
             return min(first[0], second[0]), max(first[1], second[1])
-        case "cast" if first and e.dtype.is_integral and e.dtype.bits >= 32:
-            return first
     return None
 
 
@@ -280,7 +256,7 @@ def _reduced(form: Affine) -> Affine:
 def is_nonnegative(form: Affine, known: list[Affine], box: Box) -> bool:
     """Whether the form is shown to be `>= 0` by the box alone, or by one known fact and the box."""
     for fact in [Affine((), 0), *known]:
-        span = bounds(expression(form.plus(fact, -1)), box)
+        span = span_of(form.plus(fact, -1), box)
         if span is not None and span[0] >= 0:
             return True
     return False

@@ -12,7 +12,9 @@ from functools import reduce
 
 from ..expr.dtypes import INT32, DType
 from ..expr.ir import Access, Const, Expr, Nest, Op, Program, TensorType, accesses, integer, op, substitute, var, walk
-from .affine import bounds, fold
+from .affine import bounds
+from .folding import fold
+from .invariance import independent_of
 from .vjp import mul, number, position, pullback
 
 _EXACT = frozenset({"?:", "neg", "abs", "fabs", "min", "max", "fmin", "fmax", "cast"})
@@ -161,8 +163,8 @@ class _Walk:
         count = 1
         for _, n in axes:
             count *= n
-        name = self._tensor(f"at_{nest.target}", nest.target, INT32)
-        attains = op("?:", op("==", value, best), fold(place), Const(INT32, count))
+        name = self._tensor(f"at_{nest.target}", nest.target, place.dtype)
+        attains = op("?:", op("==", value, best), fold(place), Const(place.dtype, count))
         first = self._add(name, Nest(name, None, nest.axes, nest.index, "min", True, attains, nest.place))
         return op("?:", op("==", fold(place), first), passed, zero), kept
 
@@ -249,11 +251,13 @@ def _guards(nest: Nest, shape: tuple[int, ...]) -> tuple[str, ...]:
 
 
 def _active(program: Program, wanted: frozenset[str]) -> set[str]:
-    """The float versions that depend on a wanted input."""
+    """The float versions that depend on a wanted input, but for extremes that no output depends on in the end."""
     active = {i for i in wanted if program.tensors[i].dtype.is_float}
     for nest in program.nests:
         reads = {a.tensor for a in accesses(nest.value)} | ({nest.base} if nest.base else set())
         if reads & active and program.tensors[nest.target].dtype.is_float:
+            if nest.op in ("max", "min") and nest.reduced and independent_of(program, nest.target):
+                continue
             active.add(nest.target)
     return active
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from ..expr.dtypes import BOOL
 from ..expr.errors import EmptyRangeError, Place, RangeInferenceError
 from ..expr.ir import Access, Const, Expr, Op, RangeSpec, Statement, Var, accesses, children, op, var, variables
-from .affine import affine, bounds
+from .affine import Affine, affine, span_of
 
 Shapes = dict[str, tuple[int, ...]]
 
@@ -31,6 +31,8 @@ class Ranges:
 
     box: dict[str, tuple[int, int]]
     predicate: Expr | None = None
+    empty: bool = False
+    """Whether a tensor is empty, so that a variable may have no value to take."""
 
 
 def infer(s: Statement, shapes: Shapes, target: tuple[int, ...] | None) -> Ranges:
@@ -46,7 +48,7 @@ def infer(s: Statement, shapes: Shapes, target: tuple[int, ...] | None) -> Range
         EmptyRangeError: a variable has no value to take.
     """
     names = list(dict.fromkeys([*s.lhs, *variables(s.value), *(r.name for r in s.ranges), *_exists_names(s)]))
-    found = Ranges({})
+    found = Ranges({}, empty=any(0 in shape for shape in shapes.values()))
     given = {r.name: r for r in s.ranges}
     constraints = _constraints(s, shapes, target)
     while missing := [n for n in names if n not in found.box]:
@@ -112,9 +114,9 @@ def _given_round(found: Ranges, given: dict[str, RangeSpec], missing: list[str])
     resolved = {}
     for name in missing:
         if name in given:
-            low, high = bounds(given[name].low, found.box), bounds(given[name].high, found.box)
+            low, high = (span_of(affine(e), found.box) for e in (given[name].low, given[name].high))
             if low is not None and high is not None:
-                resolved[name] = _nonempty(name, low[0], high[1] - 1, given[name].place)
+                resolved[name] = _nonempty(name, low[0], high[1] - 1, given[name].place, found.empty)
     return resolved
 
 
@@ -131,12 +133,14 @@ def _inferred_round(
             continue
         spans = [s for c in constraints if (s := _span(name, c, found, missing)) is not None]
         if spans:
-            resolved[name] = _nonempty(name, max(s[0] for s in spans), min(s[1] for s in spans), place)
+            low, high = max(s[0] for s in spans), min(s[1] for s in spans)
+            resolved[name] = _nonempty(name, low, high, place, found.empty)
     return resolved
 
 
-def _nonempty(name: str, low: int, high: int, place: Place) -> tuple[int, int]:
-    if high < low:
+def _nonempty(name: str, low: int, high: int, place: Place, empty: bool) -> tuple[int, int]:
+    """The range, of no value only where a tensor is empty."""
+    if high < low - 1 or (high < low and not empty):
         raise EmptyRangeError(f"the range of '{name}' is empty", at=place, got=f"{low}:{high + 1}")
     return low, high
 
@@ -148,12 +152,7 @@ def _span(name: str, constraint: Constraint, found: Ranges, missing: list[str]) 
     coefficient = form.coefficients.get(name, 0)
     if not coefficient or used & set(missing) != {name} or any(accesses(a) for a, _ in form.terms):
         return None
-    rest = Op(
-        constraint.index.dtype,
-        "-",
-        (constraint.index, op("*", Const(var(name).dtype, coefficient), var(name))),
-    )
-    span = bounds(rest, found.box)
+    span = span_of(form.plus(Affine(((var(name), 1),), 0), -coefficient), found.box)
     if span is None:
         return None
     low, high = -span[0], constraint.last - span[1]

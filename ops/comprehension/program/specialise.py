@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..expr.dtypes import DType
+from ..expr.dtypes import INT32, DType
 from ..expr.errors import (
     ComprehensionInputError,
     ContentsError,
@@ -17,7 +17,6 @@ from ..expr.errors import (
 )
 from ..expr.ir import (
     Access,
-    Const,
     Definition,
     Expr,
     Extent,
@@ -33,9 +32,14 @@ from ..expr.ir import (
     rebuild,
     substitute,
     var,
+    walk,
 )
-from .affine import Affine, affine, bounds, facts, fold, is_nonnegative
+from .affine import Affine, affine, bounds, facts, is_nonnegative
+from .folding import fold
+from .identity import identity
+from .prefixes import in_blocks
 from .ranges import Ranges, infer
+from .widths import marked
 
 
 def bind_sizes(definition: Definition, shapes: Sequence[tuple[int, ...]]) -> dict[str, int]:
@@ -69,17 +73,6 @@ def bind_sizes(definition: Definition, shapes: Sequence[tuple[int, ...]]) -> dic
     return sizes
 
 
-def identity(name: str, dtype: DType) -> Const:
-    """What a reduction with this operator starts from."""
-    if name in ("+", "*"):
-        return Const(dtype, (0 if name == "+" else 1) if dtype.is_integral else (0.0 if name == "+" else 1.0))
-    if dtype.is_float:
-        return Const(dtype, float("inf") if name == "min" else float("-inf"))
-    bits = dtype.bits if dtype.kind == "uint" else dtype.bits - 1
-    low, high = (0 if dtype.kind == "uint" else -(1 << bits)), (1 << bits) - 1
-    return Const(dtype, high if name == "min" else low)
-
-
 def specialise(definition: Definition, shapes: Sequence[tuple[int, ...]]) -> Program:
     """Makes the program of a definition for the shapes of its inputs.
 
@@ -90,7 +83,7 @@ def specialise(definition: Definition, shapes: Sequence[tuple[int, ...]]) -> Pro
     build = _Builder(definition, bind_sizes(definition, shapes))
     for statement in definition.statements:
         build.statement(statement)
-    return build.program()
+    return in_blocks(build.program())
 
 
 class _Builder:
@@ -132,6 +125,7 @@ class _Builder:
         known = self._shape(s.target)
         shapes = {n: self._tensors[v].shape for n, v in self._current.items()}
         ranges = infer(s, shapes, known or self._annotated(s.target))
+        _check_variables(s, ranges)
         shape = known or tuple(ranges.box[v][1] - ranges.box[v][0] + 1 for v in s.lhs)
         self._check_annotation(s, shape)
         base = self._base(s, ranges, known, shape)
@@ -202,12 +196,13 @@ class _Builder:
 
     def _value(self, s: Statement, ranges: Ranges) -> Expr:
         box = ranges.box
-        value, known = s.value, facts(ranges.predicate) if ranges.predicate else []
-        value = self._proved(value, known, ranges.predicate is not None, box)
-        if ranges.predicate is not None:
+        predicate = None if ranges.predicate is None else marked(ranges.predicate, box)
+        known = [] if predicate is None else facts(predicate)
+        value = self._proved(marked(s.value, box), known, predicate is not None, box)
+        if predicate is not None:
             if s.op == "=":
                 raise TensorAccessError("a range that depends on variables needs a reduction", at=s.place)
-            value = op("?:", ranges.predicate, value, identity(s.op, value.dtype))
+            value = op("?:", predicate, value, identity(s.op, value.dtype))
         shift = {v: op("+", var(v), integer(low)) for v, (low, _) in box.items() if low}
         return fold(substitute(value, dict(shift)))
 
@@ -235,6 +230,8 @@ class _Builder:
 
 def _proof(e: Access, dim: int, size: int, known: list[Affine], guarded: bool, box: dict[str, tuple[int, int]]) -> str:
     index = e.indices[dim]
+    if any(low > high for low, high in box.values()):
+        return "inside"  # nothing runs
     span = bounds(index, box)
     if span is not None and span[0] >= 0 and span[1] < size:
         return "inside"
@@ -243,13 +240,26 @@ def _proof(e: Access, dim: int, size: int, known: list[Affine], guarded: bool, b
         last = Affine((), size - 1).plus(form, -1)
         proven = is_nonnegative(form, known, box) and is_nonnegative(last, known, box)
         return "guarded" if proven else "checked"
-    if accesses(index) or span is None:
+    casts = [n for n in walk(index) if isinstance(n, Op) and n.name == "cast"]
+    if accesses(index) or span is None or any(n.args[0].dtype.is_float for n in casts):
         return "checked"
+    wraps = any(n.args[0].dtype == n.dtype for n in casts)
     raise OutOfBoundsError(
         f"index {dim} of '{e.tensor}' takes the values {span[0]}:{span[1] + 1}, but the dimension's size is {size}",
         at=e.place,
-        fix="Restrict it with a where clause, or guard the access with '?:'.",
+        fix=f"An {index.dtype} may wrap in it; compute it in int64(...)."
+        if wraps
+        else "Restrict it with a where clause, or guard the access with '?:'.",
     )
+
+
+def _check_variables(s: Statement, ranges: Ranges) -> None:
+    """Index variables are int32."""
+    for name, (low, high) in ranges.box.items():
+        if low < INT32.span[0] or high > INT32.span[1]:
+            raise OutOfBoundsError(
+                f"'{name}' takes the values {low}:{high + 1}, but an index variable is an int32", at=s.place
+            )
 
 
 def dry_run(definition: Definition) -> None:
@@ -262,7 +272,7 @@ def dry_run(definition: Definition) -> None:
         RangeInferenceError: no further variable can be resolved.
     """
     names = [d for p in definition.params for d in p.dims or () if isinstance(d, str)]
-    sizes = dict.fromkeys(names, 1 << 20)
+    sizes = dict.fromkeys(names, 1 << 10)  # products of three are still int32
     build = _Builder(definition, sizes)
     for statement in definition.statements:
         try:

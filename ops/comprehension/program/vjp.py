@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from math import prod
 
-from ..expr.dtypes import INT32
+from ..expr.dtypes import INT32, INT64
 from ..expr.errors import DerivativeError
 from ..expr.ir import Access, Const, Expr, Op, op, var
 
@@ -237,8 +238,9 @@ _FLAT = frozenset({"floor", "ceil", "trunc", "round", "rint"})
 
 
 def position(axes: list[tuple[str, int]]) -> Expr:
-    """The place of an iteration in the order of the reduced axes, an int32."""
-    total: Expr = Const(INT32, 0)
+    """The place of an iteration in the order of the reduced axes, an integer that also holds their number."""
+    kind = INT32 if prod(n for _, n in axes) <= INT32.span[1] else INT64
+    total: Expr = Const(kind, 0)
     for name, extent in axes:
-        total = op("+", op("*", total, Const(INT32, extent)), var(name))
+        total = op("+", op("*", total, Const(kind, extent)), var(name))
     return total

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 
 from ..expr.dtypes import stored
@@ -31,6 +32,8 @@ def check_inputs(definition: Definition, inputs: Sequence[Any]) -> list[torch.Te
 def _tensor(given: Any, param: TensorSpec, name: str) -> torch.Tensor:
     """One input; a parameter without dimensions also takes a number."""
     dtype = stored(param.dtype)
+    if isinstance(given, np.ndarray):
+        given = _from_numpy(given, param, name)
     if not isinstance(given, torch.Tensor):
         if param.dims or not isinstance(given, (bool, int, float)):
             raise ComprehensionInputError(f"input '{param.name}' of '{name}' is no tensor", got=type(given).__name__)
@@ -40,6 +43,16 @@ def _tensor(given: Any, param: TensorSpec, name: str) -> torch.Tensor:
             f"input '{param.name}' of '{name}' has another type", got=given.dtype, expected=dtype
         )
     return given
+
+
+def _from_numpy(array: np.ndarray[Any, Any], param: TensorSpec, name: str) -> torch.Tensor:
+    """The array's memory as a tensor where torch can, else a copy."""
+    try:
+        return torch.from_numpy(array if array.flags.writeable and min(array.strides, default=0) >= 0 else array.copy())
+    except TypeError as error:
+        raise ComprehensionInputError(
+            f"input '{param.name}' of '{name}' has another type", got=array.dtype, expected=stored(param.dtype)
+        ) from error
 
 
 def _on_one_device(tensors: list[torch.Tensor], name: str) -> list[torch.Tensor]:

@@ -53,9 +53,12 @@ class Plan:
         clamp: bool,
         options: OptionsPair,
         artifacts: Artifacts | None,
+        order: Sequence[int] | None = None,
     ) -> None:
         self.program = specialise(definition, shapes)
         self.options = options
+        self.seeds = list(range(len(self.program.outputs))) if order is None else list(order)
+        """Outputs whose gradients the named backward takes, in its order."""
         self._definition, self._named, self._shapes = definition, backward, shapes
         self._device, self._clamp, self._artifacts = device, clamp, artifacts
         self._forward: Run | None = None
@@ -140,8 +143,9 @@ class Plan:
 
     def _from_named(self, wanted: frozenset[int], reorder: Reorder | None) -> Training:
         p = self.program
-        shapes = [p.tensors[o].shape for o in p.outputs]
+        shapes = [p.tensors[p.outputs[i]].shape for i in self.seeds]
         if reorder is not None:
+            shapes = [p.tensors[o].shape for o in p.outputs]
             probe = [torch.empty(s, device="meta") for s in shapes]
             shapes = [tuple(t.shape) for t in reorder(probe)]
         program = self.named(wanted, shapes)
@@ -149,7 +153,7 @@ class Plan:
             forward=self.forward,
             backward=self._training_runner(program, self.options.backward),
             saved=tuple(range(len(p.inputs))),
-            seeds=tuple(range(len(p.outputs))),
+            seeds=tuple(self.seeds if reorder is None else range(len(p.outputs))),
             gradients=tuple(sorted(wanted)),
             outputs=len(p.outputs),
             kept=tuple(range(len(p.inputs))),

@@ -49,7 +49,7 @@ def make_runner(
     Generated C++ needs the CPU, and a compiler or a library that was compiled for this instruction set before;
     Slang needs a GPU, and trust where the kernel came from an archive.
     """
-    if any(t.numel == 0 for t in program.tensors.values()):
+    if any(t.numel == 0 for t in program.tensors.values()) or any(0 in n.extents.values() for n in program.nests):
         return TorchEmitter(program, clamp)
     if device.type in GPUS:
         return _on_gpu(program, options, device, clamp, artifacts)

@@ -31,7 +31,7 @@ def gpu_schedule(program: Program, options: Options, cuda: bool) -> ProgramSched
     if options.preset == "torch":
         return None
     nests = lowered(program)
-    if options.schedule is not None and _fits(options.schedule, nests):
+    if options.schedule is not None and not options.schedule.fuse and options.schedule.suits(nests):
         return options.schedule
     chosen = options.preset == "default" and not options.is_explicit and options.schedule is None
     if cuda and chosen and (_prefers_torch(program) or any(_is_narrow(n) for n in nests)):
@@ -39,12 +39,6 @@ def gpu_schedule(program: Program, options: Options, cuda: bool) -> ProgramSched
     naive = options.preset == "naive"
     start = ProgramSchedule(tuple(Schedule() if naive else default_tile(n) for n in nests), False)
     return options.adjusted(program, start)
-
-
-def _fits(schedule: ProgramSchedule, nests: list[Loops]) -> bool:
-    pairs = zip(nests, schedule.nests, strict=False)
-    named = all(a in n.extents for n, s in pairs for a in (*dict(s.unroll), *([s.vector] if s.vector else [])))
-    return named and not schedule.fuse and len(nests) == len(schedule.nests)
 
 
 def threads_of(nest: Loops) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,8 +12,19 @@ from ...kernels.cpu import target
 from ...kernels.toolchain import has_toolchain
 from ..expr.errors import OptionsError
 from ..expr.ir import Program
-from ..loops.description import ProgramSchedule, Schedule
+from ..loops.description import (
+    MOST_THREADS,
+    MOST_UNROLLED,
+    MOST_VECTORS,
+    ProgramSchedule,
+    Schedule,
+    axis_name,
+    flag,
+    known_keys,
+    whole_number,
+)
 from ..loops.fusion import groups
+from ..loops.ir import Loops
 from .analysis import default_schedule, naive_schedule
 
 PRESETS = ("default", "naive", "pointwise", "mlp", "conv", "group_conv", "single_thread", "torch")
@@ -39,7 +50,7 @@ class Options:
         schedule: everything at once, as the tuner finds it; the other arguments do not apply then.
 
     Raises:
-        OptionsError: an unknown preset, or a number below one.
+        OptionsError: an unknown preset, a value of another type, or a number outside of its bounds.
 
     Example:
         >>> import tracepack
@@ -59,12 +70,26 @@ class Options:
     schedule: ProgramSchedule | None = None
 
     def __post_init__(self) -> None:
-        if self.preset not in PRESETS:
+        if type(self.preset) is not str or self.preset not in PRESETS:
             raise OptionsError(f"unknown options {self.preset!r}", expected=f"one of {', '.join(PRESETS)}")
-        numbers = {**self.tile, **self.unroll}
-        wrong = [n for n, v in numbers.items() if isinstance(v, bool) or not isinstance(v, int) or v < 1]
-        if wrong:
-            raise OptionsError(f"the tile of '{wrong[0]}' is no whole number above 0", got=numbers[wrong[0]])
+        if self.vectorise is not None:
+            axis_name("the axis to vectorise", self.vectorise)
+        for kind in ("tile", "unroll"):
+            numbers = getattr(self, kind)
+            if not isinstance(numbers, Mapping):
+                raise OptionsError(f"the {kind} is no mapping of axes to numbers", got=type(numbers).__name__)
+            for axis, number in numbers.items():
+                whole_number(f"the {kind} of '{axis_name(f'an axis of the {kind}', axis)}'", number, 1, MOST_UNROLLED)
+        if type(self.order) is not tuple:
+            raise OptionsError("the order is no tuple of axes", got=type(self.order).__name__)
+        for axis in self.order:
+            axis_name("an axis of the order", axis)
+        for name in ("fuse", "pack", "parallel"):
+            if getattr(self, name) is not None:
+                flag(f"'{name}'", getattr(self, name))
+        whole_number("the number of threads", self.threads, 0, MOST_THREADS)
+        if self.schedule is not None and type(self.schedule) is not ProgramSchedule:
+            raise OptionsError("the schedule is no schedule", got=type(self.schedule).__name__)
 
     # -- the page's spelling -------------------------------------------------------------------------------
 
@@ -114,10 +139,7 @@ class Options:
         """Whether the schedule, where there is one, was made for a program of these nests."""
         if self.schedule is None:
             return True
-        nests = [n for g in groups(program, self.schedule.fuse) for n in g.nests]
-        pairs = zip(nests, self.schedule.nests, strict=False)
-        known = all(s.vector is None or s.vector in n.extents for n, s in pairs)
-        return known and len(nests) == len(self.schedule.nests)
+        return self.schedule.suits([n for g in groups(program, self.schedule.fuse) for n in g.nests])
 
     def _checked(self, program: Program, schedule: ProgramSchedule) -> ProgramSchedule:
         if not self.fits(program):
@@ -134,7 +156,7 @@ class Options:
         nests = [n for g in groups(program, start.fuse) for n in g.nests]
         changed = []
         for nest, schedule in zip(nests, start.nests, strict=True):
-            changed.append(self._applied(schedule, set(nest.extents)))
+            changed.append(self._applied(schedule, nest))
         return replace(start, nests=tuple(changed))
 
     def _check_axes(self, program: Program) -> None:
@@ -144,14 +166,17 @@ class Options:
         if unknown:
             raise OptionsError(f"'{program.name}' has no axis '{unknown[0]}'", expected=f"one of {sorted(known)}")
 
-    def _applied(self, s: Schedule, axes: set[str]) -> Schedule:
+    def _applied(self, s: Schedule, nest: Loops) -> Schedule:
+        """A nest's schedule with what is said of its axes; those that are added up one by one stay as they are."""
+        axes = nest.extents.keys()
+        tiled = axes - nest.scatter
         if self.is_explicit:
             s = replace(s, winograd=False)
-        if self.vectorise in axes:
+        if self.vectorise in tiled:
             s = replace(s, vector=self.vectorise, unroll=tuple(u for u in s.unroll if u[0] != self.vectorise))
-        tiles = {a: n for a, n in {**self.tile, **self.unroll}.items() if a in axes}
+        tiles = {a: n for a, n in {**self.tile, **self.unroll}.items() if a in tiled}
         if s.vector in tiles:
-            s = replace(s, vectors=min(tiles.pop(s.vector), 16))
+            s = replace(s, vectors=min(tiles.pop(s.vector), MOST_VECTORS))
         if tiles:
             s = replace(s, unroll=tuple(tiles.items()))
         if self.order:
@@ -183,20 +208,18 @@ class Options:
         }
 
     @classmethod
-    def from_plain(cls, data: Mapping[str, Any]) -> Options:
-        """From `to_plain`'s data.
+    def from_plain(cls, data: object) -> Options:
+        """From `to_plain`'s data, which may be of anyone.
 
         Raises:
-            OptionsError: the data is of another version.
+            OptionsError: unknown keys, other types, or numbers outside of their bounds.
         """
-        try:
-            known = dict(data)
-            schedule = known.get("schedule")
-            known["schedule"] = None if schedule is None else ProgramSchedule.from_plain(schedule)
-            known["order"] = tuple(known.get("order", ()))
-            return cls(**known)
-        except (TypeError, KeyError, ValueError, AttributeError) as error:
-            raise OptionsError("options of another version", got=error) from error
+        known = known_keys("options", data, {f.name for f in fields(cls)})
+        if known.get("schedule") is not None:
+            known["schedule"] = ProgramSchedule.from_plain(known["schedule"])
+        if isinstance(known.get("order"), list):
+            known["order"] = tuple(known["order"])
+        return cls(**known)
 
     def key(self) -> str:
         """Equal for equal options."""

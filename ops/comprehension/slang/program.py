@@ -17,7 +17,7 @@ from ..expr.ir import Load, Program, walk
 from ..loops.description import ProgramSchedule, Schedule
 from ..loops.fusion import groups
 from ..loops.ir import Loops
-from ..program.specialise import identity
+from ..program.identity import identity
 from .prelude import prelude
 from .values import Point, ValueWriter, cast, combined, compute_type, memory_type, single_only, stored
 
@@ -168,16 +168,21 @@ class _NestWriter:
             at = rest if last else f"{rest} % {count}"
             tile = self._tiles.get(axis, 1)
             step = 1 if axis == self._strided else tile
-            yield f"int {name} = int({at})" + (f" * {step};" if step > 1 else ";")
+            kind = self._kind(axis)
+            yield f"{kind} {name} = {kind}({at})" + (f" * {step};" if step > 1 else ";")
             for offset in range(tile) if tile > 1 else ():
                 moved = offset * count if axis == self._strided else offset
                 extent = self._nest.extents[axis]
                 code = f"{name} + {moved}"
                 code = f"min({code}, {extent - 1})" if self._overhangs(axis) else code
-                yield f"int {name}_{offset} = {code};"
+                yield f"{kind} {name}_{offset} = {code};"
             if not last:
                 yield f"{'uint' if self.threads < 1 << 31 else 'uint64_t'} r{name} = {rest} / {count};"
                 rest = f"r{name}"
+
+    def _kind(self, axis: str) -> str:
+        """The type of an axis; lines of memory that became one axis may be longer than an int32."""
+        return "int" if self._nest.extents[axis] + self._tiles.get(axis, 1) < 1 << 31 else "int64_t"
 
     def _overhangs(self, axis: str) -> bool:
         return bool(self._nest.extents[axis] % self._tiles.get(axis, 1))
@@ -185,7 +190,7 @@ class _NestWriter:
     def _loops(self, axes: list[str]) -> Iterator[str]:
         for axis in axes:
             i = self._axes[axis]
-            yield f"for (int {i} = 0; {i} < {self._nest.extents[axis]}; {i}++) {{"
+            yield f"for ({self._kind(axis)} {i} = 0; {i} < {self._nest.extents[axis]}; {i}++) {{"
 
     def _computed(self, points: list[Point]) -> list[str]:
         """The values of a tile, and their stores."""

@@ -16,6 +16,7 @@ from ..expr.dtypes import stored
 from ..expr.errors import index_outside
 from ..expr.ir import Access, Expr, Nest, Program, TensorType, Var, accesses, variables
 from ..program.affine import affine
+from ..program.identity import identity
 from .convolution import match_convolution
 from .products import Product, contract, is_contraction, largest_operand, split_product
 from .scatter_add import own, scattered
@@ -78,6 +79,8 @@ def _with_dead(program: Program) -> list[tuple[Nest, list[str]]]:
 def _step(nest: Nest, program: Program, clamp: bool, consume: bool) -> Callable[[Env], torch.Tensor]:
     """Chooses how a nest runs; with `consume` it may write into its base, which nothing needs after it."""
     target = program.tensors[nest.target]
+    if 0 in nest.extents.values():
+        return lambda env: _of_nothing(nest, target, env, consume)
     convolution = match_convolution(nest, program.tensors)
     if convolution is not None:
         return _finished(nest, target, convolution, consume)
@@ -88,6 +91,19 @@ def _step(nest: Nest, program: Program, clamp: bool, consume: bool) -> Callable[
     if nest.is_scatter or (nest.base is None and not _covers(nest, target)):
         return lambda env: scattered(nest, target, env, _whole(nest, env, clamp), clamp, consume)
     return _finished(nest, target, lambda env: _in_target_order(nest, env, clamp), consume)
+
+
+def _of_nothing(nest: Nest, target: TensorType, env: Env, consume: bool) -> torch.Tensor:
+    """A nest that never runs: the contents before, or the operator's identity where it starts from that."""
+    device = next((t.device for t in env.values()), torch.device("cpu"))
+    start = identity(nest.op, target.dtype).value if nest.init and nest.op != "=" else 0
+    if nest.base is None:
+        return torch.full(target.shape, start, dtype=stored(target.dtype), device=device)
+    result = own(env[nest.base], consume)
+    if nest.init and nest.op != "=" and not nest.is_scatter and all(nest.extents[a] for a in nest.left):
+        shape = [nest.extents[v[0]] if (v := variables(i)) else 1 for i in nest.index]
+        return _onto_base(nest, result, torch.full(shape, start, dtype=result.dtype, device=device))
+    return result
 
 
 def _covers(nest: Nest, target: TensorType) -> bool:

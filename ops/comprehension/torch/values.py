@@ -102,7 +102,11 @@ class Evaluator:
             return value if source == into else _cast(value, into)
         if into.is_float:
             return float(value)
-        return bool(value) if into.is_bool else int(value)
+        if into.is_bool:
+            return bool(value)
+        if source.is_float:  # what is no number, or too large, becomes what torch makes of it
+            return int(_cast(torch.tensor(value, dtype=stored(source)), into))
+        return into.wrapped(int(value))
 
     def _select(self, e: Op, mask: torch.Tensor | None) -> Values:
         condition = self._value(e.args[0], mask)
@@ -210,21 +214,27 @@ def _is_float(a: Values) -> bool:
 def _divide(a: Values, b: Values) -> torch.Tensor:
     if _is_float(a) or _is_float(b):
         return torch.true_divide(a, b)
-    return _without_zero(partial(torch.div, rounding_mode="floor"), a, b)
+    return _without_traps(partial(torch.div, rounding_mode="floor"), torch.neg, a, b)
 
 
 def _modulo(a: Values, b: Values) -> torch.Tensor:
     if _is_float(a) or _is_float(b):
         return torch.remainder(a, b)  # type: ignore[arg-type]  # numbers and tensors both fit
-    return _without_zero(torch.remainder, a, b)
+    return _without_traps(torch.remainder, torch.zeros_like, a, b)
 
 
-def _without_zero(function: Callable[..., torch.Tensor], a: Values, b: Values) -> torch.Tensor:
-    """Integers divided by zero give zero, in every emitter; torch and the processor would stop."""
+def _without_traps(
+    function: Callable[..., torch.Tensor], by_minus_one: Callable[[torch.Tensor], torch.Tensor], a: Values, b: Values
+) -> torch.Tensor:
+    """Integers divided by zero give zero, and the least one by -1 wraps, in every emitter; a processor would stop."""
     if not isinstance(b, torch.Tensor):
-        return function(a, b) if b else torch.zeros_like(a)  # type: ignore[arg-type]  # numbers and tensors both fit
-    zero = b == 0
-    return torch.where(zero, 0, function(a, torch.where(zero, 1, b)))
+        assert isinstance(a, torch.Tensor)
+        return by_minus_one(a) if b == -1 else function(a, b) if b else torch.zeros_like(a)
+    if not isinstance(a, torch.Tensor):
+        a = torch.full_like(b, a)
+    zero, minus_one = b == 0, (b == -1 if b.dtype.is_signed else torch.zeros_like(b, dtype=torch.bool))
+    found = torch.where(zero, 0, function(a, torch.where(zero | minus_one, 1, b)))
+    return torch.where(minus_one, by_minus_one(a), found)
 
 
 def _tensors(function: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:

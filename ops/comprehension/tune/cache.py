@@ -1,7 +1,8 @@
 """The tuner's cache files: the best options found, by layer, sizes, instruction set, compiler and number of threads.
 
-`cache="conv.tc"` names two files, `conv.tc.options` and `conv.tc_backward.options`; both are JSON and are
-replaced as a whole, so that a reader never sees half of one.
+`cache="conv.tc"` names two files, `conv.tc.options` and `conv.tc_backward.options`; on CUDA, as on the page of Tensor
+Comprehensions, `conv.cuda/options` and `conv_backward.cuda/options`, which can also be named as they are. They are JSON
+and replaced as a whole, so that a reader never sees half of one.
 """
 
 from __future__ import annotations
@@ -36,8 +37,9 @@ class TuningCache:
     """
 
     def __init__(self, name: str, backward: bool = False, device: torch.device | None = None) -> None:
-        self._machine = _machine(device or torch.device("cpu"))
-        self.path = Path(f"{name}{'_backward' if backward else ''}.options")
+        device = device or torch.device("cpu")
+        self._machine = _machine(device)
+        self.path = cache_path(name, backward, device.type)
         self.said = False
 
     def best(self, layer: str, shapes: Sequence[tuple[int, ...]]) -> Options | None:
@@ -51,7 +53,7 @@ class TuningCache:
         entries = [e for e in self._entries() if isinstance(e, dict) and {k: e.get(k) for k in key} == key]
         try:
             return [(float(b["ms"]), Options.from_plain(b["options"])) for e in entries for b in e["best"]]
-        except (OptionsError, KeyError, TypeError, ValueError) as error:
+        except (OptionsError, KeyError, TypeError, ValueError, OverflowError) as error:
             self.ignored(f"an entry ({error})")
             return []
 
@@ -80,7 +82,7 @@ class TuningCache:
             data = json.loads(self.path.read_text())
             if data["version"] == VERSION:
                 return list(data["entries"])
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError, OSError):
             pass
         self.ignored("a file of another version")
         return []
@@ -92,6 +94,7 @@ class TuningCache:
 
     def _write(self, entries: list[Any]) -> None:
         folder = self.path.resolve().parent
+        folder.mkdir(exist_ok=True)
         with tempfile.NamedTemporaryFile("w", dir=folder, suffix=".options", delete=False) as f:
             json.dump({"version": VERSION, "entries": entries}, f, indent=1)
         os.replace(f.name, self.path)
@@ -99,6 +102,17 @@ class TuningCache:
     def _key(self, layer: str, shapes: Sequence[tuple[int, ...]]) -> dict[str, Any]:
         """The layer's key holds text and dtypes; options are only as good as the machine they were timed on."""
         return {"layer": layer, "sizes": [list(s) for s in shapes], **self._machine}
+
+
+def cache_path(name: str, backward: bool, device: str) -> Path:
+    """The file of a name: `x.tc` is `x.tc.options`; `x.cuda/options`, as Tensor Comprehensions had it, is that file."""
+    more = "_backward" if backward else ""
+    if name.endswith("/options"):
+        stem, dot, kind = name.removesuffix("/options").rpartition(".")
+        return Path(f"{stem}{more}.{kind}" if dot else f"{kind}{more}") / "options"
+    if device == "cuda" and name.endswith(".tc") and not Path(f"{name}{more}.options").exists():
+        return Path(f"{name.removesuffix('.tc')}{more}.cuda") / "options"
+    return Path(f"{name}{more}.options")
 
 
 def _machine(device: torch.device) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import random
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
@@ -195,7 +196,8 @@ class Search:
         certain = self._random.randrange(len(ratings))
         for at, choices in enumerate(ratings):
             if at == certain or self._random.randrange(100) < self._settings.mutation_rate:
-                schedule = schedule.with_nest(at, **vars(self._neighbour(schedule.nests[at], choices)))
+                with suppress(OptionsError):  # a tile of more values at once than any may have
+                    schedule = schedule.with_nest(at, **vars(self._neighbour(schedule.nests[at], choices)))
         return _Candidate(schedule)
 
     def _neighbour(self, s: Schedule, choices: list[Rated]) -> Schedule:

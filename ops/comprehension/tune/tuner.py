@@ -82,6 +82,9 @@ def autotune(
     Raises:
         OptionsError: an unknown setting, or one out of its range.
     """
+    for name, instead in _REPLACED.items():
+        if name in settings:
+            raise OptionsError(f"there is no setting '{name}'", where="autotune", fix=instead)
     try:
         chosen = Settings(**settings)
     except TypeError as error:
@@ -103,6 +106,14 @@ def autotune(
         best.append(Options() if search.interrupted else search.backward(wanted))
     layer.set_tuned(shapes, best, layer.runs_on(tensors))
     return best if len(best) == 2 else best[0]
+
+
+_REPLACED = {
+    "gpus": "The tuner measures where the inputs are: put them on the device, one process for each.",
+    "elites": "It is called number_elites.",
+    "proto": "It is called cache.",
+}
+"""Settings of the tuner of Tensor Comprehensions, and what to do instead."""
 
 
 def _any_grad(tensors: Sequence[torch.Tensor]) -> bool:
@@ -165,7 +176,7 @@ class _LayerSearch:
         assert definition is not None
         outputs = TorchEmitter(self._plan.program, True)(self._tensors)
         wanted = len(definition.params) - len(self._tensors)
-        return [*self._tensors, *(torch.ones_like(o) for o in outputs[len(outputs) - wanted :])]
+        return [*self._tensors, *[torch.ones_like(outputs[i]) for i in self._plan.seeds][-wanted:]]
 
     def _tune(self, program: Program, inputs: list[torch.Tensor], backward: bool, given: Options | None) -> Options:
         seeds = [given] if given is not None else []

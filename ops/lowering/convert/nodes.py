@@ -17,9 +17,10 @@ from torch.export.graph_signature import InputKind
 
 from ...graph.errors import LoweringError, UnknownOperatorError
 from ...graph.graph import Constant, Graph, Guard, KernelCall, Literal, Node, Operator, Value
-from ...graph.kernel import kernel_of_operator
 from ...graph.operators import PYTHON, check_name, why_not
+from ...graph.traverse import map_leaves
 from ...graph.types import BOOL, INT, ScalarType
+from ...kernels.registry import check_registered, kernel_of_operator
 from ..size_expressions import written_out
 from .source_lines import source_line
 from .value_types import dtype_name, output_values, value_type
@@ -177,6 +178,7 @@ class NodeReader:
             return
         kernel = kernel_of_operator(name.rsplit(".", 1)[0].replace(".", "::", 1))
         if kernel is not None:
+            check_registered(kernel)
             self.add(node, KernelCall(kernel), varying=_varies(target))
             return
         try:
@@ -256,19 +258,15 @@ class NodeReader:
         self.nodes.append(Node(target, args, kwargs, output, source_line(node), varying))
 
     def argument(self, arg: Any) -> Any:
-        """An argument in the form of the IR."""
+        """A tree of arguments in the form of the IR."""
+        return map_leaves(self.leaf, arg)
+
+    def leaf(self, arg: Any) -> Any:
+        """One argument in the form of the IR."""
         match arg:
             case torch.fx.Node():
                 found = self.known[arg.name]
                 return self.subgraph(found) if isinstance(found, torch.fx.GraphModule) else found
-            case tuple():
-                return tuple(self.argument(item) for item in arg)
-            case list():
-                return [self.argument(item) for item in arg]
-            case dict():
-                return {key: self.argument(item) for key, item in arg.items()}
-            case slice():
-                return slice(self.argument(arg.start), self.argument(arg.stop), self.argument(arg.step))
             case torch.device():
                 return Literal("device", "op" if arg.type != "cpu" or self.on_cpu() else "cpu")
             case torch.dtype():

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
+
+from ..interrupts.changes import Change
 
 
 def _cond(pred: Any, on_true: Callable[..., Any], on_false: Callable[..., Any], operands: Any) -> Any:
@@ -16,21 +17,26 @@ _rounds: ContextVar[int | None] = ContextVar("rounds", default=None)
 
 
 class EndlessError(Exception):
-    """A loop went on for longer than `limited_rounds` allows."""
+    """A loop went on for longer than `LimitedRounds` allows."""
 
 
-@contextmanager
-def limited_rounds(most: int) -> Iterator[None]:
+class LimitedRounds(Change):
     """While it is entered, a loop on data may go so many rounds: for data on which it may never end.
 
     Raises:
         EndlessError: a loop went on.
     """
-    token = _rounds.set(most)
-    try:
-        yield
-    finally:
-        _rounds.reset(token)
+
+    def __init__(self, most: int) -> None:
+        self.most, self.before = most, _rounds.get()
+
+    def make(self) -> None:
+        """Sets the limit."""
+        _rounds.set(self.most)
+
+    def undo(self) -> None:
+        """Sets the limit that was there."""
+        _rounds.set(self.before)
 
 
 def _while(test: Callable[..., Any], body: Callable[..., Any], carried: Any, constant: Any = ()) -> Any:

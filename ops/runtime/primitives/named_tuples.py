@@ -7,7 +7,7 @@ with the same name and fields is made, one class each.
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -41,6 +41,27 @@ def to_record(value: Any, items: tuple[Any, ...]) -> Record:
 
 def _position(value: Any) -> Callable[[str], int]:
     return lambda name: next((i for i, item in enumerate(value) if item is getattr(value, name)), len(value))
+
+
+def map_values(function: Callable[[Any], Any], tree: Any, named: Callable[[Any, tuple[Any, ...]], Any]) -> Any:
+    """A tree of Python's containers with every leaf replaced; a mapping becomes a dict.
+
+    Args:
+        function: gives what a leaf becomes.
+        tree: of tuples, named tuples, lists and mappings.
+        named: makes what a named tuple becomes, of it and of its new items.
+    """
+
+    def mapped(tree: Any) -> Any:
+        if is_record(tree):
+            return named(tree, tuple(map(mapped, tree)))
+        if isinstance(tree, tuple | list):
+            return type(tree)(map(mapped, tree))
+        if isinstance(tree, Mapping):
+            return {key: mapped(item) for key, item in tree.items()}
+        return function(tree)
+
+    return mapped(tree)
 
 
 def record_factory(record: Record) -> Callable[..., Any]:

@@ -7,14 +7,16 @@ one for each plan, and follows when someone writes into the tensor, which is how
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections.abc import Callable
 from typing import Any
 
 import torch
 
-_LOCK = threading.Lock()  # torch's global generator is borrowed for functions that take no generator
+from ..interrupts.changes import Change, Lock
+from ..interrupts.verbs import journaled
+
+_borrowing = Lock()  # torch's global generator is borrowed for functions that take no generator
 _LIVE: dict[int, tuple[weakref.ref[torch.Tensor], torch.Generator, int]] = {}
 
 
@@ -27,34 +29,57 @@ def generator(state: torch.Tensor, kept: bool) -> torch.Generator:
     """The generator behind a state tensor: the same one in every run if it is kept, else a new one."""
     if not kept:
         return torch.Generator().set_state(state.cpu())
-    with _LOCK:
-        known = _LIVE.get(id(state))
-        if known is not None and known[0]() is state and known[2] == state._version:
-            return known[1]
-        live = torch.Generator().set_state(state.cpu())
-        key = id(state)
-        _LIVE[key] = (weakref.ref(state, lambda _: _LIVE.pop(key, None)), live, state._version)
-        return live
+    known = _known(state)
+    if known is not None:
+        return known
+    return _made(state)
 
 
+@journaled
+def _made(state: torch.Tensor) -> torch.Generator:
+    with _borrowing():
+        return _known(state) or _live(state)  # another thread may have made it
+
+
+def _known(state: torch.Tensor) -> torch.Generator | None:
+    known = _LIVE.get(id(state))
+    return known[1] if known is not None and known[0]() is state and known[2] == state._version else None
+
+
+def _live(state: torch.Tensor) -> torch.Generator:
+    live, key = torch.Generator().set_state(state.cpu()), id(state)
+    _LIVE[key] = (weakref.ref(state, lambda _: _LIVE.pop(key, None)), live, state._version)
+    return live
+
+
+@journaled
 def drawing_from(
     source: torch.Generator, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """Calls a function that draws from torch's global generator so that it draws from `source` instead."""
-    with _LOCK, Borrowed(source):
+    with _borrowing(), Borrowed(source):
         return function(*args, **kwargs)
 
 
-class Borrowed:
+class Borrowed(Change):
     """While it is entered, torch's global generator has the state of another, which follows it."""
 
     def __init__(self, source: torch.Generator) -> None:
         self.source = source
+        self._outer: torch.Tensor | None = None
+        self._lent = False
 
-    def __enter__(self) -> None:
+    def make(self) -> None:
+        """Lends the global generator the state."""
         self._outer = torch.get_rng_state()
         torch.set_rng_state(self.source.get_state())
+        self._lent = True
 
-    def __exit__(self, *exc: object) -> None:
-        self.source.set_state(torch.get_rng_state())
-        torch.set_rng_state(self._outer)
+    def undo(self) -> None:
+        """Gives the state back to the other, and the global generator its own."""
+        if self._lent:
+            self.source.set_state(torch.get_rng_state())
+            self._lent = False
+        if self._outer is not None:
+            torch.set_rng_state(self._outer)
+            self._outer = None

@@ -1,7 +1,7 @@
 """Operators with a check of ours in front: what torch and numpy would not refuse, or give that nobody wrote.
 
-They are graded *wrapped* in the table of `graph.operators`. Hostile calls (`tests/fuzz`) found each of them: it ended the
-process, hung it, or showed memory. What checks views stands in `views`.
+They are graded *wrapped* in the table of `graph.operators`. Hostile calls (`tests/fuzz`) found each of them: it ended
+the process, hung it, or showed memory. What checks views stands in `views`.
 """
 
 from __future__ import annotations

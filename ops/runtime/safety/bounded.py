@@ -38,7 +38,7 @@ def add(a: Any, b: Any) -> Any:
 def iadd(a: Any, b: Any) -> Any:
     """``a += b``."""
     _join(a, b)
-    return operator.iadd(a, b)
+    return operator.iadd(a, b)  # type: ignore[no-untyped-call]  # typeshed leaves it untyped
 
 
 def _join(a: Any, b: Any) -> None:
@@ -55,7 +55,7 @@ def mul(a: Any, b: Any) -> Any:
 def imul(a: Any, b: Any) -> Any:
     """``a *= b``."""
     _repeat(a, b)
-    return operator.imul(a, b)
+    return operator.imul(a, b)  # type: ignore[no-untyped-call]  # typeshed leaves it untyped
 
 
 def _repeat(a: Any, b: Any) -> None:
@@ -75,7 +75,7 @@ def power(a: Any, b: Any) -> Any:
 def ipow(a: Any, b: Any) -> Any:
     """``a **= b``."""
     _raise_to(a, b)
-    return operator.ipow(a, b)
+    return operator.ipow(a, b)  # type: ignore[no-untyped-call]  # typeshed leaves it untyped
 
 
 def _raise_to(a: Any, b: Any) -> None:
@@ -92,7 +92,7 @@ def lshift(a: Any, b: Any) -> Any:
 def ilshift(a: Any, b: Any) -> Any:
     """``a <<= b``."""
     _shift(a, b)
-    return operator.ilshift(a, b)
+    return operator.ilshift(a, b)  # type: ignore[no-untyped-call]  # typeshed leaves it untyped
 
 
 def _shift(a: Any, b: Any) -> None:
@@ -109,7 +109,7 @@ def mod(a: Any, b: Any) -> Any:
 def imod(a: Any, b: Any) -> Any:
     """``a %= b``."""
     _fill_in(a)
-    return operator.imod(a, b)
+    return operator.imod(a, b)  # type: ignore[no-untyped-call]  # typeshed leaves it untyped
 
 
 def _fill_in(a: Any) -> None:

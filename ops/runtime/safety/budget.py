@@ -1,7 +1,8 @@
 """A budget for runs of a file that is not trusted: seconds and bytes, looked at before and after every node.
 
-Without one nothing of this is in the generated code. What one operator does inside of itself is not cut short: the time is
-looked at between operators, and the memory that an operator will ask for is foreseen from its shapes where torch can tell.
+Without one nothing of this is in the generated code. What one operator does inside of itself is not cut short: the
+time is looked at between operators, and the memory that an operator will ask for is foreseen from its shapes where
+torch can tell.
 """
 
 from __future__ import annotations
@@ -141,6 +142,6 @@ def _shadow(leaf: Any) -> Any:
         return torch.empty_strided(leaf.shape, leaf.stride(), dtype=leaf.dtype, device="meta")
     if isinstance(leaf, torch.device):
         return torch.device("meta")
-    if isinstance(leaf, torch.Generator) or callable(leaf) and not isinstance(leaf, type):
+    if isinstance(leaf, torch.Generator) or (callable(leaf) and not isinstance(leaf, type)):
         raise TypeError("not told by shapes")
     return leaf

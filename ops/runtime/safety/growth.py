@@ -1,7 +1,7 @@
 """How large a number can be, told from where it comes from: which of Python's operators may be written out as they are.
 
-Sizes, elements and literals have 64 bits, and a sum or product of few of them a few more. What is not known to be a number of
-bounded size (the inputs of a loop's body, what an operator of torch returns) goes through `bounded`.
+Sizes, elements and literals have 64 bits, and a sum or product of few of them a few more. What is not known to be a
+number of bounded size (the inputs of a loop's body, what an operator of torch returns) goes through `bounded`.
 """
 
 from __future__ import annotations

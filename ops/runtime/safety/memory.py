@@ -1,8 +1,8 @@
 """Whose memory a graph may change: which inputs and which constants its writes can reach, as far as names tell.
 
-Every value carries the places that its memory may come from: inputs of the graph, by number, and constants. The table of
-operators says what hands memory on and what writes it; in doubt it says that it does. So a write that is not listed
-here cannot happen, and one that is listed may. A body is looked at once, whatever calls it.
+Every value carries the places that its memory may come from: inputs of the graph, by number, and constants. The table
+of operators says what hands memory on and what writes it; in doubt it says that it does. A body is looked at once,
+whatever calls it.
 """
 
 from __future__ import annotations
@@ -117,10 +117,8 @@ class _Follower:
         for branch in inner:
             kept = {place for places in branch.outputs for place in places if isinstance(place, Constant)}
             everything |= kept
-            for noted, mine in ((branch.written, self.found.written), (branch.reshaped, self.found.reshaped)):
-                mine |= {place for place in noted if isinstance(place, Constant)}
-                if any(isinstance(place, int) for place in noted):
-                    mine |= given
+            self.found.written |= _of_branch(branch.written, given)
+            self.found.reshaped |= _of_branch(branch.reshaped, given)
         self._define(node, frozenset(everything))
 
     def _operator(self, node: Node, name: str) -> None:
@@ -139,6 +137,12 @@ class _Follower:
         for value in leaves(node.output):
             if value is not None:
                 self.places[id(value)] = places
+
+
+def _of_branch(places: set[Place], given: frozenset[Place]) -> set[Place]:
+    """Places of a branch as places of the graph around it: any of its inputs may be any operand."""
+    kept: set[Place] = {place for place in places if isinstance(place, Constant)}
+    return kept | given if len(kept) < len(places) else kept
 
 
 def _through(places: Iterable[Place], given: list[frozenset[Place]]) -> set[Place]:
@@ -168,7 +172,7 @@ _THREE_ARRAYS = frozenset(
 
 
 def _statistics(node: Node, name: str) -> list[Any]:
-    """What layers write into besides: the running statistics of a norm in training, a table whose rows are shortened."""
+    """What layers write into besides: running statistics of a norm in training, a table whose rows are shortened."""
     base = name.split(".")[1] if name.startswith("aten.") else name.rpartition(".")[2]
     if base in ("embedding", "embedding_bag"):
         longest = node.kwargs.get("max_norm", node.args[3] if len(node.args) > 3 else None)

@@ -1,7 +1,7 @@
 """What the JSON of a tokenizer in a file may say, checked before the library that runs it sees it.
 
-That library allocates what padding asks for, ends its thread on what it did not expect, and matches regular expressions by
-backtracking. So sizes are bounded, and patterns are those of well-known tokenizers; anything else needs trust.
+That library allocates what padding asks for, ends its thread on what it did not expect, and matches regular
+expressions by backtracking. So sizes are bounded, and patterns are those of well-known tokenizers; anything else needs trust.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ MOST_COPIES = 8  # of a text, and tokens put around it, in a template
 KNOWN_PATTERNS = frozenset(
     (
         r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
-        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
-        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+        r"|\s*[\r\n]+|\s+(?!\S)|\s+",
+        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+        r"|\s*[\r\n]+|\s+(?!\S)|\s+",
         r"<\|startoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+",
         r"\s+", r" {2,}", r"[0-9]", r"\d", r"\p{N}{1,3}", r"[0-9][0-9][0-9]", r" ", r"\n", r"[^\s]+",
     )

@@ -16,7 +16,8 @@ from typing import Any
 import torch
 
 from ..language.specialization import Specialization
-from .codegen import Variant, pointers_after_slots
+from .codegen import Variant
+from .elements import pointers_after_slots
 
 THREADED_FROM = 1 << 16
 """Elements from which a dispatch is split; waking a thread costs 20-50 us, this many elements at least as much."""

@@ -13,6 +13,10 @@ _LOCATION = re.compile(r"^\s*-+>\s*(?P<file>.+):(?P<line>\d+):(?P<column>\d+)\s*
 _ERROR = re.compile(r"^(?:\(\d+\): )?(?:fatal )?error(?:\[\w+\])?:?\s*(?P<text>.+)$", re.MULTILINE)
 
 
+_LABEL = re.compile(r"^\s*\|\s*\^+\s+(?P<text>\S.*)$", re.MULTILINE)
+_END = re.compile(r"^-+'", re.MULTILINE)
+
+
 class SlangError(TracepackError):
     """The base of the errors of Slang code."""
 
@@ -56,6 +60,18 @@ class CompilerNotFoundError(SlangError):
     """The machine has no C++ compiler that could build the kernel."""
 
 
+def _with_names(text: str, log: str, error: re.Match[str] | None) -> str:
+    """An error's text with what the compiler wrote under the code, where the names are: "undefined identifier 'x'"."""
+    if error is None:
+        return text
+    end = _END.search(log, error.end())
+    label = _LABEL.search(log, error.end(), end.start() if end else len(log))
+    said = label["text"].strip().rstrip(".") if label else ""
+    if not said or said in text:
+        return text
+    return said if text in said else f"{text}: {said}"
+
+
 def compile_error(log: str) -> SlangCompileError:
     """Makes the typed error from a compiler log: its first error, with file and line.
 
@@ -66,7 +82,7 @@ def compile_error(log: str) -> SlangCompileError:
     place = _LOCATION.search(log, error.end() if error else 0)
     text = error["text"].strip() if error else log.strip().splitlines()[0] if log.strip() else "no message"
     return SlangCompileError(
-        f"Slang does not compile: {text.rstrip('.')}",
+        f"Slang does not compile: {_with_names(text.rstrip('.'), log, error)}",
         file=place["file"].strip() if place else "",
         line=int(place["line"]) if place else 0,
         log=log,

@@ -20,7 +20,8 @@ import torch
 
 from ..binding.layout import Layout, layout_of
 from ..binding.shapes import output_shapes
-from ..compile.codegen import Variant, slots_with_gradients
+from ..compile.codegen import Variant
+from ..compile.elements import slots_with_gradients
 from ..compile.program import Program
 from ..language.errors import SlangArgumentError
 from ..language.specialization import Specialization

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..compile.codegen import Variant, generate, pointers_after_slots
+from ..compile.codegen import Variant, generate
+from ..compile.elements import pointers_after_slots
 from ..compile.program import Program, with_lines
 from ..language.specialization import Specialization
 from .cpu import Launcher, Plan

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
-from ...graph.kernel import register_operator
 from ...kernels import cache as disk
 from ..compile.program import Program
 from ..language.errors import NotDifferentiableError, SlangError
@@ -22,9 +21,6 @@ from ..language.specialization import Specialization
 from ..language.types import FLOATS
 from .cpu import CPU, Launcher
 from .select import launcher_for
-
-if TYPE_CHECKING:
-    from ...graph.kernel import Kernel
 
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 
@@ -74,16 +70,16 @@ class Operation:
         program: holds the source.
         spec: the function with its argument kinds.
         target: `""` where the tensors say, else `"vulkan"`.
-        kernel: makes what `kernel_of_operator` shall give for the operator.
+        publish: defines the torch.library operator and gives it; called when the operator is first needed.
     """
 
     def __init__(
-        self, program: Program, spec: Specialization, target: str, kernel: Callable[[Operation], Kernel]
+        self, program: Program, spec: Specialization, target: str, publish: Callable[[Operation], Any]
     ) -> None:
         self.program, self.spec, self.target = program, spec, target
         readable = re.sub(r"\W", "_", spec.function.name)
         self.name = f"slang_{readable}_{disk.key(program.source.key, spec.plain(), target)[:12]}"
-        self._kernel = kernel
+        self._publish = publish
         _by_name[self.name] = self
         self._overload: Any = None
         self._launchers: dict[torch.device, Launcher] = {}
@@ -154,10 +150,7 @@ class Operation:
     def overload(self) -> Any:
         """The torch.library operator, registered now if it was not yet."""
         if self._overload is None:
-            from .registration import register
-
-            self._overload = register(self)
-            register_operator(self.operator, self._kernel(self))
+            self._overload = self._publish(self)
         return self._overload
 
     def check_differentiable(self) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from ...kernels.torch_library import Gradient, define
 from ..binding.shapes import batches_of, output_shapes
 from ..language.specialization import Slot, Specialization
 from .operation import Operation, recall, remember, selected, spread
@@ -43,11 +44,8 @@ def register(operation: Operation) -> Any:
         whole = _zeros_for_missing(operation, arguments, selected(operation, gradients))
         return spread(operation, needs, backward(*arguments, whole, list(needs)))
 
-    definition = torch.library.custom_op(operation.operator, run, mutates_args=(), schema=f"({slots}) -> {returns}")
-    definition.register_fake(fake)
-    definition.register_autograd(differentiate, setup_context=setup)
-    definition.register_vmap(_batching_rule(operation))
-    return getattr(torch.ops.tracepack, operation.name)
+    gradient, rule = Gradient(differentiate, setup), _batching_rule(operation)
+    return define(operation.name, f"({slots}) -> {returns}", run, fake, gradient=gradient, batching=rule)
 
 
 def _register_backward(operation: Operation, slots: str) -> Any:
@@ -59,11 +57,8 @@ def _register_backward(operation: Operation, slots: str) -> Any:
         *inputs, _, needs = arguments
         return [torch.empty_like(inputs[index], memory_format=torch.contiguous_format) for index in needs]
 
-    name = f"{operation.operator}_backward"
     schema = f"({slots}{', ' if slots else ''}Tensor[] gradients, int[] needs) -> Tensor[]"
-    definition = torch.library.custom_op(name, run, mutates_args=(), schema=schema)
-    definition.register_fake(fake)
-    return getattr(torch.ops.tracepack, f"{operation.name}_backward")
+    return define(f"{operation.name}_backward", schema, run, fake)
 
 
 def _unwrap(outputs: Sequence[torch.Tensor]) -> Any:

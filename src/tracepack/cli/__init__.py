@@ -1,7 +1,7 @@
 """The command line: ``tracepack inspect | show | run | verify | bench | sign FILE``.
 
-`inspect`, `show` and `sign` never import torch. An error is one line on standard error and an exit code of `exit_codes`; a
-traceback is shown only where the environment variable TRACEPACK_TRACEBACK asks for it.
+`inspect`, `show` and `sign` never import torch. An error is one line on standard error and an exit code of
+`exit_codes`; a traceback is shown only where the environment variable TRACEPACK_TRACEBACK asks for it.
 """
 
 from __future__ import annotations

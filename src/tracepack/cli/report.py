@@ -17,7 +17,7 @@ from . import exit_codes as exits
 
 
 @dataclass(frozen=True)
-class Facts:
+class Fields:
     """Names with a value each."""
 
     rows: Sequence[tuple[str, str]]
@@ -40,7 +40,7 @@ class Text:
     code: bool = False
 
 
-Block = Facts | Table | Text
+Block = Fields | Table | Text
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def _plain(block: Block) -> str:
     match block:
         case Text(text):
             return printable(text)
-        case Facts(rows):
+        case Fields(rows):
             wide = max((len(name) for name, _ in rows), default=0)
             return "\n".join(f"{name:<{wide}}  {printable(value)}" for name, value in rows)
         case Table(title, columns, rows):
@@ -160,7 +160,7 @@ def _show_rich(report: Report, stream: TextIO) -> bool:
                 for pattern, style in _GRAPH_COLOURS if code else ():
                     shown.highlight_regex(pattern, style)
                 console.print(shown)
-            case Facts(rows):
+            case Fields(rows):
                 grid = rich.table.Table.grid(padding=(0, 2))
                 for name, value in rows:
                     grid.add_row(rich.text.Text(name, "bold"), rich.text.Text(printable(value), overflow="fold"))

@@ -94,27 +94,26 @@ BERT: dict[str, Any] = {
     "intermediate_size": 40, "max_position_embeddings": 64,
 }  # fmt: skip
 
-
 LLAMA: dict[str, Any] = {**BERT, "num_key_value_heads": 2, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
-
 
 BART: dict[str, Any] = {
     "vocab_size": VOCABULARY, "d_model": 32, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 4,
     "decoder_attention_heads": 4, "encoder_ffn_dim": 40, "decoder_ffn_dim": 40, "max_position_embeddings": 64,
 }  # fmt: skip
 
-
 GPT: dict[str, Any] = {"vocab_size": VOCABULARY, "n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64}
-
 
 VIT: dict[str, Any] = {
     "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 40, "image_size": 16,
     "patch_size": 4,
 }  # fmt: skip
 
-
 WAV: dict[str, Any] = {
     "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 40,
     "conv_dim": (16, 16), "conv_kernel": (10, 3), "conv_stride": (5, 2), "num_conv_pos_embeddings": 16,
     "num_conv_pos_embedding_groups": 2, "vocab_size": 32, "mask_time_prob": 0.0,
+}  # fmt: skip
+
+T5: dict[str, Any] = {
+    "vocab_size": VOCABULARY, "d_model": 32, "d_kv": 8, "d_ff": 40, "num_layers": 2, "num_heads": 4,
 }  # fmt: skip

@@ -16,6 +16,7 @@ from tests.campaigns.architectures.cases import (
     BERT,
     GPT,
     LLAMA,
+    T5,
     VIT,
     VOCABULARY,
     WAV,
@@ -29,11 +30,6 @@ from tests.campaigns.architectures.cases import (
     waves,
 )
 from tests.campaigns.architectures.mixed import MIXED
-
-T5: dict[str, Any] = {
-    "vocab_size": VOCABULARY, "d_model": 32, "d_kv": 8, "d_ff": 40, "num_layers": 2, "num_heads": 4,
-}  # fmt: skip
-
 
 _TEXT_ENCODERS: list[tuple[str, str, str, dict[str, Any]]] = [
     ("bert", "BertModel", "BertConfig", BERT),

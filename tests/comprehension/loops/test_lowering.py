@@ -15,8 +15,8 @@ from tracepack.ops.comprehension.language.parser import parse
 from tracepack.ops.comprehension.language.typecheck import check
 from tracepack.ops.comprehension.loops.fusion import groups
 from tracepack.ops.comprehension.loops.lower import lower
-from tracepack.ops.comprehension.program.affine import simplified
 from tracepack.ops.comprehension.program.backward import derive
+from tracepack.ops.comprehension.program.folding import simplified
 from tracepack.ops.comprehension.program.specialise import specialise
 
 CONV = "def f(float(N,C,H,W) I, float(M,C,KH,KW) K) -> (O) {{ O(n,m,h,w) +=! I(n, c, {s}*h + {d}*kh, {s}*w + {d}*kw) * K(m,c,kh,kw) }}"

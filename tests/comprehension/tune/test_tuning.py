@@ -59,7 +59,7 @@ def test_wrong_options(inputs):
     layer = define(MATMUL)
     with pytest.raises(errors.OptionsError, match="unknown options 'fast'; expected one of default, naive"):
         Options("fast")
-    with pytest.raises(errors.OptionsError, match="the tile of 'm' is no whole number above 0; got 0"):
+    with pytest.raises(errors.OptionsError, match="the tile of 'm' is no whole number of 1 to 64; got 0"):
         Options(tile={"m": 0})
     with pytest.raises(errors.OptionsError, match=r"'mm' has no axis 'q'; expected one of \['k', 'm', 'n'\]"):
         layer(*inputs, options=Options(tile={"q": 2}))

@@ -9,7 +9,7 @@ from numpy import asarray as as_array
 
 import tracepack
 from tests.recording.numpy.cases import MEAN, TABLE, X, shared
-from tracepack.pipeline.running.runner import _may_write
+from tracepack.pipeline.running.runner import may_write
 from tracepack.pipeline.running.shared_memory import refuse_lost_writes
 
 pytestmark = pytest.mark.filterwarnings("ignore:__array(_wrap__)?.* must (accept|implement).*:DeprecationWarning")
@@ -126,8 +126,8 @@ def test_writes_that_an_accelerator_would_lose_are_refused_there() -> None:
         a *= 2
         return x * 1
 
-    refuse_lost_writes(tracepack.trace(fresh, X).graph, _may_write)
-    refuse_lost_writes(tracepack.trace(lambda x: x.mul_(2), X).graph, _may_write)
+    refuse_lost_writes(tracepack.trace(fresh, X).graph, may_write)
+    refuse_lost_writes(tracepack.trace(lambda x: x.mul_(2), X).graph, may_write)
     for process in (shared, in_a_view, lambda x: (np.exp(x.numpy()), x.add_(1))):
         with pytest.raises(tracepack.PlacementError, match="numpy shares memory with tensors on the CPU only.*copy()"):
-            refuse_lost_writes(tracepack.trace(process, X).graph, _may_write)
+            refuse_lost_writes(tracepack.trace(process, X).graph, may_write)

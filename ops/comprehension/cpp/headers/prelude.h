@@ -6,6 +6,13 @@ template <class T, int L> struct VecOf { typedef T type __attribute__((vector_si
 template <class T, int L> using Vec = typename VecOf<T, L>::type;
 #define INL static inline __attribute__((always_inline))
 #define COMMA ,
+#ifdef _OPENMP
+extern "C" int omp_get_max_threads(void);
+static inline int at_most(int wanted) { // threads of torch's, all of them for 0
+  const int there = omp_get_max_threads();
+  return wanted > 0 && wanted < there ? wanted : there;
+}
+#endif
 
 template <class T, int L> INL Vec<T, L> splat(T s) { return s - Vec<T, L>{}; }
 template <class T, int L> INL Vec<T, L> iota(T s) { Vec<T, L> r; for (int i = 0; i < L; i++) r[i] = (T)(s + i); return r; }
@@ -119,6 +126,23 @@ template <class T> INL T sfmax(T a, T b) { return a != a ? b : b != b ? a : a > 
 template <class T> INL T sfmin(T a, T b) { return a != a ? b : b != b ? a : a < b ? a : b; }
 template <class V> INL V vfmax(V a, V b) { return (a != a) ? b : ((a > b) | (b != b)) ? a : b; }
 template <class V> INL V vfmin(V a, V b) { return (a != a) ? b : ((a < b) | (b != b)) ? a : b; }
+
+// Floats as integers: what no int32 or int64 holds becomes the least one, as the processor's own conversion has it, and
+// narrower types take the low bits. C++ leaves it undefined, and a compiler may fold it to anything.
+template <class T, class F> INL T whole(F a) {
+  constexpr bool narrow = sizeof(T) < 4, wide = sizeof(T) == 8, plain = (T)-1 < (T)0;
+  if constexpr (wide && !plain) if (a >= (F)9223372036854775808.0 && a < (F)18446744073709551616.0) return (T)a;
+  if constexpr (narrow || (plain && !wide)) return (T)(a >= (F)-2147483648.0 && a < (F)2147483648.0 ? (int32_t)a : INT32_MIN);
+  else return (T)(a >= (F)-9223372036854775808.0 && a < (F)9223372036854775808.0 ? (int64_t)a : INT64_MIN);
+}
+template <class T, class F, int L> INL Vec<T, L> whole_lanes(Vec<F, L> a) {
+  if constexpr (sizeof(T) >= 4 && (T)-1 < (T)0) {
+    const F top = sizeof(T) == 4 ? (F)2147483648.0 : (F)9223372036854775808.0;
+    const auto inside = (a >= -top - Vec<F, L>{}) & (a < top - Vec<F, L>{});
+    const Vec<T, L> kept = __builtin_convertvector(inside, Vec<T, L>), least = (sizeof(T) == 4 ? (T)INT32_MIN : (T)INT64_MIN) - Vec<T, L>{};
+    return (__builtin_convertvector(inside ? a : Vec<F, L>{}, Vec<T, L>) & kept) | (least & ~kept);
+  } else { Vec<T, L> r; for (int i = 0; i < L; i++) r[i] = whole<T, F>(a[i]); return r; }
+}
 
 // Integers: floor division and modulo; by zero gives zero.
 template <class T> INL T idiv(T a, T b) {

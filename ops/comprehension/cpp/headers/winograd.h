@@ -4,7 +4,6 @@
 // the transforms are a few shuffles; each of the 16 places of a tile is a matrix product over the channels, for K outputs
 // at a time. A block of tile rows of one image is done at once, so that what is between the steps stays in the second
 // cache.
-extern "C" int omp_get_max_threads(void);
 template <int L, int K> struct Winograd {
   typedef Vec<float, L> V;
   typedef Vec<int32_t, L> Lanes;
@@ -15,7 +14,7 @@ template <int L, int K> struct Winograd {
 
   // G g G', in the order in which the products read it: place, block of K outputs, channel, output.
   template <int C, int M, int THREADS> static void weights(const float* F, float* U) {
-    #pragma omp parallel for schedule(static) num_threads(THREADS ? THREADS : omp_get_max_threads())
+    #pragma omp parallel for schedule(static) num_threads(at_most(THREADS))
     for (int64_t m = 0; m < (M + K - 1) / K * K; m++) for (int c = 0; c < C; c++) {
       float t[4][3], g[3][3];
       for (int i = 0; i < 9; i++) g[i / 3][i % 3] = m < M ? F[(m * C + c) * 9 + i] : 0;
@@ -108,7 +107,7 @@ template <int L, int K> struct Winograd {
     constexpr int64_t ROW = (R - 1) * TW + (TW + L - 1) / L * L > Q * L ? (R - 1) * TW + (TW + L - 1) / L * L : Q * L;
     float* U = (float*)scratch(16 * B * C * K * sizeof(float), 0);
     weights<C, M, THREADS>(F, U);
-    #pragma omp parallel for collapse(2) schedule(static) num_threads(THREADS ? THREADS : omp_get_max_threads())
+    #pragma omp parallel for collapse(2) schedule(static) num_threads(at_most(THREADS))
     for (int64_t n = 0; n < N; n++) for (int64_t block = 0; block < BLOCKS; block++) {
       float* D = (float*)scratch(16 * C * ROW * sizeof(float), 1);
       float* P = (float*)scratch(16 * K * ROW * sizeof(float), 2);

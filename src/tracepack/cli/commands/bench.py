@@ -12,11 +12,11 @@ import torch
 
 from ...pipeline.pipeline import Pipeline
 from ...serialization.archive import Archive
-from ...serialization.program import golden_examples
+from ...serialization.golden import golden_examples
 from ..loading import Loading
+from ..output_leaves import named, shape_text, type_text
 from ..random_inputs import random_feed
-from ..report import Block, Facts, Report, seconds_text
-from ..results import named, shape_text, type_text
+from ..report import Block, Fields, Report, seconds_text
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def bench(path: str, loading: Loading, sizes: Mapping[str, int], effort: Effort)
 def _bench_blocks(data: dict[str, Any], feed: Mapping[str, Any]) -> list[Block]:
     shapes = ", ".join(f"{name} {shape_text(value) or type_text(value)}" for name, value in named(dict(feed)))
     return [
-        Facts(
+        Fields(
             [
                 ("inputs", f"{data['inputs']}: {shapes}"),
                 ("threads", str(data["threads"])),

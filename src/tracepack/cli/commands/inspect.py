@@ -12,7 +12,7 @@ from ...ops.graph.graph import Body, BodyCall
 from ...ops.graph.guards import plain
 from ...ops.graph.traverse import bodies, every_node, own_constants
 from ..manifest import Described, body_size, describe, kernels_of, tensor_bytes, weights_bytes
-from ..report import Block, Facts, Report, Table, bytes_text
+from ..report import Block, Fields, Report, Table, bytes_text
 
 
 def inspect(path: str) -> Report:
@@ -69,7 +69,7 @@ def _warnings(producer: dict[Any, Any]) -> list[str]:
 
 
 def _numbers(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"[0-9]{1,6}", text.split("+")[0])[:3])
+    return tuple(int(part) for part in re.findall(r"[0-9]{1,6}", text.split("+", maxsplit=1)[0])[:3])
 
 
 def _ops(found: Described) -> list[dict[str, Any]]:
@@ -114,9 +114,9 @@ def _blocks(data: dict[str, Any]) -> list[Block]:
         facts.append(("trust", "holds an op that can run code: load it with --trust only if you trust its source"))
     facts += [("warning", text) for text in data["warnings"]]
     return [
-        Facts(facts),
+        Fields(facts),
         Table("inputs", ["name", "type"], [[row["name"], row["type"]] for row in data["inputs"]]),
-        Facts([("output", data["output"]), *(("where", plain(guard)) for guard in data["guards"])]),
+        Fields([("output", data["output"]), *(("where", plain(guard)) for guard in data["guards"])]),
         Table("ops", ["name", "kind", "device", "calls>", "operators>", "weights>"], list(map(_op_cells, data["ops"]))),
         Table(
             "members",

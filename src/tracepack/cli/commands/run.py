@@ -15,8 +15,8 @@ from ..exit_codes import UsageError
 from ..input_files import read_inputs
 from ..loading import Loading
 from ..output_files import write_atomically
+from ..output_leaves import as_array, as_json, excerpt, named, shape_text, sizes_of, type_text
 from ..report import Block, Report, Table, Text
-from ..results import as_array, as_json, excerpt, named, shape_text, sizes_of, type_text
 
 
 def run(path: str, files: Sequence[str], values: Sequence[str], output: str | None, loading: Loading) -> Report:

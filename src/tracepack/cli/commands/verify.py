@@ -6,10 +6,10 @@ import re
 from typing import Any
 
 from ...ops.graph.errors import ArchiveError
-from ...pipeline.golden import replay
+from ...pipeline.golden import OutputReport, replay
 from ...pipeline.pipeline import Pipeline
 from ...serialization.archive import Archive
-from ...serialization.program import golden_examples
+from ...serialization.golden import golden_examples, golden_terms
 from .. import exit_codes as exits
 from ..loading import Loading
 from ..report import Block, Report, Table, Text
@@ -47,19 +47,33 @@ def _replay(archive: Archive, pipeline: Pipeline, data: dict[str, Any], blocks: 
     if not examples:
         blocks.append(Text("no golden examples: save them with save(path, examples=[...])"))
         return
-    report = replay(pipeline, examples)
+    report = replay(pipeline, examples, golden_terms(archive))
     names = {o.name: _plain_output(o.name) for o in report.outputs}
     outputs = [
-        {"name": names[o.name], "largest_difference": o.largest, "bit_equal": o.equal, "passed": o.passed}
+        {
+            "name": names[o.name],
+            "largest_difference": o.largest,
+            "tolerance": o.tolerance,
+            "bit_equal": o.equal,
+            "passed": o.passed,
+        }
         for o in report.outputs
     ]
-    data |= {"examples": report.examples, "outputs": outputs, "passed": report.passed}
-    rows = [
-        [names[o.name], f"{o.largest:.3g}", "bit-equal" if o.equal else "within tolerance" if o.passed else "DIFFERS"]
-        for o in report.outputs
-    ]
+    processor = {"recorded": dict(report.recorded), "here": dict(report.here), "differs": report.moved}
+    data |= {"examples": report.examples, "outputs": outputs, "passed": report.passed, "processor": processor}
+    rows = [[names[o.name], f"{o.largest:.3g}", f"{o.tolerance:g}", _verdict(o)] for o in report.outputs]
     count = f"{report.examples} golden example{'s' if report.examples != 1 else ''}"
-    blocks.append(Table(count, ["output", "largest difference>", "verdict"], rows))
+    blocks.append(Table(count, ["output", "largest difference>", "tolerance>", "verdict"], rows))
+    if report.moved:
+        blocks.append(Text(f"the processor differs: {report.moved_text}"))
+
+
+def _verdict(output: OutputReport) -> str:
+    if output.equal:
+        return "bit-equal"
+    if output.within:
+        return "within tolerance"
+    return "differs, as rounding may on another processor" if output.passed else "DIFFERS"
 
 
 def _plain_output(name: str) -> str:

@@ -1,0 +1,187 @@
+"""The kinds of kernels: for each its class, what `script` makes one of, and what to install for it.
+
+A kind is registered once, by `register`; our own are registered in `ops/kinds.py`, in the same way as those of other
+packages. Another package offers its kinds under the entry-point group `tracepack.kernels`: the entry point's name is
+the kind, its value a function without arguments that calls `register`. It is loaded when a file or an object asks for
+the kind, so a file can reach the packages that are installed for tracepack, and nothing else of theirs.
+This module knows no kind by itself.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
+from typing import Any
+
+from ..graph.errors import GraphError, MissingExtraError, ScriptError
+from ..graph.kernel import Kernel
+from ..runtime.user_code import user_stacklevel
+
+GROUP = "tracepack.kernels"
+"""The entry-point group."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of kernels.
+
+    Attributes:
+        name: what archives call it.
+        load: gives its class.
+        make: the kernel of an object, or None where the kind does not accept it.
+        requirement: what `pip install` is given where the class cannot be imported; "" where nothing is missing.
+    """
+
+    name: str
+    load: Callable[[], type[Kernel]]
+    make: Callable[[Any], Kernel | None]
+    requirement: str
+
+    def kernel_class(self) -> type[Kernel]:
+        """The class, imported when it is first needed.
+
+        Raises:
+            MissingExtraError: a package that it needs is not installed.
+        """
+        try:
+            return self.load()
+        except ModuleNotFoundError as error:
+            raise MissingExtraError(
+                f"kernels of kind {self.name!r} need the package {error.name!r}, which is not installed",
+                fix=f"Install it: pip install '{self.requirement or error.name}'.",
+            ) from error
+
+
+_kinds: dict[str, Kind] = {}
+_by_operator: dict[str, Kernel] = {}
+
+
+def register(
+    kind: str,
+    load: Callable[[], type[Kernel]],
+    *,
+    make: Callable[[Any], Kernel | None] | None = None,
+    requirement: str = "",
+) -> None:
+    """Makes a kind of kernels known to `script`, `save` and `load`.
+
+    Args:
+        kind: what archives call it; the `kind` of its class.
+        load: gives the class, and imports it as late as that.
+        make: the kernel that `script` makes of an object, or None where it is not one for this kind; asked for objects
+            that are no model of torch. Left out, `script` takes kernels of the kind only.
+        requirement: what to `pip install` where the import fails, `"tracepack[slang]"`.
+
+    Raises:
+        GraphError: the kind is registered already.
+
+    Example:
+        >>> from tracepack.ops.kernels import registry
+        >>> def load():
+        ...     from tracepack_polynomial.kernel import PolynomialKernel
+        ...     return PolynomialKernel
+        >>> registry.register("example", load, requirement="tracepack-polynomial")
+        >>> "example" in registry.known()
+        True
+    """
+    if kind in _kinds:
+        raise GraphError(f"the kind of kernels {kind!r} is registered already", fix="Give it another name.")
+    _kinds[kind] = Kind(kind, load, make or (lambda model: None), requirement)
+
+
+@cache
+def _entry_points() -> dict[str, metadata.EntryPoint]:
+    """What installed packages offer, by kind."""
+    return {entry.name: entry for entry in metadata.entry_points(group=GROUP)}
+
+
+def _load_entry_point(kind: str) -> None:
+    entry = _entry_points().get(kind)
+    if entry is None or kind in _kinds:
+        return
+    entry.load()()
+    if kind not in _kinds:
+        raise GraphError(
+            f"the entry point {kind!r} of {GROUP} registers no kind of this name",
+            where=entry.value,
+            fix=f"Call tracepack.ops.kernels.registry.register({kind!r}, ...) in it.",
+        )
+
+
+def known() -> list[str]:
+    """The names of all kinds, those that installed packages offer among them."""
+    return sorted({*_kinds, *_entry_points()})
+
+
+def find(kind: str) -> Kind | None:
+    """The kind of a name, or None."""
+    if kind not in _kinds:
+        _load_entry_point(kind)
+    return _kinds.get(kind)
+
+
+def kernel_class(kind: str) -> type[Kernel]:
+    """The class that builds the kernels of a kind again.
+
+    Raises:
+        GraphError: the kind is not registered.
+        MissingExtraError: a package that it needs is not installed.
+    """
+    found = find(kind)
+    if found is None:
+        raise GraphError(
+            f"unknown kind of kernel {kind!r}",
+            expected=f"one of {known()}",
+            fix=f"Install the package that offers it by an entry point of {GROUP}.",
+        )
+    return found.kernel_class()
+
+
+def make_kernel(model: Any) -> Kernel | None:
+    """The kernel of the first kind that accepts an object, ours before those of other packages; or None."""
+    for kind in list(_kinds.values()):
+        kernel = kind.make(model)
+        if kernel is not None:
+            return kernel
+    for name in sorted(_entry_points().keys() - _kinds.keys()):
+        try:
+            _load_entry_point(name)
+        except Exception as error:  # a package that is broken must not stop those who use another
+            text = f"the entry point {name!r} of {GROUP} failed: {type(error).__name__}: {error}"
+            warnings.warn(text, stacklevel=user_stacklevel())
+            continue
+        kernel = _kinds[name].make(model)
+        if kernel is not None:
+            return kernel
+    return None
+
+
+def check_registered(kernel: Kernel) -> None:
+    """Refuses a kernel that no load could build again.
+
+    Raises:
+        ScriptError: its kind is not registered, or for another class.
+    """
+    found = find(kernel.kind)
+    if found is None or not isinstance(kernel, found.kernel_class()):
+        raise ScriptError(
+            f"no file could hold the kernel {kernel.name!r}: its kind {kernel.kind!r} is registered "
+            + ("for no class" if found is None else "for another class"),
+            got=f"{type(kernel).__module__}.{type(kernel).__qualname__}",
+            expected=f"one of {known()}" if found is None else found.kernel_class().__qualname__,
+            fix="Call tracepack.ops.kernels.registry.register(...), here and where the file is loaded, best by an "
+            f"entry point of {GROUP}.",
+        )
+
+
+def register_operator(operator: str, kernel: Kernel) -> None:
+    """Says that the torch.library operator (`"tracepack::name"`) runs this kernel."""
+    _by_operator[operator] = kernel
+
+
+def kernel_of_operator(operator: str) -> Kernel | None:
+    """The kernel behind a torch.library operator, or None for an operator of torch."""
+    return _by_operator.get(operator)

@@ -1,0 +1,66 @@
+"""The registry of kernels with the kinds that come with tracepack, registered as any other package registers its own.
+
+Their packages are extras and their modules slow to import, so each is imported when a user or a file first needs it: an
+object is known by the names of its classes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .graph.kernel import Kernel
+from .kernels.registry import check_registered, kernel_class, make_kernel, register
+
+__all__ = ["check_registered", "kernel_class", "make_kernel"]
+
+
+def _slang() -> type[Kernel]:
+    from .slang.kernel import SlangKernel
+
+    return SlangKernel
+
+
+def _comprehension() -> type[Kernel]:
+    from .comprehension.kernel import ComprehensionKernel
+
+    return ComprehensionKernel
+
+
+def _tokenizer() -> type[Kernel]:
+    from .tokenizer import TokenizerKernel
+
+    return TokenizerKernel
+
+
+def _torchscript() -> type[Kernel]:
+    from .torchscript.kernel import TorchScriptKernel
+
+    return TorchScriptKernel
+
+
+def _is_a(model: Any, module: str, name: str) -> bool:
+    home = f"{__package__}.{module}"
+    return any((each.__module__, each.__qualname__) == (home, name) for each in type(model).__mro__)
+
+
+def _of_slang(model: Any) -> Kernel | None:
+    return model.kernel() if _is_a(model, "slang.function", "SlangFunction") else None
+
+
+def _of_comprehension(model: Any) -> Kernel | None:
+    return model.kernel() if _is_a(model, "comprehension.layer", "Layer") else None
+
+
+def _of_tokenizer(model: Any) -> Kernel | None:
+    """Of a tokenizer of the `tokenizers` or `transformers` packages."""
+    if not type(model).__module__.startswith("tokenizers") and not hasattr(model, "backend_tokenizer"):
+        return None
+    from .tokenizer import tokenizer
+
+    return tokenizer(model).kernel
+
+
+register("slang", _slang, make=_of_slang, requirement="tracepack[slang]")
+register("comprehension", _comprehension, make=_of_comprehension)
+register("tokenizer", _tokenizer, make=_of_tokenizer, requirement="tracepack[text]")
+register("torchscript", _torchscript)

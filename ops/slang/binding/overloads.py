@@ -1,0 +1,89 @@
+"""Which overload of a function takes the arguments of a call, with its generic types made concrete."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+
+from ..language.errors import SlangArgumentError
+from ..language.types import FunctionType
+from .arguments import argument_type_name, bind, fits, kind_of
+
+Specialize = Callable[[str, Sequence[str]], FunctionType | None]
+Chosen = tuple[FunctionType, dict[str, Any]]
+
+
+def choose(
+    signatures: Sequence[FunctionType], args: Sequence[Any], kwargs: Mapping[str, Any], specialize: Specialize
+) -> Chosen:
+    """The concrete overload that takes these arguments, and the argument of each of its parameters.
+
+    Args:
+        signatures: the overloads.
+        args: by position.
+        kwargs: by name.
+        specialize: gives the signature of a generic function, by its name, for the types of its arguments.
+
+    Raises:
+        SlangArgumentError: none does.
+    """
+    overloads = signatures
+    if len(overloads) > 1:
+        fitting = [each for each in overloads if _binds(each, args, kwargs)]
+        if not fitting:
+            raise SlangArgumentError(
+                f"no overload of {signatures[0].name!r} takes these arguments",
+                where=" | ".join(map(str, overloads)),
+                got=", ".join(str(kind_of(each)) for each in (*args, *kwargs.values())),
+            )
+        overloads = (fitting[0],)
+    function = overloads[0]
+    bound = bind(function, args, kwargs)
+    return (_concrete(function, bound, specialize) if function.generic else function), bound
+
+
+def _binds(function: FunctionType, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    try:
+        return fits(function, bind(function, args, kwargs))
+    except SlangArgumentError:
+        return False
+
+
+def _concrete(function: FunctionType, bound: Mapping[str, Any], specialize: Specialize) -> FunctionType:
+    names = [argument_type_name(function, each, bound.get(each.name)) for each in function.parameters]
+    found = specialize(function.name, names)
+    if found is None:
+        raise SlangArgumentError(
+            f"the generic function {function.name!r} does not take these types",
+            where=str(function),
+            got=", ".join(names),
+        )
+    return found
+
+
+def place_axes(chosen: Chosen, maps: Mapping[str, Sequence[int]]) -> dict[str, Any]:
+    """The arguments of a mapped call, their axes moved to where the map says, so that plain broadcasting does the rest.
+
+    Args:
+        chosen: what `choose` gave.
+        maps: for some parameters, to which axes of the call their own axes belong.
+
+    Raises:
+        SlangArgumentError: a map has another number of axes than its argument.
+    """
+    function, bound = chosen
+    rank = 1 + max(axis for axes in maps.values() for axis in axes)
+    types = {parameter.name: parameter.type for parameter in function.parameters}
+    for name, axes in maps.items():
+        own = len(types[name].shape) + types[name].rank
+        tensor = torch.as_tensor(bound[name])
+        if tensor.dim() - own != len(axes):
+            raise SlangArgumentError(
+                f"the map of {name!r} has {len(axes)} axes", where=str(function), expected=tensor.dim() - own
+            )
+        order = sorted(range(len(axes)), key=axes.__getitem__)
+        moved = tensor.permute(*order, *range(len(axes), tensor.dim()))
+        bound[name] = moved[tuple(slice(None) if axis in axes else None for axis in range(rank))]
+    return bound

@@ -1,0 +1,139 @@
+"""Golden examples in an archive: inputs, the outputs that they gave, and what a replay of them is held to."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from ..ops.graph.graph import Constant
+from ..ops.graph.traverse import leaves, map_leaves
+from .archive import Archive
+from .decoder import Decoder, malformed
+from .encoder import encode_tree
+from .faults import one_error
+from .limits import check_copies
+from .schema import EXAMPLES
+from .weights import MappedTensors, TensorTable, tensors_of
+
+Example = tuple[dict[str, Any], Any]
+"""A feed dict and the output that it gave: trees of the IR's containers whose leaves are tensors and plain values."""
+
+PRECISIONS = ("float64", "float32", "float16")
+
+
+@dataclass(frozen=True)
+class Golden:
+    """What a replay of the examples is held to.
+
+    Attributes:
+        tolerance: the one that was given for all outputs of numbers, or None.
+        precisions: the lowest precision on the way to each output that floating numbers take part in, by its name.
+        processor: the kind of processor, and the torch, that gave the outputs.
+    """
+
+    tolerance: float | None
+    precisions: Mapping[str, str]
+    processor: Mapping[str, str]
+
+
+def encode_golden(terms: Golden | None) -> dict[str, Any]:
+    """The manifest's field; empty where there are no examples."""
+    if terms is None:
+        return {}
+    return {
+        "tolerance": terms.tolerance,
+        "precisions": dict(terms.precisions),
+        "processor": dict(sorted(terms.processor.items())),
+    }
+
+
+def golden_terms(archive: Archive) -> Golden | None:
+    """What an archive says about the comparison of its examples; None for one of format 1.0, which says nothing.
+
+    Raises:
+        ArchiveError: it is malformed.
+    """
+    match archive.manifest.get("golden"):
+        case None:
+            return None
+        case {} as empty if not empty:
+            return None
+        case {"tolerance": tolerance, "precisions": dict(precisions), "processor": dict(processor)}:
+            names = _texts(precisions, "precisions", PRECISIONS)
+            return Golden(_tolerance(tolerance), names, _texts(processor, "processor"))
+        case other:
+            raise malformed("$.golden", other, "a tolerance, precisions and a processor")
+
+
+def _tolerance(value: Any) -> float | None:
+    if value is None or (type(value) is float and math.isfinite(value) and value >= 0):
+        return value
+    raise malformed("$.golden.tolerance", value, "nil, or a float of at least 0")
+
+
+def _texts(rows: dict[Any, Any], name: str, allowed: Sequence[str] | None = None) -> dict[str, str]:
+    for key, text in rows.items():
+        if not isinstance(key, str) or not isinstance(text, str) or (allowed and text not in allowed):
+            expected = f"one of {', '.join(allowed)}" if allowed else "a string"
+            raise malformed(f"$.golden.{name}[{key!r}]", text, expected)
+    return rows
+
+
+def encode_examples(examples: Sequence[Example]) -> tuple[list[Any], TensorTable]:
+    """The manifest's rows of examples, and the tensors that they name."""
+    table = TensorTable()
+
+    def leaf(value: Any) -> Any:
+        if isinstance(value, torch.Tensor):
+            return {"c": table.add(f"example{len(table.rows)}", value)}
+        return encode_tree(value, leaf)
+
+    rows = [
+        {"inputs": {name: leaf(value) for name, value in feed.items()}, "output": leaf(output)}
+        for feed, output in examples
+    ]
+    return rows, table
+
+
+def golden_examples(archive: Archive) -> list[tuple[dict[str, Any], Any]]:
+    """The feed dicts and outputs that an archive stores as golden examples, their bytes checked.
+
+    Raises:
+        ArchiveError: they are altered or malformed.
+    """
+    if not archive.manifest["examples"]:
+        return []
+    with one_error(archive.label):
+        return _examples(archive)
+
+
+def _examples(archive: Archive) -> list[tuple[dict[str, Any], Any]]:
+    manifest = archive.manifest
+    archive.check(EXAMPLES)
+    tensors = list(tensors_of(manifest["example_tensors"], MappedTensors(archive, EXAMPLES), "example_tensors"))
+    decoder = Decoder([Constant(tensor, "") for tensor in tensors], [], [], "$.examples")
+    pairs = []
+    copied: list[Any] = []
+    for index, row in enumerate(manifest["examples"]):
+        path = f"$.examples[{index}]"
+        match row:
+            case {"inputs": dict(inputs), "output": output}:
+                given = {name: decoder.tree(tree, f"{path}.inputs") for name, tree in inputs.items()}
+                expected = decoder.tree(output, f"{path}.output")
+                copied += [leaf.tensor for leaf in leaves((given, expected)) if isinstance(leaf, Constant)]
+                pairs.append((given, expected))
+            case _:
+                raise malformed(path, row, "inputs and an output")
+    check_copies(copied, len(archive.view(EXAMPLES)), "the golden examples")
+    return [(_live(given), _live(expected)) for given, expected in pairs]
+
+
+def _live(tree: Any) -> Any:
+    """A decoded tree with tensors of its own in place of constants, and plain tuples in place of records."""
+    return map_leaves(
+        lambda leaf: leaf.tensor.clone() if isinstance(leaf, Constant) else leaf, tree, lambda _, items: items
+    )
