@@ -16,9 +16,10 @@ FLOATS = (0.0, 1.0, 0.5, -1.0, 2.0, 1e-5, 0.1, float("nan"), float("inf"), -floa
 DTYPE_NAMES = ("float32",) * 8 + ("int64",) * 4 + tuple(DTYPES)
 SHAPES = ((), (0,), (1,), (3,), (4,), (2, 3), (3, 3), (4, 4), (3, 0), (1, 4), (2, 3, 4), (1, 1, 5), (2, 2, 4, 4),
           (1, 4, 6, 6), (1, 2, 3, 4, 4), (2, 4, 8), (8, 8), (1, 1, 1, 1, 1, 2), (65,), (2, 0, 3))  # fmt: skip
-STRINGS = ("", "none", "mean", "sum", "reflect", "bilinear", "nearest", "max", "min", "ij,jk->ik", "trunc",
-           "constant", "linear", "tanh", "right", "left", "upper", "fro", "nuc", "ortho", "x" * 300, "\0",
-           "prod", "floor", "amax", "amin", "replicate", "circular", "zeros", "border", "reduced", "complete", "gels", "gelsd")  # fmt: skip
+STRINGS = ("", "none", "mean", "sum", "reflect", "bilinear", "nearest", "max", "min", "ij,jk->ik", "trunc", "floor",
+           "constant", "linear", "tanh", "right", "left", "upper", "fro", "nuc", "ortho", "x" * 300, "\0", "prod",
+           "amax", "amin", "replicate", "circular", "zeros", "border", "reduced", "complete", "gels",
+           "gelsd")  # fmt: skip
 
 
 class Hostile:

@@ -38,7 +38,8 @@ BOUNDED = {name: most for most, names in _BOUNDS.items() for name in names.split
 
 BOUNDED_NUMPY = {
     "numpy.diff": 1000, "numpy.round": 400, "numpy.around": 400, "numpy.ndarray.round": 400, "numpy.resize": 2**26,
-    "numpy.linalg.matrix_power": 2**31, "numpy.unwrap": 2**31, "numpy.vander": 65_536, "numpy.tile": 2**26,
+    "numpy.trace": 65_536, "numpy.ndarray.trace": 65_536, "numpy.linalg.matrix_power": 2**31,
+    "numpy.unwrap": 2**31, "numpy.vander": 65_536, "numpy.tile": 2**26,
 }  # fmt: skip
 
 _RUNNING = tuple(f"numpy.{prefix}{name}" for prefix in ("", "nan", "ndarray.") for name in ("cumsum", "cumprod"))
@@ -124,6 +125,17 @@ def of_norm(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def of_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
+    """An operator whose first two arguments must be tensors: torch takes None for one, and ends the process."""
+
+    def call(first: torch.Tensor, second: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        if not isinstance(first, torch.Tensor) or not isinstance(second, torch.Tensor):
+            raise GuardError("not a tensor", got=f"{type(first).__name__} and {type(second).__name__}")
+        return function(first, second, *args, **kwargs)
+
+    return call
+
+
 def of_running(function: Callable[..., Any]) -> Callable[..., Any]:
     """A running sum of numpy, which ends the process where a single number is to take it."""
 
@@ -143,6 +155,8 @@ def wrapper(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]] | N
         return lambda function: CHECKED[name]
     if name in FILLED:
         return filled
+    if name == "aten.copy.default":
+        return of_tensors
     if name.startswith("numpy."):
         most = BOUNDED_NUMPY.get(name)
         if most is not None:

@@ -68,7 +68,7 @@ def check_arguments(node: Node) -> None:
         _check_schema(name, node.args, node.kwargs)
         return
     if name.startswith("numpy."):
-        _check_receivers(name, node.args)
+        _check_receivers(name, node)
     for key, given in _named(node):
         _check_free(name, key, given)
 
@@ -125,7 +125,7 @@ def _schema(name: str) -> tuple[Argument, ...]:
             argument.name,
             argument.has_default_value(),
             argument.kwarg_only,
-            _accepts(str(argument.real_type)),
+            _is_reduction if argument.name == "reduction" else _accepts(str(argument.real_type)),
             str(argument.real_type),
         )
         for argument in schema.arguments
@@ -162,6 +162,11 @@ def _is_int(given: Any) -> bool:
     return isinstance(given, int) and -LARGEST_INT <= given < LARGEST_INT
 
 
+def _is_reduction(given: Any) -> bool:
+    """Losses leave their result unwritten where the reduction is none of those that they know."""
+    return type(given) is int and 0 <= given <= 2
+
+
 _SIMPLE: dict[str, Callable[[Any], bool]] = {
     "Tensor": lambda given: isinstance(given, Constant) or _is_number(given),
     "int": _is_int,
@@ -186,11 +191,16 @@ def _named(node: Node) -> Iterator[tuple[str, Any]]:
     yield from node.kwargs.items()
 
 
-def _check_receivers(name: str, args: tuple[Any, ...]) -> None:
-    """A universal function takes what it writes into by its name only, where `memory` sees it."""
-    ufunc = getattr(numpy, name.removeprefix("numpy."), None)
-    if isinstance(ufunc, numpy.ufunc) and len(args) > ufunc.nin:
-        raise _wrong(name, "its arguments", f"{len(args)} by position", f"{ufunc.nin} at most")
+def _check_receivers(name: str, node: Node) -> None:
+    """A universal function takes what it writes into by its name only, where `memory` sees it, and writes all of it."""
+    base, _, way = name.removeprefix("numpy.").partition(".")
+    ufunc = getattr(numpy, base, None)
+    if not isinstance(ufunc, numpy.ufunc) or way not in ("", "outer"):
+        return
+    if len(node.args) > ufunc.nin:
+        raise _wrong(name, "its arguments", f"{len(node.args)} by position", f"{ufunc.nin} at most")
+    if node.kwargs.get("where", True) is not True and node.kwargs.get("out") is None:
+        raise _wrong(name, "where", "places that nothing is written to", "an out besides")
 
 
 def _check_free(name: str, key: str, given: Any) -> None:

@@ -1,7 +1,8 @@
 """What the JSON of a tokenizer in a file may say, checked before the library that runs it sees it.
 
 That library allocates what padding asks for, ends its thread on what it did not expect, and matches regular
-expressions by backtracking. So sizes are bounded, and patterns are those of well-known tokenizers; anything else needs trust.
+expressions by backtracking. So sizes are bounded, and patterns are those of well-known tokenizers; anything else needs
+trust.
 """
 
 from __future__ import annotations
