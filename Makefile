@@ -2,7 +2,7 @@
 #   make demo    the semantic search of samples/, in an environment of its own
 #   make test    formatting, lint, types, layers and tests
 #   make sanitize  every generated C++ kernel of the tests, built with the address and undefined-behaviour sanitizers
-#   make bench   the benchmarks; make coverage: the long campaigns; make clean
+#   make bench   the benchmarks; make coverage: the long campaigns; make fuzz: hostile calls and files; make clean
 #   make gpu     the tests and benchmarks for a CUDA card, on a machine with one; writes docs/gpu.md
 #
 # PYTHON=...      another interpreter to make the environment from
@@ -21,7 +21,7 @@ SEED ?=
 PYTEST ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test sanitize bench coverage gpu clean
+.PHONY: help demo test sanitize bench coverage fuzz gpu clean
 
 help:
 	@sed -e '/^$$/q' -e 's/^# \{0,1\}//' Makefile
@@ -42,6 +42,12 @@ bench: $(STAMPS)/dev
 
 coverage: $(STAMPS)/dev
 	$(BIN)/python -m tests.campaigns
+
+# FUZZ="--calls 2000 --first N": how many hostile calls of each operator, and which; --share K/N for a part of them.
+FUZZ ?= --calls 300
+fuzz: $(STAMPS)/dev
+	$(BIN)/python -m tests.fuzz operators $(FUZZ)
+	$(BIN)/python -m tests.fuzz archives --calls 5000
 
 gpu: $(STAMPS)/dev
 	tools/gpu_check.sh
@@ -66,6 +72,6 @@ $(STAMPS)/demo: $(STAMPS)/torch pyproject.toml
 
 $(STAMPS)/dev: $(STAMPS)/demo
 	@echo "installing the tools for tests"
-	$(INSTALL) -e ".[text,cli,slang]" --group dev --group demo \
+	$(INSTALL) -e ".[text,cli,slang,sign]" --group dev --group demo \
 	    $$($(BIN)/python -c "import torch; print('' if torch.version.cuda else '--group nvrtc')")
 	@touch $@

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 import torch
 
 from .graph.device import CPU
-from .graph.errors import MissingExtraError, ScriptError
+from .graph.errors import GraphError, MissingExtraError, ScriptError
 from .graph.kernel import Kernel
 from .op import KernelOp
+from .runtime.safety.tokenizer_json import check_tokenizer
 
 
 class TokenizerKernel(Kernel):
@@ -31,7 +33,9 @@ class TokenizerKernel(Kernel):
 
     def __init__(self, source: str) -> None:
         self._json = source
-        self._tokenizer = _tokenizers().Tokenizer.from_str(source)
+        library = _tokenizers()
+        with _panics():
+            self._tokenizer = library.Tokenizer.from_str(source)
 
     @property
     def name(self) -> str:
@@ -48,8 +52,26 @@ class TokenizerKernel(Kernel):
 
     @classmethod
     def build(cls, description: Mapping[str, Any], assets: Mapping[str, bytes]) -> TokenizerKernel:
-        """Makes the tokenizer of its JSON."""
-        return cls(assets["tokenizer.json"].decode())
+        """Makes the tokenizer of its JSON.
+
+        Raises:
+            GraphError: the JSON is malformed, or asks for too much; TrustError: its time cannot be bounded.
+        """
+        source = cls._source(assets)
+        check_tokenizer(source)
+        return cls(source)
+
+    @classmethod
+    def build_trusted(cls, description: Mapping[str, Any], assets: Mapping[str, bytes]) -> TokenizerKernel:
+        """Makes the tokenizer of JSON that the caller trusts."""
+        return cls(cls._source(assets))
+
+    @staticmethod
+    def _source(assets: Mapping[str, bytes]) -> str:
+        try:
+            return assets["tokenizer.json"].decode()
+        except (KeyError, ValueError) as error:
+            raise GraphError("a tokenizer has no JSON", expected="the asset tokenizer.json") from error
 
     def __call__(self, texts: str | Sequence[str]) -> dict[str, torch.Tensor]:
         """Tokenizes one text or several.
@@ -62,14 +84,34 @@ class TokenizerKernel(Kernel):
             the longest text in tokens.
         """
         batch = [texts] if isinstance(texts, str) else list(texts)
-        encoded = self._tokenizer.encode_batch(batch)
+        with _panics():
+            encoded = self._tokenizer.encode_batch(batch)
         columns = {
             "input_ids": [e.ids for e in encoded],
             "attention_mask": [e.attention_mask for e in encoded],
             "token_type_ids": [e.type_ids for e in encoded],
         }
+        if len({len(e.ids) for e in encoded}) > 1:
+            raise GraphError("the tokenizer gave texts of several lengths", fix="Enable its padding.")
         shape = (len(batch), -1) if batch else (0, 0)
         return {name: torch.tensor(rows, dtype=torch.int64).reshape(shape) for name, rows in columns.items()}
+
+
+@contextmanager
+def _panics() -> Iterator[None]:
+    """Turns what the library raises, and how it ends itself, into an error of ours."""
+    try:
+        yield
+    except Exception as error:
+        raise GraphError("the tokenizer cannot be used", got=_brief(error)) from error
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # of its language: no Exception, so that nothing catches it
+            raise
+        raise GraphError("the tokenizer failed inside of its library", got=_brief(error)) from error
+
+
+def _brief(error: BaseException) -> str:
+    return str(error).split("\n")[0][:120]
 
 
 def tokenizer(source: Any, *, max_length: int | None = None, pad_token: str = "[PAD]") -> KernelOp:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ..ops.graph.device import parse_device, place
@@ -10,11 +11,15 @@ from ..ops.kinds import kernel_class
 from ..ops.runtime.interrupts.modes import outside
 from ..ops.runtime.interrupts.verbs import undisturbed
 from ..ops.runtime.placement import accelerator, check_gpu_ops, present
+from ..ops.runtime.safety.admission import admit
+from ..ops.runtime.safety.budget import Budget
 from ..serialization.archive import Archive
 from ..serialization.contents import trusted_build
+from ..serialization.faults import one_error
 from ..serialization.golden import golden_examples, golden_terms
 from ..serialization.program import load_program
 from ..serialization.schema import WEIGHTS
+from ..serialization.signatures import require_signature
 from .golden import Report, replay
 from .pipeline import Pipeline
 from .training import make_trainable
@@ -33,6 +38,8 @@ def load(
     verify: str = "code",
     gpu_ops: str = "gpu",
     grad: bool = False,
+    budget: Mapping[str, float] | None = None,
+    signed_by: Any = None,
 ) -> Pipeline:
     """Reads a pipeline from a file, ready to run on a device.
 
@@ -50,11 +57,17 @@ def load(
         gpu_ops: ``"cpu"`` moves ops of accelerators to the CPU.
         grad: keeps gradients, so that the pipeline trains on: its parameters become copies of its own, which
             `Pipeline.weights` gives to an optimizer, and `save` writes as they then are.
+        budget: what each run may spend: ``{"seconds": 2.0, "bytes": 1 << 30}``, or one of the two. Bytes count all
+            tensors that the operators of a run make. It is looked at between operators, which costs some
+            microseconds each; without a budget nothing is looked at.
+        signed_by: a public key (Ed25519: the path of a PEM file, its bytes, or the key itself), or several; the file
+            must bear a signature by one of them, see `tracepack sign`.
 
     Raises:
         ArchiveError: the file is missing, truncated, altered, foreign or of a newer format.
         PlacementError: an op cannot run on the device; DeviceError: it is not a device of this machine.
-        TrustError: the file holds an op that can run code.
+        TrustError: the file holds an op that can run code, or an operator for trusted files only; or it bears no
+            signature by `signed_by`.
         UnknownOperatorError: it needs an operator that this torch lacks.
         GoldenMismatchError: an example gives outputs that differ from those stored by more than their tolerance.
 
@@ -69,15 +82,18 @@ def load(
         raise ArchiveError("not a way to verify", got=repr(verify), expected=f"one of {list(VERIFY)}")
     check_gpu_ops(gpu_ops)
     wanted = None if device is None else parse_device(device, accelerator())
+    limits = Budget.of(budget)
     archive = Archive(path)
     archive.check_listing()
+    if signed_by is not None:
+        require_signature(archive, signed_by)
     _check_placement(archive, wanted, gpu_ops)
     if verify != "code" or archive.weights_size() <= ALWAYS_HASHED:
         archive.check(WEIGHTS)
     if verify != "code":
         for name in archive.names():
             archive.check(name)
-    pipeline = _read(archive, trust, wanted, gpu_ops, grad)
+    pipeline = _read(archive, trust, grad, {"device": wanted, "gpu_ops": gpu_ops, "budget": limits and budget})
     if verify == "golden":
         verify_golden(pipeline, archive).require()
     return pipeline
@@ -85,16 +101,19 @@ def load(
 
 def _check_placement(archive: Archive, wanted: Any, gpu_ops: str) -> None:
     """Places every op before any weight is read."""
+    here = present()
     for row in archive.manifest["bodies"]:
         if isinstance(row, dict):
             scripted = parse_device(row.get("device"))
-            place(scripted, wanted, present(), gpu_ops=gpu_ops, op=str(row.get("name")))
+            place(scripted, wanted, here, gpu_ops=gpu_ops, op=str(row.get("name")))
 
 
-def _read(archive: Archive, trust: bool, wanted: Any, gpu_ops: str, grad: bool) -> Pipeline:
+def _read(archive: Archive, trust: bool, grad: bool, options: dict[str, Any]) -> Pipeline:
     prepare = make_trainable if grad else lambda constants, origins: None
-    program = load_program(archive, trusted_build(trust, archive.label, kernel_class), prepare)
-    return Pipeline(program, device=wanted, gpu_ops=gpu_ops, grad=grad)
+    with one_error(archive.label):
+        program = load_program(archive, trusted_build(trust, archive.label, kernel_class), prepare)
+        admit(program.graph, trust=trust, label=archive.label)
+        return Pipeline(program, grad=grad, **options)
 
 
 def verify_golden(pipeline: Pipeline, archive: Archive) -> Report:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,6 +18,8 @@ from ..ops.graph.traverse import bodies, walk
 from ..ops.runtime.interrupts.verbs import undisturbed
 from ..ops.runtime.placement import place_all, present
 from ..ops.runtime.primitives.random import seeded_state
+from ..ops.runtime.safety.budget import Budget
+from ..ops.runtime.safety.memory import inputs_text
 from ..serialization.program import save_program
 from .golden import golden_terms, record_examples
 from .running.conditions import conditions
@@ -34,15 +37,22 @@ class Pipeline:
         device: where ops of accelerators run; None leaves them where they were scripted.
         gpu_ops: ``"cpu"`` moves ops of accelerators to the CPU.
         grad: whether results keep their gradients, to train the pipeline further.
+        budget: what one run may spend, ``{"seconds": 2.0, "bytes": 1 << 30}`` or one of them; see `load`.
     """
 
     def __init__(
-        self, program: Program, *, device: Device | None = None, gpu_ops: str = "gpu", grad: bool = False
+        self,
+        program: Program,
+        *,
+        device: Device | None = None,
+        gpu_ops: str = "gpu",
+        grad: bool = False,
+        budget: Mapping[str, float] | None = None,
     ) -> None:
         self.program, self.grad = program, grad
-        self._options: dict[str, Any] = {"device": device, "gpu_ops": gpu_ops, "grad": grad}
+        self._options: dict[str, Any] = {"device": device, "gpu_ops": gpu_ops, "grad": grad, "budget": budget}
         self._places = place_all(program.graph, device, present(), gpu_ops)
-        self._runner = Runner(program, self._places, grad)
+        self._runner = Runner(program, self._places, grad, Budget.of(budget))
 
     @property
     def name(self) -> str:
@@ -169,9 +179,12 @@ class Pipeline:
 
     @property
     def signature(self) -> str:
-        """Inputs and outputs with dtypes and sizes: an integer is fixed, a letter is free, equal letters are equal."""
+        """Inputs and outputs with dtypes and sizes: an integer is fixed, a letter is free, equal letters are equal.
+
+        An input marked ``(written)`` may be changed in place by a run; no other one is.
+        """
         parameters, guards = self.program.parameters, self.program.facts.guards
-        inputs = ", ".join(f"{n}: {t}" for n, t in zip(parameters.names, parameters.types, strict=True))
+        inputs = inputs_text(self.graph, parameters.names)
         text = f"({inputs}) -> {types_text(self.graph.output)}"
         asked = dict.fromkeys([*filter(None, [guards_text(guards)]), *conditions(self.graph, parameters.names)])
         return text + (f" where {' and '.join(asked)}" if asked else "")
@@ -180,9 +193,11 @@ class Pipeline:
     def placement(self) -> dict[str, str]:
         """The device on which each op runs."""
         found: dict[str, str] = {}
+        counts: Counter[str] = Counter()
         for body in bodies(self.graph):
-            count = sum(known == body.name or known.startswith(f"{body.name}#") for known in found)
-            found[f"{body.name}#{count + 1}" if count else body.name] = str(self._places[id(body)])
+            counts[body.name] += 1
+            name = body.name if counts[body.name] == 1 else f"{body.name}#{counts[body.name]}"
+            found[name] = str(self._places[id(body)])
         return found
 
     def __reduce__(self) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from ..ops.graph.graph import Constant, Graph
-from ..ops.graph.traverse import bodies, constants
+from ..ops.graph.traverse import bodies, own_constants
 
 
 def make_trainable(held: Sequence[Constant], origins: Sequence[Any]) -> None:
@@ -41,7 +41,7 @@ def named_parameters(graph: Graph) -> dict[str, torch.Tensor]:
 
 def _named(graph: Graph) -> Iterator[tuple[str, Constant]]:
     for body in bodies(graph):
-        for constant in constants(body.graph):
+        for constant in own_constants(body.graph):
             yield f"{body.name}.{constant.name}", constant
-    for constant in constants(graph):
+    for constant in own_constants(graph):
         yield constant.name, constant

@@ -60,7 +60,8 @@ class Archive:
 
     def _index(self) -> dict[str, tuple[int, int]]:
         """Offset and size of every member's data; duplicates, compression and impossible places are refused."""
-        entries = self._zip.infolist()
+        entries = sorted(self._zip.infolist(), key=lambda entry: entry.header_offset)
+        end = 0
         found: dict[str, tuple[int, int]] = {}
         if len(entries) > MOST_MEMBERS:
             raise self.error("too many members", got=len(entries), expected=f"at most {MOST_MEMBERS}")
@@ -73,7 +74,11 @@ class Archive:
                 or entry.file_size != entry.compress_size
             ):
                 raise self.error("a member is compressed or encrypted", member=entry.filename)
-            found[entry.filename] = (self._data_offset(entry), entry.file_size)
+            if entry.header_offset < end:
+                raise self.error("two members lie over each other", member=entry.filename)
+            start = self._data_offset(entry)
+            found[entry.filename] = (start, entry.file_size)
+            end = start + entry.file_size
         return found
 
     def _data_offset(self, entry: zipfile.ZipInfo) -> int:
@@ -91,7 +96,7 @@ class Archive:
             raise self.error("not a tracepack archive: it has no manifest", fix="Pass a file that Pipeline.save wrote.")
         if self._members[MANIFEST][1] > LARGEST_MANIFEST:
             raise self.error("the manifest is too large", member=MANIFEST)
-        manifest = unpack(self._zip.read(MANIFEST), MANIFEST)  # zipfile checks its CRC
+        manifest = unpack(self.manifest_bytes(), MANIFEST)
         if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
             raise self.error("not a tracepack archive", member=MANIFEST)
         self._check_version(manifest.get("version"))
@@ -99,6 +104,15 @@ class Archive:
             if LATER.get(name, 0) <= manifest["version"][1] and not isinstance(manifest.get(name), kind):
                 raise self.error("a field of the manifest is missing or malformed", member=MANIFEST, got=name)
         return manifest
+
+    def manifest_bytes(self) -> bytes:
+        """The manifest as it is written; zipfile checks its CRC."""
+        return self._zip.read(MANIFEST)
+
+    @property
+    def comment(self) -> bytes:
+        """The comment of the zip, where signatures stand."""
+        return self._zip.comment
 
     def _check_version(self, version: Any) -> None:
         match version:
@@ -216,6 +230,8 @@ def _map(path: Any) -> tuple[str, Any, Any]:
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
     except FileNotFoundError:
         raise ArchiveError("there is no such file", where=label) from None
+    except ValueError:  # a NUL in it
+        raise ArchiveError("not a path", where=label[:200]) from None
     except IsADirectoryError:
         raise ArchiveError("a folder, not a file", where=label, expected="a file that Pipeline.save wrote") from None
     except OSError as error:

@@ -5,10 +5,7 @@ The bytes are a function of the content: the date is fixed, and the order is the
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import os
-import secrets
 import struct
 import zipfile
 from collections.abc import Callable, Iterable
@@ -17,8 +14,8 @@ from typing import Any, BinaryIO
 
 import msgpack
 
-from ..ops.graph.errors import ArchiveError
 from .archive import CHUNK
+from .replacing import replacing, write_error
 from .schema import ALIGNMENT, MANIFEST
 
 _DATE = (1980, 1, 1, 0, 0, 0)  # fixed, so that equal content gives equal bytes
@@ -53,27 +50,14 @@ def write(target: Any, manifest: dict[str, Any], members: list[Member]) -> None:
     Raises:
         ArchiveError: the disk is full, the folder read-only, or the like; a file that was there stays whole.
     """
-    if hasattr(target, "write"):
-        _write_stream(target, manifest, members)
-        return
-    path = os.path.abspath(os.fspath(target))
-    temporary = ""
-    try:
-        temporary = os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.{secrets.token_hex(4)}")
-        handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
-        with os.fdopen(handle, "w+b") as file:
+    if not hasattr(target, "write"):
+        with replacing(target) as file:
             _write_stream(file, manifest, members)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except OSError as error:
-        raise ArchiveError(
-            "cannot write the archive", where=repr(target), got=error.strerror or str(error),
-            fix="A file that was there before is unchanged.",
-        ) from error  # fmt: skip
-    finally:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
+        return
+    try:
+        _write_stream(target, manifest, members)
+    except (OSError, ValueError, TypeError) as error:  # full, closed, or opened for text
+        raise write_error(target, error) from error
 
 
 def _write_stream(file: BinaryIO, manifest: dict[str, Any], members: list[Member]) -> None:

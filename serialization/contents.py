@@ -17,7 +17,8 @@ from .archive import Archive, unpack
 from .archive_writer import Member, member, pack
 from .decoder import Decoder, decode_facts, decode_type, expect, malformed
 from .encoder import Encoder, Tables, encode_facts, encode_type
-from .schema import FORMAT, MAIN_GRAPH, VERSION
+from .limits import check_expansion, check_rows
+from .schema import FORMAT, LARGEST_MANIFEST, MAIN_GRAPH, VERSION
 
 
 @dataclass
@@ -101,31 +102,42 @@ def decode(archive: Archive, constants: Sequence[Constant], build: Build) -> Con
         ArchiveError, GraphError: malformed; UnknownOperatorError: an operator is not allowed.
     """
     manifest = archive.manifest
+    check_rows(manifest)
     kernels = [_kernel(archive, row, f"$.kernels[{i}]", build) for i, row in enumerate(manifest["kernels"])]
-    bodies: list[Body] = []
     rows = manifest["bodies"]
     # A body may call those after it, so they are read from the last to the first.
-    found: list[Body | None] = [None] * len(rows)
+    found: list[Any] = [None] * len(rows)
+    counted = [0]
     for index in reversed(range(len(rows))):
-        found[index] = _body(archive, rows[index], f"$.bodies[{index}]", constants, kernels, _Later(found, index))
-    bodies = [body for body in found if body is not None]
-    graph = Decoder(constants, kernels, bodies, MAIN_GRAPH).graph(unpack(archive.read(MAIN_GRAPH), MAIN_GRAPH))
+        later = _Later(found, index)
+        found[index] = _body(archive, rows[index], f"$.bodies[{index}]", constants, kernels, later, counted)
+    graph = Decoder(constants, kernels, found, MAIN_GRAPH, counted=counted).graph(_plain(archive, MAIN_GRAPH))
+    check_expansion(graph)
     verify(graph)
     facts = decode_facts(manifest["facts"], [value.type for value in graph.inputs], "$.facts")
     return Contents(manifest["name"], graph, manifest["parameters"], facts)
 
 
-class _Later(list[Any]):
+class _Later(Sequence[Any]):
     """The bodies after one, under their own numbers; earlier ones cannot be called."""
 
-    def __init__(self, found: list[Body | None], index: int) -> None:
-        super().__init__(found)
-        self.caller = index
+    def __init__(self, found: list[Any], index: int) -> None:
+        self.found, self.caller = found, index
+
+    def __len__(self) -> int:
+        return len(self.found)
 
     def __getitem__(self, number: Any) -> Any:
         if number <= self.caller:
             raise ArchiveError("an op calls itself", where=f"$.bodies[{self.caller}]")
-        return super().__getitem__(number)
+        return self.found[number]
+
+
+def _plain(archive: Archive, name: str) -> Any:
+    """The plain data of a graph's member."""
+    if len(archive.view(name)) > LARGEST_MANIFEST:
+        raise archive.error("a graph is too large", member=name, expected=f"{LARGEST_MANIFEST} bytes at most")
+    return unpack(archive.read(name), name)
 
 
 def _body(
@@ -135,6 +147,7 @@ def _body(
     constants: Sequence[Constant],
     kernels: Sequence[Kernel],
     bodies: Sequence[Any],
+    counted: list[int],
 ) -> Body:
     match row:
         case {
@@ -144,7 +157,7 @@ def _body(
             pass
         case _:
             raise malformed(path, row, "an op")
-    graph = Decoder(constants, kernels, bodies, member_name).graph(unpack(archive.read(member_name), member_name))
+    graph = Decoder(constants, kernels, bodies, member_name, counted=counted).graph(_plain(archive, member_name))
     if len(inputs) != len(graph.inputs):
         raise malformed(f"{path}.inputs", len(inputs), f"{len(graph.inputs)} names")
     kinds = [value.type for value in graph.inputs]

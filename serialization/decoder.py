@@ -15,6 +15,7 @@ Reading raises `ArchiveError` with a path such as ``$.nodes[3].args[0]``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -34,13 +35,14 @@ from ..ops.graph.graph import (
     SourceLine,
     Value,
 )
-from ..ops.graph.guards import Expression
+from ..ops.graph.guards import FUNCTIONS, Expression, is_plain_name
 from ..ops.graph.kernel import Kernel
 from ..ops.graph.operators import check_name
 from ..ops.graph.types import DTYPES, ScalarType, TensorType, Type
-from .schema import DEEPEST
+from .schema import DEEPEST, MOST_NODES, MOST_SYMBOLS
 
-_PLAIN = (type(None), bool, float, str, bytes)
+_INTEGER = re.compile(r"-?[0-9]{1,99}", re.ASCII)
+LONGEST_PATH = 100  # characters of a member's name in errors: a file chooses it, and every path begins with it
 
 
 class Decoder:
@@ -60,9 +62,11 @@ class Decoder:
         bodies: Sequence[Body],
         path: str,
         depth: int = 0,
+        counted: list[int] | None = None,
     ) -> None:
         self.constants, self.kernels, self.bodies = constants, kernels, bodies
-        self.path, self.depth = path, depth
+        self.path, self.depth = path[:LONGEST_PATH], depth
+        self.counted = [0] if counted is None else counted
         self.values: list[Value] = []
 
     def graph(self, data: Any) -> Graph:
@@ -76,6 +80,7 @@ class Decoder:
         kinds = expect(data.get("inputs"), list, f"{path}.inputs")
         inputs = tuple(self.define(kind, f"{path}.inputs[{i}]") for i, kind in enumerate(kinds))
         nodes = expect(data.get("nodes"), list, f"{path}.nodes")
+        self.count(len(nodes))
         read = tuple(self.node(node, f"{path}.nodes[{i}]") for i, node in enumerate(nodes))
         return Graph(inputs, read, self.tree(data.get("output"), f"{path}.output"))
 
@@ -92,7 +97,9 @@ class Decoder:
         arguments = expect(data.get("args"), list, f"{path}.args")
         args = tuple(self.tree(arg, f"{path}.args[{i}]") for i, arg in enumerate(arguments))
         given = expect(data.get("kwargs", {}), dict, f"{path}.kwargs")
-        kwargs = {expect(k, str, f"{path}.kwargs"): self.tree(v, f"{path}.kwargs[{k!r}]") for k, v in given.items()}
+        kwargs = {
+            expect(k, str, f"{path}.kwargs"): self.tree(v, f"{path}.kwargs[{k[:40]!r}]") for k, v in given.items()
+        }
         output = self.output(data.get("output"), f"{path}.output", 0)
         return Node(target, args, kwargs, output, _line(data.get("line"), path), bool(data.get("varying", False)))
 
@@ -135,8 +142,16 @@ class Decoder:
             case {"c": int(number), **rest} if not rest:
                 return pick(self.constants, number, path)
             case {"g": graph, **rest} if not rest:
-                return Decoder(self.constants, self.kernels, self.bodies, path, self.depth + 1).graph(graph)
+                return Decoder(self.constants, self.kernels, self.bodies, path, self.depth + 1, self.counted).graph(
+                    graph
+                )
         return decode_tree(data, path, lambda item, where: self.tree(item, where, depth + 1))
+
+    def count(self, nodes: int) -> None:
+        """Stops files whose graphs have nodes without end."""
+        self.counted[0] += nodes
+        if self.counted[0] > MOST_NODES:
+            raise malformed(self.path, f"{self.counted[0]} nodes in the graphs of the file", f"{MOST_NODES} at most")
 
     def limit(self, depth: int, path: str) -> None:
         """Stops trees and subgraphs that are nested without end."""
@@ -152,7 +167,7 @@ def decode_tree(data: Any, path: str, leaf: Callable[[Any, str], Any]) -> Any:
         case {"t": list(items), **rest} if not rest:
             return tuple(leaf(item, f"{path}[{i}]") for i, item in enumerate(items))
         case {"d": list(pairs), **rest} if not rest:
-            return {_key(pair, path): leaf(pair[1], f"{path}[{pair[0]!r}]") for pair in pairs}
+            return {_key(pair, path): leaf(pair[1], f"{path}[{pair[0]!r}"[: len(path) + 40] + "]") for pair in pairs}
         case {"s": [start, stop, step], **rest} if not rest:
             return slice(leaf(start, path), leaf(stop, path), leaf(step, path))
         case {"k": [str(kind), str(name)], **rest} if not rest:
@@ -162,7 +177,7 @@ def decode_tree(data: Any, path: str, leaf: Callable[[Any, str], Any]) -> Any:
             return Record(name, names, tuple(leaf(item, f"{path}[{i}]") for i, item in enumerate(items)))
         case {"x": [float(real), float(imag)], **rest} if not rest:
             return complex(real, imag)
-        case {"i": str(digits), **rest} if not rest and len(digits) < 100 and digits.lstrip("-").isdigit():
+        case {"i": str(digits), **rest} if not rest and _INTEGER.fullmatch(digits):
             return int(digits)
         case {"e": 0, **rest} if not rest:
             return Ellipsis
@@ -185,9 +200,11 @@ def decode_facts(data: Any, inputs: Sequence[Type], path: str) -> Facts:
     """Facts about sizes; every guard is compiled once, which checks its grammar."""
     data = expect(data, dict, path)
     symbols: dict[str, tuple[int, int]] = {}
+    if len(expect(data.get("symbols"), dict, f"{path}.symbols")) > MOST_SYMBOLS:
+        raise malformed(f"{path}.symbols", len(data["symbols"]), f"{MOST_SYMBOLS} at most")
     for name, place in expect(data.get("symbols"), dict, f"{path}.symbols").items():
         match place:
-            case [int(index), int(dim)] if isinstance(name, str) and name.isidentifier() and _has(inputs, index, dim):
+            case [int(index), int(dim)] if isinstance(name, str) and _is_symbol(name) and _has(inputs, index, dim):
                 symbols[name] = (index, dim)
             case _:
                 raise malformed(f"{path}.symbols[{name!r}]", place, "an input and one of its dimensions")
@@ -196,6 +213,10 @@ def decode_facts(data: Any, inputs: Sequence[Type], path: str) -> Facts:
     for guard in guards:
         guard.compile(symbols)
     return Facts(symbols, guards)
+
+
+def _is_symbol(name: str) -> bool:
+    return is_plain_name(name) and name not in FUNCTIONS
 
 
 def _has(inputs: Sequence[Type], index: int, dim: int) -> bool:

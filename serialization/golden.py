@@ -10,10 +10,12 @@ from typing import Any
 import torch
 
 from ..ops.graph.graph import Constant
-from ..ops.graph.traverse import map_leaves
+from ..ops.graph.traverse import leaves, map_leaves
 from .archive import Archive
 from .decoder import Decoder, malformed
 from .encoder import encode_tree
+from .faults import one_error
+from .limits import check_copies
 from .schema import EXAMPLES
 from .weights import MappedTensors, TensorTable, tensors_of
 
@@ -103,22 +105,31 @@ def golden_examples(archive: Archive) -> list[tuple[dict[str, Any], Any]]:
     Raises:
         ArchiveError: they are altered or malformed.
     """
-    manifest = archive.manifest
-    if not manifest["examples"]:
+    if not archive.manifest["examples"]:
         return []
+    with one_error(archive.label):
+        return _examples(archive)
+
+
+def _examples(archive: Archive) -> list[tuple[dict[str, Any], Any]]:
+    manifest = archive.manifest
     archive.check(EXAMPLES)
     tensors = list(tensors_of(manifest["example_tensors"], MappedTensors(archive, EXAMPLES), "example_tensors"))
     decoder = Decoder([Constant(tensor, "") for tensor in tensors], [], [], "$.examples")
     pairs = []
+    copied: list[Any] = []
     for index, row in enumerate(manifest["examples"]):
         path = f"$.examples[{index}]"
         match row:
             case {"inputs": dict(inputs), "output": output}:
-                feed = {name: _live(decoder.tree(tree, f"{path}.inputs")) for name, tree in inputs.items()}
-                pairs.append((feed, _live(decoder.tree(output, f"{path}.output"))))
+                given = {name: decoder.tree(tree, f"{path}.inputs") for name, tree in inputs.items()}
+                expected = decoder.tree(output, f"{path}.output")
+                copied += [leaf.tensor for leaf in leaves((given, expected)) if isinstance(leaf, Constant)]
+                pairs.append((given, expected))
             case _:
                 raise malformed(path, row, "inputs and an output")
-    return pairs
+    check_copies(copied, len(archive.view(EXAMPLES)), "the golden examples")
+    return [(_live(given), _live(expected)) for given, expected in pairs]
 
 
 def _live(tree: Any) -> Any:

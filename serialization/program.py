@@ -17,6 +17,7 @@ from .contents import Contents, decode, encode, input_types
 from .decoder import decode_tree, expect, malformed
 from .encoder import encode_tree, encode_type
 from .golden import Example, Golden, encode_examples, encode_golden
+from .limits import check_copies, mutable
 from .schema import EXAMPLES, WEIGHTS
 from .version import __version__
 from .weights import TensorTable, mapped_weights, tensors_of
@@ -69,6 +70,7 @@ def load_program(
         Constant(tensor, str(row.get("name")), bool(row.get("mutable")), bool(row.get("parameter")))
         for row, tensor in zip(rows, tensors, strict=True)
     ]
+    check_copies(mutable(constants), archive.weights_size(), "the state")
     prepare(constants, [row.get("origin") for row in rows])
     contents = decode(archive, constants, build)
     parameters = _decode_parameters(archive.manifest, len(contents.graph.inputs))

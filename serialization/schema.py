@@ -5,7 +5,9 @@ one that is not newer than itself; a change that an older reader would misread r
 
 Changes:
     1.0 (2026-11-21): the first format.
-    1.1 (2026-11-22): `golden`: the tolerance of golden examples, and the processor that gave their outputs.
+    1.1 (2026-11-22): `golden`: the tolerance of golden examples, and the processor that gave their outputs. Limits and
+        signatures are written down; readers refuse hostile files that they took before, see "Limits" in
+        `docs/format.md`.
 """
 
 from __future__ import annotations
@@ -20,8 +22,16 @@ EXAMPLES = "examples.safetensors"
 ALIGNMENT = 64  # of the weights in the file, and of each tensor in them: what torch's own allocator gives
 
 MOST_MEMBERS = 100_000
-LARGEST_MANIFEST = 256 << 20  # bytes; graphs and kernel sources are far smaller
+LARGEST_MANIFEST = 64 << 20  # bytes; also of each graph
 DEEPEST = 200  # levels of nested trees
+MOST_NODES = 250_000  # in all graphs of a file
+MOST_EXPANDED = 250_000  # nodes that there are when every op is written out wherever it is called
+MOST_ROWS = 100_000  # of each list in the manifest: bodies, kernels, constants, examples
+MOST_SYMBOLS = 1_000  # of a signature, and of an op's
+MOST_DIMENSIONS = 64  # of a tensor
+DEEPEST_CALLS = 50  # ops that call ops that call ops
+LEAST_STATE = 1 << 30  # bytes that state, and golden examples, may always take,
+STATE_TIMES = 64  # and so many times the bytes that the file stores for them
 
 # Manifest fields that came after 1.0, with the minor version that brought them.
 LATER = {"golden": 1}

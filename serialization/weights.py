@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import struct
 import weakref
 from collections.abc import Iterator, Sequence
@@ -17,9 +18,10 @@ from typing import Any
 import torch
 
 from ..ops.graph.errors import ArchiveError
+from ..ops.graph.types import DTYPES
 from .archive import Archive
 from .archive_writer import Member
-from .schema import ALIGNMENT, WEIGHTS
+from .schema import ALIGNMENT, MOST_DIMENSIONS, WEIGHTS
 
 # torch's dtypes -> those of safetensors; the others are stored as bytes, and the manifest has their dtype.
 _NAMES = {
@@ -27,6 +29,9 @@ _NAMES = {
     "int16": "I16", "int8": "I8", "uint8": "U8", "bool": "BOOL", "uint16": "U16", "uint32": "U32", "uint64": "U64",
     "float8_e4m3fn": "F8_E4M3", "float8_e5m2": "F8_E5M2",
 }  # fmt: skip
+# The dtypes that a file may name: nothing else is looked up in torch, which has some that end the process.
+_DTYPES: dict[str, torch.dtype] = {name: getattr(torch, name) for name in DTYPES if hasattr(torch, name)}
+_WIDEST = 16  # bytes of the widest element: what every dtype may be aligned to
 _HASHED_FROM = 256  # bytes; smaller tensors are compared by their content itself
 
 
@@ -145,6 +150,7 @@ class MappedTensors:
         view = archive.view(member)
         self._entries, self._start = _header(archive, member, view)
         self._tensors: dict[Any, torch.Tensor] = {}
+        self._bytes: dict[str, torch.Tensor] = {}
 
     def tensor(self, row: dict[str, Any], where: str) -> torch.Tensor:
         """The tensor of a manifest row; rows about the same content share it.
@@ -163,23 +169,37 @@ class MappedTensors:
                 pass
             case _:
                 raise self.archive.error(f"{where} names a tensor that is not there", member=self.member)
-        kind = getattr(torch, dtype, None)
+        kind = _DTYPES.get(dtype)
         begin, end = self._entries[name]
-        if not isinstance(kind, torch.dtype) or not all(type(s) is int and s >= 0 for s in shape):
-            raise self.archive.error(
-                f"{where} has an impossible dtype or shape", member=self.member, got=f"{dtype} {shape}"[:80]
-            )
-        count = 1
-        for size in shape:
-            count *= size
+        if kind is None or not _is_shape(shape):
+            got = f"{dtype} {shape[:9]}"[:80]
+            raise self.archive.error(f"{where} has an impossible dtype or shape", member=self.member, got=got)
+        count = math.prod(shape)
         if count * kind.itemsize != end - begin:
             raise self.archive.error(
                 f"{where} does not fit its bytes", member=self.member, got=end - begin, expected=count * kind.itemsize
             )
         if count == 0:
             return torch.empty(shape, dtype=kind)
-        flat = torch.frombuffer(self.archive.buffer, dtype=kind, count=count, offset=self._start + begin)
+        flat = self._flat(name).view(kind)
         return _strided(flat, shape, row.get("strides"), self.archive, where)
+
+    def _flat(self, name: str) -> torch.Tensor:
+        """The bytes of a tensor: the memory of the file, or a copy where no dtype may lie there."""
+        begin, end = self._entries[name]
+        if name not in self._bytes:
+            found = torch.frombuffer(
+                self.archive.buffer, dtype=torch.uint8, count=end - begin, offset=self._start + begin
+            )
+            self._bytes[name] = found if found.data_ptr() % _WIDEST == 0 else found.clone()
+        return self._bytes[name]
+
+
+def _is_shape(shape: list[Any]) -> bool:
+    """Whether a list is the shape of a tensor that torch can have, also an empty one."""
+    if len(shape) > MOST_DIMENSIONS or not all(type(size) is int and 0 <= size < 1 << 62 for size in shape):
+        return False
+    return bool(math.prod(size or 1 for size in shape) < 1 << 62)
 
 
 def _strided(flat: torch.Tensor, shape: list[int], strides: Any, archive: Archive, where: str) -> torch.Tensor:

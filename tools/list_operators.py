@@ -1,16 +1,27 @@
-"""Writes `ops/graph/operators.txt`, the allow-list of operators that an archive may name.
+"""Writes `ops/graph/operators.txt`, the table of operators that an archive may name, each with its grade and effect.
 
-Run it by hand when a new torch is supported, and read the diff: a name that enters the list can be called by any
-file that a user loads. What reads or writes files, exposes memory, or changes a tensor's storage stays out.
+Run it by hand when a new torch is supported, and read the diff: a name that enters the table can be called by any
+file that a user loads. What reads or writes files, exposes memory, or changes a tensor's storage stays out. Grades come
+from hostile calls, effects from calls that are watched:
+
+    python -m tests.fuzz operators --calls 2000 --journal calls.jsonl
+    python -m tests.fuzz effects --journal effects.jsonl
+    python tools/list_operators.py calls.jsonl effects.jsonl
 """
 
 from __future__ import annotations
 
+import json
 import re
+import sys
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch.overrides import get_overridable_functions, resolve_name
+
+from tracepack.ops.graph import operators
+from tracepack.ops.runtime.primitives.wrapped import wrapper
 
 TARGET = Path(__file__).parent.parent / "ops" / "graph" / "operators.txt"
 
@@ -121,11 +132,31 @@ def lowered() -> set[str]:
     """Names of the ATen overloads that a lowered op may hold."""
     names = {name.replace("::", ".") for name in torch._C._dispatch_get_all_op_names() if name.startswith("aten::")}
     names = {name if name.count(".") == 2 else f"{name}.default" for name in names}
-    return {name for name in names if allowed(name)}
+    return {name for name in names if allowed(name) and not _writes_elsewhere(name)}
+
+
+def _writes_elsewhere(name: str) -> bool:
+    """Whether it is a form that writes its results into tensors given by name."""
+    base, which = name.removeprefix("aten.").rsplit(".", 1)
+    schema = torch._C._get_schema(f"aten::{base}", "" if which == "default" else which)
+    return any(argument.is_out for argument in schema.arguments)
+
+
+# Forms that write into a tensor which they are given, forms over named dimensions, and what torch tests itself with.
+UNLISTED = re.compile(
+    r"""\.(\w*_)?out(_\w+)?$ | ^aten\..*\.(\w*_)?(dimname|names|grad_input|values_stable|dim_max|dim_min)(_\w+)?$
+    | ^aten\.\w+\.(\w+_)*out\w*$ | ^aten\._test | _remove_batch_dim | ^aten\.empty_quantized | ^aten\.set_data
+    | ^aten\.\w*\.(Dimname|\w*Dimname|\w*_dimname\w*)$ | ^aten\._dirichlet_grad | ^aten\._linalg_check | sym_constrain
+    | ^aten\.(_shape_as_tensor|_dim_arange|rename|promote_types|result_type|can_cast|is_vulkan\w*)
+    | ^aten\.(_spdiags|_pad_enum)""",
+    re.VERBOSE,
+)
 
 
 def allowed(name: str) -> bool:
     """Whether a name passes the rules above."""
+    if UNLISTED.search(name):
+        return False
     if name in BACKWARD.split():
         return True
     if "torch.Tensor.__" in name and not name.endswith("__get__"):
@@ -141,11 +172,51 @@ def allowed(name: str) -> bool:
     return not DENIED.search(name)
 
 
+def candidates() -> list[str]:
+    """Every name that the rules let in, for the fuzzer to try."""
+    return sorted(recorded() | lowered() | arrays())
+
+
+def graded(name: str, lost: dict[str, str], known: dict[str, dict[str, Any]]) -> tuple[str, str]:
+    """The grade of an operator and why, from the hostile calls of it and of those with the same kernel."""
+    if name not in known:
+        return operators.TRUSTED, "no hostile calls of it were made"
+    if name in lost:
+        return operators.TRUSTED, lost[name]
+    if wrapper(name) is not None:
+        return operators.WRAPPED, "a check of ours stands before the call"
+    if name.startswith(("numpy.", "torch.nn.")):
+        return operators.PROVEN, ""
+    related = next(
+        (other for other in lost if not other.startswith("numpy.") and base_of(other) == base_of(name)), None
+    )
+    return (operators.PROVEN, "") if related is None else (operators.TRUSTED, f"as {related}")
+
+
+def base_of(name: str) -> str:
+    """The name of the kernel: functions, methods and overloads of one name share it."""
+    return name.split(".")[1] if name.startswith("aten.") else name.rpartition(".")[2]
+
+
 def main() -> None:
-    """Writes the file."""
-    names = sorted(recorded() | lowered() | arrays())
-    TARGET.write_text("\n".join(names) + "\n")
-    print(f"{len(names)} operators -> {TARGET.name}")
+    """Writes the table from the journals of hostile calls and of effects; a later journal wins over an earlier one."""
+    *journals, watched = sys.argv[1:]
+    known: dict[str, dict[str, Any]] = {}
+    for journal in journals:
+        known |= {row["name"]: row for row in map(json.loads, Path(journal).read_text().splitlines())}
+    effects = dict(map(json.loads, Path(watched).read_text().splitlines()))
+    lost = {
+        name: f"{row['losses'][0][1]} in hostile call {row['losses'][0][0]}"
+        for name, row in known.items()
+        if row["losses"]
+    }
+    lines = []
+    for name in candidates():
+        grade, reason = graded(name, lost, known)
+        calls = known[name]["calls"] if name in known else 0
+        lines.append(f"{name} {grade} {effects.get(name, operators.WRITES_ANY)} {calls} {reason}".rstrip())
+    TARGET.write_text("\n".join(lines) + "\n")
+    print(f"{len(lines)} operators -> {TARGET.name}")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,20 @@ prints these errors without it.
 from __future__ import annotations
 
 
+def printable(text: str) -> str:
+    r"""The text with characters that are not shown (control, direction, invisible ones) written as escapes.
+
+    Names in a file come from strangers: they must not move the cursor, nor turn the text around them.
+
+    Example:
+        >>> printable("a\x1b[31mb\u202ec")
+        'a\\x1b[31mb\\u202ec'
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+
+
 def _compose(what: str, *, where: str = "", got: object = None, expected: object = None, fix: str = "") -> str:
     """Joins the parts of a message in their fixed order, leaving out those that are empty."""
     text = f"{where.rstrip(':')}: {what}" if where else what  # a line of code may end with a colon
@@ -15,7 +29,7 @@ def _compose(what: str, *, where: str = "", got: object = None, expected: object
         text += f"; got {got}"
     if expected is not None:
         text += f"; expected {expected}"
-    return f"{text}. {fix}" if fix else text
+    return printable(f"{text}. {fix}" if fix else text)
 
 
 class TracepackError(Exception):
@@ -90,6 +104,10 @@ class TrustError(TracepackError):
 
 class UnknownOperatorError(TracepackError):
     """A graph names an operator that is not allowed, or that this torch lacks."""
+
+
+class BudgetError(TracepackError):
+    """A run takes longer, or more memory, than the budget that `load` was given for it."""
 
 
 class GoldenMismatchError(TracepackError):

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import ast
 import copy
+import keyword
 import math
-from collections.abc import Callable, Iterable, Mapping
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -34,6 +36,7 @@ _NODES = (
     ast.GtE, ast.Name, ast.Load, ast.Constant, ast.Call, ast.IfExp,
 )  # fmt: skip
 _LONGEST = 10_000
+_DEEPEST = 100  # levels of brackets and operators, so that Python's own parser and compiler have room
 _MOST_POWERS = 4  # with exponents up to 8: nested powers must not grow without end
 
 
@@ -50,18 +53,33 @@ def parse(text: str) -> ast.Expression:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise GraphError("a guard expression cannot be parsed", got=repr(text[:200])) from error
     powers = 0
-    for node in ast.walk(tree):
+    for node in _levels(tree, text):
         powers += isinstance(node, ast.Pow)
         if not _allowed(node) or powers > _MOST_POWERS:
             raise GraphError("a guard expression uses what it may not", got=f"{type(node).__name__} in {text[:200]!r}")
     return tree
 
 
+def _levels(tree: ast.AST, text: str) -> Iterator[ast.AST]:
+    """The nodes of a tree, level by level."""
+    level: list[ast.AST] = [tree]
+    for _ in range(_DEEPEST):
+        yield from level
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        if not level:
+            return
+    raise GraphError("a guard expression is nested too deeply", got=repr(text[:200]), expected=f"{_DEEPEST} levels")
+
+
 def _allowed(node: ast.AST) -> bool:
     if isinstance(node, ast.Constant):
         return type(node.value) in (int, float, bool)
     if isinstance(node, ast.Call):
-        return isinstance(node.func, ast.Name) and node.func.id in FUNCTIONS and not node.keywords
+        named = isinstance(node.func, ast.Name) and node.func.id in FUNCTIONS and not node.keywords
+        several = isinstance(node.func, ast.Name) and node.func.id in ("min", "max")
+        return named and (len(node.args) >= 2 if several else len(node.args) == 1)
+    if isinstance(node, ast.Name):
+        return is_plain_name(node.id)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
         return isinstance(node.right, ast.Constant) and node.right.value in (*range(9), 0.5)
     return isinstance(node, _NODES)
@@ -148,16 +166,20 @@ class Expression:
         Raises:
             GraphError: it uses a symbol that is not among the names.
         """
-        names = list(names)
-        if self.symbols - set(names) or not all(name.isidentifier() for name in names):
-            got = repr(self.text[:200])
-            raise GraphError("a guard expression names an unknown symbol", got=got, expected=sorted(names))
-        function = ast.parse(f"lambda {', '.join(names)}: 0", mode="eval")
+        places = {name: index for index, name in enumerate(names)}
+        used = sorted(self.symbols)
+        if not all(name in places and is_plain_name(name) for name in used):
+            got, expected = repr(self.text[:200]), str(sorted(places))[:200]
+            raise GraphError("a guard expression names an unknown symbol", got=got, expected=expected)
+        function = ast.parse(f"lambda {', '.join(used)}: 0", mode="eval")
         assert isinstance(function.body, ast.Lambda)
         function.body.body = self.tree
         code = compile(ast.fix_missing_locations(function), "<guard>", "eval")
         compiled: Callable[..., Any] = eval(code, {"__builtins__": {}, **FUNCTIONS})
-        return compiled
+        if used == list(places):
+            return compiled
+        chosen = [places[name] for name in used]
+        return lambda *values: compiled(*(values[index] for index in chosen))
 
 
 class _Renaming(ast.NodeTransformer):
@@ -188,3 +210,18 @@ def compile_expression(text: str, names: Iterable[str]) -> Callable[..., Any]:
         GraphError: the text is not in the grammar, or uses a symbol that is not among the names.
     """
     return Expression.parse(text).compile(names)
+
+
+def is_plain_name(text: str) -> bool:
+    r"""Whether a text is an identifier that Python takes as it is written.
+
+    Python normalises identifiers, so that two texts can be one name; and some, such as ``__debug__``, nothing may be
+    called.
+
+    Example:
+        >>> is_plain_name("scale"), is_plain_name("\\ufb01ll"), is_plain_name("__debug__"), is_plain_name("if")
+        (True, False, False, False)
+    """
+    if not text.isidentifier() or keyword.iskeyword(text) or len(text) > 200:
+        return False
+    return unicodedata.normalize("NFKC", text) == text and not text.startswith("__")

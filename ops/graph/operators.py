@@ -1,13 +1,17 @@
 """The names of operators that a graph may hold; what they call is in `runtime.primitives`.
 
 Four families: ``aten.NAME.OVERLOAD`` in ops lowered from models, ``torch.…`` and ``numpy.…`` in recorded processing
-functions, and ``py.NAME`` for Python's operators and builtins. A name that is not on the list in `operators.txt` (made
+functions, and ``py.NAME`` for Python's operators and builtins. A name that is not in the table `operators.txt` (made
 by `tools/list_operators.py`) is never looked up: `torch.ops.aten` also reaches functions that read and write files.
+
+A line of the table is ``NAME GRADE EFFECT CALLS [reason]``. The grade says what stood between the operator and hostile
+arguments, CALLS how many of them it was tried with, and the effect what it does to the memory of its arguments.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
@@ -44,6 +48,9 @@ _READS = (
     "cat_strings", "generator", "draw",
 )  # fmt: skip
 
+_WRITING = frozenset(name for name in _BINARY if name[0] == "i" and name != "invert") | {"setitem"}
+_VIEWING = ("getitem", "pos", "real", "imag", "min", "max", "draw", "generator", "and_", "or_")
+
 PYTHON = frozenset((*ARITHMETIC, *MATH, *_READS))
 """Arithmetic on scalars, and what reads a scalar off a tensor: the names of the family ``py.…``."""
 
@@ -51,10 +58,59 @@ CONTROL_FLOW = ("cond", "while_loop")
 """Choices and loops on data, whose subgraphs arrive as functions."""
 
 
+PROVEN, WRAPPED, TRUSTED = "proven", "wrapped", "trusted"
+"""The grades. Proven: hostile calls found nothing, once its arguments are held against its schema. Wrapped: a check of
+ours stands before the call. Trusted: it can end the process, hang it, or show memory that is not the file's."""
+
+FRESH, VIEW, WRITES, WRITES_ANY, RESHAPES = "fresh", "view", "writes", "writes-any", "reshapes"
+"""The effects. Fresh: its results are memory of their own. View: they may be that of an argument. Writes: it changes
+its first argument; writes-any: another one. Reshapes: it changes what its first argument says of itself, such as sizes.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A line of the table."""
+
+    grade: str
+    effect: str
+    calls: int
+    reason: str
+
+
+@cache
+def table() -> dict[str, Entry]:
+    """The table of operators by name, without ``py.…``."""
+    lines = (files(__package__) / "operators.txt").read_text().splitlines()
+    found: dict[str, Entry] = {}
+    for line in lines:
+        if line and not line.startswith("#"):
+            name, grade, effect, calls, *reason = line.split(" ", 4)
+            found[name] = Entry(grade, effect, int(calls), "".join(reason))
+    return found
+
+
 @cache
 def allowed() -> frozenset[str]:
     """Every operator name that an archive may hold, apart from ``py.…``."""
-    return frozenset((files(__package__) / "operators.txt").read_text().split())
+    return frozenset(table())
+
+
+def grade(name: str) -> str:
+    """The grade of an operator that `check_name` lets pass; Python's own are wrapped where they need it."""
+    entry = table().get(name)
+    return entry.grade if entry is not None else PROVEN
+
+
+def effect(name: str) -> str:
+    """What an operator does to the memory of its arguments, as far as its name tells."""
+    entry = table().get(name)
+    if entry is not None:
+        return entry.effect
+    rest = name.removeprefix("py.")
+    if rest in _WRITING:
+        return WRITES
+    return VIEW if rest in _VIEWING or name in CONTROL_FLOW else FRESH
 
 
 def check_name(name: str) -> None:

@@ -76,12 +76,25 @@ def subgraphs(node: Node) -> Iterator[Graph]:
 
 
 def bodies(graph: Graph) -> Iterator[Body]:
-    """Every op body called in a graph, each once, in order of first call."""
+    """Every op body that a graph calls, also inside of other bodies, each once, in order of first call."""
     seen: set[int] = set()
-    for node in walk(graph):
-        if isinstance(node.target, BodyCall) and id(node.target.body) not in seen:
-            seen.add(id(node.target.body))
-            yield node.target.body
+    open_ = [walk(graph)]
+    while open_:
+        for node in open_[-1]:
+            if isinstance(node.target, BodyCall) and id(node.target.body) not in seen:
+                seen.add(id(node.target.body))
+                yield node.target.body
+                open_.append(walk(node.target.body.graph))
+                break
+        else:
+            open_.pop()
+
+
+def every_node(graph: Graph) -> Iterator[Node]:
+    """The nodes of a graph, of its subgraphs, and of the bodies that it calls, those of each body once."""
+    yield from walk(graph)
+    for body in bodies(graph):
+        yield from walk(body.graph)
 
 
 def walk(graph: Graph) -> Iterator[Node]:
@@ -95,21 +108,30 @@ def walk(graph: Graph) -> Iterator[Node]:
 def constants(graph: Graph) -> Iterator[Constant]:
     """Every constant of a graph, of its subgraphs and of the bodies it calls, each once, in order of first use."""
     seen: set[int] = set()
-    for leaf in _all_leaves(graph):
+    for leaf in _all_leaves(graph, set()):
         if isinstance(leaf, Constant) and id(leaf) not in seen:
             seen.add(id(leaf))
             yield leaf
 
 
-def _all_leaves(graph: Graph) -> Iterator[Any]:
+def own_constants(graph: Graph) -> list[Constant]:
+    """The constants of a graph and of its subgraphs, not those of the bodies that it calls, each once."""
+    held = [leaf for node in walk(graph) for leaf in uses(node)]
+    found = {id(leaf): leaf for leaf in [*held, *leaves(graph.output)] if isinstance(leaf, Constant)}
+    return list(found.values())
+
+
+def _all_leaves(graph: Graph, entered: set[int]) -> Iterator[Any]:
+    """The leaves of a graph and of all that it holds; a body is entered once, where it is called first."""
     for node in graph.nodes:
         for leaf in uses(node):
             if isinstance(leaf, Graph):
-                yield from _all_leaves(leaf)
+                yield from _all_leaves(leaf, entered)
             else:
                 yield leaf
-        if isinstance(node.target, BodyCall):
-            yield from _all_leaves(node.target.body.graph)
+        if isinstance(node.target, BodyCall) and id(node.target.body) not in entered:
+            entered.add(id(node.target.body))
+            yield from _all_leaves(node.target.body.graph, entered)
     yield from leaves(graph.output)
 
 

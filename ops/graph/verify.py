@@ -5,30 +5,37 @@ from __future__ import annotations
 from typing import Any
 
 from .errors import GraphError
-from .graph import Body, BodyCall, Constant, Graph, Literal, Node, Value, target_name
-from .traverse import leaves, uses
+from .graph import Body, BodyCall, Constant, Graph, Guard, Literal, Node, Value, target_name
+from .traverse import bodies, leaves, uses
 
 
-def verify(graph: Graph, outer: frozenset[int] = frozenset()) -> None:
-    """Checks that a graph is well formed: run after every build and every load.
+def verify(graph: Graph) -> None:
+    """Checks that a graph is well formed: run after every build and every load; linear in what it reads.
 
     Args:
-        graph: what to check; the bodies it calls are checked with it.
-        outer: ids of Values that an enclosing graph defines. Subgraphs take everything as inputs, so it is empty.
+        graph: what to check; the bodies it calls are checked with it, each once.
 
     Raises:
         GraphError: a value is used before it is produced, is produced twice, a node has a foreign argument, or an op
             is called unlike its body.
     """
-    defined = set(outer)
+    _verify(graph)
+    for body in bodies(graph):
+        _verify(body.graph)
+
+
+def _verify(graph: Graph) -> None:
+    """Checks a graph and its subgraphs, which take everything as inputs."""
+    defined: set[int] = set()
     for value in graph.inputs:
         _define(value, defined, "the inputs")
     for index, node in enumerate(graph.nodes):
         where = f"node {index} ({target_name(node.target)})"
         for leaf in uses(node):
             _check_use(leaf, defined, where)
+        if isinstance(node.target, Guard) and (len(node.args) != 1 or node.kwargs):
+            raise GraphError("a guard takes one argument", where=where, got=len(node.args) + len(node.kwargs))
         if isinstance(node.target, BodyCall):
-            verify(node.target.body.graph)
             _check_call(node, node.target.body, where)
         for value in leaves(node.output):
             if value is not None:
@@ -64,6 +71,6 @@ def _check_use(leaf: Any, defined: set[int], where: str) -> None:
         if id(leaf) not in defined:
             raise GraphError("a value is used before it is produced", where=where)
     elif isinstance(leaf, Graph):
-        verify(leaf)
+        _verify(leaf)
     elif not isinstance(leaf, _PLAIN):
         raise GraphError("an argument that a graph cannot hold", where=where, got=type(leaf).__name__)

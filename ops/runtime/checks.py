@@ -120,7 +120,7 @@ def _check_sizes(
 def _holds(condition: Callable[..., Any], sizes: dict[str, int]) -> bool:
     try:
         return bool(condition(*sizes.values()))
-    except (ArithmeticError, ValueError):
+    except (ArithmeticError, ValueError, TypeError):  # a complex power among them
         return False
 
 

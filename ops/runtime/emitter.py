@@ -15,13 +15,14 @@ from collections.abc import Callable
 from typing import Any
 
 from ..graph.device import CPU, Device
-from ..graph.errors import GraphError
+from ..graph.errors import GraphError, TracepackError
 from ..graph.graph import Body, BodyCall, Constant, Graph, Guard, KernelCall, Node, Operator, Value
 from ..graph.traverse import leaves, uses
-from ..graph.types import TensorType
+from ..graph.types import BOOL, FLOAT, INT, TensorType
 from .inplace import in_place
 from .primitives.callables import resolve, template
 from .primitives.numpy import on_cpu
+from .safety.growth import bits_of, inlined
 from .scope import Bindings, Scope
 from .source import Line, References, source_of
 
@@ -35,6 +36,7 @@ class Emitter:
         self.scope = Scope(bindings, self.table, self._nested)
         self._transposed: dict[Any, Any] = {}
         self._in_place: dict[int, str] = {}
+        self._metered: dict[str, Callable[..., Any]] = {}
 
     def _nested(self, graph: Graph, device: Device) -> str:
         """A branch or a loop's body as a function of its own in the table."""
@@ -51,6 +53,16 @@ class Emitter:
             home: the device of torch code that no tensor decides.
             device: where the inputs of a nested function lie.
         """
+        try:
+            return self._function(graph, home, device)
+        except TracepackError:
+            raise
+        # Python's compiler has limits of its own, and a graph from a file can hold what no recorder writes.
+        except Exception as error:
+            got = f"{type(error).__name__}: {error}".split("\n")[0][:120]
+            raise GraphError("the graph cannot be compiled", got=got) from error
+
+    def _function(self, graph: Graph, home: Device, device: Device | None) -> Callable[..., Any]:
         scope = self.scope
         inputs = [scope.fresh() for _ in graph.inputs]
         for value, name in zip(graph.inputs, inputs, strict=True):
@@ -58,6 +70,13 @@ class Emitter:
                 scope.devices[name] = device or self._input_home(graph, value, home)
             else:
                 scope.varying.add(name)
+                if device is None and value.type in (INT, FLOAT, BOOL):  # as the check of the inputs says
+                    scope.bits[id(value)] = 64
+        if device is None:
+            for index, name in enumerate(inputs):
+                if index in self.bindings.reshaped and name in scope.devices:
+                    same = f"{name}.view_as({name})" if self.bindings.grad else f"{name}.detach()"
+                    scope.lines.append(Line(f"{name} = {same}", None, [name], [name]))
         self._inline(graph, inputs, home)
         scope.reads = []
         result = scope.output(graph.output)
@@ -115,18 +134,31 @@ class Emitter:
 
     def _operator(self, node: Node, name: str, device: Device) -> None:
         """Writes the call of an operator, on the device of its first tensor."""
+        scope = self.scope
         device = CPU if on_cpu(node) else self._device_of(node, device)
         name = self._in_place.get(id(node), name)
-        inline = template(name)
-        if name == "aten.linear.default" and _is_affine(node) and not self.bindings.grad:
+        inline = template(name) if self.bindings.budget is None and inlined(node, name, scope.bits) else None
+        fast = not self.bindings.grad and self.bindings.budget is None
+        if name == "aten.linear.default" and _is_affine(node) and fast:
             text = self._affine(node, device)
         elif inline is not None:
             if len(node.args) != (2 if "{1}" in inline else 1) or node.kwargs:
                 raise GraphError("an operator has another number of arguments than it takes", where=f"node {name}")
             text = inline.format(*(self.scope.tree(arg, device) for arg in node.args))
         else:
-            text = f"{self.table.ref(resolve(name), 'f')}({self.scope.arguments(node, device)})"
+            text = f"{self.table.ref(self._callable(name), 'f')}({self.scope.arguments(node, device)})"
         self.scope.line(text, node, device)
+        grown = bits_of(node, scope.bits)
+        if grown is not None and isinstance(node.output, Value):
+            scope.bits[id(node.output)] = grown
+
+    def _callable(self, name: str) -> Callable[..., Any]:
+        """What stands behind an operator, under the budget where there is one."""
+        if self.bindings.budget is None:
+            return resolve(name)
+        if name not in self._metered:
+            self._metered[name] = self.bindings.budget.metered(resolve(name))
+        return self._metered[name]
 
     def _affine(self, node: Node, device: Device) -> str:
         """A linear layer on a matrix as the `addmm` that torch makes of it, the weight transposed once and for all."""

@@ -23,7 +23,7 @@ from .primitives.views import OutsideError
 def explain(error: BaseException, function: Callable[..., Any]) -> BaseException:
     """The error to raise for one that escaped from a generated function.
 
-    Our own errors, and those that mean the machine rather than the graph, are returned as they are.
+    Our own errors are returned as they are.
 
     Args:
         error: what was raised.
@@ -31,12 +31,14 @@ def explain(error: BaseException, function: Callable[..., Any]) -> BaseException
     """
     if not isinstance(error, Exception):  # an interrupt
         return error
-    if isinstance(error, TracepackError | MemoryError) and not _lacks_place(error):
+    if isinstance(error, TracepackError) and not _lacks_place(error):
         return error
     calls = _plan_frames(error.__traceback__, function)
     places = [(inner, line, inner.nodes.get(line)) for inner, _, line in calls]
-    if not places or places[-1][2] is None:
+    if not places or not isinstance(error, Exception):
         return error
+    if places[-1][2] is None:
+        return NodeError(_first_line(error), where="the outputs")
     (inner, line, node), frame = places[-1], calls[-1][1]
     where = _where(node, inner.calls.get(line))
     for _, _, outer in reversed(places[:-1]):

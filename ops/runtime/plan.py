@@ -20,6 +20,8 @@ from .emitter import Emitter
 from .interrupts.modes import outside
 from .node_errors import fail
 from .primitives.named_tuples import record_factory
+from .safety.budget import Budget
+from .safety.memory import touched
 from .scope import Bindings
 from .state import State
 
@@ -33,6 +35,7 @@ class Plan:
         home: the device of torch code that no tensor decides.
         state: what the graph changes; a plan has its own by default.
         grad: whether results keep their gradients.
+        budget: what a run may spend.
     """
 
     def __init__(
@@ -42,11 +45,14 @@ class Plan:
         home: Device = CPU,
         state: State | None = None,
         grad: bool = False,
+        budget: Budget | None = None,
     ) -> None:
-        self.graph, self.home, self.grad = graph, home, grad
+        self.graph, self.home, self.grad, self.budget = graph, home, grad, budget
         self.state = State() if state is None else state
         self._place = place or (lambda body: CPU)
         self._constants: dict[tuple[int, Device], Any] = {}
+        self._touched = touched(graph)
+        self._written = self._touched.constants()
 
     @cached_property
     @outside
@@ -84,6 +90,8 @@ class Plan:
             guard=_guard_failure,
             kernel=self.state.kernel,
             grad=self.grad,
+            budget=self.budget,
+            reshaped={place for place in self._touched.reshaped if isinstance(place, int)},
         )
 
     def _constant(self, constant: Constant, device: Device) -> Any:
@@ -93,6 +101,8 @@ class Plan:
         key = (id(constant), device)
         if key not in self._constants:
             tensor = constant.tensor if self.grad else constant.tensor.detach()
+            if id(constant) in self._written:  # other pipelines of the file have the same memory
+                tensor = tensor.clone()
             made = tensor.to(str(device)) if str(tensor.device) != str(device) else tensor
             self._constants.setdefault(key, made)  # another thread may have made it
         return self._constants[key]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ from ..graph.device import Device
 from ..graph.graph import Body, Constant, Graph, Literal, Node, Record, Value
 from ..graph.kernel import Kernel
 from ..graph.types import TensorType
+from .safety.budget import Budget
 from .source import Line, References, keyword_name
 
 
@@ -27,6 +28,8 @@ class Bindings:
         guard: the function that fails a guard: called with the guard's node and the value found.
         kernel: the kernel to call for one of the graph: its session where calls change it.
         grad: whether results must keep their gradients, so that nothing is computed ahead or written over.
+        reshaped: the numbers of the inputs whose sizes a node may change: those of the caller's tensors stay.
+        budget: what a run may spend; None for no limit, and no code that looks.
     """
 
     place: Callable[[Body], Device]
@@ -38,6 +41,8 @@ class Bindings:
     guard: Callable[[Node], Callable[[Any], None]]
     kernel: Callable[[Kernel], Kernel]
     grad: bool = False
+    reshaped: Collection[int] = ()
+    budget: Budget | None = None
 
 
 class Scope:
@@ -52,6 +57,7 @@ class Scope:
         names: the variable of a value, by the value's id.
         devices: where the tensor of a variable lies.
         varying: the variables that data decides.
+        bits: the most bits that a value can have which is known to be a number, by the value's id.
         reads: the variables read by the line being written.
         lines: the lines so far.
     """
@@ -61,6 +67,7 @@ class Scope:
         self.names: dict[int, str] = {}
         self.devices: dict[str, Device] = {}
         self.varying: set[str] = set()
+        self.bits: dict[int, int] = {}
         self.reads: list[str] = []
         self.lines: list[Line] = []
         self._count = 0

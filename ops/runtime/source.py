@@ -6,7 +6,6 @@ and names of the table, so nothing from a file is ever pasted into it. Nested fu
 
 from __future__ import annotations
 
-import keyword
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +13,8 @@ from typing import Any
 from ..graph.device import CPU, Device
 from ..graph.errors import GraphError
 from ..graph.graph import Literal, Node
+from ..graph.guards import is_plain_name
+from ..graph.types import DTYPES as TORCH_DTYPES
 from .primitives.numpy import numpy_object
 
 
@@ -102,26 +103,37 @@ class References:
 
     def torch_object(self, literal: Literal, device: Device) -> str:
         """The name of a dtype, a layout, a memory format, or a device."""
-        return self.ref(_torch_object(literal, device))
+        return self.ref(torch_object(literal, device))
 
 
 def keyword_name(name: str) -> str:
     """A keyword's name, which comes from a file: an identifier or nothing."""
-    if not name.isidentifier() or keyword.iskeyword(name):
+    if not is_plain_name(name):
         raise GraphError("a keyword argument has an impossible name", got=repr(name[:80]))
     return name
 
 
-def _torch_object(literal: Literal, device: Device) -> Any:
-    """The object that a literal names: of torch (dtype, layout, memory format, device) or numpy (dtype, scalar)."""
+_KINDS = {
+    "dtype": frozenset(TORCH_DTYPES),
+    "layout": frozenset(("strided",)),
+    "memory_format": frozenset(("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")),
+}
+"""What a literal of torch may name: nothing is looked up in torch that is not here."""
+
+
+def torch_object(literal: Literal, device: Device) -> Any:
+    """The object that a literal names: of torch (dtype, layout, memory format, device) or numpy (dtype, scalar).
+
+    Raises:
+        GraphError: it is in none of the closed tables.
+    """
     import torch
 
     if literal.kind.startswith("numpy."):
         return numpy_object(literal.kind, literal.name)
     if literal.kind == "device":
         return torch.device(str(CPU if literal.name == "cpu" else device))
-    kinds = {"dtype": torch.dtype, "layout": torch.layout, "memory_format": torch.memory_format}
-    found = getattr(torch, literal.name, None)
-    if literal.kind not in kinds or not isinstance(found, kinds[literal.kind]):
-        raise GraphError(f"this torch has no {literal.kind} {literal.name!r}", where="a literal of the graph")
+    found = getattr(torch, literal.name, None) if literal.name in _KINDS.get(literal.kind, ()) else None
+    if found is None:
+        raise GraphError(f"no {literal.kind} {literal.name!r}"[:100], where="a literal of the graph")
     return found

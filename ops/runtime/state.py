@@ -16,7 +16,7 @@ from ..graph.device import Device
 from ..graph.errors import SignatureError
 from ..graph.graph import Constant, Graph, KernelCall
 from ..graph.kernel import Kernel
-from ..graph.traverse import bodies, constants, walk
+from ..graph.traverse import bodies, own_constants, walk
 
 
 class State:
@@ -127,11 +127,16 @@ def named(graph: Graph) -> Iterator[tuple[str, Constant | Kernel]]:
 
 def _changing(graph: Graph) -> Iterator[tuple[str, Constant | Kernel]]:
     for body in bodies(graph):
-        yield from ((body.name, thing) for _, thing in _changing(body.graph))
+        yield from ((body.name, thing) for thing in _own(body.graph))
+    yield from (("", thing) for thing in _own(graph))
+
+
+def _own(graph: Graph) -> Iterator[Constant | Kernel]:
+    """What the nodes of a graph and of its subgraphs change, not those of the bodies that it calls."""
     for node in walk(graph):
         if isinstance(node.target, KernelCall) and node.target.kernel.stateful:
-            yield "", node.target.kernel
-    yield from (("", constant) for constant in constants(graph) if constant.mutable)
+            yield node.target.kernel
+    yield from (constant for constant in own_constants(graph) if constant.mutable)
 
 
 def is_stateful(graph: Graph) -> bool:

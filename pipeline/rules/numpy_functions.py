@@ -16,8 +16,7 @@ from ...ops.graph.graph import Node, Operator, Value
 from ...ops.graph.operators import allowed
 from ...ops.graph.traverse import leaves
 from ...ops.graph.types import ARRAY, TensorType
-from ...ops.runtime.primitives.callables import resolve
-from ...ops.runtime.primitives.numpy import METHOD
+from ...ops.runtime.primitives.numpy import METHOD, array_function
 from ...ops.runtime.user_code import running_instruction, user_line
 from ..proxies.arrays import TracedArray
 from ..proxies.tracer import Tracer
@@ -48,7 +47,7 @@ def function_names() -> dict[Any, str]:
     found: dict[Any, str] = {}
     for name in sorted(n for n in allowed() if n.startswith("numpy.") and not n.startswith(METHOD)):
         try:
-            found.setdefault(resolve(name), name)
+            found.setdefault(array_function(name.removeprefix("numpy.")), name)
         except Exception:  # a name of another numpy version
             continue
     return found

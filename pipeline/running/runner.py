@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from functools import cached_property
 from typing import Any
 
@@ -18,7 +19,7 @@ from ...ops.graph.device import CPU, Device
 from ...ops.graph.errors import SignatureError
 from ...ops.graph.graph import BodyCall, KernelCall, Node, Operator
 from ...ops.graph.program import Program, Slot
-from ...ops.graph.traverse import walk
+from ...ops.graph.traverse import every_node
 from ...ops.graph.types import TensorType
 from ...ops.runtime.checks import tensor_check
 from ...ops.runtime.interrupts.changes import release
@@ -27,6 +28,7 @@ from ...ops.runtime.interrupts.verbs import journaled
 from ...ops.runtime.node_errors import fail
 from ...ops.runtime.plan import Plan
 from ...ops.runtime.primitives.numpy import writes
+from ...ops.runtime.safety.budget import Budget
 from ...ops.runtime.state import State, is_stateful
 from ...ops.tracing_hook import current, recording
 from .binding import Binding, thawed
@@ -45,6 +47,7 @@ class Runner:
         program: what to run.
         places: the device of every op's body, by its id.
         grad: whether results keep their gradients.
+        budget: what a run may spend.
 
     Attributes:
         binding: turns the arguments of calls into flat inputs.
@@ -53,20 +56,23 @@ class Runner:
         seen: the signatures of inputs that were checked.
     """
 
-    def __init__(self, program: Program, places: Mapping[int, Device], grad: bool = False) -> None:
+    def __init__(
+        self, program: Program, places: Mapping[int, Device], grad: bool = False, budget: Budget | None = None
+    ) -> None:
         self.program, self.grad, self.binding = program, grad, Binding(program.parameters)
+        self._budget = budget
         self.lock = threading.RLock()
         # Torch code that no tensor places runs with the accelerator's ops, if there are any.
         home = next((device for device in places.values() if not device.is_cpu), CPU)
         if not home.is_cpu:
             refuse_lost_writes(program.graph, may_write)
-        self.plan = Plan(program.graph, lambda body: places[id(body)], home, grad=grad)
+        self.plan = Plan(program.graph, lambda body: places[id(body)], home, grad=grad, budget=budget)
         self.seen: set[Any] = set()
         self.run: Callable[[Mapping[str, Any]], Any] = _first_run(self)
 
     def entry(self) -> Callable[[Mapping[str, Any]], Any]:
         """What runs a feed once the plan is compiled; a pipeline with state runs once at a time."""
-        inputs = None if self.grad else self._entry_inputs()
+        inputs = None if self.grad or self._budget is not None else self._entry_inputs()
         entry = self.run_slowly if inputs is None else make_entry(inputs, self.plan.fast, self.run_slowly, self.seen)
         if not self.stateful:
             return entry
@@ -147,7 +153,8 @@ class Runner:
         self._check(given)
 
     def _execute(self, function: Callable[..., Any], flat: Sequence[Any]) -> Any:
-        with torch.enable_grad() if self.grad else torch.no_grad():
+        within = nullcontext() if self._budget is None else self._budget.running()
+        with within, torch.enable_grad() if self.grad else torch.no_grad():
             try:
                 return function(*flat)
             except Exception as error:
@@ -168,7 +175,8 @@ class Runner:
     @cached_property
     def writes(self) -> bool:
         """Whether anything writes in place, so that it may write into an input."""
-        return any(map(may_write, walk(self.program.graph)))
+        nodes = every_node(self.program.graph)
+        return any(may_write(node) for node in nodes if not isinstance(node.target, BodyCall))
 
     @cached_property
     def stateful(self) -> bool:
@@ -222,7 +230,7 @@ def may_write(node: Node) -> bool:
             last = name.removeprefix("aten.").split(".")[0 if name.startswith("aten.") else -1]
             return (last.endswith("_") and not re.match(r"__(?!i|setitem)", last)) or "out" in node.kwargs
         case BodyCall(body):
-            return any(map(may_write, walk(body.graph)))
+            return any(may_write(inner) for inner in every_node(body.graph) if not isinstance(inner.target, BodyCall))
     return isinstance(node.target, KernelCall)
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .pipeline.trace import trace as trace
 
 _ERRORS = (
-    "ArchiveError", "DeviceError", "GoldenMismatchError", "GraphError", "GuardError", "LoweringError",
+    "ArchiveError", "BudgetError", "DeviceError", "GoldenMismatchError", "GraphError", "GuardError", "LoweringError",
     "MissingExtraError", "NodeError", "NonContiguousOutputError", "OpaqueOpWarning", "PlacementError",
     "RecordError", "ScriptError", "SignatureError", "TracepackError", "TrustError", "UnknownOperatorError",
 )  # fmt: skip

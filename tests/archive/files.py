@@ -25,9 +25,10 @@ def corrupt(data: bytes, member: str) -> bytes:
     return bytes(changed)
 
 
-def rewritten(path, change) -> bytes:
-    """The archive with its manifest changed, everything else as it was."""
+def rewritten(path, change, padding: int = 0) -> bytes:
+    """The archive with its manifest changed, everything else as it was; `padding` bytes shift where it lies."""
     out = io.BytesIO()
+    out.write(b"x" * padding)
     with zipfile.ZipFile(path) as old, zipfile.ZipFile(out, "w") as new:
         for entry in old.infolist():
             data = old.read(entry)
@@ -39,22 +40,22 @@ def rewritten(path, change) -> bytes:
     return out.getvalue()
 
 
-def with_graph(path, change) -> bytes:
-    """The archive with its main graph changed and its hash made right, as an attacker would."""
+def with_graph(path, change, member: str = "graphs/main.msgpack") -> bytes:
+    """The archive with a graph changed and its hash made right, as an attacker would."""
     import hashlib
 
     out = io.BytesIO()
     with zipfile.ZipFile(path) as old, zipfile.ZipFile(out, "w") as new:
-        graph = msgpack.unpackb(old.read("graphs/main.msgpack"), strict_map_key=False)
+        graph = msgpack.unpackb(old.read(member), strict_map_key=False)
         change(graph)
         data = msgpack.packb(graph)
         for entry in old.infolist():
             content = old.read(entry)
-            if entry.filename == "graphs/main.msgpack":
+            if entry.filename == member:
                 content = data
             if entry.filename == MANIFEST:
                 manifest = msgpack.unpackb(content, strict_map_key=False)
-                manifest["members"]["graphs/main.msgpack"] = {
+                manifest["members"][member] = {
                     "sha256": hashlib.sha256(data).hexdigest(),
                     "size": len(data),
                 }

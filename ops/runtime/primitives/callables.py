@@ -13,10 +13,11 @@ import torch
 
 from ...graph.errors import UnknownOperatorError
 from ...graph.operators import ARITHMETIC, CONTROL_FLOW, MATH, allowed, check_name
+from ..safety import bounded
 from .control_flow import FUNCTIONS
 from .numpy import array_function
 from .random import drawing_from, generator
-from .views import CHECKED
+from .wrapped import wrapper
 
 _PYTHON: dict[str, Callable[..., Any]] = {
     **{name: getattr(operator, name) for name in ARITHMETIC},
@@ -37,16 +38,15 @@ _PYTHON: dict[str, Callable[..., Any]] = {
     "int": int,
     "float": float,
     "bool": bool,
-    "round": round,
     "min": min,
     "max": max,
     "sum": lambda *xs: sum(xs),
     "is_nonzero": bool,
     "real": operator.attrgetter("real"),
     "imag": operator.attrgetter("imag"),
-    "cat_strings": lambda *xs: [s for x in xs for s in x],
     "generator": generator,
     "draw": lambda source, name, args, kwargs: drawing_from(source, resolve(name), args, kwargs),
+    **bounded.FUNCTIONS,
 }
 
 _TEMPLATES = {
@@ -90,18 +90,19 @@ def resolve(name: str) -> Callable[..., Any]:
     if family == "py":
         return _PYTHON[rest]
     if family == "numpy":
-        return _numpy(rest)
+        wrap = wrapper(name)
+        return _numpy(rest) if wrap is None else wrap(_numpy(rest))
     try:
         if name in CONTROL_FLOW:
             return FUNCTIONS[name]
-        if "as_strided" in name:
-            return CHECKED[name]
-        return _aten(rest) if family == "aten" else _walk(rest)
+        found = _aten(rest) if family == "aten" else _walk(rest)
     except (AttributeError, RuntimeError) as error:
         raise UnknownOperatorError(
             f"operator {name!r} does not exist in torch {torch.__version__}",
             fix="Load the file with the torch version that `tracepack inspect` shows, or a newer one.",
         ) from error
+    wrap = wrapper(name)
+    return found if wrap is None else wrap(found)
 
 
 def overload(name: str) -> Callable[..., Any]:

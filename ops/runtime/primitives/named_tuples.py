@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 from ...graph.errors import GraphError
 from ...graph.graph import Record
+from ...graph.guards import is_plain_name
 
 _TORCH = "torch.return_types."
 _LIVE: dict[tuple[str, tuple[str, ...]], Callable[..., Any]] = {}  # classes that this process met while recording
@@ -83,9 +84,11 @@ def _torch_type(name: str) -> Callable[..., Any]:
     return lambda *items: kind(items)
 
 
-@cache
+@lru_cache(maxsize=4096)
 def _namedtuple(name: str, fields: tuple[str, ...]) -> Callable[..., Any]:
     try:
+        if not all(map(is_plain_name, (name, *fields))):
+            raise ValueError("a name that Python would not take as it is")
         return namedtuple(name, fields)
     except (ValueError, TypeError) as error:
         raise GraphError(f"not a named tuple: {error}", got=repr((name, fields))) from error

@@ -1,7 +1,7 @@
-"""The command line: ``tracepack inspect | show | run | verify | bench FILE``.
+"""The command line: ``tracepack inspect | show | run | verify | bench | sign FILE``.
 
-`inspect` and `show` never import torch. An error is one line on standard error and an exit code of `exit_codes`; a
-traceback is shown only where the environment variable TRACEPACK_TRACEBACK asks for it.
+`inspect`, `show` and `sign` never import torch. An error is one line on standard error and an exit code of
+`exit_codes`; a traceback is shown only where the environment variable TRACEPACK_TRACEBACK asks for it.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import os
 import sys
 from collections.abc import Sequence
 
-from ..ops.graph.errors import MissingExtraError, TracepackError
+from ..ops.graph.errors import MissingExtraError, TracepackError, printable
 from . import exit_codes as exits
 from .arguments import Namespace, parse
-from .report import Report, clean, show
+from .report import Report, show
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _failed(text: str, code: int, error: Exception) -> int:
     if os.environ.get("TRACEPACK_TRACEBACK"):
         raise error
-    print(f"tracepack: {clean(' '.join(text.split()))}", file=sys.stderr)
+    print(f"tracepack: {printable(' '.join(text.split()))}", file=sys.stderr)
     return code
 
 
@@ -66,6 +66,10 @@ def _perform(options: Namespace) -> Report:
             return show_graph(
                 options.file, picture=options.svg, with_bodies=options.bodies, op=options.op, lines=options.lines
             )
+        case "sign":
+            from .commands.sign import sign
+
+            return sign(options.file, options.key)
     try:
         import torch as torch
     except ImportError:
@@ -81,7 +85,7 @@ def _perform_with_torch(options: Namespace) -> Report:
     from .commands.verify import verify
     from .loading import Loading
 
-    loading = Loading(options.device, options.trust, options.gpu_ops)
+    loading = Loading(options.device, options.trust, options.gpu_ops, tuple(options.signed_by))
     match options.command:
         case "run":
             return run(options.file, options.input, options.value, options.output, loading)

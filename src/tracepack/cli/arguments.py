@@ -26,6 +26,8 @@ class Namespace(argparse.Namespace):
     output: str | None
     device: str | None
     trust: bool
+    signed_by: list[str]
+    key: str
     gpu_ops: str
     hashes_only: bool
     size: list[tuple[str, int]]
@@ -54,6 +56,8 @@ def _parser() -> argparse.ArgumentParser:
     verify = _command(commands, "verify", "check every hash, and replay the golden examples")
     verify.add_argument("--hashes-only", action="store_true", help="do not replay the golden examples")
     _bench(_command(commands, "bench", "measure loading and running"))
+    sign = _command(commands, "sign", "sign an archive: its manifest, and with it every member")
+    sign.add_argument("--key", required=True, metavar="KEY.pem", help="an Ed25519 private key, without a password")
     for name in ("run", "verify", "bench"):
         _loading(commands.choices[name])
     return parser
@@ -98,6 +102,9 @@ def _bench(command: argparse.ArgumentParser) -> None:
 def _loading(command: argparse.ArgumentParser) -> None:
     command.add_argument("--device", help="where ops of accelerators run: cpu, cuda:1, gpu:0, 0, -1")
     command.add_argument("--trust", action="store_true", help="allow ops that can run code")
+    command.add_argument(
+        "--signed-by", metavar="KEY.pem", action="append", default=[], help="refuse a file not signed by one of these"
+    )
     command.add_argument(
         "--gpu-ops", choices=("gpu", "cpu"), default="gpu", help="cpu moves ops of accelerators to the CPU"
     )

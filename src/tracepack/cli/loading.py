@@ -16,10 +16,12 @@ class Loading:
     device: str | None = None
     trust: bool = False
     gpu_ops: str = "gpu"
+    signed_by: tuple[str, ...] = ()
 
     def load(self, path: str) -> Pipeline:
         """The pipeline, on the device; a number may be given as text."""
         device: Any = self.device
         if device is not None and device.lstrip("-").isdigit():
             device = int(device)
-        return load(path, device, trust=self.trust, gpu_ops=self.gpu_ops)
+        keys = list(self.signed_by) or None
+        return load(path, device, trust=self.trust, gpu_ops=self.gpu_ops, signed_by=keys)

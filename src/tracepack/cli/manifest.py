@@ -10,9 +10,11 @@ from ..ops.graph.graph import Body, Constant, Graph, KernelCall
 from ..ops.graph.kernel import Kernel
 from ..ops.graph.text import guards_text, types_text
 from ..ops.graph.traverse import walk
+from ..ops.runtime.safety.memory import touched
 from ..serialization.archive import Archive
 from ..serialization.contents import Contents, constants_of, decode, input_types
 from ..serialization.decoder import expect, malformed
+from ..serialization.faults import one_error
 from ..serialization.schema import WEIGHTS
 
 # Bytes of an element for the dtypes whose name does not end in the number of bits.
@@ -73,7 +75,9 @@ class Described:
     def inputs(self) -> list[tuple[str, str]]:
         """Name and type of every flat input."""
         names = self.manifest["parameters"].get("names", [])
-        return [(str(n), str(t)) for n, t in zip(names, input_types(self.manifest), strict=False)]
+        written = touched(self.contents.graph).inputs()
+        kinds = [f"{t} (written)" if i in written else str(t) for i, t in enumerate(input_types(self.manifest))]
+        return [(str(n), t) for n, t in zip(names, kinds, strict=False)]
 
     @property
     def output(self) -> str:
@@ -101,6 +105,11 @@ def describe(path: str) -> Described:
         ArchiveError, GraphError, UnknownOperatorError: as `tracepack.load`.
     """
     archive = Archive(path)
+    with one_error(archive.label):
+        return _described(archive)
+
+
+def _described(archive: Archive) -> Described:
     archive.check_listing()
     _check_rows(archive.manifest)
     constants = constants_of(archive.manifest)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TextIO
 
+from ..ops.graph.errors import printable
 from . import exit_codes as exits
 
 
@@ -57,16 +58,6 @@ class Report:
     code: int = exits.OK
 
 
-def clean(text: str) -> str:
-    r"""The text with control characters, but for newlines, written as escapes.
-
-    Example:
-        >>> clean("a\x1b[31mb")
-        'a\\x1b[31mb'
-    """
-    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
-
-
 def bytes_text(count: int) -> str:
     """A number of bytes for a person.
 
@@ -99,10 +90,18 @@ def show(report: Report, *, as_json: bool, stream: TextIO | None = None) -> None
     """Prints a report: JSON, rich on a terminal where rich is installed, else plain text."""
     stream = stream or sys.stdout
     if as_json:
-        stream.write(json.dumps(report.data, indent=2, ensure_ascii=False) + "\n")
+        stream.write(_json(report.data) + "\n")
     elif not (stream.isatty() and _show_rich(report, stream)):
         stream.write("\n\n".join(filter(None, (_plain(block) for block in report.blocks))) + "\n")
     stream.flush()
+
+
+def _json(data: Any) -> str:
+    """JSON in which what is not shown is escaped, as JSON allows in every string."""
+    text = json.dumps(data, indent=2, ensure_ascii=False)
+    if text.replace("\n", "").isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
 
 
 # -- plain -----------------------------------------------------------------------------------------------------
@@ -111,10 +110,10 @@ def show(report: Report, *, as_json: bool, stream: TextIO | None = None) -> None
 def _plain(block: Block) -> str:
     match block:
         case Text(text):
-            return clean(text)
+            return printable(text)
         case Fields(rows):
             wide = max((len(name) for name, _ in rows), default=0)
-            return "\n".join(f"{name:<{wide}}  {clean(value)}" for name, value in rows)
+            return "\n".join(f"{name:<{wide}}  {printable(value)}" for name, value in rows)
         case Table(title, columns, rows):
             return _plain_table(title, columns, rows)
 
@@ -123,7 +122,7 @@ def _plain_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str
     if not rows:
         return ""
     right = [name.endswith(">") for name in columns]
-    lines = [[name.rstrip(">") for name in columns], *([clean(cell) for cell in row] for row in rows)]
+    lines = [[name.rstrip(">") for name in columns], *([printable(cell) for cell in row] for row in rows)]
     widths = [max(len(line[i]) for line in lines) for i in range(len(columns))]
     texts = [
         "  ".join(c.rjust(w) if r else c.ljust(w) for c, w, r in zip(line, widths, right, strict=True)).rstrip()
@@ -157,14 +156,14 @@ def _show_rich(report: Report, stream: TextIO) -> bool:
             console.print()
         match block:
             case Text(text, code):
-                shown = rich.text.Text(clean(text))
+                shown = rich.text.Text(printable(text))
                 for pattern, style in _GRAPH_COLOURS if code else ():
                     shown.highlight_regex(pattern, style)
                 console.print(shown)
             case Fields(rows):
                 grid = rich.table.Table.grid(padding=(0, 2))
                 for name, value in rows:
-                    grid.add_row(rich.text.Text(name, "bold"), rich.text.Text(clean(value), overflow="fold"))
+                    grid.add_row(rich.text.Text(name, "bold"), rich.text.Text(printable(value), overflow="fold"))
                 console.print(grid, soft_wrap=False)
             case Table(title, columns, rows) if rows:
                 table = rich.table.Table(
@@ -179,6 +178,6 @@ def _show_rich(report: Report, stream: TextIO) -> bool:
                         name.rstrip(">"), justify="right" if name.endswith(">") else "left", overflow="fold"
                     )
                 for row in rows:
-                    table.add_row(*(rich.text.Text(clean(cell)) for cell in row))
+                    table.add_row(*(rich.text.Text(printable(cell)) for cell in row))
                 console.print(table, soft_wrap=False)
     return True

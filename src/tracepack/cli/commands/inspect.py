@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
+from collections import Counter
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from ...ops.graph.graph import Body, BodyCall
 from ...ops.graph.guards import plain
-from ...ops.graph.traverse import bodies, constants, walk
+from ...ops.graph.traverse import bodies, every_node, own_constants
 from ..manifest import Described, body_size, describe, kernels_of, tensor_bytes, weights_bytes
 from ..report import Block, Fields, Report, Table, bytes_text
 
@@ -30,6 +33,7 @@ def _data(found: Described, path: str) -> dict[str, Any]:
         "bytes": os.path.getsize(path),
         "format": ".".join(map(str, manifest["version"])),
         "producer": manifest["producer"],
+        "warnings": _warnings(manifest["producer"]),
         "name": found.contents.name,
         "signature": found.signature,
         "inputs": [{"name": name, "type": kind} for name, kind in found.inputs],
@@ -52,9 +56,26 @@ def _data(found: Described, path: str) -> dict[str, Any]:
     }
 
 
+def _warnings(producer: dict[Any, Any]) -> list[str]:
+    """What may go wrong with the file here: operators that a newer torch had when it was written."""
+    try:
+        here = version("torch")
+    except PackageNotFoundError:
+        return []
+    wrote = producer.get("torch")
+    if not isinstance(wrote, str) or _numbers(wrote) <= _numbers(here):
+        return []
+    return [f"written with torch {wrote}, newer than {here} here: it may name operators that this torch lacks"]
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"[0-9]{1,6}", text.split("+", maxsplit=1)[0])[:3])
+
+
 def _ops(found: Described) -> list[dict[str, Any]]:
     graph = found.contents.graph
-    rows = [_body_row(found, body) for body in bodies(graph)]
+    calls = Counter(id(n.target.body) for n in every_node(graph) if isinstance(n.target, BodyCall))
+    rows = [_body_row(found, body, calls[id(body)]) for body in bodies(graph)]
     rows += [
         {"name": kernel.name, "kind": str(kernel.row["kind"]), "runs_code": bool(kernel.row["runs_code"])}
         for kernel in kernels_of(graph)
@@ -62,9 +83,8 @@ def _ops(found: Described) -> list[dict[str, Any]]:
     return rows
 
 
-def _body_row(found: Described, body: Body) -> dict[str, Any]:
-    held = list(constants(body.graph))
-    calls = sum(isinstance(n.target, BodyCall) and n.target.body is body for n in walk(found.contents.graph))
+def _body_row(found: Described, body: Body, calls: int) -> dict[str, Any]:
+    held = own_constants(body.graph)
     return {
         "name": body.name,
         "kind": "graph",
@@ -92,6 +112,7 @@ def _blocks(data: dict[str, Any]) -> list[Block]:
         facts.append(("state", f"{_plural(held['state'], 'tensor')} that runs change"))
     if data["needs_trust"]:
         facts.append(("trust", "holds an op that can run code: load it with --trust only if you trust its source"))
+    facts += [("warning", text) for text in data["warnings"]]
     return [
         Fields(facts),
         Table("inputs", ["name", "type"], [[row["name"], row["type"]] for row in data["inputs"]]),

@@ -1,0 +1,177 @@
+"""Operators with a check of ours in front: what torch and numpy would not refuse, or give that nobody wrote.
+
+They are graded *wrapped* in the table of `graph.operators`. Hostile calls (`tests/fuzz`) found each of them: it ended
+the process, hung it, or showed memory. What checks views stands in `views`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import numpy
+import torch
+
+from ...graph.errors import GuardError
+from ...graph.traverse import leaves
+from .views import CHECKED
+
+FILLED = (
+    "torch.empty", "torch.empty_like", "torch.empty_strided", "torch.empty_permuted", "torch.Tensor.new_empty",
+    "torch.Tensor.new_empty_strided", "aten.empty.memory_format", "aten.empty_like.default",
+    "aten.empty_permuted.default", "aten.empty_strided.default", "aten.new_empty.default",
+    "aten.new_empty_strided.default",
+)  # fmt: skip
+"""Operators that give memory as it was found, which could show what this process held there before."""
+
+_BOUNDS = {
+    65_536: """adaptive_max_pool2d adaptive_max_pool3d adaptive_max_pool2d_with_indices tensor_split
+        adaptive_max_pool3d_with_indices""",
+    2**31: "matrix_power linalg_matrix_power",
+    1024: "special_multigammaln multigammaln mvlgamma mvlgamma_ svd_lowrank pca_lowrank",
+    2**53: "random_ random",
+    6: "combinations",
+}
+BOUNDED = {name: most for most, names in _BOUNDS.items() for name in names.split()}
+"""The largest number that an operator of torch may be given as an argument of its own: it does so many steps."""
+
+BOUNDED_NUMPY = {
+    "numpy.diff": 1000, "numpy.round": 400, "numpy.around": 400, "numpy.ndarray.round": 400, "numpy.resize": 2**26,
+    "numpy.trace": 65_536, "numpy.ndarray.trace": 65_536, "numpy.linalg.matrix_power": 2**31,
+    "numpy.unwrap": 2**31, "numpy.vander": 65_536, "numpy.tile": 2**26,
+}  # fmt: skip
+
+_RUNNING = tuple(f"numpy.{prefix}{name}" for prefix in ("", "nan", "ndarray.") for name in ("cumsum", "cumprod"))
+_PACKED = ("lstm", "gru", "rnn_tanh", "rnn_relu")
+_NORMS = ("native_batch_norm", "_native_batch_norm_legit")
+
+
+def filled(function: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """The same factory with zeros in all of its memory."""
+
+    def make(*args: Any, **kwargs: Any) -> torch.Tensor:
+        made = function(*args, **kwargs)
+        if made.device.type != "meta" and made.untyped_storage().nbytes():
+            whole = made.untyped_storage().nbytes() // made.element_size()
+            torch.as_strided(made.detach(), (whole,), (1,), 0).zero_()  # its strides may leave gaps, or overlap
+        return made
+
+    make.__dict__["_schema"] = getattr(function, "_schema", None)
+    return make
+
+
+def bounded(function: Callable[..., Any], most: int) -> Callable[..., Any]:
+    """The same operator, whose numbers are at most so large."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        for leaf in leaves((args, kwargs)):
+            if type(leaf) is int and not -most <= leaf <= most:
+                raise GuardError("an argument is too large", got=leaf, expected=f"at most {most}")
+        return function(*args, **kwargs)
+
+    return call
+
+
+def of_packed(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A recurrent layer, whose packed sequence must be one: torch reads past its data otherwise."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if len(args) > 1 and isinstance(args[1], torch.Tensor):
+            _check_packed(args[0], args[1])
+        elif isinstance(kwargs.get("batch_sizes"), torch.Tensor):
+            _check_packed(args[0] if args else kwargs.get("data"), kwargs["batch_sizes"])
+        return function(*args, **kwargs)
+
+    return call
+
+
+def _check_packed(data: Any, sizes: torch.Tensor) -> None:
+    right = sizes.dim() == 1 and sizes.dtype is torch.int64 and sizes.numel() > 0 and sizes.device.type == "cpu"
+    right = right and isinstance(data, torch.Tensor) and data.dim() == 2
+    counts = sizes.tolist() if right else []
+    if not counts or counts != sorted(counts, reverse=True) or counts[-1] < 1 or sum(counts) != data.size(0):
+        raise GuardError("not a packed sequence", got=f"batch sizes {counts[:8]}", expected="falling ones, all rows")
+
+
+def of_weight_norm(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The norm of a weight, whose magnitudes must fit it: torch reads past them otherwise."""
+
+    def call(v: Any, g: Any, dim: int = 0) -> Any:
+        sizes = [1] * v.dim()
+        if 0 <= dim < v.dim():
+            sizes[dim] = v.size(dim)
+        if dim not in (0, v.dim() - 1) or list(g.shape) != sizes or g.dtype is not v.dtype or not v.is_floating_point():
+            got = f"{list(v.shape)} and {list(g.shape)}, dim {dim}"
+            raise GuardError("magnitudes that do not fit their weight", got=got, expected=str(sizes))
+        return function(v, g, dim)
+
+    return call
+
+
+def of_norm(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A batch norm, which needs statistics, its own or running ones: torch reads what is not there otherwise."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        tensors = [leaf for leaf in leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
+        channels = tensors[0].size(1) if tensors and tensors[0].dim() > 1 else -1
+        if len(tensors) < 3 or any(t.shape != (channels,) for t in tensors[1:]):
+            got = [list(tensor.shape) for tensor in tensors][:6]
+            raise GuardError(
+                "a batch norm without statistics that fit", got=got, expected="two or four of the channels"
+            )
+        return function(*args, **kwargs)
+
+    return call
+
+
+def of_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
+    """An operator whose first two arguments must be tensors: torch takes None for one, and ends the process."""
+
+    def call(first: torch.Tensor, second: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        if not isinstance(first, torch.Tensor) or not isinstance(second, torch.Tensor):
+            raise GuardError("not a tensor", got=f"{type(first).__name__} and {type(second).__name__}")
+        return function(first, second, *args, **kwargs)
+
+    return call
+
+
+def of_running(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A running sum of numpy, which ends the process where a single number is to take it."""
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given = [leaf for leaf in leaves((args, kwargs)) if isinstance(leaf, numpy.ndarray)]
+        if len(given) > 1 and any(array.ndim == 0 for array in given):
+            raise GuardError("a running sum into a single number", got="an array without dimensions")
+        return function(*args, **kwargs)
+
+    return call
+
+
+def wrapper(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]] | None:
+    """What makes the checked operator of torch's or numpy's own; None where that is called as it is."""
+    if name in CHECKED:
+        return lambda function: CHECKED[name]
+    if name in FILLED:
+        return filled
+    if name == "aten.copy.default":
+        return of_tensors
+    if name.startswith("numpy."):
+        most = BOUNDED_NUMPY.get(name)
+        if most is not None:
+            return lambda function: bounded(function, most)
+        return of_running if name in _RUNNING else None
+    base = name.split(".")[1] if name.startswith("aten.") else name.rpartition(".")[2]
+    return _of_torch(base)
+
+
+def _of_torch(base: str) -> Callable[[Callable[..., Any]], Callable[..., Any]] | None:
+    """The check of an operator of torch by the last part of its name, whatever the way to it."""
+    if base in BOUNDED:
+        return lambda function: bounded(function, BOUNDED[base])
+    if base in _PACKED:
+        return of_packed
+    if base in _NORMS:
+        return of_norm
+    return of_weight_norm if base in ("_weight_norm", "_weight_norm_interface") else None

@@ -1,0 +1,1 @@
+"""What stands between a file and the machine: which operators it may call, with what, on whose memory, how long."""

@@ -1,0 +1,48 @@
+"""What a graph from a file must pass before it may run: every operator's grade and every argument, once, at load."""
+
+from __future__ import annotations
+
+from ...graph.errors import GraphError, TrustError
+from ...graph.graph import Graph, Node, Operator, target_name
+from ...graph.operators import TRUSTED, check_name, grade, table
+from ...graph.traverse import every_node, uses
+from .arguments import check_arguments
+
+
+def admit(graph: Graph, *, trust: bool, label: str) -> None:
+    """Checks every node of a graph and of the bodies that it calls.
+
+    Args:
+        graph: what was read from a file.
+        trust: whether the caller trusts the file.
+        label: how errors name the file.
+
+    Raises:
+        TrustError: it uses an operator that only a trusted file may use.
+        GraphError: an operator is given what its schema does not take.
+        UnknownOperatorError: this torch lacks an operator.
+    """
+    for node in every_node(graph):
+        if isinstance(node.target, Operator):
+            _admit(node, node.target.name, trust, label)
+        elif any(isinstance(leaf, Graph) for leaf in uses(node)):
+            raise GraphError("a graph is given to what takes none", where=f"node {target_name(node.target)}")
+
+
+def _admit(node: Node, name: str, trust: bool, label: str) -> None:
+    for used in (name, *_drawn(node, name)):
+        if not trust and grade(used) == TRUSTED:
+            raise TrustError(
+                f"operator {used!r} is for trusted files only: {table()[used].reason}",
+                where=label,
+                fix="Pass trust=True if you trust where the file comes from.",
+            )
+    check_arguments(node)
+
+
+def _drawn(node: Node, name: str) -> list[str]:
+    """The operator that a draw names."""
+    if name == "py.draw" and len(node.args) > 1 and isinstance(node.args[1], str):
+        check_name(node.args[1])
+        return [node.args[1]]
+    return []

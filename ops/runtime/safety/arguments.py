@@ -1,0 +1,235 @@
+"""What the arguments of an operator in a file must look like: checked once, at load, before anything is called.
+
+torch takes a raw integer for a dtype, a layout or a memory format, and looks it up in a table without checking it; it
+takes lists and keywords that no model ever gave. So every argument is held against the operator's own schema, and what
+selects a kernel (dtype, layout, memory format, device) must be a literal, which `literals` looks up in closed tables. A
+Value may stand for a tensor or a number, which torch checks itself when the operator is called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy
+import torch
+
+from ...graph.errors import GraphError, UnknownOperatorError
+from ...graph.graph import Constant, Graph, Literal, Node, Operator, Value
+from ...graph.operators import CONTROL_FLOW, check_name
+from ...graph.traverse import leaves
+from ...graph.types import STR, STRINGS, ScalarType
+from ..primitives.numpy import DTYPES
+
+MOST_ITEMS = 65_536
+"""The longest list of numbers or tensors that an argument may be."""
+
+LARGEST_INT = 2**63
+_ENUMERATED = ("dtype", "layout", "device", "memory_format")
+_WORDS = frozenset(
+    """C F A K valid same full left right wrap clip raise constant edge linear linear_ramp maximum mean median minimum
+    reflect symmetric empty lower higher midpoint nearest inclusive ij xy ortho forward backward fro nuc quicksort
+    mergesort heapsort stable introselect reduced complete r raw equiv no safe same_kind unsafe inverted_cdf
+    averaged_inverted_cdf closest_observation interpolated_inverted_cdf hazen weibull median_unbiased
+    normal_unbiased big little L U N T auto fd doane scott stone rice sturges sqrt even odd greedy optimal""".split()
+)
+_NUMPY_DTYPES = DTYPES | {"int", "float", "complex", "single", "double", "i4", "i8", "u1", "f4", "f8", "?", "c8", "c16"}
+_TEXTS = frozenset(("numpy.einsum",))  # take text of their own
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One argument of a schema: its name, whether it may be left out, whether only a keyword, and what it takes."""
+
+    name: str
+    optional: bool
+    keyword: bool
+    accepts: Callable[[Any], bool]
+    kind: str
+
+
+def check_arguments(node: Node) -> None:
+    """Checks the arguments of a node that applies an operator.
+
+    Raises:
+        GraphError: one is not what the operator's schema says.
+        UnknownOperatorError: this torch has no such operator.
+    """
+    assert isinstance(node.target, Operator)
+    name = node.target.name
+    if name in CONTROL_FLOW:
+        return
+    if name == "py.draw":
+        _check_draw(node)
+        return
+    if name.startswith("aten."):
+        _check_schema(name, node.args, node.kwargs)
+        return
+    if name.startswith("numpy."):
+        _check_receivers(name, node)
+    for key, given in _named(node):
+        _check_free(name, key, given)
+
+
+def _check_draw(node: Node) -> None:
+    """A random operator that draws from a generator: its name and its arguments are those of another node."""
+    match node.args:
+        case [_, str(name), tuple() | list() as args, dict() as kwargs] if not node.kwargs and _all_text(kwargs):
+            check_name(name)
+            if name.startswith("py.") or name in CONTROL_FLOW:
+                raise GraphError("py.draw names an operator that draws nothing", got=repr(name[:80]))
+            check_arguments(Node(Operator(name), tuple(args), kwargs))
+        case _:
+            raise _wrong("py.draw", "its arguments", node.args, "a generator, a name, a tuple and a dict")
+
+
+def _all_text(kwargs: dict[Any, Any]) -> bool:
+    return all(type(key) is str for key in kwargs)
+
+
+# -- operators with a schema -----------------------------------------------------------------------------------
+
+
+def _check_schema(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    expected = _schema(name)
+    if len(args) > len(expected) or any(argument.keyword for argument in expected[: len(args)]):
+        raise _wrong(name, "its arguments", f"{len(args)} by position", f"{len(expected)} at most")
+    for given, argument in zip(args, expected, strict=False):
+        if not argument.accepts(given):
+            raise _wrong(name, argument.name, given, argument.kind)
+    left = dict(kwargs)
+    for argument in expected[len(args) :]:
+        if argument.name not in left:
+            if not argument.optional:
+                raise _wrong(name, argument.name, "nothing", argument.kind)
+        elif not argument.accepts(left.pop(argument.name)):
+            raise _wrong(name, argument.name, kwargs[argument.name], argument.kind)
+    if left:
+        raise _wrong(name, "its arguments", f"{next(iter(left))[:40]!r}", "names of its schema")
+
+
+@cache
+def _schema(name: str) -> tuple[Argument, ...]:
+    base, which = name.removeprefix("aten.").rsplit(".", 1)
+    try:
+        schema = torch._C._get_schema(f"aten::{base}", "" if which == "default" else which)
+    except RuntimeError as error:
+        raise UnknownOperatorError(
+            f"operator {name!r} does not exist in torch {torch.__version__}",
+            fix="Load the file with the torch version that `tracepack inspect` shows, or a newer one.",
+        ) from error
+    return tuple(
+        Argument(
+            argument.name,
+            argument.has_default_value(),
+            argument.kwarg_only,
+            _is_reduction if argument.name == "reduction" else _accepts(str(argument.real_type)),
+            str(argument.real_type),
+        )
+        for argument in schema.arguments
+    )
+
+
+@cache
+def _accepts(kind: str) -> Callable[[Any], bool]:
+    """The test of a kind of a schema, such as ``Optional[List[int]]``."""
+    if kind.startswith("Optional["):
+        inner = _accepts(kind[9:-1])
+        return lambda given: given is None or inner(given)
+    if kind.startswith("List["):
+        return _is_list_of(_accepts(kind[5:-1]), one_for_all=kind in ("List[int]", "List[float]"))
+    return _SIMPLE.get(kind, lambda given: False)
+
+
+def _is_list_of(item: Callable[[Any], bool], *, one_for_all: bool) -> Callable[[Any], bool]:
+    def accepts(given: Any) -> bool:
+        if isinstance(given, list | tuple):
+            return len(given) <= MOST_ITEMS and all(map(item, given))
+        return isinstance(given, Value) or (one_for_all and item(given))
+
+    return accepts
+
+
+def _is_number(given: Any) -> bool:
+    return _is_int(given) or isinstance(given, float | complex)
+
+
+def _is_int(given: Any) -> bool:
+    if isinstance(given, Value):
+        return given.type not in (STR, STRINGS)
+    return isinstance(given, int) and -LARGEST_INT <= given < LARGEST_INT
+
+
+def _is_reduction(given: Any) -> bool:
+    """Losses leave their result unwritten where the reduction is none of those that they know."""
+    return type(given) is int and 0 <= given <= 2
+
+
+_SIMPLE: dict[str, Callable[[Any], bool]] = {
+    "Tensor": lambda given: isinstance(given, Constant) or _is_number(given),
+    "int": _is_int,
+    "bool": lambda given: isinstance(given, bool | Value) or given in (0, 1),
+    "float": lambda given: _is_int(given) or isinstance(given, float),
+    "number": _is_number,
+    "str": lambda given: isinstance(given, str) or (isinstance(given, Value) and given.type == STR),
+    "Device": lambda given: isinstance(given, Literal) and given.kind == "device",
+    "ScalarType": lambda given: isinstance(given, Literal) and given.kind == "dtype",
+    "Layout": lambda given: isinstance(given, Literal) and given.kind == "layout",
+    "MemoryFormat": lambda given: isinstance(given, Literal) and given.kind == "memory_format",
+    "Generator": lambda given: isinstance(given, Value),
+}
+
+
+# -- operators that choose their overload themselves -----------------------------------------------------------
+
+
+def _named(node: Node) -> Iterator[tuple[str, Any]]:
+    for given in node.args:
+        yield "", given
+    yield from node.kwargs.items()
+
+
+def _check_receivers(name: str, node: Node) -> None:
+    """A universal function takes what it writes into by its name only, where `memory` sees it, and writes all of it."""
+    base, _, way = name.removeprefix("numpy.").partition(".")
+    ufunc = getattr(numpy, base, None)
+    if not isinstance(ufunc, numpy.ufunc) or way not in ("", "outer"):
+        return
+    if len(node.args) > ufunc.nin:
+        raise _wrong(name, "its arguments", f"{len(node.args)} by position", f"{ufunc.nin} at most")
+    if node.kwargs.get("where", True) is not True and node.kwargs.get("out") is None:
+        raise _wrong(name, "where", "places that nothing is written to", "an out besides")
+
+
+def _check_free(name: str, key: str, given: Any) -> None:
+    """Functions of torch, numpy and Python check their arguments; what would select a kernel is a literal."""
+    if key in _ENUMERATED and not (given is None or isinstance(given, Literal)):
+        raise _wrong(name, key, given, "a literal")
+    if isinstance(given, list | tuple) and len(given) > MOST_ITEMS:
+        raise _wrong(name, key or "a list", f"{len(given)} items", f"{MOST_ITEMS} at most")
+    for leaf in leaves(given):
+        if isinstance(leaf, Graph):
+            raise _wrong(name, key or "an argument", "a graph", "a value")
+        if type(leaf) is int and not name.startswith("py.") and not -LARGEST_INT <= leaf < 2 * LARGEST_INT:
+            raise _wrong(name, key or "an argument", leaf, "an integer of 64 bits")
+        if name.startswith("numpy.") and name not in _TEXTS and not _is_plain_text(leaf):
+            raise _wrong(name, key or "an argument", leaf, "one of numpy's words")
+
+
+def _is_plain_text(leaf: Any) -> bool:
+    """Whether a leaf is no text that numpy could take for a dtype."""
+    if isinstance(leaf, Value) and isinstance(leaf.type, ScalarType):
+        return leaf.type not in (STR, STRINGS)
+    return not isinstance(leaf, bytes) and (not isinstance(leaf, str) or leaf in _WORDS or leaf in _NUMPY_DTYPES)
+
+
+def _wrong(name: str, argument: str, got: Any, expected: Any) -> GraphError:
+    return GraphError(
+        f"operator {name} was given a wrong {argument}"
+        if argument != "its arguments"
+        else f"operator {name} was given wrong arguments",
+        got=(got if isinstance(got, str) else repr(got))[:80],
+        expected=str(expected)[:80],
+    )

@@ -1,0 +1,145 @@
+"""Python's operators with a bound on what they make: integers and texts of a file may not grow without end.
+
+Sizes and counts stay far below the bounds. Only operands whose size cannot be told when the code is generated come here
+(see `growth`); for all others the operator is written out.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable
+from typing import Any
+
+from ...graph.errors import GuardError
+
+MOST_BITS = 1 << 16
+"""Bits of the largest integer."""
+MOST_ITEMS = 1 << 24
+"""Items of the longest list, and characters of the longest text."""
+
+_WIDTH = re.compile(r"%[^%a-zA-Z]*?(\*|\d{5,})")
+
+
+def _grown(what: str, got: Any, most: int) -> GuardError:
+    return GuardError(f"{what} grows too large", got=got, expected=f"at most {most}")
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(value, int)
+
+
+def add(a: Any, b: Any) -> Any:
+    """``a + b``."""
+    _join(a, b)
+    return a + b
+
+
+def iadd(a: Any, b: Any) -> Any:
+    """``a += b``."""
+    _join(a, b)
+    return operator.iadd(a, b)  # type: ignore[no-untyped-call]  # typeshed leaves it untyped
+
+
+def _join(a: Any, b: Any) -> None:
+    if isinstance(a, str | bytes | list | tuple) and len(a) + len(b) > MOST_ITEMS:
+        raise _grown("a text or a list", len(a) + len(b), MOST_ITEMS)
+
+
+def mul(a: Any, b: Any) -> Any:
+    """``a * b``."""
+    _repeat(a, b)
+    return a * b
+
+
+def imul(a: Any, b: Any) -> Any:
+    """``a *= b``."""
+    _repeat(a, b)
+    return operator.imul(a, b)  # type: ignore[no-untyped-call]  # typeshed leaves it untyped
+
+
+def _repeat(a: Any, b: Any) -> None:
+    if _is_int(b) and _is_int(a):
+        _within(a.bit_length() + b.bit_length())
+    for items, times in ((a, b), (b, a)):
+        if isinstance(items, str | bytes | list | tuple) and _is_int(times) and len(items) * times > MOST_ITEMS:
+            raise _grown("a text or a list", len(items) * times, MOST_ITEMS)
+
+
+def power(a: Any, b: Any) -> Any:
+    """``a ** b``."""
+    _raise_to(a, b)
+    return a**b
+
+
+def ipow(a: Any, b: Any) -> Any:
+    """``a **= b``."""
+    _raise_to(a, b)
+    return operator.ipow(a, b)  # type: ignore[no-untyped-call]  # typeshed leaves it untyped
+
+
+def _raise_to(a: Any, b: Any) -> None:
+    if _is_int(a) and _is_int(b) and b > 0:
+        _within(a.bit_length() * b)
+
+
+def lshift(a: Any, b: Any) -> Any:
+    """``a << b``."""
+    _shift(a, b)
+    return a << b
+
+
+def ilshift(a: Any, b: Any) -> Any:
+    """``a <<= b``."""
+    _shift(a, b)
+    return operator.ilshift(a, b)  # type: ignore[no-untyped-call]  # typeshed leaves it untyped
+
+
+def _shift(a: Any, b: Any) -> None:
+    if _is_int(a) and _is_int(b):
+        _within(a.bit_length() + b)
+
+
+def mod(a: Any, b: Any) -> Any:
+    """``a % b``, which also fills in a text."""
+    _fill_in(a)
+    return a % b
+
+
+def imod(a: Any, b: Any) -> Any:
+    """``a %= b``."""
+    _fill_in(a)
+    return operator.imod(a, b)  # type: ignore[no-untyped-call]  # typeshed leaves it untyped
+
+
+def _fill_in(a: Any) -> None:
+    if isinstance(a, str | bytes):
+        text = a if isinstance(a, str) else a.decode("latin-1")
+        if _WIDTH.search(text):
+            raise _grown("a text", repr(a)[:80], MOST_ITEMS)
+
+
+def rounded(a: Any, digits: Any = None) -> Any:
+    """``round(a, digits)``."""
+    if _is_int(digits) and abs(digits) > 400:
+        raise GuardError("round to an impossible place", got=digits, expected="-400 to 400")
+    return round(a) if digits is None else round(a, digits)
+
+
+def cat_strings(*lists: Any) -> list[Any]:
+    """The items of all lists."""
+    if sum(map(len, lists)) > MOST_ITEMS:
+        raise _grown("a list", sum(map(len, lists)), MOST_ITEMS)
+    return [item for items in lists for item in items]
+
+
+def _within(bits: int) -> None:
+    if bits > MOST_BITS:
+        raise _grown("an integer", f"{bits} bits", MOST_BITS)
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "add": add, "iadd": iadd, "mul": mul, "imul": imul, "pow": power, "ipow": ipow, "lshift": lshift,
+    "ilshift": ilshift, "mod": mod, "imod": imod, "round": rounded, "cat_strings": cat_strings,
+}  # fmt: skip
+"""The bounded operators by their names in the family ``py.…``."""

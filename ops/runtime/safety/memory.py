@@ -1,0 +1,213 @@
+"""Whose memory a graph may change: which inputs and which constants its writes can reach, as far as names tell.
+
+Every value carries the places that its memory may come from: inputs of the graph, by number, and constants. The table
+of operators says what hands memory on and what writes it; in doubt it says that it does. A body is looked at once,
+whatever calls it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...graph.graph import BodyCall, Constant, Graph, Node, Operator, Value
+from ...graph.operators import FRESH, RESHAPES, WRITES, WRITES_ANY, effect
+from ...graph.traverse import leaves, subgraphs, uses
+from ...graph.types import ARRAY
+
+Place = int | Constant
+"""An input of the graph by its number, or a constant."""
+
+_NOWHERE: frozenset[Place] = frozenset()
+
+
+@dataclass
+class Touched:
+    """What a graph may do to the memory that it is given.
+
+    Attributes:
+        written: the places whose elements it may change.
+        reshaped: the places whose sizes or strides it may change.
+        outputs: for each leaf of its output the places that it may lie in.
+    """
+
+    written: set[Place] = field(default_factory=set)
+    reshaped: set[Place] = field(default_factory=set)
+    outputs: list[frozenset[Place]] = field(default_factory=list)
+
+    def constants(self) -> set[int]:
+        """The ids of the constants among them."""
+        return {id(place) for place in self.written | self.reshaped if isinstance(place, Constant)}
+
+    def inputs(self) -> set[int]:
+        """The numbers of the inputs that are written."""
+        return {place for place in self.written if isinstance(place, int)}
+
+
+def touched(graph: Graph) -> Touched:
+    """What a graph may do to its inputs and constants."""
+    return _Follower({}).graph(graph)
+
+
+def inputs_text(graph: Graph, names: Sequence[str]) -> str:
+    """The inputs of a signature: each with its type, and whether a run may write into it."""
+    written = touched(graph).inputs()
+    marks = [" (written)" if index in written else "" for index in range(len(names))]
+    return ", ".join(f"{n}: {v.type}{m}" for n, v, m in zip(names, graph.inputs, marks, strict=True))
+
+
+class _Follower:
+    """Follows memory through one graph.
+
+    Args:
+        known: what bodies and subgraphs do, by the id of their graph.
+    """
+
+    def __init__(self, known: dict[int, Touched]) -> None:
+        self.known = known
+        self.places: dict[int, frozenset[Place]] = {}
+        self.found = Touched()
+
+    def graph(self, graph: Graph) -> Touched:
+        """What a graph does; its inputs are places of their own."""
+        if id(graph) not in self.known:
+            inner = _Follower(self.known)
+            inner.places = {id(value): frozenset([index]) for index, value in enumerate(graph.inputs)}
+            for node in graph.nodes:
+                inner.node(node)
+            inner.found.outputs = [inner.of([leaf]) for leaf in leaves(graph.output)]
+            self.known[id(graph)] = inner.found
+        return self.known[id(graph)]
+
+    def of(self, items: Iterable[Any]) -> frozenset[Place]:
+        """The places that some leaves may lie in."""
+        found: set[Place] = set()
+        for leaf in items:
+            if isinstance(leaf, Value):
+                found |= self.places.get(id(leaf), _NOWHERE)
+            elif isinstance(leaf, Constant):
+                found.add(leaf)
+        return frozenset(found)
+
+    def node(self, node: Node) -> None:
+        """Notes what a node does."""
+        match node.target:
+            case BodyCall(body):
+                self._call(node, self.graph(body.graph))
+            case Operator(name):
+                inner = [self.graph(graph) for graph in subgraphs(node)]
+                if inner:
+                    self._branches(node, inner)
+                else:
+                    self._operator(node, name)
+
+    def _call(self, node: Node, body: Touched) -> None:
+        given = [self.of(leaves(arg)) for arg in node.args]
+        self.found.written |= _through(body.written, given)
+        self.found.reshaped |= _through(body.reshaped, given)
+        for value, places in zip(leaves(node.output), body.outputs, strict=False):
+            if value is not None:
+                self.places[id(value)] = frozenset(_through(places, given))
+
+    def _branches(self, node: Node, inner: list[Touched]) -> None:
+        """A choice or a loop: any operand may come to stand anywhere."""
+        given = self.of(leaf for leaf in uses(node) if not isinstance(leaf, Graph))
+        everything = set(given)
+        for branch in inner:
+            kept = {place for places in branch.outputs for place in places if isinstance(place, Constant)}
+            everything |= kept
+            self.found.written |= _of_branch(branch.written, given)
+            self.found.reshaped |= _of_branch(branch.reshaped, given)
+        self._define(node, frozenset(everything))
+
+    def _operator(self, node: Node, name: str) -> None:
+        kind, given = effect(name), self.of(uses(node))
+        first = self.of(leaves(node.args[:1])) if node.args else given
+        if kind == WRITES_ANY:
+            self.found.written |= given
+        elif kind in (WRITES, RESHAPES) or _writes_by_option(node, name):
+            self.found.written |= first
+        if kind == RESHAPES:
+            self.found.reshaped |= first
+        self.found.written |= self.of([*_receivers(node, name), *_statistics(node, name)])
+        self._define(node, _NOWHERE if kind == FRESH and not _hands_on(node, name) else given)
+
+    def _define(self, node: Node, places: frozenset[Place]) -> None:
+        for value in leaves(node.output):
+            if value is not None:
+                self.places[id(value)] = places
+
+
+def _of_branch(places: set[Place], given: frozenset[Place]) -> set[Place]:
+    """Places of a branch as places of the graph around it: any of its inputs may be any operand."""
+    kept: set[Place] = {place for place in places if isinstance(place, Constant)}
+    return kept | given if len(kept) < len(places) else kept
+
+
+def _through(places: Iterable[Place], given: list[frozenset[Place]]) -> set[Place]:
+    """Places of a body as places of its caller."""
+    found: set[Place] = set()
+    for place in places:
+        if isinstance(place, Constant):
+            found.add(place)
+        elif place < len(given):
+            found |= given[place]
+    return found
+
+
+def _receivers(node: Node, name: str) -> list[Any]:
+    """What a node is given to write its result to."""
+    found = [*leaves(node.kwargs.get("out"))]
+    if name.startswith("numpy.") and name not in _THREE_ARRAYS:
+        first = 3 if name.endswith(".clip") else 2
+        found += [leaf for leaf in leaves(node.args[first:]) if isinstance(leaf, Value) and leaf.type == ARRAY]
+    return found
+
+
+# numpy's functions whose third argument is no receiver.
+_THREE_ARRAYS = frozenset(
+    f"numpy.{name}" for name in "where interp insert select gradient average searchsorted histogram".split()
+)
+
+
+def _statistics(node: Node, name: str) -> list[Any]:
+    """What layers write into besides: running statistics of a norm in training, a table whose rows are shortened."""
+    base = name.split(".")[1] if name.startswith("aten.") else name.rpartition(".")[2]
+    if base in ("embedding", "embedding_bag"):
+        longest = node.kwargs.get("max_norm", node.args[3] if len(node.args) > 3 else None)
+        return [] if longest is None or name.startswith("aten.") else list(leaves(node.args))
+    if not base.endswith(("batch_norm", "instance_norm")):
+        return []
+    options = ("training", "train", "use_input_stats")
+    given = [node.kwargs[key] for key in options if key in node.kwargs] or list(node.args[5:6])
+    if given and given[0] is False:
+        return []
+    named = [node.kwargs.get(key) for key in ("running_mean", "running_var")]
+    return [leaf for leaf in leaves([*node.args[1:5], *named]) if leaf is not None]
+
+
+INPLACE_AT = {
+    **dict.fromkeys(("relu", "relu6", "hardswish", "hardsigmoid", "silu", "mish", "selu"), 1),
+    **dict.fromkeys(("elu", "celu", "leaky_relu"), 2),
+    **dict.fromkeys(("hardtanh", "threshold", "dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout"), 3),
+    **{"feature_alpha_dropout": 3, "rrelu": 4},
+}
+"""The functions of `torch.nn.functional` that can be asked to work in place, and at which position."""
+
+
+def _writes_by_option(node: Node, name: str) -> bool:
+    """Whether an option asks to work in place."""
+    options = node.kwargs
+    if options.get("inplace") not in (None, False) or options.get("overwrite_input") not in (None, False):
+        return True
+    if name == "numpy.nan_to_num":
+        return options.get("copy") not in (None, True) or len(node.args) > 1
+    if name.startswith("torch.nn.functional."):
+        place = INPLACE_AT.get(name.rpartition(".")[2], len(node.args))
+        return any(option is not False for option in node.args[place : place + 1])
+    return False
+
+
+def _hands_on(node: Node, name: str) -> bool:
+    return "out" in node.kwargs or _writes_by_option(node, name)

@@ -1,0 +1,110 @@
+"""The limits of a file: how much of everything there may be, so that reading it takes time that its size foretells.
+
+`docs/format.md` names them all; the numbers stand in `schema`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ..ops.graph.errors import ArchiveError
+from ..ops.graph.graph import Body, BodyCall, Constant, Graph, Node
+from ..ops.graph.traverse import walk
+from .decoder import malformed
+from .schema import DEEPEST_CALLS, LEAST_STATE, MAIN_GRAPH, MOST_EXPANDED, MOST_ROWS, STATE_TIMES
+
+
+def check_rows(manifest: dict[str, Any]) -> None:
+    """Refuses lists without end, and rows that share a member, so that none is read twice.
+
+    Raises:
+        ArchiveError: there is one.
+    """
+    for field in ("kernels", "bodies", "constants", "examples", "example_tensors"):
+        if len(manifest[field]) > MOST_ROWS:
+            raise malformed(f"$.{field}", len(manifest[field]), f"{MOST_ROWS} rows at most")
+    taken = {MAIN_GRAPH}
+    for row in manifest["bodies"]:
+        _take(row.get("graph") if isinstance(row, dict) else None, taken, "an op")
+    for row in manifest["kernels"]:
+        assets = row.get("assets") if isinstance(row, dict) else None
+        for name in assets.values() if isinstance(assets, dict) else ():
+            _take(name, taken, "a kernel")
+
+
+def _take(name: Any, taken: set[str], what: str) -> None:
+    if isinstance(name, str):
+        if name in taken:
+            raise ArchiveError("a member is used twice", where=what, got=repr(name)[:80])
+        taken.add(name)
+
+
+def check_expansion(graph: Graph) -> None:
+    """Refuses graphs that grow past all bounds when every op is written out where it is called.
+
+    Raises:
+        ArchiveError: they do, or ops call ops too deeply.
+    """
+    sizes: dict[int, tuple[int, int]] = {}
+    for body in _callees_first(graph):
+        sizes[id(body.graph)] = _expansion(body.graph, sizes)
+    nodes, depth = _expansion(graph, sizes)
+    if nodes > MOST_EXPANDED or depth > DEEPEST_CALLS:
+        raise ArchiveError(
+            "the graph is too large when its ops are written out", got=f"{nodes} nodes, {depth} ops deep",
+            expected=f"{MOST_EXPANDED} nodes and {DEEPEST_CALLS} ops deep at most",
+        )  # fmt: skip
+
+
+def _callees_first(graph: Graph) -> list[Body]:
+    """Every body after those that it calls."""
+    order: list[Body] = []
+    seen: set[int] = set()
+    stack: list[tuple[Body | None, Iterator[Node]]] = [(None, walk(graph))]
+    while stack:
+        owner, nodes = stack[-1]
+        for node in nodes:
+            if isinstance(node.target, BodyCall) and id(node.target.body) not in seen:
+                seen.add(id(node.target.body))
+                stack.append((node.target.body, walk(node.target.body.graph)))
+                break
+        else:
+            stack.pop()
+            if owner is not None:
+                order.append(owner)
+    return order
+
+
+def _expansion(graph: Graph, sizes: dict[int, tuple[int, int]]) -> tuple[int, int]:
+    """The nodes of a graph written out, and how deep its ops call ops."""
+    nodes, depth = 0, 0
+    for node in walk(graph):
+        more, below = sizes[id(node.target.body.graph)] if isinstance(node.target, BodyCall) else (0, -1)
+        nodes, depth = min(nodes + 1 + more, 1 << 62), max(depth, below + 1)
+    return nodes, depth
+
+
+def check_copies(tensors: Sequence[Any], stored: int, where: str) -> None:
+    """Refuses tensors that are copied when they are used, and take far more memory so than the file has bytes.
+
+    Args:
+        tensors: those that are copied, each time that they are named.
+        stored: bytes of the member that holds them.
+        where: what they are, for the error.
+
+    Raises:
+        ArchiveError: they take too much.
+    """
+    most = LEAST_STATE + STATE_TIMES * stored
+    needed = sum(math.prod(tensor.shape) * tensor.element_size() for tensor in tensors)
+    if needed > most:
+        raise ArchiveError(
+            "the file asks for too much memory", where=where, got=needed, expected=f"{most} bytes at most"
+        )
+
+
+def mutable(constants: Sequence[Constant]) -> list[Any]:
+    """The tensors of the constants that are state, of which every pipeline has a copy."""
+    return [constant.tensor for constant in constants if constant.mutable]

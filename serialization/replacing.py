@@ -1,0 +1,121 @@
+"""A file replaced whole or not at all: written beside it, synced, renamed; strays of killed writers removed."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import secrets
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from ..ops.graph.errors import ArchiveError
+
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks; there strays stay
+    fcntl = None  # type: ignore[assignment]
+
+_UNCHANGED = "A file that was there before is unchanged."
+
+
+def path_of(target: Any) -> str:
+    """The absolute path that a caller named.
+
+    Raises:
+        ArchiveError: it is no path.
+    """
+    try:
+        if isinstance(target, bytes | bytearray | memoryview):
+            raise TypeError
+        path = os.fsdecode(os.fspath(target))
+        if "\0" in path:
+            raise ValueError
+    except (TypeError, ValueError):
+        raise ArchiveError(
+            "not a path", got=repr(target)[:80], expected="a path, as text without NUL, or a binary file object"
+        ) from None
+    return os.path.abspath(path)
+
+
+@contextlib.contextmanager
+def replacing(target: Any) -> Iterator[BinaryIO]:
+    """A file to write; once all is written, it stands where the path points, with the mode of the one before it.
+
+    Args:
+        target: the path.
+
+    Raises:
+        ArchiveError: the disk is full, the folder read-only, or the like; a file that was there stays whole.
+    """
+    path = path_of(target)
+    folder, prefix = os.path.dirname(path), _prefix(path)
+    temporary = ""
+    try:
+        _sweep(folder, prefix)
+        temporary, handle = _create(folder, prefix)
+        with os.fdopen(handle, "w+b") as file:
+            _keep_mode(file, path)
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+            os.replace(temporary, path)
+    except OSError as error:
+        raise write_error(target, error) from error
+    finally:
+        if temporary:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+
+
+def write_error(target: Any, error: Exception) -> ArchiveError:
+    """The error for a file that cannot be written."""
+    got = getattr(error, "strerror", None) or str(error)
+    return ArchiveError("cannot write the archive", where=repr(target)[:200], got=got, fix=_UNCHANGED)
+
+
+def _prefix(path: str) -> str:
+    """What the names of temporary files for a path begin with: of bounded length, whatever the path's own is."""
+    return f".tracepack-{hashlib.sha256(os.fsencode(os.path.basename(path))).hexdigest()[:12]}-"
+
+
+def _create(folder: str, prefix: str) -> tuple[str, int]:
+    """A new file, locked as long as it is open, so that another writer takes it for no stray."""
+    while True:
+        temporary = os.path.join(folder, f"{prefix}{secrets.token_hex(4)}.tmp")
+        handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+        if fcntl is None:
+            return temporary, handle
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        if os.fstat(handle).st_nlink:
+            return temporary, handle
+        os.close(handle)  # another writer swept it before it was locked
+
+
+def _keep_mode(file: BinaryIO, path: str) -> None:
+    """Gives a file the mode of the one that it replaces."""
+    with contextlib.suppress(FileNotFoundError):
+        mode = os.stat(path).st_mode & 0o777
+        if hasattr(os, "fchmod"):
+            os.fchmod(file.fileno(), mode)
+
+
+def _sweep(folder: str, prefix: str) -> None:
+    """Removes the temporary files for a path that nobody writes any more."""
+    if fcntl is None:
+        return
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        strays = [entry.path for entry in entries if entry.name.startswith(prefix) and entry.name.endswith(".tmp")]
+        for stray in strays:
+            _remove_unlocked(stray)
+
+
+def _remove_unlocked(stray: str) -> None:
+    with contextlib.suppress(OSError):
+        handle = os.open(stray, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.unlink(stray)
+        finally:
+            os.close(handle)

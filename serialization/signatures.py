@@ -1,0 +1,167 @@
+"""Signatures of archives: Ed25519 over the hash of the manifest, which holds the hashes of all other members.
+
+They stand in the comment of the zip, a line each, so that a file can be signed after it was written, by several, and
+still be read by a reader that knows nothing of them: ``tracepack-ed25519 PUBLIC-KEY SIGNATURE``, both in hexadecimal.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import zipfile
+from typing import Any
+
+from ..ops.graph.errors import ArchiveError, MissingExtraError, TrustError
+from .archive import Archive
+from .replacing import replacing
+
+_PREFIX = "tracepack-ed25519"
+_CONTEXT = b"tracepack archive, manifest sha256: "
+_MOST = 100  # signatures of one file
+
+
+def signed_bytes(archive: Archive) -> bytes:
+    """What a signature of an archive signs."""
+    return _CONTEXT + hashlib.sha256(archive.manifest_bytes()).digest()
+
+
+def signatures(archive: Archive) -> list[tuple[bytes, bytes]]:
+    """The public keys and signatures that an archive bears, unchecked."""
+    found = []
+    for line in archive.comment.decode("ascii", errors="replace").splitlines()[:_MOST]:
+        match line.split(" "):
+            case [prefix, key, signature] if prefix == _PREFIX and _is_hex(key, 32) and _is_hex(signature, 64):
+                found.append((bytes.fromhex(key), bytes.fromhex(signature)))
+    return found
+
+
+def _is_hex(text: str, count: int) -> bool:
+    return len(text) == 2 * count and all(c in "0123456789abcdef" for c in text)
+
+
+def require_signature(archive: Archive, keys: Any) -> None:
+    """Checks that an archive bears a signature by one of some keys, and that all of its members are as signed.
+
+    Args:
+        archive: the open archive.
+        keys: a public key, or several: the path of a PEM file, its bytes, or a key of `cryptography`.
+
+    Raises:
+        TrustError: it bears none, or none that holds.
+        ArchiveError: a member was altered, or a key cannot be read.
+    """
+    _, invalid = _library()
+    known = [_public(key) for key in (keys if isinstance(keys, list | tuple | set) else [keys])]
+    raw = {_raw(key): key for key in known}
+    message, seen = signed_bytes(archive), signatures(archive)
+    for name, signature in seen:
+        if name in raw:
+            try:
+                raw[name].verify(signature, message)
+            except invalid as error:
+                raise TrustError(
+                    "the signature does not hold: the file was altered after it was signed", where=archive.label
+                ) from error
+            archive.check_listing()
+            for member in archive.names():
+                archive.check(member)
+            return
+    raise TrustError(
+        "the file bears no signature by the given key", where=archive.label,
+        got=f"{len(seen)} signatures by {', '.join(key.hex()[:16] for key, _ in seen)}" if seen else "no signature",
+        fix="Sign it with: tracepack sign FILE --key KEY.pem",
+    )  # fmt: skip
+
+
+def sign(path: str | os.PathLike[str], key: Any) -> str:
+    """Adds a signature to a file, in place of an earlier one by the same key; the file is replaced whole.
+
+    Args:
+        path: the archive.
+        key: the private key (Ed25519): the path of a PEM file, its bytes, or a key of `cryptography`.
+
+    Returns:
+        The public key in hexadecimal.
+
+    Raises:
+        ArchiveError: the file or the key cannot be read, a member was altered, or the file cannot be written.
+    """
+    private = _private(key)
+    archive = Archive(path)
+    archive.check_listing()
+    for member in archive.names():
+        archive.check(member)
+    public = _raw(private.public_key())
+    others = [(known, signature) for known, signature in signatures(archive) if known != public]
+    rows = [*others, (public, private.sign(signed_bytes(archive)))]
+    comment = "\n".join(f"{_PREFIX} {known.hex()} {signature.hex()}" for known, signature in rows)
+    with replacing(path) as file:
+        with open(path, "rb") as source:
+            shutil.copyfileobj(source, file, 1 << 20)
+        with zipfile.ZipFile(file, "a") as zipped:
+            zipped.comment = comment.encode("ascii")
+    return public.hex()
+
+
+# -- keys ------------------------------------------------------------------------------------------------------
+
+
+def _library() -> tuple[Any, type[Exception]]:
+    try:
+        from cryptography.exceptions import InvalidSignature
+        from cryptography.hazmat.primitives import serialization
+    except ImportError as error:
+        raise MissingExtraError(
+            "signatures need the package 'cryptography'", fix="Install it with: pip install 'tracepack[sign]'"
+        ) from error
+    return serialization, InvalidSignature
+
+
+def _raw(key: Any) -> bytes:
+    serialization, _ = _library()
+    return bytes(key.public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw))
+
+
+def _public(key: Any) -> Any:
+    """A public key; that of a private one, too, is one."""
+    serialization, _ = _library()
+    if hasattr(key, "verify"):
+        return _checked(key, "Ed25519PublicKey")
+    data = _bytes(key)
+    try:
+        return _checked(serialization.load_pem_public_key(data), "Ed25519PublicKey")
+    except (ValueError, TypeError) as error:
+        raise _not_a_key(key, "the PEM of an Ed25519 public key") from error
+
+
+def _private(key: Any) -> Any:
+    serialization, _ = _library()
+    if hasattr(key, "sign"):
+        return _checked(key, "Ed25519PrivateKey")
+    data = _bytes(key)
+    try:
+        return _checked(serialization.load_pem_private_key(data, password=None), "Ed25519PrivateKey")
+    except (ValueError, TypeError) as error:
+        raise _not_a_key(key, "the PEM of an Ed25519 private key without a password") from error
+
+
+def _checked(key: Any, kind: str) -> Any:
+    if kind not in {base.__name__ for base in type(key).__mro__}:
+        raise _not_a_key(type(key).__name__, f"an {kind}")
+    return key
+
+
+def _bytes(key: Any) -> bytes:
+    if isinstance(key, bytes):
+        return key
+    try:
+        with open(os.fspath(key), "rb") as file:
+            return file.read(1 << 16)
+    except (OSError, TypeError, ValueError) as error:
+        raise _not_a_key(key, "the path of a PEM file") from error
+
+
+def _not_a_key(key: Any, expected: str) -> ArchiveError:
+    got = "bytes" if isinstance(key, bytes) else repr(key)[:80]
+    return ArchiveError("cannot read the key", got=got, expected=expected)

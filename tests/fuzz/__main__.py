@@ -1,0 +1,87 @@
+"""Runs the fuzzers: `python -m tests.fuzz operators | effects | archives`.
+
+`operators` makes hostile calls of every operator of the table (`--calls`, `--share K/N` for a part of them, which CI
+rotates), `effects` watches what calls do to memory, `archives` mutates files. A journal is gone on from; what is lost
+is printed, and the exit code is 1 where an operator that is not for trusted files was lost, or a file was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+
+_INSIDE = "TRACEPACK_FUZZ_INSIDE"
+
+
+def main() -> int:
+    """Parses the command and runs it, under the poisoning allocator where there is one."""
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
+    parser.add_argument("what", choices=("operators", "effects", "archives"))
+    parser.add_argument("--calls", type=int, default=300, help="hostile calls of each operator, or mutated files")
+    parser.add_argument("--share", default="0/1", help="K/N: of N parts the one with this number")
+    parser.add_argument("--first", type=int, default=0, help="the number of the first call; others are other calls")
+    parser.add_argument("--journal", type=Path, help="a file of JSON lines; a temporary one without it")
+    chosen = parser.parse_args()
+    if chosen.what == "operators" and _INSIDE not in os.environ:
+        from tests.fuzz.operators import with_poison
+
+        os.environ[_INSIDE] = "1"
+        return with_poison([sys.executable, "-m", "tests.fuzz", *sys.argv[1:]])
+    warnings.simplefilter("ignore")
+    share, parts = map(int, chosen.share.split("/"))
+    return {"operators": _operators, "effects": _effects, "archives": _archives}[chosen.what](
+        chosen, share % parts, parts
+    )
+
+
+def _names(share: int, parts: int) -> list[str]:
+    from tracepack.ops.graph.operators import PYTHON, allowed
+
+    skipped = ("py.generator", "py.draw")
+    python = [f"py.{name}" for name in PYTHON if f"py.{name}" not in skipped]
+    return sorted([*allowed(), *python])[share::parts]
+
+
+def _operators(chosen: argparse.Namespace, share: int, parts: int) -> int:
+    from tests.fuzz.operators import run
+    from tracepack.ops.graph.operators import TRUSTED, grade
+
+    names = _names(share, parts)
+    with tempfile.TemporaryDirectory() as folder:
+        known = run(names, chosen.calls, chosen.journal or Path(folder) / "calls.jsonl", chosen.first)
+    lost = [row for row in known.values() if row["losses"] and row["name"] in names]
+    for row in lost:
+        print(row["name"], grade(row["name"]), row["losses"])
+    print(f"{len(names)} operators, {chosen.calls} hostile calls each: {len(lost)} lost")
+    return int(any(grade(row["name"]) != TRUSTED for row in lost))
+
+
+def _effects(chosen: argparse.Namespace, share: int, parts: int) -> int:
+    import torch
+
+    from tests.fuzz.effects import effect_of
+
+    torch.set_num_threads(1)
+    journal = chosen.journal or Path("effects.jsonl")
+    known = {json.loads(line)[0] for line in journal.read_text().splitlines()} if journal.exists() else set()
+    with journal.open("a") as file:
+        for name in _names(share, parts):
+            if name not in known and not name.startswith("py."):
+                file.write(json.dumps([name, effect_of(name, 50)]) + "\n")
+                file.flush()
+    return 0
+
+
+def _archives(chosen: argparse.Namespace, share: int, parts: int) -> int:
+    from tests.fuzz.archives import run
+
+    return run(chosen.calls, chosen.first + share * chosen.calls)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,200 @@
+"""What operators do to the memory of their arguments, seen in calls: share it with their results, write it, reshape it.
+
+The table of `ops.graph.operators` says so for each operator, so that a file's nodes can be followed to the caller's
+tensors. What a schema declares counts as well; an operator that hardly any call of ours reached counts as a view.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import resource
+import signal
+from typing import Any
+
+import numpy
+import torch
+
+from tests.fuzz.hostile import Hostile
+from tests.fuzz.operators import _live, arguments
+from tracepack.ops.graph.graph import Node, Operator
+from tracepack.ops.graph.operators import FRESH, RESHAPES, VIEW, WRITES, WRITES_ANY
+from tracepack.ops.graph.traverse import leaves, map_leaves
+from tracepack.ops.runtime.primitives.callables import resolve
+from tracepack.ops.runtime.safety.arguments import check_arguments
+from tracepack.ops.runtime.safety.memory import INPLACE_AT
+
+SECONDS = 15  # for the calls of one operator; what was seen until then counts
+MEMORY = 6 << 30
+REACHED = 5  # calls that must have gone through for an operator to count as fresh
+
+
+def observed(name: str, calls: int) -> str:
+    """The strongest effect of an operator seen in a child, or VIEW where too few calls went through."""
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.close(read)
+        signal.alarm(SECONDS)
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        quiet = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(quiet, 2)
+        found: dict[str, int] = {}
+        for index in range(calls):
+            seen = _seen(name, index)
+            found[seen] = found.get(seen, 0) + 1
+            os.write(write, (json.dumps(found) + "\n").encode())
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as file:
+        lines = file.read().splitlines()
+    os.waitpid(pid, 0)
+    found = json.loads(lines[-1]) if lines else {}
+    if found.get(RESHAPES):
+        return RESHAPES
+    if found.get(WRITES):
+        return WRITES if name.endswith("_") else WRITES_ANY
+    if found.get(VIEW):
+        return VIEW
+    return FRESH if found.get(FRESH, 0) >= REACHED else VIEW
+
+
+def effect_of(name: str, calls: int) -> str:
+    """The effect of an operator: what schemas declare, and what calls show where they cannot say it."""
+    named = _named(name)
+    if named:
+        return named
+    found = [_declared(schema) for schema in schemas_of(name)]
+    if not found or "" in found:
+        return max([observed(name, calls), *filter(None, found)], key=_ORDER.index)
+    return max(found, key=_ORDER.index)
+
+
+def _named(name: str) -> str:
+    """What the name of an operator says: those in place end in an underscore, or are Python's own for it."""
+    last = name.removeprefix("aten.").split(".")[0 if name.startswith("aten.") else -1]
+    if last in _RESHAPING:
+        return RESHAPES
+    in_place = last.endswith("_") and not last.startswith("__")
+    if in_place or last == "__setitem__" or re.fullmatch(r"__i(?!nvert)\w+__", last) or name in _WRITING_METHODS:
+        return WRITES
+    if name.startswith("torch.nn.functional.") and last in _COMPOSED_FRESH:
+        return FRESH
+    if name.startswith("torch.nn.functional.") and last in INPLACE_AT:  # what the option asks for is seen in the node
+        return VIEW
+    return FRESH if name.startswith("numpy.") and _is_ufunc(name) else ""
+
+
+def _is_ufunc(name: str) -> bool:
+    first, *way = name.removeprefix("numpy.").split(".")
+    return isinstance(getattr(numpy, first, None), numpy.ufunc) and len(way) <= 1
+
+
+def schemas_of(name: str) -> list[Any]:
+    """The schemas that speak for a name: its own, or those of the ATen operators that a function of torch binds."""
+    if name.startswith("aten."):
+        base, which = name.removeprefix("aten.").rsplit(".", 1)
+        return [torch._C._get_schema(f"aten::{base}", "" if which == "default" else which)]
+    if name.startswith("torch.nn.") or not name.startswith("torch."):
+        return []
+    found = torch._C._jit_get_schemas_for_operator(f"aten::{name.rsplit('.', maxsplit=1)[-1]}")
+    dispatched = set(torch._C._dispatch_get_all_op_names())  # the others work on numbers and texts of TorchScript
+    return [s for s in found if _full_name(s) in dispatched and not any(argument.is_out for argument in s.arguments)]
+
+
+def _full_name(schema: Any) -> str:
+    return f"{schema.name}.{schema.overload_name}" if schema.overload_name else str(schema.name)
+
+
+def _declared(schema: Any) -> str:
+    """What a schema declares; "" where it is composed of others, which may hand an argument through."""
+    base = schema.name.removeprefix("aten::")
+    if base in _RESHAPING:
+        return RESHAPES
+    written = [i for i, argument in enumerate(schema.arguments) if argument.alias_info and argument.alias_info.is_write]
+    if written:
+        return WRITES if written == [0] else WRITES_ANY
+    if any(result.alias_info for result in schema.returns):
+        return VIEW
+    if base in _COMPOSED_FRESH:
+        return FRESH
+    composed = torch._C._dispatch_has_kernel_for_dispatch_key(_full_name(schema), "CompositeImplicitAutograd")
+    return "" if composed else FRESH
+
+
+_ORDER = (FRESH, VIEW, WRITES, WRITES_ANY, RESHAPES)
+_RESHAPING = frozenset(
+    "as_strided_ unsqueeze_ squeeze_ t_ transpose_ swapaxes_ swapdims_ detach_ rename_ resize_ set_".split()
+)
+# Composed operators that end in a kernel of their own, though few hostile calls reach it.
+_COMPOSED_FRESH = frozenset(
+    """linear matmul conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d layer_norm group_norm
+    instance_norm batch_norm embedding_bag lstm gru rnn_tanh rnn_relu lstm_cell gru_cell rnn_tanh_cell rnn_relu_cell
+    scaled_dot_product_attention cross_entropy_loss cosine_similarity bilinear
+    embedding cross_entropy nll_loss max_pool1d max_pool2d max_pool3d max_pool1d_with_indices max_pool2d_with_indices
+    max_pool3d_with_indices avg_pool1d avg_pool2d avg_pool3d adaptive_max_pool1d adaptive_max_pool2d one_hot rms_norm
+    adaptive_avg_pool1d adaptive_avg_pool3d prelu grid_sample binary_cross_entropy ctc_loss logsigmoid""".split()
+)
+_WRITING_METHODS = ("numpy.ndarray.sort", "numpy.ndarray.fill", "numpy.ndarray.partition", "numpy.ndarray.put")
+
+
+def _seen(name: str, index: int) -> str:
+    source = Hostile(f"effect/{name}/{index}")
+    args, kwargs = arguments(name, source)
+    kwargs.pop("inplace", None)  # known by its name, too
+    if name.startswith("numpy."):  # an array that takes the result is known by its place
+        args, kwargs = args[:2], {key: item for key, item in kwargs.items() if key != "out"}
+    node = Node(Operator(name), tuple(args), kwargs)
+    try:
+        check_arguments(node)
+        live = map_leaves(lambda leaf: _live(leaf, source), (node.args, node.kwargs))
+        given = [leaf for leaf in leaves(live) if isinstance(leaf, torch.Tensor | numpy.ndarray)]
+        if any(_size(leaf) > 1 << 16 for leaf in given):
+            return ""
+        before = [(_places(leaf), _content(leaf)) for leaf in given]
+        results = [
+            leaf
+            for leaf in leaves(resolve(name)(*live[0], **live[1]))
+            if isinstance(leaf, torch.Tensor | numpy.ndarray)
+        ]
+    except Exception:
+        return ""
+    if any(_places(leaf) != places for leaf, (places, _) in zip(given, before, strict=True)):
+        return RESHAPES
+    if any(_content(leaf) != content for leaf, (_, content) in zip(given, before, strict=True)):
+        return WRITES
+    shared = any(_overlap(result, leaf) for result in results for leaf in given)
+    return VIEW if shared else FRESH
+
+
+def _size(leaf: Any) -> int:
+    return int(leaf.numel() if isinstance(leaf, torch.Tensor) else leaf.size)
+
+
+def _places(leaf: Any) -> Any:
+    if isinstance(leaf, torch.Tensor):
+        return tuple(leaf.shape), leaf.stride(), leaf.storage_offset(), leaf.dtype, leaf.is_conj(), leaf.is_neg()
+    return leaf.shape, leaf.strides, leaf.dtype
+
+
+def _content(leaf: Any) -> bytes:
+    if isinstance(leaf, torch.Tensor):
+        return bytes(leaf.untyped_storage())
+    return leaf.tobytes()
+
+
+def _overlap(result: Any, leaf: Any) -> bool:
+    """Whether two things may lie in the same memory."""
+    ends = [_span(thing) for thing in (result, leaf)]
+    return ends[0][0] < ends[1][1] and ends[1][0] < ends[0][1]
+
+
+def _span(thing: Any) -> tuple[int, int]:
+    if isinstance(thing, torch.Tensor):
+        if thing.layout is not torch.strided:
+            return 0, 0
+        storage = thing.untyped_storage()
+        return storage.data_ptr(), storage.data_ptr() + storage.nbytes()
+    first, last = numpy.lib.array_utils.byte_bounds(thing) if thing.size else (0, 0)
+    return int(first), int(last)

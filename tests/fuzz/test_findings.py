@@ -1,0 +1,58 @@
+"""What hostile calls ever lost stays lost to files without trust: refused, checked, or for trusted files only."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.fuzz.archives import KEPT, attempt, mutated, originals
+from tests.fuzz.operators import try_operator
+from tracepack.ops.graph.operators import TRUSTED, allowed, grade
+
+LINES = [line.split(" ", 2) for line in (Path(__file__).parent / "findings.txt").read_text().splitlines()]
+FOUND = sorted({(name, int(index)) for name, index, _ in LINES if name in allowed() and grade(name) != TRUSTED})
+
+
+def test_findings_are_kept():
+    assert len(LINES) > 80
+    assert any(outcome.startswith("signal 11") for _, _, outcome in LINES)
+
+
+@pytest.mark.parametrize(("name", "index"), FOUND)
+def test_a_call_that_was_lost_is_lost_no_more(name, index):
+    assert try_operator(name, 1, index) == []
+
+
+def test_files_that_were_lost_are_not():
+    feed = originals()[0][1]
+    for path in sorted(KEPT.glob("*.tpk")) if KEPT.exists() else []:
+        assert attempt(path.read_bytes(), feed) == "", path.name
+
+
+def test_a_mutation_is_another_file_and_fails_as_ours():
+    import random
+
+    data, feed = originals()[1]
+    said = [attempt(mutated(data, random.Random(index)), feed) for index in range(25)]
+    assert said == [""] * 25
+    assert len({mutated(data, random.Random(index)) for index in range(25)}) > 20
+
+
+def test_the_harness_sees_a_crash_a_hang_and_a_report():
+    import ctypes
+    import time
+
+    from tests.fuzz.children import Loss, survive
+
+    def call(index):
+        if index == 2:
+            ctypes.string_at(0)
+        if index == 5:
+            began = time.process_time()
+            while time.process_time() - began < 60:
+                pass
+        return "said" if index == 7 else ""
+
+    losses = list(survive(9, call, still=0.5))
+    assert losses == [Loss(2, "signal 11"), Loss(5, "hang"), Loss(7, "said")]

@@ -1,0 +1,149 @@
+"""Small files that ask for much: each is refused in time and memory that its size foretells."""
+
+from __future__ import annotations
+
+import io
+import time
+import zipfile
+from contextlib import contextmanager
+
+import pytest
+import torch
+
+import tracepack
+from tests.archive.files import rewritten
+from tests.security.forge import apply, archive_of, tensor
+from tracepack.ops.graph.graph import Constant, Facts, Graph
+from tracepack.ops.graph.guards import Expression
+from tracepack.serialization.archive import Archive
+
+X = torch.arange(4.0)
+
+
+@contextmanager
+def soon(seconds: float = 30.0):
+    """Processor time, far above what a linear pass takes and far below what these files used to."""
+    began = time.process_time()
+    yield
+    assert time.process_time() - began < seconds
+
+
+def test_rows_without_end_are_refused(cell_file):
+    for field in ("bodies", "kernels", "constants", "examples", "example_tensors"):
+        with (
+            soon(),
+            pytest.raises(tracepack.ArchiveError, match=r"malformed; got 100\d+; expected 100000 rows at most"),
+        ):
+            tracepack.load(rewritten(cell_file[0], lambda m, f=field: m[f].extend([(m[f] or [{}])[0]] * 100_001)))
+
+
+def test_a_member_is_read_once(cell_file):
+    def twice(manifest):
+        manifest["bodies"] = manifest["bodies"] * 5000
+
+    with soon(), pytest.raises(tracepack.ArchiveError, match="a member is used twice; got 'graphs/op0.msgpack'"):
+        tracepack.load(rewritten(cell_file[0], twice))
+
+    def assets(manifest):
+        row = {"kind": "tokenizer", "name": "k", "description": {}, "runs_code": False}
+        shared = {f"a{i}": "weights.safetensors" for i in range(5000)}
+        manifest["kernels"] = [{**row, "assets": shared}]
+
+    with soon(), pytest.raises(tracepack.ArchiveError, match="a member is used twice; got 'weights.safetensors'"):
+        tracepack.load(rewritten(cell_file[0], assets))
+
+
+def test_members_that_lie_over_each_other_are_refused(cell_file):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as new:
+        new.writestr("a", b"x" * 1000)
+        info = zipfile.ZipInfo("b")
+        info.header_offset, info.file_size, info.compress_size, info.CRC = 0, 1000, 1000, 0
+        new.filelist.append(info)
+        new.NameToInfo["b"] = info
+    with pytest.raises(tracepack.ArchiveError, match="member 'b': two members lie over each other"):
+        Archive(out.getvalue())
+
+
+def test_thousands_of_nodes_load_in_linear_time():
+    x = tensor()
+    nodes, last = [], x
+    for _ in range(5000):
+        nodes.append(apply("aten.add.Tensor", last, 1, output=tensor()))
+        last = nodes[-1].output
+    with soon(60):
+        assert torch.equal(tracepack.load(archive_of(Graph((x,), tuple(nodes), last)))(X), X + 5000)
+
+
+def test_nodes_without_end_are_refused():
+    x = tensor()
+    node = apply("aten.add.Tensor", x, 1, output=tensor())
+    graph = Graph((x,), tuple(apply("py.add", 1, 1) for _ in range(250_001)), node.args[0])
+    with soon(120), pytest.raises(tracepack.ArchiveError, match="got '250001 nodes in the graphs of the file'"):
+        tracepack.load(archive_of(graph))
+
+
+def test_guards_and_symbols_take_linear_time():
+    x = tensor(*(f"S{i}" for i in range(60)))
+    symbols = {f"S{i}": (0, i) for i in range(60)}
+    guard = Expression.parse("S0 + 1 > 0")
+    data = archive_of(Graph((x,), (), x), Facts(symbols, (guard,) * 5000))
+    with soon():
+        assert tracepack.load(data).input_names == ["x0"]
+
+
+def test_symbols_without_end_are_refused(cell_file):
+    def many(manifest):
+        manifest["facts"]["symbols"] = {f"S{i}": [0, 0] for i in range(2000)}
+
+    with soon(), pytest.raises(tracepack.ArchiveError, match="got 2000; expected 1000 at most"):
+        tracepack.load(rewritten(cell_file[0], many))
+
+
+def test_a_path_in_errors_does_not_grow_with_names():
+    """Keys of a million characters, over and over, were copied for every item below them."""
+    x = tensor()
+    tree = {"k" * 1_000_000: [0] * 20_000}
+    with soon():
+        tracepack.load(archive_of(Graph((x,), (), (x, tree))))
+
+
+def test_state_that_many_rows_share_is_bounded():
+    x, weight = tensor(), torch.zeros(1 << 20)
+    constants = [Constant(weight.clone(), f"c{i}", mutable=True) for i in range(400)]
+    node = apply("torch.stack", constants)
+    data = archive_of(Graph((x,), (node,), node.output))
+    assert len(data) < 6 << 20
+    with (
+        soon(),
+        pytest.raises(tracepack.ArchiveError, match="the state: the file asks for too much memory; got 1677721600"),
+    ):
+        tracepack.load(data)
+
+
+def test_examples_that_share_a_tensor_are_bounded(cell_file):
+    mod = tracepack.trace(lambda x: x + 1, torch.ones(1 << 18))
+    file = io.BytesIO()
+    mod.save(file, examples=[{"x": torch.ones(1 << 18)}])
+    path = cell_file[0].parent / "large.tpk"
+    path.write_bytes(file.getvalue())
+
+    def repeat(manifest):
+        manifest["examples"][0]["output"] = [{"c": 0}] * 100_000
+
+    with (
+        soon(60),
+        pytest.raises(tracepack.ArchiveError, match="the golden examples: the file asks for too much memory"),
+    ):
+        tracepack.load(rewritten(path, repeat), verify="golden")
+
+
+def test_the_page_names_every_limit():
+    from pathlib import Path
+
+    from tracepack.serialization import schema
+
+    page = (Path(__file__).parents[2] / "docs" / "format.md").read_text().replace(" ", "")
+    for name in ("MOST_MEMBERS", "MOST_NODES", "MOST_EXPANDED", "MOST_ROWS", "MOST_SYMBOLS", "MOST_DIMENSIONS",
+                 "DEEPEST_CALLS", "DEEPEST", "STATE_TIMES"):  # fmt: skip
+        assert str(getattr(schema, name)) in page, name

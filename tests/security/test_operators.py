@@ -1,0 +1,140 @@
+"""What a file may call: operators by grade, with arguments of their schema, on memory that somebody wrote."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import tracepack
+from tests.security.forge import apply, archive_of, one_node, tensor
+from tracepack.ops.graph import operators
+from tracepack.ops.graph.graph import Graph, Literal, Value
+from tracepack.ops.graph.operators import Entry
+from tracepack.ops.graph.types import ANY, INT
+
+X = torch.arange(4.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "kwargs", "text"),
+    [
+        ("aten.zeros.default", ([2],), {"dtype": 99}, "wrong dtype; got 99; expected Optional"),
+        ("aten.zeros.default", ([2],), {"dtype": Value(INT)}, "wrong dtype"),
+        ("aten.zeros.default", ([2],), {"layout": 7}, "wrong layout; got 7"),
+        ("aten.clone.default", ("x0",), {"memory_format": -1}, "wrong memory_format; got -1"),
+        ("aten.sum.dim_IntList", ("x0", [2**63]), {}, "wrong dim; got"),
+        ("aten.sum.dim_IntList", ("x0", ["a"]), {}, "wrong dim"),
+        ("aten.add.Tensor", ("x0",), {}, "wrong other; got nothing; expected Tensor"),
+        ("aten.add.Tensor", ("x0", "x0", 1), {}, "wrong arguments; got 3 by position"),
+        ("aten.add.Tensor", ("x0", "x0"), {"scale": 2}, "wrong arguments; got 'scale'"),
+        ("aten.add.Tensor", ("x0", "text"), {}, "wrong other; got text; expected Tensor"),
+        ("aten.cat.default", (["x0"] * 70_000,), {}, "wrong tensors"),
+        ("torch.zeros", (2,), {"dtype": 6}, "wrong dtype; got 6"),
+        ("torch.sum", ("x0",), {"dim": 2**70}, "expected an integer of 64 bits"),
+        ("numpy.zeros", (2, "object"), {}, "expected one of numpy's words"),
+        ("numpy.zeros", (2, b"O"), {}, "expected one of numpy's words"),
+        ("py.draw", ("x0", "aten.from_file.default", [], {}), {}, "is not on the list of allowed operators"),
+        ("py.draw", ("x0", "py.pow", (9, 9), {}), {}, "py.draw names an operator that draws nothing"),
+    ],
+)  # fmt: skip
+def test_an_argument_that_the_schema_has_not_is_refused_at_load(name, args, kwargs, text):
+    if any(isinstance(value, Value) for value in kwargs.values()):
+        size, x = Value(INT), tensor()
+        node = apply(name, *args, **dict.fromkeys(kwargs, size))
+        data = archive_of(Graph((x, size), (node,), node.output))
+    else:
+        data = one_node(name, *args, **kwargs)
+    with pytest.raises((tracepack.GraphError, tracepack.UnknownOperatorError), match=text):
+        tracepack.load(data)
+
+
+@pytest.mark.parametrize(
+    "literal",
+    [Literal("dtype", "qint8"), Literal("dtype", "load"), Literal("layout", "sparse_coo"), Literal("layout", "_mkldnn"),
+     Literal("memory_format", "float32"), Literal("numpy.dtype", "object"), Literal("numpy.dtype", "V8")],
+)  # fmt: skip
+def test_a_literal_is_in_a_closed_table(literal):
+    key = "dtype" if literal.kind == "numpy.dtype" else literal.kind
+    family = "numpy.zeros" if literal.kind == "numpy.dtype" else "torch.zeros"
+    with pytest.raises((tracepack.GraphError, tracepack.NodeError), match="no |not a literal"):
+        tracepack.load(one_node(family, 2, **{key: literal}))(X)
+
+
+@pytest.mark.parametrize(
+    "name", ["aten.set_data.default", "aten.add.out", "aten._test_check_tensor.default", "aten.mul.Scalar_out"]
+)
+def test_forms_that_no_recording_has_are_not_listed(name):
+    with pytest.raises(tracepack.UnknownOperatorError, match=f"operator '{name}' is not on the list"):
+        tracepack.load(one_node(name, "x0", "x0", inputs=2))
+
+
+def test_an_operator_for_trusted_files_is_named(monkeypatch):
+    entry = Entry(operators.TRUSTED, operators.FRESH, 300, "signal 11 in call 7")
+    monkeypatch.setattr(operators, "table", lambda: {"torch.abs": entry})
+    monkeypatch.setattr("tracepack.ops.runtime.safety.admission.table", lambda: {"torch.abs": entry})
+    data = one_node("torch.abs", "x0")
+    text = "operator 'torch.abs' is for trusted files only: signal 11 in call 7. Pass trust=True if you"
+    with pytest.raises(tracepack.TrustError, match=text):
+        tracepack.load(data)
+    assert torch.equal(tracepack.load(data, trust=True)(-X), X)
+
+
+def test_every_operator_of_the_table_has_a_grade_and_calls():
+    table = operators.table()
+    assert len(table) > 2500
+    for name, entry in table.items():
+        assert entry.grade in (operators.PROVEN, operators.WRAPPED, operators.TRUSTED), name
+        assert entry.effect in ("fresh", "view", "writes", "writes-any", "reshapes"), name
+        assert entry.calls >= 200, name
+        assert bool(entry.reason) == (entry.grade != operators.PROVEN), name
+
+
+EMPTY = [
+    ("torch.empty", ([1000],), {}),
+    ("torch.empty_like", ("x0",), {}),
+    ("torch.empty_strided", ([10, 10], [20, 2]), {}),
+    ("torch.empty_permuted", ([10, 10], [1, 0]), {}),
+    ("torch.Tensor.new_empty", ("x0", [1000]), {}),
+    ("torch.Tensor.new_empty_strided", ("x0", [10, 10], [1, 10]), {}),
+    ("aten.empty.memory_format", ([1000],), {}),
+    ("aten.empty_like.default", ("x0",), {}),
+    ("aten.empty_strided.default", ([10, 10], [0, 3]), {}),
+    ("aten.empty_permuted.default", ([10, 10], [1, 0]), {}),
+    ("aten.new_empty.default", ("x0", [1000]), {}),
+    ("aten.new_empty_strided.default", ("x0", [10, 10], [1, 10]), {}),
+]
+
+
+@pytest.mark.parametrize(("name", "args", "kwargs"), EMPTY)
+def test_memory_that_a_file_asks_for_is_filled(name, args, kwargs):
+    mod = tracepack.load(one_node(name, *args, **kwargs))
+    x = torch.full((1000,), 7.0)
+    for _ in range(20):
+        secret = torch.full((1000,), 7.0)
+        del secret  # its memory is what the allocator gives next
+        result = mod(x)
+        assert not result.any()
+        assert result.dtype is torch.float32
+
+
+def test_every_operator_that_gives_memory_unwritten_is_filled():
+    from tracepack.ops.runtime.primitives.wrapped import FILLED
+
+    listed = {name for name in operators.allowed() if "empty" in name.split(".")[1:][-1] or ".empty" in name}
+    listed |= {name for name in operators.allowed() if "new_empty" in name}
+    assert listed == set(FILLED)
+    assert all(operators.table()[name].grade == operators.WRAPPED for name in FILLED)
+
+
+def test_a_subgraph_is_given_to_control_flow_only():
+    x, inner = tensor(), tensor()
+    node = apply("torch.abs", x, Graph((inner,), (), inner))
+    with pytest.raises(tracepack.GraphError, match="got a graph; expected a value"):
+        tracepack.load(archive_of(Graph((x,), (node,), node.output)))
+
+
+def test_what_an_operator_of_a_drawing_is_given_is_checked_too():
+    x, made = tensor(), Value(ANY)
+    node = apply("py.draw", x, "torch.randn", ([2],), {"dtype": 6}, output=made)
+    with pytest.raises(tracepack.GraphError, match="operator torch.randn was given a wrong dtype; got 6"):
+        tracepack.load(archive_of(Graph((x,), (node,), made)))

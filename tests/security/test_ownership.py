@@ -1,0 +1,104 @@
+"""Whose memory a file may change: only what its signature names of the caller's, nothing of another pipeline's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+import tracepack
+from tests.security.forge import apply, archive_of, body_of, call, one_node, tensor
+from tracepack.ops.graph.graph import Constant, Graph
+from tracepack.ops.runtime.safety.memory import touched
+
+
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        ("torch.Tensor.unsqueeze_", ("x0", 0)),
+        ("torch.Tensor.t_", ("x0",)),
+        ("torch.Tensor.transpose_", ("x0", 0, 1)),
+        ("torch.Tensor.squeeze_", ("x0",)),
+        ("torch.Tensor.as_strided_", ("x0", [2], [1])),
+        ("aten.unsqueeze_.default", ("x0", 0)),
+        ("torch.detach_", ("x0",)),
+    ],
+)
+def test_what_the_callers_tensor_says_of_itself_stays(name, args):
+    x = tensor("N", "M")
+    node = apply(name, *(x if arg == "x0" else arg for arg in args))
+    mod = tracepack.load(archive_of(Graph((x,), (node,), node.output)))
+    for _ in range(2):
+        given = torch.rand(2, 3).requires_grad_("detach" in name)
+        before = given.shape, given.stride(), given.requires_grad
+        mod(given)
+        assert (given.shape, given.stride(), given.requires_grad) == before
+
+
+def test_a_weight_that_another_pipeline_has_stays(tmp_path):
+    weight, x = Constant(torch.ones(4), "weight"), tensor()
+    view = apply("torch.Tensor.view", weight, 2, 2, output=tensor("A", "B"))
+    write = apply("torch.Tensor.add_", view.output, 1, output=tensor("A", "B"))
+    shape = apply("torch.Tensor.unsqueeze_", weight, 0)
+    out = apply("torch.Tensor.sum", write.output)
+    path = tmp_path / "writes.tpk"
+    path.write_bytes(archive_of(Graph((x,), (view, write, shape, out), out.output)))
+    first, second = tracepack.load(path), tracepack.load(path)
+    constant = first.program.graph.nodes[0].args[0].tensor
+    assert constant.data_ptr() == second.program.graph.nodes[0].args[0].tensor.data_ptr()
+    first(torch.ones(1))
+    assert torch.equal(constant, torch.ones(4))
+    assert float(second(torch.ones(1))) == 8.0
+
+
+def test_the_signature_names_the_inputs_that_are_written():
+    def process(x, y, z):
+        x.add_(y)
+        z[0] = 5
+        w = y * 2
+        w.mul_(3)
+        return x + w
+
+    mod = tracepack.trace(process, torch.ones(2), torch.ones(2), torch.zeros(2))
+    assert mod.signature.startswith("(x: f32[N] (written), y: f32[M], z: f32[K] (written)) -> ")
+
+
+def test_an_input_that_a_file_does_not_name_as_written_is_not():
+    """Every way that the analysis must follow: views, ops, containers, choices, keywords."""
+    x, y = tensor(), tensor()
+    view = apply("torch.Tensor.view", x, -1, output=tensor())
+    inner_in = tensor()
+    inner_write = apply("aten.mul_.Tensor", inner_in, 2, output=tensor())
+    body = body_of(Graph((inner_in,), (inner_write,), inner_write.output))
+    through = call(body, view.output)
+    keyword = apply("torch.add", 1, 1, out=y)
+    graph = Graph((x, y), (through, keyword), through.output)
+    assert touched(Graph((x, y), (view, *graph.nodes), graph.output)).inputs() == {0, 1}
+
+    a, b, c, d = tensor(), tensor(), tensor(), tensor()
+    branch = Graph((c,), (w := apply("torch.Tensor.zero_", c, output=tensor()),), w.output)
+    other = Graph((d,), (), d)
+    choice = apply("cond", a, branch, other, (b,), output=(tensor(),))
+    assert touched(Graph((a, b), (choice,), choice.output)).inputs() == {0, 1}
+
+    fresh = apply("torch.mul", a, 2, output=tensor())
+    write = apply("torch.Tensor.add_", fresh.output, b, output=tensor())
+    assert touched(Graph((a, b), (fresh, write), write.output)).inputs() == set()
+
+
+def test_arrays_that_numpy_writes_are_named():
+    def process(a, b):
+        np.add(a, b, out=a)
+        return np.nan_to_num(b) * 2
+
+    mod = tracepack.trace(process, np.ones(3, "float32"), np.ones(3, "float32"))
+    assert mod.signature.startswith("(a: f32[N] (written), b: f32[M])")
+
+
+def test_the_command_line_shows_it_too(tmp_path, capsys):
+    from tracepack.cli import main
+
+    path = tmp_path / "writes.tpk"
+    path.write_bytes(one_node("torch.Tensor.add_", "x0", 1))
+    assert main(["inspect", str(path)]) == 0
+    assert "f32[N] (written)" in capsys.readouterr().out

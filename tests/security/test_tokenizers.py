@@ -1,0 +1,138 @@
+"""The JSON of a tokenizer from a file: bounded before its library sees it, and its panics are errors of ours."""
+
+from __future__ import annotations
+
+import base64
+import json
+import time
+
+import pytest
+import torch
+
+import tracepack
+from tests.security.forge import archive_of
+from tracepack.ops.graph.graph import Graph, KernelCall, Node, Value
+from tracepack.ops.graph.types import STRINGS, TensorType
+from tracepack.ops.tokenizer import TokenizerKernel
+
+pytest.importorskip("tokenizers")
+BASE = {
+    "version": "1.0",
+    "truncation": {"direction": "Right", "max_length": 8, "strategy": "LongestFirst", "stride": 0},
+    "padding": {
+        "strategy": "BatchLongest", "direction": "Right", "pad_to_multiple_of": None, "pad_id": 0, "pad_type_id": 0,
+        "pad_token": "[PAD]",
+    },
+    "added_tokens": [], "normalizer": None, "pre_tokenizer": {"type": "Whitespace"}, "post_processor": None,
+    "decoder": None,
+    "model": {"type": "WordLevel", "vocab": {"[PAD]": 0, "[UNK]": 1, "hello": 2}, "unk_token": "[UNK]"},
+}  # fmt: skip
+
+
+class Forged(TokenizerKernel):
+    """A kernel with any JSON, for writing it to a file."""
+
+    def __init__(self, source: str) -> None:
+        self._json = source
+
+
+def archive(**changes) -> bytes:
+    return archive_of_json(json.dumps(changed(**changes)))
+
+
+def changed(**changes) -> dict:
+    data = json.loads(json.dumps(BASE))
+    for key, value in changes.items():
+        data[key] = {**data[key], **value} if isinstance(data[key], dict) and isinstance(value, dict) else value
+    return data
+
+
+def archive_of_json(source: str) -> bytes:
+    texts = Value(STRINGS)
+    made = {name: Value(TensorType("int64", ("N", "L"))) for name in ("input_ids", "attention_mask", "token_type_ids")}
+    return archive_of(Graph((texts,), (Node(KernelCall(Forged(source)), (texts,), {}, made),), made["input_ids"]))
+
+
+def replacements(*pairs):
+    parts = [{"type": "Replace", "pattern": {"String": old}, "content": new} for old, new in pairs]
+    return {"normalizer": {"type": "Sequence", "normalizers": parts}}
+
+
+REFUSED = {
+    "padding that no memory holds": ({"padding": {"strategy": {"Fixed": 10**12}}}, "its padding"),
+    "padding to a multiple of nothing": ({"padding": {"pad_to_multiple_of": 0}}, "its padding; got 0"),
+    "padding to a huge multiple": ({"padding": {"pad_to_multiple_of": 10**9}}, "its padding; got 1000000000"),
+    "a stride as long as the text": ({"truncation": {"stride": 8}}, "its truncation; got 8 tokens, stride 8"),
+    "a stride that is longer": ({"truncation": {"stride": 100}}, "its truncation"),
+    "truncation to nothing": ({"truncation": {"max_length": 0}}, "its truncation"),
+    "truncation to less than what stands around": (
+        {"truncation": {"max_length": 2}, "post_processor": {
+            "type": "TemplateProcessing", "pair": [],
+            "single": [{"SpecialToken": {"id": "[UNK]", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}},
+                       {"SpecialToken": {"id": "[UNK]", "type_id": 0}}],
+            "special_tokens": {"[UNK]": {"id": "[UNK]", "ids": [1], "tokens": ["[UNK]"]}}}},
+        "its truncation",
+    ),
+    "replacements that double": (replacements(*[("a", "aaaaaaaaaa")] * 4), "its replacements; got 1e"),
+    "a replacement of nothing": (replacements(("", "aaaa")), "a pattern of it"),
+    "a text a hundred times over": (
+        {"post_processor": {"type": "TemplateProcessing", "single": [{"Sequence": {"id": "A", "type_id": 0}}] * 100,
+                            "pair": [], "special_tokens": {}}}, "its template; got 100 parts",
+    ),
+    "a table of characters that is none": (
+        {"normalizer": {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(b"\xff" * 9).decode()}},
+        "its table of characters",
+    ),
+    "no model": ({"model": None}, "its JSON"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_would_end_or_hang_the_process_is_refused_at_load(name):
+    changes, text = REFUSED[name]
+    with pytest.raises(tracepack.GraphError, match=f"a tokenizer from a file cannot be taken: {text}"):
+        tracepack.load(archive(**changes))
+
+
+def test_nesting_without_end_is_refused():
+    source = json.dumps(BASE).replace('"normalizer": null', '"normalizer": ' + "[" * 3000 + "]" * 3000)
+    with pytest.raises(tracepack.GraphError, match="cannot be taken: its JSON"):
+        tracepack.load(archive_of_json(source))
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+$", "(", "(?=(a+))b*\\1"])
+def test_a_regular_expression_that_nobody_knows_needs_trust(pattern):
+    data = archive(
+        pre_tokenizer={"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
+    )
+    with pytest.raises(tracepack.TrustError, match="a regular expression of its own, whose time cannot be bounded"):
+        tracepack.load(data)
+    if pattern == "(":
+        with pytest.raises(tracepack.GraphError, match="the tokenizer cannot be used|failed inside of its library"):
+            tracepack.load(data, trust=True)
+
+
+def test_one_that_is_known_needs_none():
+    gpt2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+    split = {"type": "Split", "pattern": {"Regex": gpt2}, "behavior": "Isolated", "invert": False}
+    mod = tracepack.load(archive(pre_tokenizer=split))
+    assert mod(["hello", "hello x"]).tolist() == [[2, 0], [2, 1]]
+
+
+def test_a_panic_of_the_library_is_an_error_of_ours():
+    trie = (8).to_bytes(4, "little") + b"\xff" * 8 + b"text"  # its indices point nowhere
+    panic = {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(trie).decode()}
+    with pytest.raises(tracepack.TracepackError):
+        tracepack.load(archive(normalizer=panic))(["hello ab"])
+    unigram = {"type": "Unigram", "unk_id": 7, "vocab": [["a", -1.0]], "byte_fallback": False}
+    with pytest.raises(tracepack.GraphError, match="the tokenizer"):
+        tracepack.load(archive_of_json(json.dumps({**BASE, "model": unigram})))(["b"])
+
+
+def test_bounds_leave_room_for_real_ones():
+    began = time.process_time()
+    mod = tracepack.load(
+        archive(**replacements(("a", "bb"), ("b", "cc")), truncation={"max_length": 1000, "stride": 9})
+    )
+    assert torch.equal(mod(["hello", "x y"]), torch.tensor([[2, 0], [1, 1]]))
+    assert time.process_time() - began < 60
