@@ -79,9 +79,8 @@ def test_in_a_loaded_pipeline_too(module: slang.SlangModule) -> None:
     file = io.BytesIO()
     tp.trace(lambda i, x: op(i, x), torch.tensor([1], dtype=torch.int32), torch.rand(3)).save(file)
     loaded = tp.load(file.getvalue(), trust=True)
-    with pytest.raises(tp.NodeError) as got:
+    with pytest.raises(slang.SlangIndexError, match="got 7; expected 0 to 2"):
         loaded(torch.tensor([7], dtype=torch.int32), torch.rand(3))
-    assert isinstance(got.value.__cause__, slang.SlangIndexError)
 
 
 def test_a_loop_longer_than_its_max_iters(module: slang.SlangModule) -> None:
@@ -117,7 +116,7 @@ import "slangpy";
 
 
 def test_the_linear_layer_of_the_page_as_printed(cache: None) -> None:
-    w, b, x = (torch.rand(size, requires_grad=True) for size in ((3, 2000), (3,), (2000,)))
+    w, b, x = (torch.rand(size, requires_grad=True) for size in ((3, 300), (3,), (300,)))
     y = torch.empty(3)
     slang.load(UNBOUNDED).linear_layer(slang.grid((3,)), w, b, x, y)
     y.backward(torch.ones(3))
