@@ -7,7 +7,7 @@ from importlib import util
 import pytest
 import torch
 
-from tracepack.ops.comprehension import ComprehensionWarning, Options, define
+from tracepack.ops.comprehension import ComprehensionWarning, define
 from tracepack.ops.comprehension.cpp.emitter import CppEmitter
 from tracepack.ops.comprehension.cpp.library import compile_library
 from tracepack.ops.comprehension.cpp.tile import lanes_of
@@ -254,9 +254,11 @@ def test_zig_compiles_where_there_is_no_other(monkeypatch):
         toolchain.find_toolchain.cache_clear()
 
 
-def test_empty_tensors_are_an_empty_range():
-    with pytest.raises(errors.EmptyRangeError):
-        define("def f(float(N) A) -> (B) { B(i) = A(i) }")(torch.zeros(0), options=Options("torch"))
+@pytest.mark.parametrize("options", EMITTERS)
+def test_empty_tensors_give_empty_tensors(options):
+    assert define("def f(float(N) A) -> (B) { B(i) = A(i) }")(torch.zeros(0), options=options).shape == (0,)
+    with pytest.raises(errors.EmptyRangeError, match="the range of 'i' is empty; got 0:-2"):
+        define("def f(float(N) A) -> (B) { B(i) = A(i) + A(i+2) }")(torch.zeros(0), options=options)
 
 
 @pytest.mark.parametrize("options", EMITTERS)
