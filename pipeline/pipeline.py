@@ -12,6 +12,7 @@ import torch
 from ..ops.graph.device import Device
 from ..ops.graph.errors import SignatureError, TracepackError
 from ..ops.graph.graph import Constant, Graph, Operator
+from ..ops.graph.memory import inputs_text
 from ..ops.graph.program import Program
 from ..ops.graph.text import guards_text, types_text
 from ..ops.graph.traverse import bodies, walk
@@ -19,7 +20,6 @@ from ..ops.runtime.interrupts.verbs import undisturbed
 from ..ops.runtime.placement import place_all, present
 from ..ops.runtime.primitives.random import seeded_state
 from ..ops.runtime.safety.budget import Budget
-from ..ops.runtime.safety.memory import inputs_text
 from ..serialization.program import save_program
 from .golden import golden_terms, record_examples
 from .running.conditions import conditions

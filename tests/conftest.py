@@ -28,6 +28,8 @@ def pytest_collection_modifyitems(config, items):
 
 def pytest_configure(config: pytest.Config) -> None:
     """Beside other workers each has one thread, and so have the processes that its tests start."""
+    if hasattr(config.option, "randomly_reset_seed"):  # the order is random, the numbers are not: see `_seeded`
+        config.option.randomly_reset_seed = False
     if int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")) > 1:
         torch.set_num_threads(1)
         os.environ["OMP_NUM_THREADS"] = "1"

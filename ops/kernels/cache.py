@@ -21,7 +21,7 @@ from platformdirs import user_cache_path
 
 from ..runtime.user_code import user_stacklevel
 
-FORMAT = 3
+FORMAT = 4
 """To be raised whenever generated code or cached data change their meaning."""
 
 

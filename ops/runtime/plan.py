@@ -15,13 +15,13 @@ import torch
 
 from ..graph.device import CPU, Device
 from ..graph.graph import Body, Constant, Graph, Guard, Node
+from ..graph.memory import touched
 from .checks import fail_guard, input_check, output_check
 from .emitter import Emitter
 from .interrupts.modes import outside
 from .node_errors import fail
 from .primitives.named_tuples import record_factory
 from .safety.budget import Budget
-from .safety.memory import touched
 from .scope import Bindings
 from .state import State
 

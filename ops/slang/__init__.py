@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from .language.errors import SlangCompileError as SlangCompileError
     from .language.errors import SlangDtypeError as SlangDtypeError
     from .language.errors import SlangError as SlangError
+    from .language.errors import SlangGradientError as SlangGradientError
+    from .language.errors import SlangIndexError as SlangIndexError
     from .language.errors import SlangShapeError as SlangShapeError
     from .language.errors import UnknownFunctionError as UnknownFunctionError
-    from .launch.gradient_check import SlangGradientWarning as SlangGradientWarning
     from .launch.slangpy_device import create_device as create_device
     from .module import SlangModule as SlangModule
     from .module import TorchModule as TorchModule
@@ -33,12 +34,13 @@ _ERRORS = (
     "SlangCompileError",
     "SlangDtypeError",
     "SlangError",
+    "SlangGradientError",
+    "SlangIndexError",
     "SlangShapeError",
     "UnknownFunctionError",
 )
 _HOMES = {
     "SlangFunction": "function",
-    "SlangGradientWarning": "launch.gradient_check",
     "SlangKernel": "kernel",
     "SlangModule": "module",
     "TorchModule": "module",

@@ -17,6 +17,7 @@ from .kernel import SlangKernel, kernel_of
 from .language.errors import SlangArgumentError
 from .language.specialization import Specialization
 from .language.types import FunctionType
+from .launch.mixed_tensors import Lent
 from .launch.operation import Operation
 
 _RESULT = "_result"
@@ -255,9 +256,13 @@ class SlangFunction:
             function = function.map(**self._maps)
         if isinstance(result, type):
             function, result = function.return_type(result), None
-        extra = {} if result is None else {_RESULT: result}
+        lent = Lent(device or self.module.slangpy_module().device, method == "bwds", str(self.signatures[0]))
+        args, kwargs = lent.arguments(args, kwargs)
+        extra = {} if result is None else {_RESULT: lent.of(result)}
         called: Callable[..., Any] = function if method == "__call__" else function.bwds
-        return called(*args, **kwargs, **extra)
+        found = called(*args, **kwargs, **extra)
+        lent.give_back()
+        return result if isinstance(result, torch.Tensor) else found
 
 
 def _function_again(module: Home, name: str, maps: dict[str, Sequence[int]], result: Any) -> SlangFunction:

@@ -65,6 +65,7 @@ class SlangKernel(Kernel):
             "module": source.name,
             "origin": source.origin.replace("\\", "/").rpartition("/")[2],
             "target": self.operation.target,
+            **({} if source.bounds else {"bounds": False}),
             **self.operation.spec.plain(),
         }
 
@@ -83,7 +84,9 @@ class SlangKernel(Kernel):
             if name.startswith(_IMPORTS)
         }
         text = bytes(assets[_MAIN]).decode()
-        source = Source(description["module"], text, imports, description["origin"])
+        source = Source(
+            description["module"], text, imports, description["origin"], bounds=description.get("bounds", True)
+        )
         spec = Specialization.of_plain(description)
         return kernel_of(Operation(program_of(source), spec, description["target"], publish))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +13,26 @@ from ..graph.errors import DeviceError
 from .compile.program import Program, program_of
 from .function import SlangFunction
 from .kernel import publish
-from .language.errors import UnknownFunctionError
+from .language.errors import SlangCompileError, UnknownFunctionError
 from .language.sources import Source, read_source
 from .language.specialization import Specialization
 from .language.types import FunctionType
 from .launch import slangpy_device as devices
 from .launch.operation import Operation
+
+_BUILTIN = re.compile(r"(?:bool|half|float|double|u?int(?:8|16|32|64)?(?:_t)?)(?:[234](?:x[234])?)?$")
+
+
+class SlangTypeName(str):
+    """A type of a module: its name, which is what SlangPy takes for the type of a tensor's elements.
+
+    Example:
+        >>> from tracepack.ops.slang import load
+        >>> load("float f(float x) { return x; }").float
+        'float'
+    """
+
+    __slots__ = ()
 
 
 class SlangModule:
@@ -39,7 +55,6 @@ class SlangModule:
     def __init__(self, program: Program, target: str = "", slangpy_device: Any = None) -> None:
         self.program, self._target, self._device = program, target, slangpy_device
         self._operations: dict[Specialization, Operation] = {}
-        self._slangpy_modules: dict[tuple[int, bool], Any] = {}
         # Attributes for good: a look-up costs no Python call, and torch.compile meets no function made meanwhile.
         self.__dict__.update({name: SlangFunction(self, name, own) for name, own in program.functions.items()})
 
@@ -49,9 +64,11 @@ class SlangModule:
     def __dir__(self) -> list[str]:
         return sorted(self.program.functions)
 
-    def __getattr__(self, name: str) -> SlangFunction:
+    def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
+        if _BUILTIN.match(name) or name in self.program.structs:
+            return SlangTypeName(name)
         signatures = self._signatures(name)
         if not signatures:
             raise UnknownFunctionError(
@@ -99,26 +116,21 @@ class SlangModule:
 
         Raises:
             MissingExtraError: slangpy is not installed.
+            SlangCompileError: SlangPy refused the source.
         """
-        spy = devices.import_slangpy()
         device = device or self._device or devices.shared_device(self._target or "cpu")
-        found = self._slangpy_modules.get((id(device), backward))
-        if found is None:
-            source = self.program.source
-            source = source.with_concrete_tensors() if backward else source
-            devices.allow_dispatches(device)
-            name = f"{source.name}_{source.key}"
-            beside = source.includes[0] / f"{source.name}.slang" if source.includes else None
-            loaded = device.load_module_from_source(name, source.text, beside)
-            found = self._slangpy_modules[id(device), backward] = spy.Module(loaded)
-        return found
+        source = self.program.source
+        with self.program.compile_errors():
+            return devices.module_on(device, source.with_concrete_tensors() if backward else source)
 
 
 def _module_again(source: Source, target: str) -> SlangModule:
     return SlangModule(program_of(source), target)
 
 
-def load(path_or_text: str | Path, device: Any = None, *, include_paths: tuple[str | Path, ...] = ()) -> SlangModule:
+def load(
+    path_or_text: str | Path, device: Any = None, *, include_paths: tuple[str | Path, ...] = (), bounds: bool = True
+) -> SlangModule:
     """Loads a Slang module.
 
     Args:
@@ -126,6 +138,8 @@ def load(path_or_text: str | Path, device: Any = None, *, include_paths: tuple[s
         device: None or `cpu` where tensors say where to run; `cuda`, a `torch.device`, or `vulkan`; or a device of
             SlangPy, for SlangPy's own tensors.
         include_paths: further directories for imports; the file's own is always looked into.
+        bounds: whether an index outside of a whole tensor is an error. On a GPU such a read or write goes to index 0
+            instead. False leaves the check out, for code that is known to be right.
 
     Returns:
         The module; its functions are its attributes.
@@ -142,9 +156,20 @@ def load(path_or_text: str | Path, device: Any = None, *, include_paths: tuple[s
         >>> module.twice(torch.ones(3))
         tensor([2., 2., 2.])
     """
-    source = read_source(path_or_text, include_paths)
+    source = replace(read_source(path_or_text, include_paths), bounds=bounds)
+    return _module_of(source, device)
+
+
+def _module_of(source: Source, device: Any) -> SlangModule:
+    """Compiles now, so that errors arrive here."""
     program = program_of(source)
-    _ = program.functions  # compiles now, so that errors arrive here
+    try:
+        _ = program.functions
+    except SlangCompileError as error:
+        if "MaxIters" not in error.what:
+            raise
+        program = program_of(source.with_bounded_loops())
+        _ = program.functions
     target, slangpy_device = _target_of(device)
     return SlangModule(program, target, slangpy_device)
 
@@ -164,6 +189,16 @@ def _target_of(device: Any) -> tuple[str, Any]:
                 got=repr(device),
                 expected="None, 'cpu', 'cuda', 'vulkan' or a device of SlangPy",
             ) from None
+    if kind not in ("cpu", "cuda", "vulkan"):
+        raise DeviceError(
+            f"no Slang kernels on {device}", expected="None, 'cpu', 'cuda', 'vulkan' or a device of SlangPy"
+        )
+    if kind == "cuda" and not torch.cuda.is_available():
+        raise DeviceError(
+            "this machine has no CUDA device for Slang",
+            got=repr(device),
+            fix="Leave device out: the functions then run where their tensors are.",
+        )
     return ("vulkan" if kind == "vulkan" else ""), None
 
 
@@ -197,7 +232,4 @@ class TorchModule:
             SlangCompileError: the code does not compile.
         """
         read = read_source(source + "\n")
-        program = program_of(Source(name, read.text, read.imports, name, read.includes))
-        _ = program.functions
-        target, slangpy_device = _target_of(device)
-        return SlangModule(program, target, slangpy_device)
+        return _module_of(Source(name, read.text, read.imports, name, read.includes), device)

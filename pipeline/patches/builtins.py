@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 import dis
+import functools
 import math
 import sys
 from collections.abc import Callable, Hashable, Iterator
@@ -116,7 +117,14 @@ def _stand_in(plain: Any, function: Any) -> None:
 
 for _kind in (float, int, bool):
     _stand_in(_kind, _conversion(_kind))
-for _plain in (min, max):
+
+
+def _own(thing: Any) -> Any:
+    """Python's own `min` or `max`: torch.export replaces both for all threads while any exports."""
+    return thing.keywords.get("real_callable", thing) if isinstance(thing, functools.partial) else thing
+
+
+for _plain in map(_own, (min, max)):
     _stand_in(_plain, _extreme(_plain))
 for _name in MATH:
     _stand_in(getattr(math, _name), _calculation(_name, getattr(math, _name)))
@@ -192,7 +200,7 @@ def _calls(code: CodeType, known: dict[str, Any]) -> Iterator[tuple[int, str]]:
     for before, this, after in zip([None, *instructions], instructions, [*instructions[1:], None], strict=False):
         if this.opname != "LOAD_GLOBAL" or this.arg is None or (before and before.opname == "EXTENDED_ARG"):
             continue
-        thing = known.get(str(this.argval))
+        thing = _own(known.get(str(this.argval)))
         looked_up = after is not None and after.opname in ("LOAD_ATTR", "LOAD_METHOD") and after.argval in MATH
         if looked_up if thing is math else this.arg & 1 and isinstance(thing, Hashable) and thing in _NAMES:
             yield this.offset, _NAMES[thing]

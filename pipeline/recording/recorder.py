@@ -211,7 +211,8 @@ class Recorder(TorchFunctionMode):
 
     def splice(self, program: Program, inputs: Sequence[Any], state: State, run: Callable[[Sequence[Any]], Any]) -> Any:
         """Records the call of a pipeline by its nodes and returns its result."""
-        self.states.enter(state)
+        with torch._C.DisableTorchFunction():
+            self.states.enter(state)
         with self.refusing():
             hold(self, program, inputs)
             return splice(self, program.graph, inputs, run)

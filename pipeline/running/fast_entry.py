@@ -21,7 +21,7 @@ from ...ops.graph.types import TensorType
 from ...ops.runtime.node_errors import fail
 
 _SOURCE = """\
-def make(T, seen, slowly, fast, enabled, enable, fail, keys, dtypes, homes, convert, arrive):
+def make(T, seen, slowly, fast, enabled, enable, transform, fail, keys, dtypes, homes, convert, arrive):
     {bind}
     def entry(feed):
         if type(feed) is dict and len(feed) == {count}:
@@ -32,6 +32,8 @@ def make(T, seen, slowly, fast, enabled, enable, fail, keys, dtypes, homes, conv
             {convert}
             if {tests}:
                 if enabled():
+                    if transform() is not None:
+                        return slowly(feed)
                     try:
                         enable(False)
                         result = fast({names})
@@ -101,7 +103,7 @@ def make_entry(inputs: EntryInputs, fast: Callable[..., Any], slowly: Run, seen:
     exec(compile(source, "<tracepack entry>", "exec"), namespace)
     entry: Run = namespace["make"](
         torch.Tensor, seen, slowly, fast,
-        torch.is_grad_enabled, torch._C._set_grad_enabled, fail,
+        torch.is_grad_enabled, torch._C._set_grad_enabled, torch._C._functorch.peek_interpreter_stack, fail,
         tuple(inputs.names), tuple(getattr(torch, kind.dtype) for kind in inputs.types),
         inputs.homes, _convert, _arrive,
     )  # fmt: skip

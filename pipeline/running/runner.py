@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from ...ops.graph.device import CPU, Device
+from ...ops.graph.errors import SignatureError
 from ...ops.graph.graph import BodyCall, KernelCall, Node, Operator
 from ...ops.graph.program import Program, Slot
 from ...ops.graph.traverse import every_node
@@ -34,6 +35,7 @@ from .binding import Binding, thawed
 from .conditions import pins
 from .fast_entry import EntryInputs, make_entry
 from .shared_memory import refuse_lost_writes
+from .transforms import Taking, is_differentiated
 
 MOST_SIGNATURES = 4096  # input signatures remembered as checked; past that they are checked again
 
@@ -113,11 +115,18 @@ class Runner:
             self._check_traced(recorder.concrete(given))
             return recorder.splice(self.program, given, self.state(), self._run_recorded)
         self._check_traced(given) if torch._C._is_tracing() else self._check(given)
+        if not self.grad and any(map(is_differentiated, given)):
+            raise SignatureError(
+                "torch.func differentiates a pipeline that keeps no gradients",
+                where=f"pipeline {self.program.name!r}",
+                fix="Load it with load(path, grad=True).",
+            )
         checked = self.plan.checked
         flat = [at_home(value, device) for value, device in zip(given, self.homes, strict=True)]
         key = _signature_key(flat)
         fast = key is not None and key in self.seen
-        result = self._execute(self.plan.fast if fast else checked, flat)
+        with Taking(flat):
+            result = self._execute(self.plan.fast if fast else checked, flat)
         if self.writes:
             give_back(given, flat)
         if key is not None and not fast:

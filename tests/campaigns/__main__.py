@@ -1,6 +1,6 @@
 """Runs all campaigns and writes `docs/coverage.md`.
 
-`python -m tests.campaigns [--jobs N] [--samples N] [--only CAMPAIGN ...] [--fresh]`. It may be stopped at any time: what
+`python -m tests.campaigns [CAMPAIGN ...] [--jobs N] [--samples N] [--fresh]`. It may be stopped at any time: what
 was finished is kept, and the same command goes on from there as long as no source changes; `--fresh` starts anew.
 """
 
@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.campaigns import operators
+from tests.campaigns import interrupts, operators
 from tests.campaigns.functions import pipelines
 from tests.campaigns.report import report
 from tests.campaigns.tally import Tally
@@ -27,6 +27,7 @@ def campaigns(jobs: int, most: int, fresh: bool) -> dict[str, Callable[[], Tally
         "operators": lambda: operators.run(None, jobs, most, fresh),
         "scripted": lambda: operators.run_scripted(None, jobs, most, fresh),
         "pipelines": lambda: pipelines.run(None, jobs, fresh),
+        "interrupts": lambda: interrupts.run(None),
     }
     if importlib.util.find_spec("tests.campaigns.architectures"):
         from tests.campaigns.architectures import campaign as architectures
@@ -42,20 +43,22 @@ def main() -> int:
     parser.add_argument(
         "--samples", type=int, default=operators.ALL, help="samples of each operator and dtype; all by default"
     )
-    parser.add_argument("--only", nargs="*", help="campaigns to run; nothing is written then")
+    parser.add_argument("names", nargs="*", help="campaigns to run; nothing is written then")
+    parser.add_argument("--only", nargs="*", help="the same")
     parser.add_argument("--fresh", action="store_true", help="run again what is kept from an earlier run")
     chosen = parser.parse_args()
+    only = [*chosen.names, *(chosen.only or ())]
     warnings.simplefilter("ignore")
     tallies = []
     for name, run in campaigns(chosen.jobs, chosen.samples, chosen.fresh).items():
-        if chosen.only and name not in chosen.only:
+        if only and name not in only:
             continue
         tally = run()
         tallies.append(tally)
         print(f"{name}: {tally.counts()} in {tally.seconds:.0f} s of processor time", flush=True)
         for case in tally.bugs():
             print(f"  {case.outcome}: {case.name}: {case.reason}\n{case.detail}")
-    if not chosen.only:
+    if not only:
         TARGET.parent.mkdir(exist_ok=True)
         TARGET.write_text(report(tallies))
         print(f"written: {TARGET.name}")

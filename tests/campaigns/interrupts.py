@@ -352,6 +352,7 @@ def run(share: int | None, rounds: int | None = None) -> Tally:
         outcome = RIGHT if not bad else WRONG if "answer" in reason or "wrong" in reason else ERROR
         tally.add(name, outcome, reason, f"seed {seed}, round {number}, {where}")
     found = ", ".join(f"{count} {how}" for how, count in sorted(campaign.landed.items()))
+    gc.unfreeze()
     tally.notes.append(f"{rounds} interrupts with seed {seed}: {found}.")
     tally.seconds = time.process_time() - start
     return tally

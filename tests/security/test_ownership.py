@@ -9,7 +9,7 @@ import torch
 import tracepack
 from tests.security.forge import apply, archive_of, body_of, call, one_node, tensor
 from tracepack.ops.graph.graph import Constant, Graph
-from tracepack.ops.runtime.safety.memory import touched
+from tracepack.ops.graph.memory import touched
 
 
 @pytest.mark.parametrize(

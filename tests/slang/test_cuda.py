@@ -109,7 +109,7 @@ def on_stand_in(function: slang.SlangFunction, *arguments: Any) -> tuple[Operati
     call = function._resolve(arguments, {})
     operation = call.operation
     cuda = gpu.GpuLauncher(operation.program, operation.spec, "cuda", torch.device("cpu"))
-    twin = Operation(operation.program, operation.spec, operation.target, operation._kernel)
+    twin = Operation(operation.program, operation.spec, operation.target, operation._publish)
     twin._cpu = cuda
     return twin, call.flatten(arguments, {})
 

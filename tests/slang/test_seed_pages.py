@@ -66,6 +66,23 @@ class TestAutodiffPage:
         result = module.polynomial.return_type(spy.Tensor)(a=2, b=8, c=-1, x=x)
         np.testing.assert_array_equal(result.to_numpy(), VALUES)
 
+    def test_the_element_type_by_its_name(self, module: slang.SlangModule, device: spy.Device) -> None:
+        x = spy.Tensor.from_numpy(device, X)
+        result = spy.Tensor.empty(device, shape=(4,), dtype=module.float)
+        module.polynomial(a=2, b=8, c=-1, x=x, _result=result)
+        np.testing.assert_array_equal(result.to_numpy(), VALUES)
+
+    def test_torch_beside_slangpy_tensors(self, module: slang.SlangModule, device: spy.Device) -> None:
+        x, a, filled = spy.Tensor.from_numpy(device, X).with_grads(zero=True), torch.tensor(2.0), torch.empty(4)
+        assert module.polynomial(a=a, b=8, c=-1, x=x, _result=filled) is filled
+        np.testing.assert_array_equal(filled.numpy(), VALUES)
+        filled.grad, b = torch.ones(4), torch.full((4,), 8.0, requires_grad=True)
+        module.polynomial.bwds(a=a, b=b, c=-1, x=x, _result=filled)
+        np.testing.assert_array_equal(x.grad.to_numpy(), SLOPES)
+        np.testing.assert_array_equal(b.grad.numpy(), X)
+        with pytest.raises(slang.SlangArgumentError, match="torch's autograd does not reach through a call"):
+            module.polynomial(a=a, b=b, c=-1, x=x)
+
     def test_the_same_three_ways_with_torch(self, module: slang.SlangModule) -> None:
         x = torch.from_numpy(X)
         filled = torch.empty(4)
@@ -96,6 +113,30 @@ class TestDifferentiableTensorsPage:
         result.grad.copy_from_numpy(np.ones(4, dtype=np.float32))
         tensor_module.polynomial.bwds(**given, x=x, result=result)
         np.testing.assert_array_equal(x.grad.to_numpy(), SLOPES)
+
+    @pytest.mark.parametrize("imports", [False, True], ids=["alone", "with include paths"])
+    def test_backward_of_a_module_from_a_file(self, tmp_path: Path, device: spy.Device, imports: bool) -> None:
+        """The page's own way; then the file, or what it imports, is edited and loaded again on the same device."""
+
+        def write(factor: int) -> None:
+            (tmp_path / "parts").mkdir(exist_ok=True)
+            part = f"public float factor() {{ return {factor}; }}"
+            (tmp_path / "parts" / "part.slang").write_text(f"module part;\n{part}" if imports else "")
+            head = 'import "slangpy";\nimport part;\n' if imports else f'import "slangpy";\n{part}\n'
+            body = "[Differentiable] void f(int i, IDiffTensor<float, 1> x, IWDiffTensor<float, 1> y)"
+            (tmp_path / "example.slang").write_text(f"{head}{body} {{ y[i] = x[i] * x[i] * no_diff factor(); }}")
+
+        for factor in (2, 3):
+            write(factor)
+            module = slang.load(tmp_path / "example.slang", device, include_paths=(tmp_path / "parts",))
+            x = spy.Tensor.from_numpy(device, X).with_grads(zero=True)
+            y = spy.Tensor.empty(device, x.shape, float)
+            module.f(spy.grid(x.shape), x, y)
+            y = y.with_grads()
+            y.grad.copy_from_numpy(np.ones(4, dtype=np.float32))
+            module.f.bwds(spy.grid(x.shape), x, y)
+            np.testing.assert_array_equal(y.to_numpy(), factor * X * X)
+            np.testing.assert_array_equal(x.grad.to_numpy(), 2 * factor * X)
 
     def test_polynomial_with_torch(self, tensor_module: slang.SlangModule) -> None:
         x = torch.from_numpy(X.copy()).requires_grad_()

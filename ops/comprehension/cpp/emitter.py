@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -19,6 +20,9 @@ from .program import ENTRY, Generated, generate
 # What inductor's code allocates with takes half a microsecond instead of one; `empty_strided` is the public way.
 empty: Callable[..., torch.Tensor] = getattr(torch._C._dynamo.guards, "_empty_strided_cpu", torch.empty_strided)
 
+Check = Callable[[Sequence[torch.Tensor], Sequence[torch.Tensor], Sequence[torch.Tensor]], Any]
+"""Takes inputs, contents and outputs; gives a function to run instead, or None."""
+
 
 class CppEmitter:
     """Runs a program as compiled code; compiles (or finds the compiled library) when made.
@@ -28,13 +32,20 @@ class CppEmitter:
         schedule: how.
         clamp: clamp indices that are found outside, instead of raising.
         library: a library that was compiled before from the same text, for machines without a compiler.
+        check: is given the inputs, contents and outputs of the first call; what it gives back runs instead from then
+            on. It costs later calls one test.
 
     Raises:
         CompilerError: no compiler, or it refused the code.
     """
 
     def __init__(
-        self, program: Program, schedule: ProgramSchedule, clamp: bool = False, library: Path | None = None
+        self,
+        program: Program,
+        schedule: ProgramSchedule,
+        clamp: bool = False,
+        library: Path | None = None,
+        check: Check | None = None,
     ) -> None:
         self._program = program
         self.generated: Generated = generate(program, schedule, target(), clamp)
@@ -50,6 +61,8 @@ class CppEmitter:
         self._kinds = [(t.shape, t.strides, stored(t.dtype)) for t in types]
         self._order = [outputs.index(n) for n in program.outputs]
         self._distinct = len(outputs) == len(program.outputs)
+        self._check = check
+        self._instead: Callable[..., list[torch.Tensor]] | None = None if check is None else self._first
 
     def __call__(self, inputs: Sequence[torch.Tensor], contents: Sequence[torch.Tensor] = ()) -> list[torch.Tensor]:
         """Runs on contiguous inputs of the program's shapes on the CPU.
@@ -57,6 +70,8 @@ class CppEmitter:
         Raises:
             IndexRangeError: an index read from a tensor lies outside.
         """
+        if self._instead is not None:
+            return self._instead(inputs, contents)
         outputs = [empty(*kind) for kind in self._kinds]
         pointers = [t.data_ptr() for t in (*inputs, *contents, *outputs)]
         if self._workspace:
@@ -68,3 +83,12 @@ class CppEmitter:
             load, at = self.generated.checks[status - 1]
             raise index_outside(load.tensor, load.dynamic[at].size, load.place)
         return outputs if self._distinct else [outputs[i] for i in self._order]
+
+    def _first(self, inputs: Sequence[torch.Tensor], contents: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+        """The first call, which is checked."""
+        self._instead = None
+        outputs = self(inputs, contents)
+        if self._check is not None and (other := self._check(inputs, contents, outputs)) is not None:
+            self._instead = other
+            return self(inputs, contents)
+        return outputs

@@ -105,7 +105,8 @@ class Packing:
         names = {a: "tile" if a == axis else f"x_{a}" for a, _ in layout}
         to = " + ".join([f"{names[a]} * {s}" for a, s in self._strides(load).items()] + ["lane"])
         source = " + ".join([f"x_{v} * {s}" for v, s in load.strides] + [str(load.offset)])
-        value = f"x_{axis} < {self._tile.free[axis]} ? {self._names.pointers[load.tensor]}[{source}] : 0"
+        read = f"{self._names.pointers[load.tensor]}[{source}]"
+        value = f"x_{axis} < {self._tile.free[axis]} ? {read} : ({memory_type(load.dtype)})0"
         lane = f"for (int64_t lane = 0; lane < {size}; lane++) {{ const int64_t x_{axis} = tile * {size} + lane;"
         near = layout[-1][0] if load.stride(layout[-1][0]) == 1 and layout[-1][0] != axis else None
         loops = [f"for (int64_t {names[a]} = 0; {names[a]} < {n}; {names[a]}++) {{" for a, n in layout if a != near]

@@ -140,7 +140,7 @@ class Reduction:
     @property
     def _lanes(self) -> str:
         """Template arguments of integers as wide as the values."""
-        return f"int{32 if self._dtype.name == 'float16' else self._dtype.bits}_t, {self._tile.lanes}"
+        return f"int{32 if self._dtype.is_half else self._dtype.bits}_t, {self._tile.lanes}"
 
     def _combined(self, a: str, b: str, vector: bool) -> str:
         if self._nest.op in ("+", "*"):

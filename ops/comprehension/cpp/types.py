@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from ..expr.dtypes import FLOAT32, FLOAT64, INT64, DType
 from ..expr.ir import Const, Dynamic, Load, op
 
-_MEMORY = {"bool": "uint8_t", "float16": "_Float16", "float32": "float", "float64": "double"}
+_MEMORY = {"bool": "uint8_t", "float16": "_Float16", "bfloat16": "bf16", "float32": "float", "float64": "double"}
 
 
 def memory_type(dtype: DType) -> str:
@@ -19,7 +19,7 @@ def compute_type(dtype: DType) -> str:
     """The C++ type that values are computed in; half precision is computed in single."""
     if dtype.is_bool:
         return "bool"
-    return "float" if dtype.name == "float16" else memory_type(dtype)
+    return "float" if dtype.is_half else memory_type(dtype)
 
 
 @dataclass(frozen=True)

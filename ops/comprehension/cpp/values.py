@@ -69,13 +69,13 @@ class ValueEmitter:
     def cast(self, v: Value, into: DType) -> Value:
         """The value converted, as torch converts."""
         source, target = compute_type(v.dtype), compute_type(into)
-        if v.dtype == into or (source == target and into.name != "float16"):
+        if v.dtype == into or (source == target and not into.is_half):
             return Value(v.code, into, v.vector)
         if not v.vector:
             code = f"({v.code} != 0)" if into.is_bool else f"({target})({v.code})"
             if v.dtype.is_float and into.is_integral:
                 code = f"whole<{target}>({v.code})"
-            return Value(f"(float)(_Float16)({v.code})" if into.name == "float16" else code, into, False)
+            return Value(f"(float)({memory_type(into)})({v.code})" if into.is_half else code, into, False)
         vector = self.vector_type(into)
         if into.is_bool:
             return Value(f"__builtin_convertvector({v.code} != 0, {vector})", into, True)
@@ -87,7 +87,7 @@ class ValueEmitter:
 
     def _as_mask_of(self, mask: Value, dtype: DType) -> str:
         """A mask with lanes as wide as a type's, which `?:` on vectors wants."""
-        bits = 8 if dtype.is_bool else dtype.bits if dtype.name != "float16" else 32
+        bits = 8 if dtype.is_bool else 32 if dtype.is_half else dtype.bits
         wanted = self.mask_type if dtype.is_bool else f"int{bits}_t"
         if wanted == self.mask_type:
             return mask.code
@@ -129,7 +129,10 @@ class ValueEmitter:
         if e.name == "?:":
             return self._select(e, point, guard)
         if e.name == "cast":
-            return self.cast(self.value(e.args[0], point, guard), e.dtype)
+            v = self.cast(self.value(e.args[0], point, guard), e.dtype)
+            if v.vector and e.dtype.is_half:
+                return Value(f"rounded<{memory_type(e.dtype)}, {self.lanes}>({v.code})", e.dtype, True)
+            return v
         if e.name in ("&&", "||", "!"):
             return self._logic(e, point, guard)
         args = [self.cast(self.value(self._exact(a, e), point, guard), e.operands) for a in e.args]

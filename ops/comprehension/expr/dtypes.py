@@ -35,6 +35,11 @@ class DType:
         return self.kind == "float"
 
     @property
+    def is_half(self) -> bool:
+        """Floats of two bytes, which are computed in single precision."""
+        return self.is_float and self.bits == 16
+
+    @property
     def is_bool(self) -> bool:
         """Conditions."""
         return self.kind == "bool"
@@ -56,12 +61,14 @@ INT64 = DType("int64", "int", 64)
 FLOAT32 = DType("float32", "float", 32)
 FLOAT64 = DType("float64", "float", 64)
 FLOAT16 = DType("float16", "float", 16)
+BFLOAT16 = DType("bfloat16", "float", 16)
 
 _INTS = {f"{u}int{b}": DType(f"{u}int{b}", f"{u}int", b) for u in ("", "u") for b in (8, 16, 32, 64)}
 SCALARS: dict[str, DType] = {
     "bool": BOOL,
     "float": FLOAT32,
     "float16": FLOAT16,
+    "bfloat16": BFLOAT16,
     "half": FLOAT16,
     "float32": FLOAT32,
     "double": FLOAT64,
@@ -81,7 +88,7 @@ def join(a: DType, b: DType) -> DType:
         return a if a.is_float else b
     bits = max(a.bits, b.bits)
     if a.is_float:
-        return a if a.bits == bits else b
+        return FLOAT32 if a.bits == b.bits else a if a.bits == bits else b
     return BY_NAME[f"{'uint' if a.kind == b.kind == 'uint' else 'int'}{bits}"]
 
 

@@ -17,14 +17,14 @@ from ..expr.ir import Access, Const, Expr, Nest, Op, Program, Var, accesses
 
 
 @dataclass(frozen=True)
-class _Kind:
+class _Response:
     """How a value depends on the tensor: `shift` of it is added, its exponential is a factor `scale` times."""
 
     shift: float = 0.0
     scale: float = 0.0
 
 
-_FREE = _Kind()
+_FREE = _Response()
 _Places = tuple[str, ...]
 """The variables at which the tensor is read."""
 
@@ -39,10 +39,10 @@ def independent_of(program: Program, name: str) -> bool:
     if start is None or name in program.outputs:
         return False
     rank = len(program.tensors[name].shape)
-    kinds: dict[str, tuple[_Kind, tuple[int, ...]]] = {name: (_Kind(shift=1.0), tuple(range(rank)))}
+    kinds: dict[str, tuple[_Response, tuple[int, ...]]] = {name: (_Response(shift=1.0), tuple(range(rank)))}
     try:
         for nest in program.nests[start + 1 :]:
-            kind, dims = _Walk(nest, kinds).target()
+            kind, dims = _Responses(nest, kinds).target()
             if kind != _FREE:
                 kinds[nest.target] = kind, dims
     except _DependsError:
@@ -50,15 +50,15 @@ def independent_of(program: Program, name: str) -> bool:
     return not any(output in kinds for output in program.outputs)
 
 
-class _Walk:
+class _Responses:
     """One nest: every tensor that depends on the one in question is read at the same place of it."""
 
-    def __init__(self, nest: Nest, kinds: dict[str, tuple[_Kind, tuple[int, ...]]]) -> None:
+    def __init__(self, nest: Nest, kinds: dict[str, tuple[_Response, tuple[int, ...]]]) -> None:
         self._nest, self._kinds = nest, kinds
         self._places: _Places | None = None
-        self._memo: dict[Expr, _Kind] = {}
+        self._memo: dict[Expr, _Response] = {}
 
-    def target(self) -> tuple[_Kind, tuple[int, ...]]:
+    def target(self) -> tuple[_Response, tuple[int, ...]]:
         """How the nest's target depends on the tensor, and which of its dimensions count the tensor's places."""
         nest = self._nest
         if any(a.tensor in self._kinds for e in nest.index for a in accesses(e)) or nest.base in self._kinds:
@@ -74,12 +74,12 @@ class _Walk:
             raise _DependsError
         return kind, tuple(names.index(p) for p in self._places)
 
-    def _kind(self, e: Expr) -> _Kind:
+    def _kind(self, e: Expr) -> _Response:
         if e not in self._memo:
             self._memo[e] = self._computed(e)
         return self._memo[e]
 
-    def _computed(self, e: Expr) -> _Kind:
+    def _computed(self, e: Expr) -> _Response:
         if isinstance(e, Access):
             return self._access(e)
         if not isinstance(e, Op):
@@ -92,7 +92,7 @@ class _Walk:
             raise _DependsError
         return found
 
-    def _access(self, e: Access) -> _Kind:
+    def _access(self, e: Access) -> _Response:
         if any(self._kind(i) != _FREE for i in e.indices):
             raise _DependsError
         if e.tensor not in self._kinds:
@@ -105,7 +105,7 @@ class _Walk:
         return kind
 
 
-def _combined(e: Op, kinds: list[_Kind]) -> _Kind | None:
+def _combined(e: Op, kinds: list[_Response]) -> _Response | None:
     """The dependence of an operator's result, None where it has another form."""
     shifts, scales = {k.shift for k in kinds}, {k.scale for k in kinds}
     first, second = (*kinds, _FREE)[:2]
@@ -113,25 +113,25 @@ def _combined(e: Op, kinds: list[_Kind]) -> _Kind | None:
         case "+" | "-":
             sign = 1.0 if e.name == "+" else -1.0
             if scales == {0.0}:
-                return _Kind(first.shift + sign * second.shift)
-            return _Kind(scale=first.scale) if shifts == {0.0} and len(scales) == 1 else None
+                return _Response(first.shift + sign * second.shift)
+            return _Response(scale=first.scale) if shifts == {0.0} and len(scales) == 1 else None
         case "neg":
-            return _Kind(-first.shift, first.scale) if 0.0 in (first.shift, first.scale) else None
+            return _Response(-first.shift, first.scale) if 0.0 in (first.shift, first.scale) else None
         case "*":
             factors = [a.value for a in e.args if isinstance(a, Const)]
             if scales == {0.0} and factors:
-                return _Kind(sum(shifts) * float(factors[0]))
-            return _Kind(scale=first.scale + second.scale) if shifts == {0.0} else None
+                return _Response(sum(shifts) * float(factors[0]))
+            return _Response(scale=first.scale + second.scale) if shifts == {0.0} else None
         case "/":
             if scales == {0.0} and isinstance(e.args[1], Const) and e.args[1].value:
-                return _Kind(first.shift / float(e.args[1].value))
-            return _Kind(scale=first.scale - second.scale) if shifts == {0.0} else None
+                return _Response(first.shift / float(e.args[1].value))
+            return _Response(scale=first.scale - second.scale) if shifts == {0.0} else None
         case "exp":
-            return _Kind(scale=first.shift) if first.scale == 0.0 else None
+            return _Response(scale=first.shift) if first.scale == 0.0 else None
         case "log":
-            return _Kind(first.scale) if first.shift == 0.0 else None
+            return _Response(first.scale) if first.shift == 0.0 else None
         case "sqrt" | "rsqrt":
-            return _Kind(scale=first.scale * (0.5 if e.name == "sqrt" else -0.5)) if first.shift == 0.0 else None
+            return _Response(scale=first.scale * (0.5 if e.name == "sqrt" else -0.5)) if first.shift == 0.0 else None
         case "max" | "min" | "fmax" | "fmin":
             return first if first == second and first.scale == 0.0 else None
         case "cast" if e.dtype.is_float and e.dtype.bits >= e.args[0].dtype.bits:

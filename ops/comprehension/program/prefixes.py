@@ -12,7 +12,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import prod
 
-from ..expr.ir import Access, Expr, Nest, Op, Program, TensorType, Var, integer, op, substitute, var, variables
+from ..expr.ir import (
+    Access,
+    Expr,
+    Nest,
+    Op,
+    Program,
+    TensorType,
+    Var,
+    accesses,
+    integer,
+    op,
+    substitute,
+    var,
+    variables,
+)
 from .affine import conjunction, facts
 from .folding import fold
 from .identity import identity
@@ -63,7 +77,8 @@ def _prefix(nest: Nest) -> _Prefix | None:
         low, high = sorted(names, key=names.__getitem__)
         i, j = (high, low) if low in nest.reduced else (low, high)
         free = [*others, value.args[1]]
-        if i in nest.left and j in nest.reduced and not any(i in variables(e) for e in free):
+        everywhere = all(g == "inside" for e in free for a in accesses(e) for g in a.guards)
+        if everywhere and i in nest.left and j in nest.reduced and not any(i in variables(e) for e in free):
             rest = None if not others else others[0]
             for t in others[1:]:
                 assert rest is not None
@@ -143,7 +158,8 @@ class _Blocks:
         )
         length = op("min", op("max", length, integer(0)), integer(self._extent))
         count = op("/", length, integer(BLOCK**level)) if level else length
-        whole = op("*", op("/", count, integer(BLOCK)), integer(BLOCK))
+        above = size > BLOCK  # else every block of this level counts, as there is none of more
+        whole = op("*", op("/", count, integer(BLOCK)), integer(BLOCK)) if above else integer(0)
         within = op("<", var("0in"), op("-", count, whole))
         value = op(
             "?:",
@@ -152,7 +168,7 @@ class _Blocks:
             identity(self._nest.op, self._dtype),
         )
         left = [*self._used, (p.i, self._nest.extents[p.i])]
-        return self._nest_of(f"part{level}", left, [("0in", min(BLOCK, size) if size < BLOCK else BLOCK)], fold(value))
+        return self._nest_of(f"part{level}", left, [("0in", min(BLOCK, size))], fold(value))
 
     def _total(self, parts: list[str]) -> Nest:
         at = var(self._prefix.i)

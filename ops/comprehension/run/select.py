@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import util
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import torch
 
 from ...graph.errors import DeviceError, MissingExtraError
 from ...kernels.cpu import target
-from ..cpp.emitter import CppEmitter
+from ..cpp.emitter import Check, CppEmitter
 from ..cpp.library import library_key
 from ..cpp.program import generate
 from ..expr.errors import CompilerError, ComprehensionWarning
@@ -21,6 +22,7 @@ from ..loops.description import ProgramSchedule
 from ..schedule.gpu import gpu_schedule
 from ..schedule.options import Options
 from ..torch.emitter import TorchEmitter
+from .first_call import check_first_call
 
 Run = Callable[..., list[torch.Tensor]]
 GPUS = ("cuda", "vulkan")
@@ -66,7 +68,7 @@ def make_runner(
             (artifacts or _HERE).say(f"no C++ compiler was found{more}")
         return TorchEmitter(program, clamp)
     try:
-        return CppEmitter(program, schedule, clamp)
+        return CppEmitter(program, schedule, clamp, check=_check(program, options, clamp))
     except CompilerError as error:
         if artifacts is None:
             raise
@@ -110,7 +112,12 @@ def _carried(program: Program, options: Options, clamp: bool, artifacts: Artifac
         return None
     key = artifact_key(generate(program, schedule, target(), clamp).text)
     path = artifacts.libraries.get(key)
-    return None if path is None else CppEmitter(program, schedule, clamp, path)
+    return None if path is None else CppEmitter(program, schedule, clamp, path, _check(program, options, clamp))
+
+
+def _check(program: Program, options: Options, clamp: bool) -> Check | None:
+    """What holds the first call against torch's operators."""
+    return partial(check_first_call, program, clamp) if options.check else None
 
 
 def artifact_key(text: str) -> str:

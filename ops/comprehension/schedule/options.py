@@ -48,6 +48,8 @@ class Options:
         parallel: share the outermost loops among torch's threads.
         threads: at most so many of them.
         schedule: everything at once, as the tuner finds it; the other arguments do not apply then.
+        check: hold the first call of each compiled kernel against torch's operators, on the first and last places of
+            its outputs, and run these instead where they do not agree.
 
     Raises:
         OptionsError: an unknown preset, a value of another type, or a number outside of its bounds.
@@ -68,6 +70,7 @@ class Options:
     parallel: bool | None = None
     threads: int = 0
     schedule: ProgramSchedule | None = None
+    check: bool = True
 
     def __post_init__(self) -> None:
         if type(self.preset) is not str or self.preset not in PRESETS:
@@ -87,6 +90,7 @@ class Options:
         for name in ("fuse", "pack", "parallel"):
             if getattr(self, name) is not None:
                 flag(f"'{name}'", getattr(self, name))
+        flag("'check'", self.check)
         whole_number("the number of threads", self.threads, 0, MOST_THREADS)
         if self.schedule is not None and type(self.schedule) is not ProgramSchedule:
             raise OptionsError("the schedule is no schedule", got=type(self.schedule).__name__)
@@ -205,6 +209,7 @@ class Options:
             "parallel": self.parallel,
             "threads": self.threads,
             "schedule": None if self.schedule is None else self.schedule.to_plain(),
+            **({} if self.check else {"check": False}),
         }
 
     @classmethod

@@ -19,7 +19,7 @@ from ..loops.fusion import groups
 from ..loops.ir import Loops
 from ..program.identity import identity
 from .prelude import prelude
-from .values import Point, ValueWriter, cast, combined, compute_type, memory_type, single_only, stored
+from .values import HALVES, Point, ValueWriter, cast, combined, compute_type, memory_type, single_only, stored
 
 ENTRY = "tp_run"
 GROUP = 256
@@ -239,7 +239,7 @@ class _NestWriter:
         if nest.op != "=" and (nest.scatter or (nest.base and not nest.init)):
             before_it = nest.base if nest.covers and nest.base else nest.target
             at = values.place(replace(nest.store, tensor=before_it), indices, point)
-            before = f"tp_single({at})" if self._dtype.name == "float16" else at
+            before = f"{HALVES[self._dtype.name][0]}({at})" if self._dtype.is_half else at
             value = values.name(compute_type(self._dtype), combined(nest.op, before, value, self._dtype))
         if nest.final is not None:
             values.accumulators = {point: value}
@@ -247,7 +247,7 @@ class _NestWriter:
         into, kind = values.place(nest.store, indices, point), nest.store.dtype
         source = nest.value.dtype if nest.final is None else nest.final.dtype
         if source != kind:
-            value = cast(value, source, FLOAT32 if kind.name == "float16" else kind)
+            value = cast(value, source, FLOAT32 if kind.is_half else kind)
         values.lines.append(f"{into} = {stored(value, kind)};")
 
 

@@ -20,13 +20,23 @@ from .prelude import OF_DOUBLES
 Point = tuple[tuple[str, int], ...]
 """Offsets of tiled axes."""
 
-_TYPES = {"bool": "bool", "float16": "float", "float32": "float", "float64": "double", "int32": "int", "uint32": "uint"}
+_TYPES = {
+    "bool": "bool",
+    "float16": "float",
+    "bfloat16": "float",
+    "float32": "float",
+    "float64": "double",
+    "int32": "int",
+    "uint32": "uint",
+}
+HALVES = {"float16": ("tp_single", "tp_half"), "bfloat16": ("tp_widened", "tp_shortened")}
+"""What decodes the bits of a type of two bytes, and what encodes them."""
 _NAMES = {"/": "divide", "%": "modulo", "abs": "fabs"}
 
 
 def memory_type(dtype: DType) -> str:
     """The Slang type of a tensor's elements; half precision is decoded from its bits, bool is a byte."""
-    return {"bool": "uint8_t", "float16": "uint16_t"}.get(dtype.name) or compute_type(dtype)
+    return "uint8_t" if dtype.is_bool else "uint16_t" if dtype.is_half else compute_type(dtype)
 
 
 def compute_type(dtype: DType) -> str:
@@ -172,7 +182,7 @@ class ValueWriter:
         at = self.place(e, [self._index(e, d, point) for d in e.dynamic], point)
         if e.dtype.is_bool:
             return f"({at} != 0)"
-        return f"tp_single({at})" if e.dtype.name == "float16" else at
+        return f"{HALVES[e.dtype.name][0]}({at})" if e.dtype.is_half else at
 
     def place(self, e: Load, indices: list[str], point: Point) -> str:
         """The element at an address with these values of its dynamic indices."""
@@ -230,8 +240,9 @@ def _float_bits(value: float) -> int:
 def cast(code: str, source: DType, into: DType) -> str:
     """A value converted, as torch converts; floats wrap into narrow integers through wider ones."""
     kind = compute_type(into)
-    if into.name == "float16":
-        return code if source.name == "float16" else f"tp_single(tp_half({cast(code, source, FLOAT32)}))"
+    if into.is_half:
+        single, half = HALVES[into.name]
+        return code if source == into else f"{single}({half}({cast(code, source, FLOAT32)}))"
     if kind == "float" and (source.name == "float64" or (source.is_integral and source.bits >= 32)):
         return f"tp_float({code})"
     if compute_type(source) == kind:
@@ -254,7 +265,7 @@ def stored(code: str, dtype: DType) -> str:
     """A value as memory holds it."""
     if dtype.is_bool:
         return f"uint8_t({code} ? 1 : 0)"
-    return f"tp_half({code})" if dtype.name == "float16" else code
+    return f"{HALVES[dtype.name][1]}({code})" if dtype.is_half else code
 
 
 def _integer(name: str, args: list[str], dtype: DType) -> str:

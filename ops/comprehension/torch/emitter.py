@@ -141,11 +141,12 @@ def _onto_base(nest: Nest, result: torch.Tensor, found: torch.Tensor) -> torch.T
             form = affine(index)
             name = next(iter(form.coefficients), None)
             region = region.narrow(dim, form.const, nest.extents[name] if name else 1)
-    region.copy_((found if nest.init else _combine(nest.op, region, found.reshape(region.shape))).reshape(region.shape))
+    region.copy_((found if nest.init else combined(nest.op, region, found.reshape(region.shape))).reshape(region.shape))
     return result
 
 
-def _combine(op: str, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+def combined(op: str, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """One step of a reduction."""
     match op:
         case "+":
             return a + b
@@ -177,7 +178,7 @@ def _reduce(op: str, t: torch.Tensor, dims: list[int]) -> torch.Tensor:
 
 def _whole(nest: Nest, env: Env, clamp: bool) -> torch.Tensor:
     """The values over the nest's left axes, in the axes' order."""
-    return _windowed(nest, env, {a: (0, n) for a, n in nest.axes}, clamp)
+    return windowed(nest, env, {a: (0, n) for a, n in nest.axes}, clamp)
 
 
 def _in_target_order(nest: Nest, env: Env, clamp: bool) -> torch.Tensor:
@@ -188,7 +189,7 @@ def _in_target_order(nest: Nest, env: Env, clamp: bool) -> torch.Tensor:
     return found.reshape([1 if n is None else nest.extents[n] for n in names])
 
 
-def _windowed(nest: Nest, env: Env, window: Window, clamp: bool) -> torch.Tensor:
+def windowed(nest: Nest, env: Env, window: Window, clamp: bool) -> torch.Tensor:
     """The nest's values over its left axes in a window, which is cut in two while it is too large."""
     left, reduced = nest.left, nest.reduced
     product = split_product(nest.value, left) if nest.op == "+" else Product(1, (nest.value,))
@@ -228,10 +229,10 @@ def _axis_to_cut(nest: Nest, product: Product | None, window: Window) -> str | N
 def _cut_in_two(nest: Nest, env: Env, window: Window, clamp: bool, axis: str) -> torch.Tensor:
     start, stop = window[axis]
     middle = (start + stop) // 2
-    a, b = (_windowed(nest, env, {**window, axis: part}, clamp) for part in ((start, middle), (middle, stop)))
+    a, b = (windowed(nest, env, {**window, axis: part}, clamp) for part in ((start, middle), (middle, stop)))
     if axis in nest.left:
         return torch.cat([a, b], nest.left.index(axis))
-    return _combine(nest.op, a, b)
+    return combined(nest.op, a, b)
 
 
 def _match_reduced_view(nest: Nest, tensors: Mapping[str, TensorType]) -> Callable[[Env], torch.Tensor] | None:

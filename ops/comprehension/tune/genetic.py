@@ -24,6 +24,7 @@ from ..expr.errors import CompilerError, OptionsError
 from ..expr.ir import Program
 from ..loops.description import ProgramSchedule, Schedule
 from ..loops.fusion import groups
+from ..run.first_call import close
 from ..run.select import Run
 from ..schedule.analysis import Rated, rated
 from ..schedule.options import Options
@@ -303,12 +304,3 @@ def _promising(ratings: list[Rated]) -> list[Rated]:
             kinds.setdefault((s.vector, s.lanes, s.vectors, s.pack, s.winograd), []).append(r)
     rows = zip_longest(*kinds.values())
     return [r for row in rows for r in row if r is not None]
-
-
-def close(a: torch.Tensor, b: torch.Tensor) -> bool:
-    """Whether two results agree, within what another order of sums may change."""
-    if not a.is_floating_point():
-        return bool(torch.equal(a, b))
-    tolerance = {torch.float16: 2e-2, torch.float32: 1e-3, torch.float64: 1e-9}[a.dtype]
-    scale = float(b.abs().nan_to_num(0, 0, 0).max()) if b.numel() else 1.0
-    return torch.allclose(a, b, rtol=tolerance, atol=tolerance * max(scale, 1e-30), equal_nan=True)

@@ -15,13 +15,14 @@ from ..expr.errors import CompilerError, OptionsError
 from ..expr.ir import Program
 from ..loops.description import ProgramSchedule, Schedule
 from ..loops.ir import Loops
+from ..run.first_call import close
 from ..run.select import Run
 from ..schedule.gpu import gpu_schedule
 from ..schedule.options import Options
 from ..slang.emitter import SlangEmitter
 from ..slang.program import lowered
 from ..torch.emitter import TorchEmitter
-from .genetic import Settings, close
+from .genetic import Settings
 from .progress import Progress
 
 

@@ -13,7 +13,7 @@ import torch
 
 from ...graph.errors import UnknownOperatorError
 from ...graph.operators import ARITHMETIC, CONTROL_FLOW, MATH, allowed, check_name
-from ..safety import bounded
+from . import bounded
 from .control_flow import FUNCTIONS
 from .numpy import array_function
 from .random import drawing_from, generator

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...graph.graph import Node, Operator, Value
 from ...graph.operators import MATH
-from .bounded import MOST_BITS
+from ..primitives.bounded import MOST_BITS
 
 INLINE_BITS = 4096
 """The largest integers that code without a check may make."""

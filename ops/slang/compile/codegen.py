@@ -21,6 +21,8 @@ from ..language.types import SlangType
 from .elements import DIFF_VIEW, pointer_type, pointers_after_slots, read, value_type, view_type, write
 
 Target = Literal["cpu", "gpu"]
+Repair = Literal["", "inlined", "stripped", "stripped inlined"]
+"""How the user's module is changed before it is differentiated, see `launch/gradient_check.py`."""
 FORWARD, BACKWARD = "tracepack_forward", "tracepack_backward"
 GROUP = 256
 """Threads in a group on a GPU."""
@@ -36,12 +38,14 @@ class Variant:
         needs: for the backward entry, the slots whose gradients are wanted; None makes the forward entry.
         target: `cpu` loops over a range, `gpu` does one element for each thread.
         rank: the number of axes by which rows are found; 0 where no slot needs them.
+        repair: for the backward entry, how the user's module is changed.
     """
 
     modes: str
     needs: tuple[int, ...] | None = None
     target: Target = "cpu"
     rank: int = 0
+    repair: Repair = ""
 
     @property
     def entry(self) -> str:

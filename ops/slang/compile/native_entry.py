@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 
+from ..language.errors import SlangIndexError
 from ..language.specialization import Specialization
 from .codegen import Variant
 from .elements import pointers_after_slots
@@ -38,6 +39,7 @@ _C_TYPES = {
     "double": ctypes.c_double,
 }
 _STRUCT = re.compile(r"^struct (EntryPointParams_\d+)\s*$", re.MULTILINE)
+_OF_TENSOR = 2
 _pool: list[ThreadPoolExecutor] = []
 os.register_at_fork(after_in_child=_pool.clear)
 
@@ -50,19 +52,53 @@ def _extremum(match: re.Match[str]) -> str:
     return f"((a {'>' if match[1] == 'max' else '<'} b || b != b) ? a : b)"
 
 
-def finish_code(code: str, entry: str) -> str:
-    """Adds the function that is called from Python to the C++ that Slang wrote.
+_HEAD = """#include <stdint.h>
+namespace { struct TracepackFault { int kind; uint64_t index, size; }; }
+__attribute__((noinline, cold, noreturn)) static void tracepack_fault(int kind, uint64_t index, uint64_t size)
+{
+    throw TracepackFault{kind, index, size};
+}
+__attribute__((unused)) static int tracepack_outside(uint32_t index, uint32_t size) { tracepack_fault(2, index, size); }
+#define SLANG_BOUND_CHECK_FIXED_ARRAY(index, count) \\
+    if (__builtin_expect((index) >= (count), 0)) tracepack_fault(1, index, count);
+"""
+_PRELUDE_END = "using namespace SLANG_PRELUDE_NAMESPACE;\n#endif\n"
+# Slang's prelude has the arithmetic of vectors of float, double and integers only.
+_HALF_VECTORS = "".join(
+    f"""
+template<int N> SLANG_FORCE_INLINE Vector<half, N> operator{op}(const Vector<half, N>& a, const Vector<half, N>& b)
+{{ Vector<half, N> r; for (int i = 0; i < N; i++) (&r.x)[i] = (&a.x)[i] {op} (&b.x)[i]; return r; }}"""
+    for op in "+-*/"
+)
+_HALF_VECTORS += """
+template<int N> SLANG_FORCE_INLINE Vector<half, N> operator-(const Vector<half, N>& a)
+{ Vector<half, N> r; for (int i = 0; i < N; i++) (&r.x)[i] = -(&a.x)[i]; return r; }
+"""
 
-    It copies the parameters to its own stack: the compiler then knows that no store of the loop changes them.
+
+def finish_code(code: str, entry: str) -> str:
+    """Adds the function that is called from Python to the C++ that Slang wrote, and what that lacks.
+
+    The function copies the parameters to its own stack: the compiler then knows that no store of the loop changes them.
+    An index outside of a tensor or an array ends it, with the kind of the fault as its result, and the index and the
+    size in the place of the first two parameters.
     """
     code = _EXTREMUM.sub(_extremum, code)
+    if "Vector<half" in code or "Vector<_Float16" in code:
+        code = code.replace(_PRELUDE_END, _PRELUDE_END + _HALF_VECTORS, 1)
     struct = _STRUCT.search(code)
     name = struct[1] if struct else "char"
-    return f"""{code}
-extern "C" __attribute__((visibility("default"))) void tracepack_run(void* parameters)
+    return f"""{_HEAD}{code}
+extern "C" __attribute__((visibility("default"))) int tracepack_run(void* parameters)
 {{
     {name} local = *({name}*)parameters;
-    _{entry}(nullptr, &local, nullptr);
+    try {{ _{entry}(nullptr, &local, nullptr); }}
+    catch (const TracepackFault& fault) {{
+        ((uint64_t*)parameters)[0] = fault.index;
+        ((uint64_t*)parameters)[1] = fault.size;
+        return fault.kind;
+    }}
+    return 0;
 }}
 """
 
@@ -74,11 +110,13 @@ class NativeEntry:
         library: the shared library.
         words: the C types of its parameters after `begin`, `end` and `dims`.
         parallel: whether ranges of elements may run at the same time.
+        where: what errors call it.
     """
 
-    def __init__(self, library: Path, words: Sequence[Any], parallel: bool) -> None:
+    def __init__(self, library: Path, words: Sequence[Any], parallel: bool, where: str = "") -> None:
         self._run = ctypes.CDLL(str(library)).tracepack_run
-        self._run.argtypes, self._run.restype = (ctypes.c_void_p,), None
+        self._run.argtypes, self._run.restype = (ctypes.c_void_p,), ctypes.c_int
+        self._where = where
         names = ("begin", "end", "dims", *(f"w{index}" for index in range(len(words))))
         types = (ctypes.c_uint64, ctypes.c_uint64, ctypes.c_uint64, *words)
         fields = list(zip(names, types, strict=True))
@@ -93,11 +131,16 @@ class NativeEntry:
             total: the number of elements.
             dims: the address of the table of sizes, or which part of a comprehension to run.
             words: the numbers and addresses of the other parameters.
+
+        Raises:
+            SlangIndexError: an index was outside of a tensor or of an array.
         """
         if total >= THREADED_FROM and self._parallel and (threads := torch.get_num_threads()) > 1:
             self.split(total, dims, [words] * threads)
         else:
-            self._run(ctypes.byref(self._struct(0, total, dims, *words)))
+            parameters = self._struct(0, total, dims, *words)
+            if fault := self._run(ctypes.byref(parameters)):
+                raise self._error(fault, parameters)
 
     def split(self, total: int, dims: int, words: Sequence[Sequence[float]]) -> None:
         """Runs elements 0 to `total` on as many threads as there are lists of words."""
@@ -110,9 +153,24 @@ class NativeEntry:
         if not _pool or _pool[0]._max_workers < len(words) - 1:
             _pool[:] = [ThreadPoolExecutor(len(words) - 1, thread_name_prefix="tracepack-slang")]
         waiting = [_pool[0].submit(self._run, ctypes.byref(each)) for each in ranges[1:]]
-        self._run(ctypes.byref(ranges[0]))
-        for each in waiting:
-            each.result()
+        faults = [self._run(ctypes.byref(ranges[0])), *(each.result() for each in waiting)]
+        for fault, parameters in zip(faults, ranges, strict=True):
+            if fault:
+                raise self._error(fault, parameters)
+
+    def _error(self, fault: int, parameters: Any) -> SlangIndexError:
+        index, size = parameters.begin, parameters.end
+        if fault == _OF_TENSOR:
+            return SlangIndexError(
+                "an index is outside of a tensor", where=self._where, got=ctypes.c_int32(index).value,
+                expected=f"0 to {size - 1}" if size else "no index at all: the tensor is empty",
+            )  # fmt: skip
+        return SlangIndexError(
+            "a loop is longer than its [MaxIters], or an index is outside of an array",
+            where=self._where,
+            got=f"place {index} of {size}",
+            fix="Write a larger number in [MaxIters(n)]: the gradient keeps what each round of the loop computed.",
+        )
 
 
 def word_types(spec: Specialization, variant: Variant) -> list[Any]:

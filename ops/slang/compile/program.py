@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from ...kernels import cache as disk
-from ..language.errors import SlangCompileError, compile_error
+from ..language.errors import NotDifferentiableError, SlangCompileError, compile_error
 from ..language.sources import Source
 from ..language.specialization import Specialization
 from ..language.types import FunctionType
 from .client import ask
-from .codegen import Variant, generate
+from .codegen import Repair, Variant, generate
 from .native_entry import NativeEntry, word_types
 from .native_library import native_library
 from .reflection import ANCHOR
@@ -97,11 +97,20 @@ class Program:
 
     def _load(self, spec: Specialization, variant: Variant) -> NativeEntry:
         def code() -> str:
-            source = self.source if variant.needs is None else self.source.with_concrete_tensors()
-            return str(self._ask(generate(spec, variant), source=source, entry=variant.entry, do="code")["code"])
+            source = self.source if variant.needs is None else differentiable_source(self.source, variant.repair)
+            try:
+                return str(self._ask(generate(spec, variant), source=source, entry=variant.entry, do="code")["code"])
+            except SlangCompileError as error:
+                if variant.needs is not None and "crashed" in error.what and source.has_forward_derivatives:
+                    raise NotDifferentiableError(
+                        f"{spec.function.name!r} can be differentiated forward only, or calls what can",
+                        where=str(spec.function),
+                        fix="Write [Differentiable], or give it a [BackwardDerivative(...)] too.",
+                    ) from None
+                raise
 
         library = native_library((self.source.key, spec.plain(), variant), variant.entry, code)
-        return NativeEntry(library, word_types(spec, variant), spec.is_pointwise)
+        return NativeEntry(library, word_types(spec, variant), spec.is_pointwise, str(spec.function))
 
     def _ask(self, addition: str, *, source: Source | None = None, entry: str = "", **request: Any) -> dict[str, Any]:
         """Has the module's text compiled with an addition at its end."""
@@ -111,10 +120,16 @@ class Program:
         text = with_lines(source, addition)
         unit = directory / f"tracepack-{disk.key(text)}.slang"
         disk.write(unit, text.encode())
-        includes = [directory, *([tensor_module(one_thread=True)] if self.source.uses_slangpy else [])]
+        includes = [
+            directory,
+            *([tensor_module(one_thread=True, bounds=self.source.bounds)] if self.source.uses_slangpy else []),
+        ]
         try:
             return ask(arguments=arguments_for(unit, includes, entry=entry), **request)
         except SlangCompileError as error:
+            if addition == _ANCHOR and error.file.endswith(_GENERATED):  # the compiler noticed at the end of the text
+                last, fix = source.text.count("\n") + 1, "The text ends too early: is a bracket still open?"
+                error = SlangCompileError(error.what, file=source.origin, line=last, log=error.log, fix=fix)
             raise self._in_users_words(error, directory) from None
 
     @contextmanager
@@ -138,10 +153,19 @@ class Program:
         return SlangCompileError(error.what, file=file, line=error.line, log=error.log, fix=fix)
 
 
-def with_lines(source: Source, addition: str) -> str:
+def differentiable_source(source: Source, repair: Repair) -> Source:
+    """A source as a backward kernel is compiled from it."""
+    found = source.with_concrete_tensors()
+    if "stripped" in repair:
+        found = found.without_own_derivatives()
+    return found.inlined() if "inlined" in repair else found
+
+
+def with_lines(source: Source, addition: str = "") -> str:
     """The module's text and an addition, each under the name that errors shall show."""
     origin = source.origin.replace("\\", "/").replace('"', "")
-    return f'#line 1 "{origin}"\n{source.text}\n#line 1 "{_GENERATED}"\n{addition}'
+    text = f'#line 1 "{origin}"\n{source.text}\n'
+    return f'{text}#line 1 "{_GENERATED}"\n{addition}' if addition else text
 
 
 _programs: dict[str, Program] = {}

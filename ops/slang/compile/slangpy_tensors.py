@@ -6,6 +6,7 @@ The changes are made at run time; a text that they do not find is an error, for 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -27,6 +28,62 @@ _CONSUMED = {
 }
 
 # SlangPy leaves double out, because no graphics interface adds to it atomically in a buffer; pointers can.
+# Every access goes through these two functions; they are given the sizes, and what they find outside ends the kernel.
+_PLACES = {
+    "_idx(idx, _strides, _offset)": "_inside(idx, _shape, _strides, _offset)",
+    "_idx_each(expand each idx, _strides, _offset)": "_inside_each(expand each idx, _shape, _strides, _offset)",
+}
+_INSIDE = """
+public uint _outside(uint index, uint size)
+{
+    __target_switch
+    {
+    case cpp: __intrinsic_asm "tracepack_outside($0, $1)";
+    default: return 0;
+    }
+}
+public int _inside<I : __BuiltinIntegerType, let N : int>(I[N] indices, uint shape[N], uint stride[N], uint offset)
+{
+    int idx = 0;
+    [ForceUnroll]
+    for (int i = 0; i < N; i++) {
+        uint at = indices[i].toUInt();
+        if (at >= shape[i]) at = _outside(at, shape[i]);
+        idx += at * stride[i];
+    }
+    return idx + offset;
+}
+public int _inside<I : __BuiltinIntegerType, let N : int>(
+    vector<I, N> indices, uint shape[N], uint stride[N], uint offset)
+{
+    int idx = 0;
+    int end = N - 1;
+    [ForceUnroll]
+    for (int i = 0; i < N; i++) {
+        uint at = indices[end - i].toUInt();
+        if (at >= shape[i]) at = _outside(at, shape[i]);
+        idx += at * stride[i];
+    }
+    return idx + offset;
+}
+public void _inside_helper<let D : int, I : __BuiltinIntegerType>(
+    I value, inout uint dest, inout uint dim, uint shape[D], uint stride[D])
+{
+    uint at = value.toUInt();
+    if (at >= shape[dim]) at = _outside(at, shape[dim]);
+    dest += at * stride[dim++];
+}
+public int _inside_each<let D : int, each I : __BuiltinIntegerType>(
+    expand each I idx, uint shape[D], uint stride[D], uint offset)
+{
+    static_assert(countof(I) == D, "Mismatch between index count and tensor dimension");
+    uint res = 0;
+    uint dim = 0;
+    expand _inside_helper(each idx, res, dim, shape, stride);
+    return res + offset;
+}
+"""
+
 _DOUBLE = """
 public extension double : IAtomicAddable
 {
@@ -39,40 +96,45 @@ public extension double : IAtomicAddable
 
 
 @cache
-def tensor_module(*, one_thread: bool) -> Path:
+def tensor_module(*, one_thread: bool, bounds: bool = True) -> Path:
     """The directory of the changed module, compiled once: from its source each import costs 1.5 s.
 
     Args:
         one_thread: whether a kernel runs on one thread, so that additions need not be atomic; Slang's C++ has none.
+        bounds: whether an index outside of a tensor ends the kernel on the CPU, and stands for 0 elsewhere.
 
     Raises:
         SlangCompileError: this release of slangpy has another text.
     """
-    name = f"slangpy-{disk.key(version(), one_thread)}"
+    name = f"slangpy-{disk.key(version(), one_thread, bounds, _INSIDE)}"
     directory = disk.folder("slang", name)
     compiled = directory / "slangpy.slang-module"
     if compiled.exists():
         return directory
     sources = disk.folder("slang", name, "source")
-    _write(sources, one_thread)
+    _write(sources, one_thread, bounds)
     made = sources / "made.slang-module"
     ask(arguments=module_arguments(sources / "slangpy.slang", one_thread=one_thread), do="module", target=str(made))
     made.replace(compiled)
     return directory
 
 
-def _write(directory: Path, one_thread: bool) -> None:
+def _write(directory: Path, one_thread: bool, bounds: bool) -> None:
     for path in (package_directory() / "slang").glob("*.slang"):
         text = path.read_text(encoding="utf-8")
         if path.name == "difftensor.slang":
-            text = _replaced(text, path)
+            text = _replaced(text, path, _CONSUMED)
+        if bounds and path.name in ("tensor.slang", "primaltensor.slang"):
+            text = _replaced(text, path, _PLACES)
+        if bounds and path.name == "tensorcommon.slang":
+            text += _INSIDE
         if path.name == "atomics.slang":
             text += _DOUBLE
         disk.write(directory / path.name, (without_atomics(text) if one_thread else text).encode())
 
 
-def _replaced(text: str, path: Path) -> str:
-    for old, new in _CONSUMED.items():
+def _replaced(text: str, path: Path, changes: Mapping[str, str]) -> str:
+    for old, new in changes.items():
         if old not in text:
             raise SlangCompileError(
                 f"slangpy {version()} has a {path.name} that tracepack does not know: no {old!r}",

@@ -56,6 +56,14 @@ class NotDifferentiableError(SlangError):
     """A gradient was asked of a function without `[Differentiable]`."""
 
 
+class SlangIndexError(SlangError, IndexError):
+    """A kernel used an index outside of a tensor or an array, or a loop ran longer than its `[MaxIters]`."""
+
+
+class SlangGradientError(SlangError):
+    """A gradient that Slang computed does not agree with the function's values, and cannot be mended."""
+
+
 class CompilerNotFoundError(SlangError):
     """The machine has no C++ compiler that could build the kernel."""
 

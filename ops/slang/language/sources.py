@@ -9,21 +9,51 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from .errors import SlangError
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _IMPORT = re.compile(
-    r'^\s*(?:__exported\s+)?(?:import|__include|\#include)\s+(?:"(?P<quoted>[^"]+)"|(?P<bare>[\w.]+))', re.MULTILINE
+    r'(?:^|[;{}])\s*(?:__exported\s+)?(?:import|__include|\#include)\s+(?:"(?P<quoted>[^"]+)"|(?P<bare>[\w.]+))',
+    re.MULTILINE,
 )
 
 _INCOMING = re.compile(r"\._grad_in\b")
 
 # Not after a colon: there it is what a type conforms to.
 _INTERFACE = re.compile(r"(?<!:)(?<!: )\bI((?:RW|W)?DiffTensor<)")
+
+
+_OWN_DERIVATIVE = re.compile(r"\[\s*BackwardDerivative\s*\([^)]*\)\s*\]")
+_FORWARD = re.compile(r"\[\s*ForwardD")
+_LOOP = re.compile(
+    r"(?P<skip>//[^\n]*|/\*.*?\*/|\"[^\"\n]*\"|\]\s*(?:for|while)\b)|\b(?P<loop>for|while)(?=\s*\()", re.DOTALL
+)
+ROUNDS = 1024
+"""How often a loop without a limit of its own may run where its gradient keeps what each round computed."""
+_DETACH = re.compile(r"\bdetach\s*\(")
+_ATTRIBUTES = re.compile(r"(?:\[[^][]*\]\s*)+")
+_DIFFERENTIABLE = re.compile(r"\[\s*(?:Backward)?Differentiable\s*\]")
+
+
+def _bounded(text: str) -> str:
+    """With `[MaxIters]` before each loop that has no attribute."""
+    return _LOOP.sub(lambda match: match["skip"] or f"[MaxIters({ROUNDS})] {match['loop']}", text)
+
+
+def _inlined(text: str) -> str:
+    """With an attribute on each function that has no derivative of its own, where the line of its first one ends."""
+
+    def marked(match: re.Match[str]) -> str:
+        found = _DIFFERENTIABLE.search(match[0])
+        if found is None or "Derivative" in match[0]:
+            return match[0]
+        return match[0].replace(found[0], found[0] + "[__unsafeForceInlineEarly]", 1)
+
+    return _ATTRIBUTES.sub(marked, text)
 
 
 @dataclass(frozen=True)
@@ -36,6 +66,7 @@ class Source:
         imports: the text of each imported file by the relative path under which it is found.
         origin: what compile errors call the main file.
         includes: where the imported files are on this machine; empty once they come from an archive.
+        bounds: whether the indices into whole tensors are checked.
     """
 
     name: str
@@ -43,6 +74,7 @@ class Source:
     imports: Mapping[str, str] = field(default_factory=dict)
     origin: str = ""
     includes: tuple[Path, ...] = ()
+    bounds: bool = True
 
     @property
     def key(self) -> str:
@@ -51,6 +83,8 @@ class Source:
         for part in (self.name, self.text, *(piece for item in sorted(self.imports.items()) for piece in item)):
             digest.update(len(part).to_bytes(8, "little"))
             digest.update(part.encode())
+        if not self.bounds:
+            digest.update(b"unchecked")
         return digest.hexdigest()[:24]
 
     @property
@@ -69,8 +103,38 @@ class Source:
         Slang 2026.12 never comes back, or crashes, when it differentiates a loop in a function whose parameters are
         tensor interfaces; with the concrete types, which are what a backward call passes anyway, it works.
         """
-        imports = {name: _INTERFACE.sub(r"\1", text) for name, text in self.imports.items()}
-        return Source(self.name, _INTERFACE.sub(r"\1", self.text), imports, self.origin, self.includes)
+        return self._changed(lambda text: _INTERFACE.sub(r"\1", text))
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The main file and every imported one."""
+        return (self.text, *self.imports.values())
+
+    @property
+    def has_own_derivatives(self) -> bool:
+        """Whether some function's gradient is not that of its values on purpose."""
+        return any(_OWN_DERIVATIVE.search(text) or _DETACH.search(text) for text in self.texts)
+
+    @property
+    def has_forward_derivatives(self) -> bool:
+        """Whether some function may have a forward derivative and no backward one."""
+        return any(_FORWARD.search(text) for text in self.texts)
+
+    def with_bounded_loops(self) -> Source:
+        """The same module with a limit on each loop that has none, which Slang wants where it differentiates one."""
+        return self._changed(_bounded)
+
+    def without_own_derivatives(self) -> Source:
+        """The same module with the derivatives that Slang would find by itself."""
+        return self._changed(lambda text: _DETACH.sub("(", _OWN_DERIVATIVE.sub("[Differentiable]", text)))
+
+    def inlined(self) -> Source:
+        """The same module with its differentiable functions inlined before Slang differentiates them."""
+        return self._changed(_inlined)
+
+    def _changed(self, change: Callable[[str], str]) -> Source:
+        imports = {name: change(text) for name, text in self.imports.items()}
+        return replace(self, text=change(self.text), imports=imports)
 
     def write_imports(self, directory: Path) -> None:
         """Writes the imported files under a directory of the cache."""

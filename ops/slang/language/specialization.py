@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
-from .types import FunctionType, Leaf, Parameter, SlangType
+from .types import FLOATS, FunctionType, Leaf, Parameter, SlangType, field_names
 
 ArgumentKind = Literal["value", "tensor", "absent"]
 """A Python number, one or more tensors, or an `out` parameter that the call allocates."""
@@ -119,6 +119,18 @@ class Specialization:
         """The indices of the outputs through which gradients come back."""
         return tuple(index for index, output in enumerate(self.outputs) if output.differentiable)
 
+    @cached_property
+    def lost_slots(self) -> tuple[int, ...]:
+        """The slots of floats into which no gradient flows because their struct declares no derivative."""
+        if not self.function.differentiable:
+            return ()
+        return tuple(
+            index
+            for index, slot in enumerate(self.slots)
+            if not (slot.is_value or slot.differentiable or slot.is_view) and slot.type.scalar in FLOATS
+            and _in_plain_struct(self.function.parameters[slot.parameter].type, slot.path)
+        )  # fmt: skip
+
     def slot_name(self, index: int) -> str:
         """The slot as the user wrote it, `x.a`."""
         slot = self.slots[index]
@@ -149,3 +161,12 @@ class Specialization:
             number for number, slot in enumerate(self.slots) if slot.parameter == index and slot.path == leaf.path
         )
         return Output(index, leaf.path, leaf.type, flows, next(matching))
+
+
+def _in_plain_struct(type_: SlangType, path: str) -> bool:
+    """Whether a field lies in a struct that is not `IDifferentiable`."""
+    for name in field_names(path):
+        if type_.kind == "struct" and not type_.differentiable:
+            return True
+        type_ = next(field.type for field in type_.fields if field.name == name)
+    return False

@@ -20,12 +20,12 @@ import torch
 
 from ..binding.layout import Layout, layout_of
 from ..binding.shapes import output_shapes
-from ..compile.codegen import Variant
+from ..compile.codegen import Repair, Variant
 from ..compile.elements import slots_with_gradients
 from ..compile.program import Program
 from ..language.errors import SlangArgumentError
 from ..language.specialization import Specialization
-from .gradient_check import check_gradients, is_suspect
+from .gradient_check import Ways, is_suspect, repair_for
 
 Words = list[Any]
 CPU = torch.device("cpu")
@@ -95,14 +95,18 @@ class Launcher:
         program: holds the source.
         spec: the function with its argument kinds.
         device: where the tensors are.
+        repair: how its backward kernels are compiled; None finds out.
     """
 
-    def __init__(self, program: Program, spec: Specialization, device: torch.device = CPU) -> None:
+    def __init__(
+        self, program: Program, spec: Specialization, device: torch.device = CPU, repair: Repair | None = None
+    ) -> None:
         self._program, self._spec, self._device = program, spec, device
+        self._repair: Repair = repair or ""
         self._plans: dict[tuple[Any, ...], Plan] = {}
         self._tensor_slots = tuple(i for i, slot in enumerate(spec.slots) if not slot.is_value)
         self._lock = threading.Lock()
-        self._checked = not spec.is_pointwise or not is_suspect(program.source)
+        self._checked = repair is not None or not spec.is_pointwise or not is_suspect(program.source)
         # Calls that read what others may write have no order but the first to the last.
         self._ordered = any(slot.type.access == "rw" for slot in spec.slots)
 
@@ -221,9 +225,9 @@ class Launcher:
         plan = self.plan(arguments)
         backward = plan.backwards.get(needs)
         if backward is None:
-            backward = plan.backwards[needs] = self._make_backward(plan, needs)
             if plan.total:
                 self._check(plan, arguments)
+            backward = plan.backwards[needs] = self._make_backward(plan, needs)
         incoming = self._incoming(plan, gradients)
         results = self._results(plan, backward, incoming, arguments)
         if plan.total:
@@ -236,7 +240,7 @@ class Launcher:
     def _make_backward(self, plan: Plan, needs: tuple[int, ...]) -> Backward:
         layout, slots = plan.layout, slots_with_gradients(self._spec, needs)
         shared = [index for index in slots if self._spec.slots[index].is_view and layout.modes[index] != "f"]
-        entry = self._entry(Variant(layout.modes, needs, rank=layout.rank))
+        entry = self._entry(Variant(layout.modes, needs, rank=layout.rank, repair=self._repair))
         return Backward(entry, slots, sorted({*needs, *slots}), shared)
 
     def _run_backward(
@@ -255,12 +259,17 @@ class Launcher:
                 results[index].add_(own[index])
 
     def _check(self, plan: Plan, arguments: Sequence[Any]) -> None:
-        """Once for a specialization, see `check.py`."""
-        if not self._checked and self._device.type == "cpu":
-            self._checked = True
-            ways = (self.forward, self.backward)
+        """Finds out once how the backward kernels must be compiled, see `gradient_check.py`."""
+        if not self._checked:
             with torch.no_grad():
-                check_gradients(self._program.source, self._spec, arguments, plan.layout.batch, ways)
+                source, spec = self._program.source, self._spec
+                self._repair = repair_for(source, spec, arguments, plan.layout.batch, self._ways)
+            self._checked = True
+
+    def _ways(self, repair: Repair) -> Ways:
+        """Forward and backward on CPU tensors, with the backward kernel compiled in one way."""
+        trial = Launcher(self._program, self._spec, CPU, repair)
+        return trial.forward, trial.backward
 
     def _incoming(self, plan: Plan, gradients: Sequence[torch.Tensor | None]) -> list[torch.Tensor]:
         """The outputs' gradients, contiguous, with zeros where nothing came back; for views copies, see above."""

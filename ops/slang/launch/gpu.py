@@ -9,16 +9,19 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import torch
 
-from ..compile.codegen import Variant, generate
+from ...kernels.toolchain import has_toolchain
+from ..compile.codegen import Repair, Variant, generate
 from ..compile.elements import pointers_after_slots
-from ..compile.program import Program, with_lines
+from ..compile.program import Program, differentiable_source, with_lines
 from ..language.specialization import Specialization
 from .cpu import Launcher, Plan
+from .gradient_check import Ways
 from .slangpy_device import import_slangpy, session_for, shared_device
 
 _CHUNK = 1 << 23
@@ -38,15 +41,28 @@ class GpuLauncher(Launcher):
         DeviceError: the machine has no such device.
     """
 
-    def __init__(self, program: Program, spec: Specialization, kind: str, device: torch.device) -> None:
-        super().__init__(program, spec, device)
+    def __init__(
+        self, program: Program, spec: Specialization, kind: str, device: torch.device, repair: Repair | None = None
+    ) -> None:
+        super().__init__(program, spec, device, repair)
         self._kind = kind
         if kind == "vulkan":
             self._pointer = lambda tensor: tensor  # the entry uploads it
 
     def _entry(self, variant: Variant) -> GpuEntry:
-        on_gpu = Variant(variant.modes, variant.needs, "gpu", variant.rank)
+        on_gpu = replace(variant, target="gpu")
         return GpuEntry(self._program, self._spec, on_gpu, self._kind, self._device)
+
+    def _check(self, plan: Plan, arguments: Sequence[Any]) -> None:
+        """The fault is the same on every target, so the CPU tells, or Vulkan where there is no compiler."""
+        if has_toolchain() or self._kind == "vulkan":
+            super()._check(plan, arguments)
+
+    def _ways(self, repair: Repair) -> Ways:
+        if has_toolchain():
+            return super()._ways(repair)
+        trial = GpuLauncher(self._program, self._spec, self._kind, self._device, repair)
+        return trial.forward, trial.backward
 
     def _threads(self, plan: Plan, direction: tuple[int, ...] | None) -> int:
         """One: the device splits the work itself."""
@@ -75,7 +91,7 @@ class GpuEntry:
         self._names = [*(f"tp_s{index}" for index in range(len(spec.slots))), *after]
         self._results = set(after) if variant.needs is None else {name for name in after if name.startswith("tp_ds")}
         self._results |= {f"tp_g{i}" for i, output in enumerate(spec.outputs) if output.type.kind == "view"}
-        source = program.source if variant.needs is None else program.source.with_concrete_tensors()
+        source = program.source if variant.needs is None else differentiable_source(program.source, variant.repair)
         text = with_lines(source, generate(spec, variant))
         name = f"tracepack_{hashlib.sha256(text.encode()).hexdigest()[:24]}"
         index = device.index or 0

@@ -1,77 +1,105 @@
-"""Compares a new backward kernel with central differences, once, on a few of the user's own elements.
+"""Compares a new backward kernel with differences, once, on a few of the user's own elements, and mends what is wrong.
 
 Slang 2026.12 silently gives zero for the gradient of a scalar in `scalar * vector`, `vector + scalar`,
-`scalar / vector` and the like, on every target; `vector * scalar` and `float3(scalar) * vector` are right. Nothing
-in the compiler's output tells, so the numbers must. Functions without vectors, and those that define or stop
-gradients on purpose, are left alone.
+`scalar / vector` and the like where both are parameters of one function, on every target. Nothing in the compiler's
+output tells, so the numbers must. Where they disagree the kernel is compiled again with the user's functions inlined
+before they are differentiated, which gives the right gradient; where that does not help either, it is an error.
+
+A derivative that the user wrote, and one that `detach` stops, disagree with the values on purpose: in such a module the
+numbers are those of kernels without them, which the fault is in just the same. Modules without vectors are left alone.
 """
 
 from __future__ import annotations
 
 import re
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
 
 from ...kernels import cache as disk
+from ..compile.codegen import Repair
+from ..language.errors import SlangCompileError, SlangGradientError
 from ..language.sources import Source
 from ..language.specialization import Specialization
 
 _VECTORS = re.compile(r"\b(?:half|float|double)[234]\b|\b(?:vector|matrix)\s*<|\b(?:half|float|double)[234]x[234]\b")
-_ON_PURPOSE = re.compile(r"\bBackwardDerivative|\bdetach\s*\(|\bPreferRecompute\b")
 _ELEMENTS = 4
-_STEP = 1e-2
-_TOLERANCE = 0.05
+_STEPS = {"half": (2**-3, 2**-4), "float": (1e-2, 5e-3), "double": (1e-3, 5e-4)}
+"""Two steps: where the slopes at both are not the same, the function is too rough to tell."""
+_TOLERANCE = {"half": 0.2, "float": 0.05, "double": 0.05}
+_ROUNDOFF = {"half": 1e-2, "float": 1e-6, "double": 1e-14}
 
 Forward = Callable[[Sequence[Any]], list[torch.Tensor]]
 Backward = Callable[[Sequence[Any], Sequence[torch.Tensor | None], tuple[int, ...]], list[torch.Tensor]]
-
-
-class SlangGradientWarning(UserWarning):
-    """A gradient that Slang computed does not agree with the function's values."""
+Ways = tuple[Forward, Backward]
 
 
 def is_suspect(source: Source) -> bool:
     """Whether the fault could touch this module."""
-    text = "\n".join((source.text, *source.imports.values()))
-    return bool(_VECTORS.search(text)) and not _ON_PURPOSE.search(text)
+    return any(_VECTORS.search(text) for text in source.texts)
 
 
-def check_gradients(
+def repair_for(
     source: Source,
     spec: Specialization,
     arguments: Sequence[Any],
     batch: tuple[int, ...],
-    ways: tuple[Forward, Backward],
-) -> None:
-    """Warns of each scalar argument whose gradient disagrees with the values; remembers the answer on the disk.
+    ways: Callable[[Repair], Ways],
+) -> Repair:
+    """How the backward kernels of a specialization must be compiled; the answer is kept on the disk.
 
     Args:
-        source: the module, for the cache.
+        source: the module.
         spec: the function.
         arguments: of the backward call; up to four elements of them are used.
         batch: the sizes of the loop.
-        ways: the forward and the backward kernel.
+        ways: the forward and the backward kernel, compiled in a way.
+
+    Raises:
+        SlangGradientError: the gradient disagrees with the values however it is compiled.
     """
-    scalars = [
-        i for i in spec.differentiable_slots if spec.slots[i].type.scalar != "half" and not spec.slots[i].type.shape
-    ]
-    path = disk.folder("slang", "checks") / f"{disk.key(source.key, spec.plain())}.json"
-    wrong = disk.read_json(path)
-    if wrong is None:
+    path = disk.folder("slang", "checks") / f"{disk.key('repair', source.key, spec.plain())}.json"
+    known = disk.read_json(path)
+    if known is None:
         few = [_few(spec, i, argument, batch) for i, argument in enumerate(arguments)]
-        wrong = [spec.slot_name(index) for index in scalars if _disagrees(spec, few, index, ways)]
-        disk.write_json(path, wrong)
-    for name in wrong:
-        warnings.warn(
-            f"{spec.function}: Slang's gradient of {name!r} does not agree with the function's values. Slang loses the "
-            f"gradient of a scalar in scalar * vector, vector + scalar and scalar / vector: write vector * scalar, or "
-            f"float3(scalar) * vector.",
-            SlangGradientWarning,
-            stacklevel=2,
+        known = _judge(source, spec, few, ways)
+        disk.write_json(path, known)
+    if known["wrong"]:
+        raise SlangGradientError(
+            f"Slang's gradient of {', '.join(map(repr, known['wrong']))} does not agree with the function's values",
+            where=str(spec.function),
+            fix="Slang loses the gradient of a scalar in scalar * vector, vector + scalar and scalar / vector: write "
+            "vector * scalar, or float3(scalar) * vector.",
         )
+    repair: Repair = known["repair"]
+    return repair
+
+
+def _judge(source: Source, spec: Specialization, few: Sequence[Any], ways: Callable[[Repair], Ways]) -> dict[str, Any]:
+    own = source.has_own_derivatives
+    try:
+        wrong = _wrong(spec, few, ways("stripped" if own else ""))
+    except SlangCompileError:  # without the user's derivatives it has none
+        return {"repair": "", "wrong": []}
+    if not wrong:
+        return {"repair": "", "wrong": []}
+    try:
+        wrong = _wrong(spec, few, ways("stripped inlined" if own else "inlined"))
+        if not wrong and own:
+            ways("inlined")[1](few, *_asked(spec, few, ways("inlined")[0]))  # it must compile with them, too
+    except SlangCompileError:
+        pass
+    return {"repair": "" if wrong else "inlined", "wrong": wrong}
+
+
+def _asked(spec: Specialization, few: Sequence[Any], forward: Forward) -> tuple[list[torch.Tensor], tuple[int, ...]]:
+    outputs = forward(few)
+    return [torch.ones_like(outputs[number]) for number in spec.differentiable_outputs], spec.differentiable_slots
+
+
+def _wrong(spec: Specialization, few: Sequence[Any], ways: Ways) -> list[str]:
+    return [spec.slot_name(index) for index in spec.differentiable_slots if _disagrees(spec, few, index, ways)]
 
 
 def _few(spec: Specialization, index: int, argument: Any, batch: tuple[int, ...]) -> Any:
@@ -79,22 +107,44 @@ def _few(spec: Specialization, index: int, argument: Any, batch: tuple[int, ...]
     if spec.slots[index].is_value:
         return argument
     own = spec.slots[index].type.shape
-    return argument.detach().expand((*batch, *own)).reshape((-1, *own))[:_ELEMENTS].contiguous()
+    few = argument.detach().expand((*batch, *own)).reshape((-1, *own))[:_ELEMENTS]
+    return few.cpu().contiguous()
 
 
-def _disagrees(spec: Specialization, few: Sequence[Any], index: int, ways: tuple[Forward, Backward]) -> bool:
-    """Whether the slope differs from the gradient at every one of the elements."""
-    forward, backward = ways
-    value = few[index]
-    step = _STEP * value.abs().clamp(min=1)
-    moved = [[*few[:index], value + sign * step, *few[index + 1 :]] for sign in (1, -1)]
-    above, below = (_total(spec, forward(each)) for each in moved)
-    slope = (above - below) / (2 * step.double())
-    ones = [torch.ones_like(forward(few)[number]) for number in spec.differentiable_outputs]
-    gradient = backward(few, ones, (index,))[0].double()
-    roundoff = 1e-5 * (above.abs() + below.abs()) / step.double() * _STEP
-    off = (slope - gradient).abs() > _TOLERANCE * torch.maximum(slope.abs(), gradient.abs()) + roundoff + 1e-4
-    return bool(off.all() and slope.isfinite().all() and gradient.isfinite().all() and off.numel())
+def _disagrees(spec: Specialization, few: Sequence[Any], index: int, ways: Ways) -> bool:
+    """Whether the slope in some direction differs from the gradient at every element where it can be told."""
+    _, backward = ways
+    value, scalar = few[index], spec.slots[index].type.scalar
+    ones, _ = _asked(spec, few, ways[0])
+    direction = _direction(value)
+    gradient = (backward(few, ones, (index,))[0].double() * direction.double()).reshape(len(value), -1).sum(1)
+    slopes, noises = zip(*_slopes(spec, few, index, direction, ways[0]), strict=True)
+    noise = torch.maximum(*noises)
+    tolerance = _TOLERANCE[scalar] * torch.maximum(slopes[1].abs(), gradient.abs()) + noise + 1e-4
+    told = ((slopes[0] - slopes[1]).abs() <= tolerance / 2) & slopes[1].isfinite() & gradient.isfinite()
+    off = (slopes[1] - gradient).abs() > tolerance
+    return bool(told.any() and off[told].all())
+
+
+def _direction(value: torch.Tensor) -> torch.Tensor:
+    """A direction in which no component is like another, so that none is lost in a sum."""
+    count = value[0].numel()
+    own = torch.linspace(1.0, 1.5, count, dtype=torch.float64).reshape(value.shape[1:])
+    return own.to(value.dtype).expand(value.shape)
+
+
+def _slopes(
+    spec: Specialization, few: Sequence[Any], index: int, direction: torch.Tensor, forward: Forward
+) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    """For each of two steps the central differences of the elements, and what rounding may add to them."""
+    value, scalar = few[index], spec.slots[index].type.scalar
+    size = value.double().abs().reshape(len(value), -1).amax(1).clamp(min=1).reshape(-1, *[1] * (value.dim() - 1))
+    for step in _STEPS[scalar]:
+        moved = [value + (sign * step * size * direction).to(value.dtype) for sign in (1, -1)]
+        taken = (moved[0] - moved[1]).double()  # after rounding
+        along = (taken / direction.double()).reshape(len(value), -1).mean(1)
+        above, below = (_total(spec, forward([*few[:index], each, *few[index + 1 :]])) for each in moved)
+        yield (above - below) / along, _ROUNDOFF[scalar] * (above.abs() + below.abs()) / along.abs()
 
 
 def _total(spec: Specialization, outputs: Sequence[torch.Tensor]) -> torch.Tensor:

@@ -166,6 +166,21 @@ class Operation:
                 fix="Write [Differentiable] before the function in the Slang source.",
             )
 
+    def check_reached(self, wanted: Sequence[bool]) -> None:
+        """Refuses a gradient for a field of a struct that declares no derivative; it would be None without a word.
+
+        Raises:
+            NotDifferentiableError: one is wanted.
+        """
+        for index in self.spec.lost_slots:
+            if wanted[index]:
+                struct = self.spec.function.parameters[self.spec.slots[index].parameter].type.name
+                raise NotDifferentiableError(
+                    f"no gradient flows into {self.spec.slot_name(index)!r}: its struct is not differentiable",
+                    where=str(self.spec.function),
+                    fix=f"Write `struct {struct} : IDifferentiable`, or pass the tensor detached.",
+                )
+
 
 class _Apply(torch.autograd.Function):
     """The eager way with gradients."""
@@ -218,6 +233,7 @@ def remember(ctx: Any, operation: Operation, arguments: Sequence[Any], outputs: 
 def recall(ctx: Any, wanted: Sequence[bool]) -> tuple[list[Any], tuple[int, ...]]:
     """The arguments of the forward call, and the slots that want a gradient."""
     operation: Operation = ctx.operation
+    operation.check_reached(wanted)
     arguments = list(ctx.arguments)
     for index, tensor in zip(operation.tensor_slots, ctx.saved_tensors, strict=True):
         arguments[index] = tensor

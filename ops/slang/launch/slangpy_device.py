@@ -17,6 +17,7 @@ import torch
 from ...graph.errors import DeviceError, MissingExtraError
 from ...kernels import cache as disk
 from ..compile.native_library import slang_toolchain, zig_as_gxx
+from ..compile.program import with_lines
 from ..compile.slangc import package_directory, version
 from ..compile.slangpy_tensors import tensor_module, without_atomics
 from ..language.errors import CompilerNotFoundError
@@ -138,6 +139,33 @@ def shared_device(kind: str, index: int = 0) -> slangpy.Device:
     return create_device(kind, index=index)
 
 
+_modules: dict[tuple[int, str], tuple[Any, Any]] = {}
+
+
+def module_on(device: Any, source: Source) -> Any:
+    """SlangPy's own module of a source on a device of the user's, one for each text.
+
+    A source that imports files has a session of its own: in the device's, a file that was edited and loaded again would
+    stay what it was, and two texts under one path are an error there.
+    """
+    key = (id(device), source.key)
+    if key not in _modules:
+        spy = import_slangpy()
+        allow_dispatches(device)
+        session = _session_with_imports(device, source) if source.imports else device
+        loaded = session.load_module_from_source(f"{source.name}_{source.key}", with_lines(source))
+        _modules[key] = (device, spy.Module(loaded))  # with the device, whose number another could else get
+    return _modules[key][1]
+
+
+def _session_with_imports(device: Any, source: Source) -> slangpy.SlangSession:
+    folder = disk.folder("slang", "sources", source.key)
+    source.write_imports(folder)
+    options = device.slang_session.desc.compiler_options
+    options.include_paths = [folder, *options.include_paths]
+    return device.create_slang_session(options, add_default_include_paths=True)
+
+
 _sessions: dict[tuple[str, int, str], slangpy.SlangSession] = {}
 
 
@@ -155,7 +183,10 @@ def _open_session(kind: str, index: int, source: Source) -> slangpy.SlangSession
     options.optimization = spy.SlangOptimizationLevel.maximal
     folder = disk.folder("slang", "sources", source.key)
     source.write_imports(folder)
-    options.include_paths = [folder, *([tensor_module(one_thread=False)] if source.uses_slangpy else [])]
+    options.include_paths = [
+        folder,
+        *([tensor_module(one_thread=False, bounds=source.bounds)] if source.uses_slangpy else []),
+    ]
     if kind != "cuda":  # there SlangPy defines it itself
         options.defines = {"__TARGET_CUDA__": "1"}
     return shared_device(kind, index).create_slang_session(options, add_default_include_paths=False)

@@ -12,7 +12,7 @@ OK, FAILED, USAGE, ARCHIVE, DEVICE, TRUST, RUN, MISSING, INTERNAL, INTERRUPTED =
 
 MEANINGS = {
     OK: "done",
-    FAILED: "verify: a member was altered, or a golden example gives other outputs",
+    FAILED: "verify: a member was altered, or a golden example gives outputs beyond their tolerance",
     USAGE: "the command was not understood, or a file named on it cannot be read or written",
     ARCHIVE: "the archive is missing, truncated, altered, foreign, or of a newer format",
     DEVICE: "an op cannot be placed on the device",

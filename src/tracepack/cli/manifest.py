@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 from ..ops.graph.graph import Body, Constant, Graph, KernelCall
 from ..ops.graph.kernel import Kernel
+from ..ops.graph.memory import touched
 from ..ops.graph.text import guards_text, types_text
 from ..ops.graph.traverse import walk
-from ..ops.runtime.safety.memory import touched
 from ..serialization.archive import Archive
 from ..serialization.contents import Contents, constants_of, decode, input_types
 from ..serialization.decoder import expect, malformed

@@ -6,6 +6,7 @@ template <class T, int L> struct VecOf { typedef T type __attribute__((vector_si
 template <class T, int L> using Vec = typename VecOf<T, L>::type;
 #define INL static inline __attribute__((always_inline))
 #define COMMA ,
+#define INL_MEMBER inline __attribute__((always_inline))
 #ifdef _OPENMP
 extern "C" int omp_get_max_threads(void);
 static inline int at_most(int wanted) { // threads of torch's, all of them for 0
@@ -17,6 +18,20 @@ static inline int at_most(int wanted) { // threads of torch's, all of them for 0
 template <class T, int L> INL Vec<T, L> splat(T s) { return s - Vec<T, L>{}; }
 template <class T, int L> INL Vec<T, L> iota(T s) { Vec<T, L> r; for (int i = 0; i < L; i++) r[i] = (T)(s + i); return r; }
 template <class M, int L> INL Vec<M, L> splat_mask(bool b) { return splat<M, L>((M)(b ? -1 : 0)); }
+
+// The upper half of a float, rounded to even.
+struct bf16 {
+  uint16_t bits;
+  bf16() = default;
+  INL_MEMBER explicit bf16(float a) {
+    uint32_t b; __builtin_memcpy(&b, &a, 4);
+    bits = a != a ? 0x7fc0 : (uint16_t)((b + 0x7fffu + ((b >> 16) & 1u)) >> 16);
+  }
+  INL_MEMBER operator float() const { const uint32_t b = (uint32_t)bits << 16; float a; __builtin_memcpy(&a, &b, 4); return a; }
+};
+template <class S, int L> INL Vec<float, L> rounded(Vec<float, L> a) {
+  Vec<float, L> r; for (int i = 0; i < L; i++) r[i] = (float)(S)a[i]; return r;
+}
 
 // Memory. N is how many lanes are wanted, L when all are.
 template <class S, class T, int L> INL Vec<T, L> load(const S* p) {

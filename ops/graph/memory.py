@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...graph.graph import BodyCall, Constant, Graph, Node, Operator, Value
-from ...graph.operators import FRESH, RESHAPES, WRITES, WRITES_ANY, effect
-from ...graph.traverse import leaves, subgraphs, uses
-from ...graph.types import ARRAY
+from .graph import BodyCall, Constant, Graph, Node, Operator, Value
+from .operators import FRESH, RESHAPES, WRITES, WRITES_ANY, effect
+from .traverse import leaves, subgraphs, uses
+from .types import ARRAY
 
 Place = int | Constant
 """An input of the graph by its number, or a constant."""

@@ -1,0 +1,147 @@
+"""Holds the first call of a compiled kernel against torch's operators, on the first and the last places of its outputs.
+
+A kernel's code rests on a compiler and its flags; this is the net below them. Only what the places depend on is
+computed: a few rows of a softmax, a few sums of a matrix product. `Options(check=False)` leaves it out.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+import torch
+
+from ..expr.dtypes import stored
+from ..expr.errors import ComprehensionWarning, IndexRangeError
+from ..expr.ir import Nest, Program, accesses, variables
+from ..program.affine import affine, bounds
+from ..torch.emitter import TorchEmitter, combined, windowed
+
+AT_ONCE = 3
+"""Places along each dimension, at its beginning and at its end."""
+
+Region = list[tuple[int, int]]
+"""First place and one past the last, for each dimension."""
+
+
+def close(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """Whether two results agree, within what another order of sums may change."""
+    if not a.is_floating_point():
+        return bool(torch.equal(a, b))
+    tolerance = {torch.bfloat16: 8e-2, torch.float16: 2e-2, torch.float32: 1e-3, torch.float64: 1e-9}[a.dtype]
+    scale = float(b.abs().nan_to_num(0, 0, 0).max()) if b.numel() else 1.0
+    return torch.allclose(a, b, rtol=tolerance, atol=tolerance * max(scale, 1e-30), equal_nan=True)
+
+
+@torch.no_grad()
+def check_first_call(
+    program: Program,
+    clamp: bool,
+    inputs: Sequence[torch.Tensor],
+    contents: Sequence[torch.Tensor],
+    outputs: Sequence[torch.Tensor],
+) -> TorchEmitter | None:
+    """What to run instead of a kernel whose outputs are not those of torch's operators; None where they agree."""
+    try:
+        for last in (False, True):
+            regions = {o: _corner(program.tensors[o].shape, last) for o in program.outputs}
+            expected = _computed(program, clamp, (*inputs, *contents), regions)
+            for name, found in zip(program.outputs, outputs, strict=True):
+                if not close(_part(found, regions[name]), _part(expected[name], regions[name])):
+                    raise _DisagreesError
+    except (_DisagreesError, IndexRangeError):
+        warnings.warn(
+            f"the compiled kernel of '{program.name}' does not compute what torch's operators do, which run instead; "
+            "please report it with its text and sizes",
+            ComprehensionWarning,
+            stacklevel=2,
+        )
+        return TorchEmitter(program, clamp)
+    return None
+
+
+class _DisagreesError(Exception):
+    pass
+
+
+def _corner(shape: tuple[int, ...], last: bool) -> Region:
+    return [(max(0, n - AT_ONCE), n) if last else (0, min(n, AT_ONCE)) for n in shape]
+
+
+def _part(t: torch.Tensor, region: Region) -> torch.Tensor:
+    return t[tuple(slice(low, high) for low, high in region)]
+
+
+def _computed(
+    program: Program, clamp: bool, given: Sequence[torch.Tensor], regions: dict[str, Region]
+) -> dict[str, torch.Tensor]:
+    """The tensors, right within the regions that are asked for."""
+    needed: dict[str, Region] = dict(regions)
+    windows: dict[str, Region] = {}
+    for nest in reversed(program.nests):
+        if nest.target in needed:
+            windows[nest.target] = _window(nest, needed[nest.target])
+            _add_needs(nest, windows[nest.target], needed, program)
+    env = dict(zip((*program.inputs, *program.contents), given, strict=True))
+    for nest in program.nests:
+        if nest.target in windows:
+            env[nest.target] = _run(nest, windows[nest.target], program, env, clamp)
+    return env
+
+
+def _window(nest: Nest, region: Region) -> Region:
+    """Which values of the axes reach a region, in the axes' order; all of them of a scatter."""
+    spans = {a: (0, n) for a, n in nest.axes}
+    if not nest.is_scatter:
+        for index, (low, high) in zip(nest.index, region, strict=True):
+            if names := variables(index):
+                start = affine(index).const
+                first, end = spans[names[0]]
+                spans[names[0]] = max(first, low - start), max(first, min(end, high - start))
+    return list(spans.values())
+
+
+def _add_needs(nest: Nest, window: Region, needed: dict[str, Region], program: Program) -> None:
+    """Adds what a nest reads over a window."""
+    box = {a: (low, high - 1) for (a, _), (low, high) in zip(nest.axes, window, strict=True)}
+    if nest.base is not None:
+        shape = program.tensors[nest.base].shape
+        _join(needed, nest.base, needed[nest.target] if not nest.is_scatter else [(0, n) for n in shape])
+    if any(low > high for low, high in box.values()):
+        return
+    for access in (a for e in (nest.value, *nest.index) for a in accesses(e)):
+        shape = program.tensors[access.tensor].shape
+        spans = [bounds(i, box) or (0, n - 1) for i, n in zip(access.indices, shape, strict=True)]
+        region = [
+            (max(0, min(low, n - 1)), max(0, min(high, n - 1)) + 1) for (low, high), n in zip(spans, shape, strict=True)
+        ]
+        _join(needed, access.tensor, region)
+
+
+def _join(needed: dict[str, Region], name: str, region: Region) -> None:
+    before = needed.get(name, region)
+    needed[name] = [(min(a, c), max(b, d)) for (a, b), (c, d) in zip(before, region, strict=True)]
+
+
+def _run(nest: Nest, window: Region, program: Program, env: dict[str, torch.Tensor], clamp: bool) -> torch.Tensor:
+    """The nest's target, right where the window reaches."""
+    spans = {a: span for (a, _), span in zip(nest.axes, window, strict=True)}
+    kind = program.tensors[nest.target]
+    if nest.is_scatter or any(low >= high for low, high in spans.values()):
+        read = [a.tensor for e in (nest.value, *nest.index) for a in accesses(e)]
+        inputs = tuple(dict.fromkeys([*read, *([nest.base] if nest.base is not None else [])]))
+        alone = Program(program.name, inputs, (nest.target,), program.tensors, (nest,))
+        return TorchEmitter(alone, clamp)([env[n] for n in inputs])[0]
+    values = windowed(nest, env, spans, clamp)
+    result = torch.zeros(kind.shape, dtype=stored(kind.dtype)) if nest.base is None else env[nest.base].clone()
+    target, names = result, nest.left
+    for dim, index in enumerate(nest.index):
+        name = next(iter(variables(index)), None)
+        low, high = spans[name] if name is not None else (0, 1)
+        target = target.narrow(dim, affine(index).const + low, high - low)
+    order = [names.index(v[0]) for i in nest.index if (v := variables(i))]
+    values = values.permute(order).reshape(target.shape)
+    if nest.base is not None and not nest.init:
+        values = combined(nest.op, target, values)
+    target.copy_(values)
+    return result

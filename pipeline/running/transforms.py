@@ -1,0 +1,43 @@
+"""What torch makes of tensors where it traces or transforms the caller of a pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from ...ops.runtime.interrupts.changes import Change
+
+_functorch: Any = torch._C._functorch
+
+
+def is_differentiated(value: Any) -> bool:
+    """Whether a transform of `torch.func` wants a gradient with respect to a tensor."""
+    while isinstance(value, torch.Tensor) and _functorch.is_functorch_wrapped_tensor(value):
+        if _functorch.is_gradtrackingtensor(value) and value.requires_grad:
+            return True
+        value = _functorch.get_unwrapped(value)
+    return False
+
+
+class Taking(Change):
+    """While it is entered, fake tensors meet the weights of a pipeline, which are real.
+
+    Args:
+        inputs: flat inputs of the pipeline; where none is fake, nothing is changed.
+    """
+
+    def __init__(self, inputs: Sequence[Any]) -> None:
+        found = [getattr(value, "fake_mode", None) for value in inputs if type(value) is not torch.Tensor]
+        self.modes = [(mode, mode.allow_non_fake_inputs) for mode in found if mode is not None]
+
+    def make(self) -> None:
+        """Lets their modes take real tensors."""
+        for mode, _ in self.modes:
+            mode.allow_non_fake_inputs = True
+
+    def undo(self) -> None:
+        """Lets them do as they did."""
+        for mode, allowed in self.modes:
+            mode.allow_non_fake_inputs = allowed

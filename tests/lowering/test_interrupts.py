@@ -1,0 +1,175 @@
+"""Interrupts: after one at any bytecode of a verb, everything is as it was; see `tests.campaigns.interrupts`."""
+
+from __future__ import annotations
+
+import datetime
+import gc
+import os
+import threading
+from collections.abc import Iterator
+from typing import ClassVar
+
+import pytest
+import torch
+
+import tracepack
+from tests.campaigns import interrupts
+from tests.campaigns.process_state import ProcessState
+from tracepack.ops.runtime.interrupts.changes import Change, Lock, made
+from tracepack.ops.runtime.interrupts.modes import Modes, Outside, outside
+from tracepack.ops.runtime.interrupts.verbs import undisturbed
+
+
+@pytest.mark.campaign
+def test_a_share_of_the_interrupts() -> None:
+    seed = int(os.environ.get("CAMPAIGN_SHARE", datetime.date.today().timetuple().tm_yday))
+    tally = interrupts.run(seed)
+    assert len(tally.cases) == interrupts.SHARE
+    assert [f"{case.name}: {case.reason} ({case.detail})" for case in tally.bugs()] == []
+
+
+def test_the_entry_of_a_pipeline_at_every_bytecode() -> None:
+    mod = tracepack.trace(lambda x: (x * 2).relu() + 1, torch.rand(3, 4))
+    x = torch.rand(3, 4)
+    wanted = mod(x)
+    landed = 0
+    for grad in (True, False):
+        with torch.set_grad_enabled(grad):
+            for number in range(400):
+                tracer = interrupts.AtBytecode(lambda frame: "<tracepack" in frame.f_code.co_filename, 0, number)
+                try:
+                    with interrupts.traced(tracer):
+                        mod.run({"x": x})
+                except interrupts.Interrupted:
+                    landed += 1
+                assert torch.is_grad_enabled() is grad, f"bytecode {number}: {tracer.raised}"
+                if not tracer.raised:
+                    break
+            else:
+                pytest.fail("the entry has more bytecodes than were tried")
+    assert landed > 100
+    assert torch.equal(mod(x), wanted)
+
+
+class Counter(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("runs", torch.zeros(()))
+
+    def forward(self, x):
+        self.runs += 1
+        return x * self.runs
+
+
+def test_a_pipeline_with_state_lets_go_of_its_lock_at_every_bytecode() -> None:
+    op = tracepack.script(Counter())
+    mod = tracepack.trace(lambda x: op(x), torch.ones(2))
+    mod(torch.ones(2))
+    for number in range(300):
+        tracer = interrupts.AtBytecode(interrupts.is_near, 0, number)
+        try:
+            with interrupts.traced(tracer):
+                mod.run({"x": torch.ones(2)})
+        except interrupts.Interrupted:
+            pass
+        if not tracer.raised:
+            break
+        mod.reset()
+        found: list[torch.Tensor] = []
+        thread = threading.Thread(target=lambda found=found: found.append(mod(torch.ones(2))), daemon=True)
+        thread.start()
+        thread.join(60)
+        assert len(found) == 1, f"bytecode {number}: {tracer.raised}"
+        assert found[0].tolist() == [1, 1]
+    assert number > 50
+
+
+class Halves(Change):
+    """A change in two steps."""
+
+    held: ClassVar[list[str]] = []
+
+    def make(self) -> None:
+        self.held.append("one")
+        self.held.append("two")
+
+    def undo(self) -> None:
+        for part in ("two", "one"):
+            if part in self.held:
+                self.held.remove(part)
+
+
+@pytest.fixture
+def quick_collections() -> Iterator[None]:
+    """The guard collects garbage after an interrupt; all of torch need not be looked through each time."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+@pytest.mark.usefixtures("quick_collections")
+def test_a_change_is_undone_at_every_bytecode() -> None:
+    lock, ends = Lock(), 0
+
+    @undisturbed
+    def verb() -> None:
+        with lock(), Halves(), Outside(), torch.no_grad():
+            assert Halves.held == ["one", "two"]
+
+    before, start, grad = ProcessState(), made(), torch.is_grad_enabled()
+    for number in range(3000):
+        tracer = interrupts.AtBytecode(interrupts.is_near, 0, number)
+        try:
+            with interrupts.traced(tracer):
+                verb()
+        except interrupts.Interrupted:
+            ends += 1
+        assert Halves.held == [], f"bytecode {number}"
+        assert not lock.held, f"bytecode {number}"
+        assert made() == start, f"bytecode {number}"
+        assert torch.is_grad_enabled() is grad, f"bytecode {number}"
+        if not tracer.raised:
+            break
+    assert ends > 200
+    assert [name for name in before.differences(ProcessState()) if name.startswith("thread:")] == []
+
+
+def test_modes_come_back_as_they_were() -> None:
+    with torch.device("meta"), torch.autocast("cpu", dtype=torch.bfloat16), torch.enable_grad():
+        before, modes = ProcessState(), Modes()
+        torch.set_grad_enabled(False)
+        torch.set_autocast_enabled("cpu", False)
+        torch._C._pop_torch_function_stack()
+        torch._C._set_torch_function_state(torch._C._TorchFunctionState.ALL_DISABLED)
+        assert before.differences(ProcessState())
+        modes.restore()
+        assert before.differences(ProcessState()) == []
+
+        @outside
+        def inner() -> torch.device:
+            return torch.ones(1).device
+
+        assert inner().type == "cpu"
+        assert torch.ones(1).device.type == "meta"
+
+
+def test_an_interrupt_that_comes_while_another_is_dealt_with() -> None:
+    class Twice(Halves):
+        tries = 0
+
+        def undo(self) -> None:
+            Twice.tries += 1
+            if Twice.tries < 3:
+                raise KeyboardInterrupt
+            super().undo()
+
+    @undisturbed
+    def verb() -> None:
+        with Twice():
+            raise interrupts.Interrupted
+
+    with pytest.raises(KeyboardInterrupt):
+        verb()
+    assert Halves.held == []
+    assert made() == 0

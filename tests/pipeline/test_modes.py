@@ -1,0 +1,233 @@
+"""A pipeline whose first call is under one of torch's modes, or inside of a bigger model that torch takes apart."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+import torch
+from torch import nn
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
+
+import tracepack
+
+pytestmark = pytest.mark.filterwarnings(  # torch's own, of the ways in which it takes models apart
+    "ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::torch.jit.TracerWarning"
+)
+BATCH = torch.export.Dim("batch")
+
+
+class Bigger(nn.Module):
+    """A model that calls a pipeline among its own layers."""
+
+    def __init__(self, mod: tracepack.Pipeline) -> None:
+        super().__init__()
+        self.mod = [mod]
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x):
+        return self.mod[0](self.linear(x)) * 2
+
+
+class Case:
+    """A loaded pipeline that nobody has called, and what it must give."""
+
+    def __init__(self) -> None:
+        self.inner = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
+        op, file = tracepack.script(self.inner), io.BytesIO()
+        tracepack.trace(lambda x: op(x) + x.shape[0], torch.rand(3, 4)).save(file)
+        self.data = file.getvalue()
+        self.mod = tracepack.load(self.data)
+        self.bigger = Bigger(self.mod)
+
+    def wanted(self, x: torch.Tensor) -> torch.Tensor:
+        return (self.inner(x) + x.shape[0]).detach()
+
+    def wanted_of_bigger(self, x: torch.Tensor) -> torch.Tensor:
+        return self.wanted(self.bigger.linear(x)) * 2
+
+    def require_right(self) -> None:
+        """Whether the pipeline answers afterwards, for a size that it met and one that it did not."""
+        for rows in (3, 7):
+            x = torch.rand(rows, 4)
+            got = self.mod(x)
+            assert type(got) is torch.Tensor
+            torch.testing.assert_close(got, self.wanted(x))
+
+
+@pytest.fixture
+def case():
+    torch._dynamo.reset()
+    made = Case()
+    yield made
+    made.require_right()
+    torch._dynamo.reset()
+
+
+TAKEN_APART = {
+    "torch.export": lambda model, x: torch.export.export(
+        model, (x,), dynamic_shapes=({0: BATCH},), strict=False
+    ).module(),
+    "torch.export, strict": lambda model, x: torch.export.export(
+        model, (x,), dynamic_shapes=({0: BATCH},), strict=True
+    ).module(),
+    "torch.compile": lambda model, x: torch.compile(model, backend="aot_eager", fullgraph=True),
+    "torch.compile, dynamic": lambda model, x: torch.compile(model, backend="aot_eager", fullgraph=True, dynamic=True),
+    "torch.jit.trace": lambda model, x: torch.jit.trace(model, (x,), check_trace=False),
+    "make_fx": lambda model, x: make_fx(model, tracing_mode="symbolic", _allow_non_fake_inputs=True)(x),
+    "tracepack.trace": lambda model, x: tracepack.trace(lambda x: model(x), x),
+    "tracepack.script": lambda model, x: tracepack.script(model, example=x),
+}
+
+
+@pytest.mark.parametrize("way", TAKEN_APART)
+def test_a_bigger_model_with_a_pipeline_in_it(way, case):
+    found = TAKEN_APART[way](case.bigger, torch.rand(3, 4))
+    rows = (3,) if way == "torch.jit.trace" else (3, 5, 8)  # a trace of TorchScript has the sizes of its example
+    for count in rows:
+        x = torch.rand(count, 4)
+        torch.testing.assert_close(found(x).detach(), case.wanted_of_bigger(x).detach())
+
+
+def test_a_pipeline_that_calls_a_pipeline_is_saved_with_its_ops(case, reloaded):
+    outer = tracepack.trace(lambda x: {"y": case.mod(x).sum(), "rows": case.mod(x).shape[0]}, torch.rand(3, 4))
+    x = torch.rand(6, 4)
+    for mod in (outer, reloaded(outer)):
+        assert mod.placement == {"Sequential": "cpu"}
+        got = mod(x)
+        torch.testing.assert_close(got["y"], case.wanted(x).sum())
+        assert got["rows"] == 6
+
+
+def test_what_a_pipeline_has_fixed_is_fixed_in_the_outer_one():
+    inner = tracepack.trace(lambda x: x * 2 if x.shape[0] == 3 else x, torch.ones(3))
+    outer = tracepack.trace(lambda x: inner(x) + 1, torch.ones(3))
+    assert outer(torch.ones(3)).tolist() == [3, 3, 3]
+    with pytest.raises(tracepack.TracepackError, match="dimension 0 has a wrong size|guard|holds"):
+        outer(torch.ones(4))
+
+
+class Counter(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("runs", torch.zeros(()))
+
+    def forward(self, x):
+        self.runs += 1
+        return x * self.runs
+
+
+def test_a_pipeline_with_state_has_one_of_its_own_in_the_outer_one():
+    op = tracepack.script(Counter())
+    inner = tracepack.trace(lambda x: op(x), torch.ones(2))
+    inner(torch.ones(2))
+    outer = tracepack.trace(lambda x: inner(x) + 1, torch.ones(2))
+    assert [outer(torch.ones(2))[0].item() for _ in range(3)] == [2, 3, 4]
+    assert inner(torch.ones(2))[0].item() == 2  # the trace and the outer runs have not moved it
+
+
+def test_under_a_fake_mode(case):
+    with FakeTensorMode() as mode:
+        made = tracepack.load(case.data)
+        got = case.mod(torch.empty(3, 4))
+    assert isinstance(got, FakeTensor)
+    assert got.shape == (3, 4)
+    assert case.mod(mode.from_tensor(torch.rand(5, 4))).shape == (5, 4)
+    assert not mode.allow_non_fake_inputs
+    x = torch.rand(3, 4)
+    assert torch.equal(made(x), case.mod(x))
+
+
+def test_under_transforms_of_functions(case):
+    x = torch.rand(6, 3, 4)
+    torch.testing.assert_close(torch.vmap(case.mod)(x), torch.stack([case.wanted(row) for row in x]))
+    row, tangent = x[0], torch.rand(3, 4)
+    found = torch.func.jvp(case.mod, (row,), (tangent,))[1]
+    torch.testing.assert_close(found.detach(), torch.func.jvp(case.inner, (row,), (tangent,))[1].detach())
+    weight = torch.func.grad(lambda w: (case.mod(row) * w).sum())(torch.ones(4))
+    torch.testing.assert_close(weight, case.wanted(row).sum(0))
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_a_gradient_of_a_pipeline_that_keeps_none_is_refused(known, case):
+    x = torch.rand(3, 4)
+    if known:
+        case.mod(x)
+    text = "torch.func differentiates a pipeline that keeps no gradients. Load it with load.path, grad=True"
+    for differentiated in (
+        lambda: torch.func.grad(lambda x: case.mod(x).sum())(x),
+        lambda: torch.func.jacrev(case.mod)(x),
+        lambda: torch.vmap(torch.func.grad(lambda x: case.mod(x[None]).sum()))(x),
+    ):
+        with pytest.raises(tracepack.SignatureError, match=text):
+            differentiated()
+    trained = tracepack.load(case.data, grad=True)
+    found = torch.func.grad(lambda x: trained(x).sum())(x)
+    torch.testing.assert_close(found.detach(), torch.func.grad(lambda x: case.inner(x).sum())(x).detach())
+
+
+def test_under_inference_mode(case):
+    op, file = tracepack.script(Counter()), io.BytesIO()
+    tracepack.trace(lambda x: op(x), torch.ones(2)).save(file)
+    counting = tracepack.load(file.getvalue())
+    with torch.inference_mode():
+        case.mod(torch.rand(3, 4))
+        assert counting(torch.ones(2))[0].item() == 1
+    assert counting(torch.ones(2))[0].item() == 2  # its state was not made in that mode, which would freeze it
+    trained = tracepack.load(case.data, grad=True)
+    with torch.inference_mode():
+        trained(torch.rand(3, 4))
+    trained(torch.rand(3, 4)).sum().backward()
+    assert all(weight.grad is not None for weight in trained.weights().values())
+
+
+def test_under_autocast_it_does_as_the_model_does(case):
+    x = torch.rand(3, 4)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        got = case.mod(x)
+        assert torch.equal(got, case.wanted(x))
+    assert got.dtype is torch.bfloat16
+
+
+class Dispatching(TorchDispatchMode):
+    seen = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        type(self).seen += 1
+        return func(*args, **(kwargs or {}))
+
+
+class Functions(TorchFunctionMode):
+    seen = 0
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        type(self).seen += 1
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("mode", [Dispatching, Functions])
+def test_under_a_mode_of_the_user(mode, case):
+    x = torch.rand(3, 4)
+    with mode():
+        torch.testing.assert_close(case.mod(x), case.wanted(x))
+    assert mode.seen
+
+
+def test_under_another_default_device(case):
+    x, model = torch.rand(3, 4), nn.Linear(4, 4)
+    with torch.device("meta"):
+        torch.testing.assert_close(case.mod(x), case.wanted(x))
+        loaded = tracepack.load(case.data)
+        op = tracepack.script(model, example=x)
+        traced = tracepack.trace(lambda x: op(x) * 2, x)
+    torch.testing.assert_close(loaded(x), case.wanted(x))
+    torch.testing.assert_close(traced(x), model(x).detach() * 2)
+    torch.set_default_device("meta")
+    try:
+        found = tracepack.load(case.data)(x)
+    finally:
+        torch.set_default_device(None)
+    torch.testing.assert_close(found, case.wanted(x))

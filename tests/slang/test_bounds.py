@@ -1,0 +1,134 @@
+"""Whole tensors are not read or written outside, and a gradient's loops not longer than was said."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+import torch
+
+import tracepack as tp
+from tracepack.ops import slang
+
+SOURCE = """
+import "slangpy";
+float pick(int i, ITensor<float, 1> x) { return x[i]; }
+float pick2(int2 at, ITensor<float, 2> x) { return x[at]; }
+void put(int i, IWTensor<float, 1> x) { x[i] = 1; }
+[Differentiable] void product(int i, IDiffTensor<float, 2> w, IDiffTensor<float, 1> x, IWDiffTensor<float, 1> y) {
+    float sum = 0;
+    [MaxIters(64)] for (uint k = 0; k < w.shape[1]; k++) sum += w[i, k] * x[k];
+    y[i] = sum;
+}
+[Differentiable] float power(float x, int n) {
+    float s = x;
+    [MaxIters(4)] for (int i = 0; i < n; i++) s = s * x;
+    return s;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def module(cache: None) -> slang.SlangModule:
+    return slang.load(SOURCE)
+
+
+def test_indices_inside_are_as_before(module: slang.SlangModule) -> None:
+    x = torch.arange(6.0)
+    assert module.pick(slang.grid((6,)), x).tolist() == x.tolist()
+    assert torch.equal(module.pick2(slang.grid((2, 3)), x.reshape(2, 3)), x.reshape(2, 3))
+
+
+@pytest.mark.parametrize(
+    ("index", "size", "text"),
+    [
+        (3, 3, r"float pick\(int i, ITensor<float, 1> x\): an index is outside of a tensor; got 3; expected 0 to 2"),
+        (-1, 3, "an index is outside of a tensor; got -1; expected 0 to 2"),
+        (0, 0, "an index is outside of a tensor; got 0; expected no index at all: the tensor is empty"),
+    ],
+)
+def test_reading_outside(module: slang.SlangModule, index: int, size: int, text: str) -> None:
+    with pytest.raises(slang.SlangIndexError, match=text):
+        module.pick(torch.tensor([index], dtype=torch.int32), torch.arange(float(size)))
+
+
+def test_each_axis_is_checked(module: slang.SlangModule) -> None:
+    with pytest.raises(slang.SlangIndexError, match="got 3; expected 0 to 2"):  # inside of the memory all the same
+        module.pick2(torch.tensor([[3, 0]], dtype=torch.int32), torch.rand(2, 3))
+
+
+def test_writing_outside_changes_nothing(module: slang.SlangModule) -> None:
+    x = torch.zeros(3)
+    with pytest.raises(slang.SlangIndexError, match="got 3; expected 0 to 2"):
+        module.put(slang.grid((100_000,)), x)
+    assert x.tolist() == [0.0, 0.0, 0.0]
+
+
+def test_a_tensor_that_is_too_small_forward_and_backward(module: slang.SlangModule) -> None:
+    w, x, y = torch.rand(3, 5, requires_grad=True), torch.rand(5, requires_grad=True), torch.empty(3)
+    module.product(slang.grid((3,)), w, x, y)
+    y.backward(torch.ones(3))
+    torch.testing.assert_close(y, w @ x)
+    torch.testing.assert_close(x.grad, w.detach().sum(0))
+    with pytest.raises(slang.SlangIndexError, match="got 4; expected 0 to 3"):
+        module.product(slang.grid((3,)), torch.rand(3, 5), torch.rand(4), torch.empty(3))
+
+
+def test_in_a_loaded_pipeline_too(module: slang.SlangModule) -> None:
+    op = tp.script(module.pick)
+    file = io.BytesIO()
+    tp.trace(lambda i, x: op(i, x), torch.tensor([1], dtype=torch.int32), torch.rand(3)).save(file)
+    loaded = tp.load(file.getvalue(), trust=True)
+    with pytest.raises(tp.NodeError) as got:
+        loaded(torch.tensor([7], dtype=torch.int32), torch.rand(3))
+    assert isinstance(got.value.__cause__, slang.SlangIndexError)
+
+
+def test_a_loop_longer_than_its_max_iters(module: slang.SlangModule) -> None:
+    x = torch.tensor([1.1, 2.0], requires_grad=True)
+    module.power(x, 4).sum().backward()
+    torch.testing.assert_close(x.grad, 5 * x.detach() ** 4)
+    text = r"power.*: a loop is longer than its \[MaxIters\], or an index .* Write a larger number in \[MaxIters\(n\)\]"
+    with pytest.raises(slang.SlangIndexError, match=text):
+        module.power(x, 5).sum().backward()
+    torch.testing.assert_close(module.power(x, 9).detach(), x.detach() ** 10)  # forward keeps nothing
+
+
+def test_the_check_can_be_left_out(cache: None) -> None:
+    checked, bare = slang.load(SOURCE), slang.load(SOURCE, bounds=False)
+    assert checked.program.source.key != bare.program.source.key
+    assert bare.pick(slang.grid((3,)), torch.arange(3.0)).tolist() == [0.0, 1.0, 2.0]
+    assert bare.pick.kernel().description()["bounds"] is False
+    assert "bounds" not in checked.pick.kernel().description()
+
+
+UNBOUNDED = """
+import "slangpy";
+[Differentiable] void linear_layer(int idx, IDiffTensor<float, 2> weights, IDiffTensor<float, 1> bias,
+                                   IDiffTensor<float, 1> input, IWDiffTensor<float, 1> output) {
+    uint in_features = weights.shape[1];
+    // a comment for (the) sake of it
+    float sum = bias[idx];
+    for (uint i = 0; i < in_features; i++) { sum += weights[idx, i] * input[i]; }
+    output[idx] = sum;
+}
+[Differentiable] float power(float x, int n) { float s = x; for (int i = 0; i < n; i++) s = s * x; return s; }
+"""
+
+
+def test_the_linear_layer_of_the_page_as_printed(cache: None) -> None:
+    w, b, x = (torch.rand(size, requires_grad=True) for size in ((3, 2000), (3,), (2000,)))
+    y = torch.empty(3)
+    slang.load(UNBOUNDED).linear_layer(slang.grid((3,)), w, b, x, y)
+    y.backward(torch.ones(3))
+    torch.testing.assert_close(y, w @ x + b)
+    torch.testing.assert_close(x.grad, w.detach().sum(0))
+    torch.testing.assert_close(b.grad, torch.ones(3))
+
+
+def test_a_loop_without_a_limit_that_keeps_its_rounds(cache: None) -> None:
+    module, x = slang.load(UNBOUNDED), torch.tensor([1.001], requires_grad=True)
+    module.power(x, 100).sum().backward()
+    torch.testing.assert_close(x.grad, 101 * x.detach() ** 100)
+    with pytest.raises(slang.SlangIndexError, match=r"Write a larger number in \[MaxIters\(n\)\]"):
+        module.power(x, 2000).sum().backward()
