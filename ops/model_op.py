@@ -22,8 +22,8 @@ from .lowering.lower import Lowered, lower
 from .op import InferenceOp, KernelOp, model_device
 from .runtime.checks import input_check, require_contiguous
 from .runtime.plan import Plan
-from .runtime.state import State
-from .tracing_hook import current, recording
+from .runtime.state import State, is_stateful
+from .tracing_hook import current, recording, runs_plainly
 
 
 @dataclass
@@ -90,7 +90,7 @@ class ModelOp(InferenceOp):
         found = self._find(call, tensors)
         if self._kernel is not None:
             return self._kernel.run(args, kwargs)
-        if found is not None:
+        if found is not None and not (runs_plainly() and not is_stateful(found[0].body.graph)):
             lowered, plan = found
             result = pytree.tree_unflatten(list(plan.run(tensors)), lowered.out_spec)
             return finish(result, objects_in((args, kwargs)))
@@ -248,7 +248,7 @@ def _plain(leaves_: Sequence[Any]) -> list[Any]:
 
 def _key(call: Call) -> Any:
     fixed = tuple((type(leaf).__name__, repr(leaf)) for leaf in call.fixed)
-    return str(call.spec), fixed, call.kinds
+    return str(call.spec), fixed, call.kinds, torch.get_default_dtype()
 
 
 def _contiguous(leaf: Any) -> Any:

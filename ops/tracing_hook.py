@@ -89,3 +89,18 @@ def recording(recorder: Recording | None) -> Iterator[None]:
         yield
     finally:
         _state.recording = before
+
+
+@contextmanager
+def plainly() -> Iterator[None]:
+    """While it is entered, ops of this thread run the models that they were made of, and not what these became."""
+    before, _state.plainly = runs_plainly(), True
+    try:
+        yield
+    finally:
+        _state.plainly = before
+
+
+def runs_plainly() -> bool:
+    """Whether ops of this thread run the models that they were made of."""
+    return bool(getattr(_state, "plainly", False))

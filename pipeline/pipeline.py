@@ -20,7 +20,7 @@ from ..serialization.program import save_program
 from .golden import record_examples
 from .running.conditions import conditions
 from .running.runner import Runner
-from .training import named_parameters
+from .training import named_parameters, require_gradients
 
 
 class Pipeline:
@@ -38,6 +38,8 @@ class Pipeline:
     def __init__(
         self, program: Program, *, device: Device | None = None, gpu_ops: str = "gpu", grad: bool = False
     ) -> None:
+        if grad:
+            require_gradients(program.graph)
         self.program, self.grad = program, grad
         self._options: dict[str, Any] = {"device": device, "gpu_ops": gpu_ops, "grad": grad}
         self._places = place_all(program.graph, device, present(), gpu_ops)

@@ -19,6 +19,10 @@ class States:
             self._saved[id(state)] = (state, state.snapshot())
             state.reset()
 
+    def met(self) -> list[State]:
+        """The states that the recording has met."""
+        return [state for state, _ in self._saved.values()]
+
     def __enter__(self) -> States:
         return self
 

@@ -13,6 +13,7 @@ import torch
 from ...ops.graph.errors import RecordError
 from ...ops.runtime.user_code import user_line
 from ..proxies.base import is_traced
+from .gradients import set_grad_mode
 
 T = torch.Tensor
 
@@ -118,7 +119,7 @@ METADATA: dict[Any, str | None] = {
 
 # Let through unrecorded: they compute nothing that the graph needs.
 IGNORED: set[Any] = {
-    T.__hash__, T.__dir__, torch._C._set_grad_enabled,
+    T.__hash__, T.__dir__,
 }  # fmt: skip
 
 TEXTS: set[Any] = {T.__repr__, T.__format__}
@@ -196,5 +197,6 @@ _READERS: dict[Any, Reader] = {
     T.__index__: _index,
 }
 SIZES: dict[Any, Reader] = {function: _of_recorded(reader) for function, reader in _READERS.items()}
+SIZES[torch._C._set_grad_enabled] = set_grad_mode
 SIZES.update({torch.sym_float: _symbolic("float"), torch.sym_int: _symbolic("int"), torch.sym_not: _symbolic("not_")})
 """What reads a size or a number off a tensor, and comes back traced."""
