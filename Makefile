@@ -2,6 +2,7 @@
 #   make demo    the semantic search of samples/, in an environment of its own
 #   make test    formatting, lint, types, layers and tests
 #   make bench   the benchmarks; make coverage: the long campaigns; make clean
+#   make gpu     the tests and benchmarks for a CUDA card, on a machine with one; writes docs/gpu.md
 #
 # PYTHON=...      another interpreter to make the environment from
 # TORCH_PIP=...   more arguments for the installation of torch, to choose one of its builds
@@ -16,7 +17,7 @@ PYTHON ?=
 TORCH_PIP ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench coverage clean
+.PHONY: help demo test bench coverage gpu clean
 
 help:
 	@sed -e '/^$$/q' -e 's/^# \{0,1\}//' Makefile
@@ -32,6 +33,9 @@ bench: $(STAMPS)/dev
 
 coverage: $(STAMPS)/dev
 	$(BIN)/python -m tests.campaigns
+
+gpu: $(STAMPS)/dev
+	tools/gpu_check.sh
 
 clean:
 	rm -rf $(VENV) build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
@@ -53,5 +57,6 @@ $(STAMPS)/demo: $(STAMPS)/torch pyproject.toml
 
 $(STAMPS)/dev: $(STAMPS)/demo
 	@echo "installing the tools for tests"
-	$(INSTALL) -e ".[text,cli,slang]" --group dev --group demo
+	$(INSTALL) -e ".[text,cli,slang]" --group dev --group demo \
+	    $$($(BIN)/python -c "import torch; print('' if torch.version.cuda else '--group nvrtc')")
 	@touch $@

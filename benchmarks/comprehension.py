@@ -21,7 +21,8 @@ import torch
 import torch.nn.functional as F
 
 from tracepack.ops.comprehension import Layer, Options, define
-from tracepack.ops.kernels.cpp_compiler import compiler_version, target
+from tracepack.ops.kernels.cpu import target
+from tracepack.ops.kernels.toolchain import compiler_version
 
 RESULTS = Path(__file__).parent / "results" / "comprehension.json"
 CONV = """def conv(float(N,C,H,W) I, float(M,C,KH,KW) W1) -> (O) {

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,8 +19,10 @@ from .graph.kernel import Kernel
 from .graph.traverse import calling, leaves
 from .lowering.call import Call, flatten_call
 from .lowering.held_objects import finish, objects_in
-from .lowering.isolate import buffers_of, inference_form, set_back
+from .lowering.isolate import InferenceForm, KeptBuffers, KeptModel
 from .lowering.lower import Lowered, lower
+from .lowering.patches.lock import KeptProcess, lowering
+from .lowering.writes import FixedTensors
 from .op import InferenceOp, KernelOp, model_device
 from .runtime.checks import input_check, require_contiguous
 from .runtime.plan import Plan
@@ -80,6 +84,7 @@ class ModelOp(InferenceOp):
         self._lowered: dict[Any, list[tuple[Lowered, Plan]]] = {}
         self._kernel: KernelOp | None = None
         self._copy: Any = None
+        self._is_known = False
 
     # -- running ---------------------------------------------------------------------------------------------
 
@@ -97,29 +102,45 @@ class ModelOp(InferenceOp):
         return self._run_model(args, kwargs)
 
     def _run_model(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        model = self._resident()
-        with torch.no_grad(), inference_form(model, self.training):
-            result = model(*args, **kwargs) if model is not self.model else self._run_unchanged(args, kwargs)
+        if runs_plainly() and _lies_on(self.model, self.device):
+            with torch.no_grad(), InferenceForm(self.model, self.training):  # what it leaves in its attributes stays
+                result = self.model(*args, **kwargs)
+        elif isinstance(self.model, torch.nn.Module):
+            with lowering():  # another thread may be lowering this very module
+                result = self._run_module(args, kwargs)
+        else:
+            with torch.no_grad():
+                result = self.model(*args, **kwargs)
         leaves, spec = pytree.tree_flatten(result)
         if self.contiguous:
             return pytree.tree_unflatten([_contiguous(leaf) for leaf in leaves], spec)
         require_contiguous(self.name, [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)])
         return result
 
-    def _run_unchanged(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _run_module(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Runs the user's model; if it changes its buffers they are set back, and a copy of it goes on from there."""
-        before = buffers_of(self.model)
-        if not before:
-            return self.model(*args, **kwargs)
-        result = self.model(*args, **kwargs)
-        if any(
-            holder._buffers.get(name) is not old or old._version != version for holder, name, old, _, version in before
-        ):
-            import copy
+        model = self._resident()
+        with torch.no_grad(), KeptModel(self.model), InferenceForm(model, self.training):
+            if model is not self.model:
+                return model(*args, **kwargs)
+            with KeptBuffers(model) as before, self._watched():
+                result = model(*args, **kwargs)
+                if before.changed:
+                    self._copy = copy.deepcopy(model)
+                    before.undo()
+            return result
 
-            self._copy = copy.deepcopy(self.model)
-            set_back(before)
-        return result
+    @contextmanager
+    def _watched(self) -> Iterator[None]:
+        """Refuses a model that writes to what is no buffer, when it is run for the first time."""
+        if self._is_known:
+            yield
+            return
+        fixed = FixedTensors(self.model, self.name)
+        with fixed:
+            yield
+        fixed.refuse_writes()
+        self._is_known = True
 
     def _resident(self) -> Any:
         """The model to run: the user's own where it lies on the op's device and keeps no state, else a copy."""
@@ -133,8 +154,6 @@ class ModelOp(InferenceOp):
         if not isinstance(self.model, torch.nn.Module) or model_device(self.model) in (None, self.device):
             return self.model
         if self._copy is None:
-            import copy
-
             self._copy = copy.deepcopy(self.model).to(str(self.device))
         return self._copy
 
@@ -208,19 +227,24 @@ class ModelOp(InferenceOp):
             LoweringError: the model cannot be lowered.
         """
         found = self._find(call, tensors)
-        if found is None:
-            recorder = current()
-            if recorder is not None and recorder.settled:
-                raise SignatureError("no body fits these inputs", where=f"op {self.name!r}")
-            with recording(None):
-                lowered = self.lowerer(call, tensors)
-            found = (lowered, Plan(calling(lowered.body), state=self.state))
-            self._lowered.setdefault(_key(call), []).append(found)
-            input_check(lowered.body)(*tensors)
+        if found is not None:
+            return found
+        recorder = current()
+        if recorder is not None and recorder.settled:
+            raise SignatureError("no body fits these inputs", where=f"op {self.name!r}")
+        with lowering():
+            return self._find(call, tensors) or self._lowered_now(call, tensors)  # another thread may have done it
+
+    def _lowered_now(self, call: Call, tensors: Sequence[Any]) -> tuple[Lowered, Plan]:
+        with recording(None), KeptProcess(), KeptModel(self.model):
+            lowered = self.lowerer(call, tensors)
+        found = (lowered, Plan(calling(lowered.body), state=self.state))
+        self._lowered.setdefault(_key(call), []).append(found)
+        input_check(lowered.body)(*tensors)
         return found
 
     def _find(self, call: Call, tensors: Sequence[Any]) -> tuple[Lowered, Plan] | None:
-        for lowered, plan in self._lowered.get(_key(call), []):
+        for lowered, plan in tuple(self._lowered.get(_key(call), [])):
             try:
                 input_check(lowered.body)(*tensors)
             except SignatureError:
@@ -253,3 +277,7 @@ def _key(call: Call) -> Any:
 
 def _contiguous(leaf: Any) -> Any:
     return leaf.contiguous() if isinstance(leaf, torch.Tensor) else leaf
+
+
+def _lies_on(model: Any, device: Device) -> bool:
+    return not isinstance(model, torch.nn.Module) or model_device(model) in (None, device)

@@ -13,8 +13,9 @@ import torch
 from .graph.device import CPU, Device
 from .graph.graph import KernelCall, Target
 from .graph.kernel import Kernel
+from .runtime.interrupts.modes import Outside
 from .runtime.state import State
-from .tracing_hook import current, without_modes
+from .tracing_hook import current
 
 _unnamed = itertools.count()
 
@@ -37,7 +38,7 @@ class InferenceOp(ABC):
             args = tuple(torch.from_numpy(a) if isinstance(a, np.ndarray) else a for a in args)
         if recorder is None:
             return self.run(args, kwargs)
-        with without_modes():  # what looks at the arguments here is not the user's doing
+        with Outside():  # what looks at the arguments here is not the user's doing
             return recorder.call(self.application(args, kwargs))
 
     @abstractmethod

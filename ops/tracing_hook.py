@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from .graph.graph import Target
+from .runtime.interrupts.changes import Change
 from .runtime.state import State
 
 
@@ -61,34 +62,20 @@ def current() -> Recording | None:
     return getattr(_state, "recording", None)
 
 
-@contextmanager
-def without_modes() -> Iterator[None]:
-    """Takes torch's modes off for a while: the recorder's, and any that the user has entered.
-
-    Switching torch functions off altogether would break torch.export, whose proxies need them.
-    """
-    import torch
-
-    modes = []
-    try:
-        while torch._C._len_torch_function_stack():
-            modes.append(torch.overrides._pop_mode())  # type: ignore[no-untyped-call]  # torch leaves it untyped
-        with torch.utils._python_dispatch._disable_current_modes():
-            yield
-    finally:
-        for mode in reversed(modes):
-            torch.overrides._push_mode(mode)  # type: ignore[no-untyped-call]  # torch leaves it untyped
+def recording(recorder: Recording | None) -> Change:
+    """Makes a recorder the current one while this is entered; None suspends recording."""
+    return _Current(recorder)
 
 
-@contextmanager
-def recording(recorder: Recording | None) -> Iterator[None]:
-    """Makes a recorder the current one; None suspends recording."""
-    before = current()
-    _state.recording = recorder
-    try:
-        yield
-    finally:
-        _state.recording = before
+class _Current(Change):
+    def __init__(self, recorder: Recording | None) -> None:
+        self.recorder, self.before = recorder, current()
+
+    def make(self) -> None:
+        _state.recording = self.recorder
+
+    def undo(self) -> None:
+        _state.recording = self.before
 
 
 @contextmanager

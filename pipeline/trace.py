@@ -22,6 +22,7 @@ from ..ops.graph.program import Parameter, Program
 from ..ops.graph.verify import verify
 from ..ops.runtime.user_code import first_line, raising_line, writing_line
 from ..ops.tracing_hook import current, recording
+from .examples import alike, describe, rebuild
 from .patches.builtins import lent, recordable
 from .patches.numpy import hooks
 from .patches.print import muted, printable
@@ -35,7 +36,6 @@ from .recheck.replay import Mismatch, Replay
 from .recheck.sizes import forget_sizes, name_sizes, pipeline_facts
 from .recheck.vary import clones, shifted, varied
 from .recording.effects import Watch
-from .recording.examples import alike, describe, rebuild
 from .recording.random import settle
 from .recording.recorder import Recorder
 from .recording.rollback import Undo
@@ -273,7 +273,7 @@ class _Tracing:
 
 def _record(process: Callable[..., Any], examples: _Examples, settled: bool = False) -> _Recording:
     """One recording, on copies of the leaves."""
-    recorder, dtype = Recorder(settled=settled), default_dtype()
+    recorder = Recorder(settled=settled)
     pairs = [recorder.input(leaf) for leaf in clones(examples.leaves)]
     with (
         recorder.states, torch.no_grad(), recording(recorder), printable(), hooks(), questions(), threads(),

@@ -1,35 +1,24 @@
-"""The archive: one stored zip with a manifest, written whole or not at all, and read without extracting anything.
+"""The archive as it is read: one stored zip with a manifest, of which nothing is ever extracted.
 
-This module knows members and hashes, not graphs, and needs no torch.
+This module knows members and hashes, not graphs, and needs no torch; `archive_writer` writes the file.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import io
 import mmap
 import os
-import secrets
 import struct
 import zipfile
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import Any
 
 import msgpack
 
 from ..ops.graph.errors import ArchiveError
-from .schema import ALIGNMENT, FIELDS, FORMAT, LARGEST_MANIFEST, MANIFEST, MOST_MEMBERS, VERSION, WEIGHTS
+from .schema import FIELDS, FORMAT, LARGEST_MANIFEST, MANIFEST, MOST_MEMBERS, VERSION, WEIGHTS
 
-_DATE = (1980, 1, 1, 0, 0, 0)  # fixed, so that equal content gives equal bytes
-_PADDING_ID = 0x7470  # "tp": an extra field that only fills
-_CHUNK = 8 << 20
-
-
-def pack(data: Any) -> bytes:
-    """Plain data as msgpack; equal data gives equal bytes."""
-    return msgpack.packb(data, use_bin_type=True)  # type: ignore[no-any-return]  # torch leaves it untyped
+CHUNK = 8 << 20  # bytes that are hashed, and written, at a time
 
 
 def unpack(data: bytes, member: str) -> Any:
@@ -42,92 +31,6 @@ def unpack(data: bytes, member: str) -> Any:
         return msgpack.unpackb(data, raw=False, strict_map_key=False)
     except Exception as error:  # msgpack raises ValueError and kinds of its own
         raise ArchiveError("a member cannot be decoded", where=member, got=type(error).__name__) from error
-
-
-# -- writing ---------------------------------------------------------------------------------------------------
-
-Chunks = Callable[[], Iterable[Any]]
-
-
-@dataclass
-class Member:
-    """A member to write: its name, its size, and a function that gives its bytes in chunks."""
-
-    name: str
-    size: int
-    chunks: Chunks
-
-
-def member(name: str, data: bytes) -> Member:
-    """A member held in memory."""
-    return Member(name, len(data), lambda: [data])
-
-
-def write(target: Any, manifest: dict[str, Any], members: list[Member]) -> None:
-    """Writes an archive to a path, atomically, or to a binary file object.
-
-    Raises:
-        ArchiveError: the disk is full, the folder read-only, or the like; a file that was there stays whole.
-    """
-    if hasattr(target, "write"):
-        _write_stream(target, manifest, members)
-        return
-    path = os.path.abspath(os.fspath(target))
-    temporary = ""
-    try:
-        temporary = os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.{secrets.token_hex(4)}")
-        handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
-        with os.fdopen(handle, "w+b") as file:
-            _write_stream(file, manifest, members)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except OSError as error:
-        raise ArchiveError(
-            "cannot write the archive", where=repr(target), got=error.strerror or str(error),
-            fix="A file that was there before is unchanged.",
-        ) from error  # fmt: skip
-    finally:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-
-
-def _write_stream(file: BinaryIO, manifest: dict[str, Any], members: list[Member]) -> None:
-    hashes: dict[str, Any] = {}
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
-        for item in members:
-            digest = _write_member(archive, item)
-            hashes[item.name] = {"sha256": digest, "size": item.size}
-        data = pack({**manifest, "members": hashes})
-        _write_member(archive, member(MANIFEST, data))
-
-
-def _write_member(archive: zipfile.ZipFile, item: Member) -> str:
-    info = zipfile.ZipInfo(item.name, _DATE)
-    info.external_attr = 0o644 << 16
-    info.create_system = 3
-    large = item.size >= (1 << 31)
-    if item.name.endswith(".safetensors"):
-        info.extra = _padding(archive, info, large)
-    digest = hashlib.sha256()
-    with archive.open(info, "w", force_zip64=large) as out:
-        for chunk in item.chunks():
-            view = memoryview(chunk).cast("B")
-            for start in range(0, len(view), _CHUNK):
-                digest.update(view[start : start + _CHUNK])
-                out.write(view[start : start + _CHUNK])
-    return digest.hexdigest()
-
-
-def _padding(archive: zipfile.ZipFile, info: zipfile.ZipInfo, large: bool) -> bytes:
-    """An extra field that makes the member's data start at a multiple of the alignment."""
-    # The kind was checked just before.
-    start = archive.fp.tell() + 30 + len(info.filename.encode()) + (20 if large else 0) + 4  # type: ignore[union-attr]
-    fill = -start % ALIGNMENT
-    return struct.pack("<HH", _PADDING_ID, fill) + b"\0" * fill
-
-
-# -- reading ---------------------------------------------------------------------------------------------------
 
 
 class Archive:
@@ -249,8 +152,8 @@ class Archive:
         """
         view = self.view(name)
         digest = hashlib.sha256()
-        for start in range(0, len(view), _CHUNK):
-            digest.update(view[start : start + _CHUNK])
+        for start in range(0, len(view), CHUNK):
+            digest.update(view[start : start + CHUNK])
         expected = self.manifest["members"][name].get("sha256")
         if digest.hexdigest() != expected:
             raise self.error("a member was altered: its sha256 is not the one in the manifest", member=name)

@@ -13,8 +13,10 @@ from ..ops.graph.errors import ArchiveError, TrustError
 from ..ops.graph.graph import Body, Constant, Facts, Graph
 from ..ops.graph.kernel import Kernel, build_kernel
 from ..ops.graph.verify import verify
-from .archive import Archive, Member, member, pack, unpack
-from .codec import Decoder, Encoder, Tables, decode_facts, decode_type, encode_facts, encode_type, expect, malformed
+from .archive import Archive, unpack
+from .archive_writer import Member, member, pack
+from .decoder import Decoder, decode_facts, decode_type, expect, malformed
+from .encoder import Encoder, Tables, encode_facts, encode_type
 from .schema import FORMAT, MAIN_GRAPH, VERSION
 
 

@@ -11,9 +11,11 @@ import torch
 from ..ops.graph.graph import Constant, Record
 from ..ops.graph.kernel import Kernel
 from ..ops.graph.program import Parameter, Parameters, Program, Slot
-from .archive import Archive, write
-from .codec import Decoder, decode_tree, encode_tree, encode_type, expect, malformed
+from .archive import Archive
+from .archive_writer import write
 from .contents import Contents, decode, encode, input_types
+from .decoder import Decoder, decode_tree, expect, malformed
+from .encoder import encode_tree, encode_type
 from .schema import EXAMPLES, WEIGHTS
 from .version import __version__
 from .weights import MappedTensors, TensorTable, mapped_weights, tensors_of

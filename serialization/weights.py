@@ -17,7 +17,8 @@ from typing import Any
 import torch
 
 from ..ops.graph.errors import ArchiveError
-from .archive import Archive, Member
+from .archive import Archive
+from .archive_writer import Member
 from .schema import ALIGNMENT, WEIGHTS
 
 # torch's dtypes -> those of safetensors; the others are stored as bytes, and the manifest has their dtype.

@@ -1,15 +1,11 @@
 from __future__ import annotations
 
 import io
-import sys
-from pathlib import Path
 
 import pytest
 import torch
 
 import tracepack
-
-sys.path.insert(0, str(Path(__file__).parent))  # tests import `models` and each other's helpers by name
 
 GPU = torch.accelerator.is_available()
 
@@ -40,7 +36,7 @@ def reloaded():
 @pytest.fixture
 def cell_file(tmp_path):
     """The seed cell in a file, with a golden example; and its module and inputs."""
-    from models import MyCell
+    from tests.models import MyCell
 
     module, x, h = MyCell().eval(), torch.rand(3, 4), torch.rand(3, 4)
     op = tracepack.script(module)

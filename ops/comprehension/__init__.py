@@ -5,12 +5,11 @@ Text goes through the parser, the checker and range inference to a program of lo
 emitters run: torch's operators everywhere, C++ where there is a compiler, and Slang on GPUs.
 """
 
-from .expr.errors import ComprehensionError
+from .expr.errors import ComprehensionError, ComprehensionWarning
 from .kernel import ComprehensionKernel
 from .layer import Layer, define
 from .module import ComprehensionModule
 from .schedule.options import Options
-from .warning import ComprehensionWarning
 
 __all__ = [
     "ComprehensionError",

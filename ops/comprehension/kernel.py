@@ -8,20 +8,42 @@ operators and says so once.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from ..graph.kernel import Kernel, Plain
+from .cpp.emitter import CppEmitter
 from .expr.errors import ComprehensionInputError
+from .expr.ir import Definition
+from .program.specialise import specialise
 from .run.select import Artifacts, artifact_key
 from .schedule.options import Options
 
-if TYPE_CHECKING:
-    from .layer import Layer
-
 TEXT = "comprehension.tc"
 ARTIFACT = "artifact/"
+
+
+class Packable(Protocol):
+    """What a layer has that its kernel packs."""
+
+    name: str
+    text: str
+    operator: str
+    gather: str
+    device: str | None
+    backward_name: str | None
+    definition: Definition
+
+    @property
+    def tuned(self) -> dict[str, list[Options]]:
+        """Options by shapes."""
+
+    def kernel(self) -> ComprehensionKernel:
+        """The kernel that packs it."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs it."""
 
 
 class ComprehensionKernel(Kernel):
@@ -33,8 +55,10 @@ class ComprehensionKernel(Kernel):
     """
 
     kind: ClassVar[str] = "comprehension"
+    layer_of: ClassVar[Callable[[Mapping[str, Any], str, dict[str, list[Options]], Artifacts], Packable]]
+    """Makes a layer of a description, its text, its options and its artifacts; the layer's module hands it in."""
 
-    def __init__(self, layer: Layer, with_artifacts: bool = False) -> None:
+    def __init__(self, layer: Packable, with_artifacts: bool = False) -> None:
         self.layer, self.with_artifacts = layer, with_artifacts
 
     @property
@@ -67,9 +91,6 @@ class ComprehensionKernel(Kernel):
 
     def _artifacts(self) -> dict[str, bytes]:
         """The forward's library for each tuned size whose best options are generated code."""
-        from .cpp.emitter import CppEmitter
-        from .program.specialise import specialise
-
         found = {}
         for key, options in sorted(self.layer.tuned.items()):
             if options[0].schedule is None or ":" in key:
@@ -98,16 +119,11 @@ class ComprehensionKernel(Kernel):
     def _built(
         cls, description: Mapping[str, Any], assets: Mapping[str, bytes], artifacts: Artifacts
     ) -> ComprehensionKernel:
-        from .layer import Layer
-
         if TEXT not in assets:
             raise ComprehensionInputError(f"the asset '{TEXT}' is missing", where=str(description.get("name")))
         text = bytes(assets[TEXT]).decode()
-        device = description.get("device")
-        layer = Layer(text, description["name"], False, description["backward"], description["gather"], device)
         tuned = {k: [Options.from_plain(o) for o in v] for k, v in description["tuned"].items()}
-        layer.load_tuned(tuned, artifacts)
-        kernel = layer.kernel()
+        kernel = cls.layer_of(description, text, tuned, artifacts).kernel()
         kernel.with_artifacts = any(name.startswith(ARTIFACT) for name in assets)
         return kernel
 

@@ -4,37 +4,35 @@ from __future__ import annotations
 
 import hashlib
 import json
-import warnings
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
-from torch.autograd import forward_ad
 
 from ..graph.errors import DeviceError
+from ..graph.kernel import register_operator
+from .expr.dtypes import stored
 from .expr.errors import ComprehensionInputError, DerivativeError, OptionsError
 from .expr.ir import Definition
+from .kernel import ComprehensionKernel
 from .language.definitions import chosen, formatted, named, parsed
 from .language.typecheck import check
 from .program.specialise import dry_run
 from .run.autograd import apply
-from .run.plan import OptionsPair, Plan, Reorder
+from .run.inputs import check_inputs, refuse_missing_contents, run_into
+from .run.plan import Plan, Reorder
 from .run.seen_calls import PLAIN, Signature
 from .run.select import Artifacts
-from .schedule.options import Options
-from .torch.values import stored
+from .run.watched import is_watched, refuse_transforms
+from .schedule.options import Options, OptionsLike, OptionsPair, options_pair
 from .torch_library import Operators
-from .tune.cache import TuningCache
-from .warning import ComprehensionWarning
-
-if TYPE_CHECKING:
-    from .kernel import ComprehensionKernel
+from .tune.tuned import cached_pair, tuned_key
+from .tune.tuner import autotune
 
 SEEN = 8
 """Signatures of calls that a layer remembers, the latest first."""
 
 Result = torch.Tensor | list[torch.Tensor]
-OptionsLike = Options | str | Sequence[Options | str] | None
 
 
 def define(
@@ -124,6 +122,8 @@ class Layer:
         self._artifacts: Artifacts | None = None
         self._operators = Operators(self, f"tc_{self.name}_{self.key[:12]}")
         self.operator = self._operators.name
+        self._kernel = ComprehensionKernel(self)
+        register_operator(self.operator, self._kernel)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Layer:
         """A layer of the same text and tuned options; compiled code is loaded anew when it is first called."""
@@ -143,11 +143,6 @@ class Layer:
         return hashlib.sha256(parts.encode()).hexdigest()
 
     @property
-    def forward_definition(self) -> Definition:
-        """The checked forward."""
-        return self.definition
-
-    @property
     def backward_definition(self) -> Definition | None:
         """The checked named backward."""
         return self._backward
@@ -157,7 +152,7 @@ class Layer:
     def __call__(
         self,
         *inputs: Any,
-        options: OptionsLike = None,
+        options: OptionsLike | None = None,
         outputs: torch.Tensor | Sequence[torch.Tensor] | None = None,
         cache: str | None = None,
         reorder_function: Reorder | None = None,
@@ -182,8 +177,8 @@ class Layer:
         """
         if torch.compiler.is_compiling():
             return self._recorded_call(inputs, outputs is not None or reorder_function is not None)
-        if _watched():
-            self._refuse_transforms()
+        if is_watched():
+            refuse_transforms(self.name)
             return self._recorded_call(inputs, outputs is not None or reorder_function is not None)
         if options is None and outputs is None and cache is None and reorder_function is None:
             for signature, plan in self._seen:
@@ -202,17 +197,6 @@ class Layer:
         results = plan.forward(inputs)
         return results[0] if self._single else results
 
-    def _refuse_transforms(self) -> None:
-        """Derivatives that torch would take of a layer without a word, as zeros, or refuse with words of its own."""
-        transform = torch._C._functorch.peek_interpreter_stack()
-        if transform is not None and transform.key() == torch._C._functorch.TransformType.Grad:
-            raise DerivativeError(f"torch.func does not differentiate '{self.name}'", fix="Use torch.autograd.grad.")
-        if forward_ad._current_level >= 0:
-            raise DerivativeError(
-                f"'{self.name}' has no forward-mode derivative",
-                fix="Use reverse mode: torch.autograd.grad, with create_graph=True for higher derivatives.",
-            )
-
     def _recorded_call(self, inputs: Sequence[Any], unrecordable: bool) -> Result:
         """The call as one operator. Nothing of a tensor is read here, as a recorder would take it for a fact."""
         if unrecordable:
@@ -225,7 +209,7 @@ class Layer:
     def _slow_call(
         self,
         inputs: Sequence[Any],
-        options: OptionsLike,
+        options: OptionsLike | None,
         outputs: torch.Tensor | Sequence[torch.Tensor] | None,
         cache: str | None,
         reorder: Reorder | None,
@@ -235,13 +219,10 @@ class Layer:
         tensors = self.check_inputs(inputs)
         plan = self.plan(tensors, options, cache)
         if outputs is not None:
-            return self._run_into(plan, tensors, outputs)
-        if plan.program.contents:
-            raise ComprehensionInputError(
-                f"'{plan.program.contents[0].split('@')[0]}' is accumulated into and has no contents",
-                where=self.name,
-                fix="Give its contents with outputs=, or write the form with '!'.",
-            )
+            given = [outputs] if isinstance(outputs, torch.Tensor) else list(outputs)
+            run_into(plan, self.definition, tensors, given)
+            return given[0] if self._single else given
+        refuse_missing_contents(plan.program, self.name)
         tensors = [t.contiguous().resolve_neg() for t in tensors]
         if options is None and cache is None and reorder is None and tensors[0].is_cpu:
             self._seen = [(Signature(tensors), plan), *self._seen][:SEEN]
@@ -253,62 +234,13 @@ class Layer:
         Raises:
             ComprehensionInputError: another number of inputs, or one of another type or device.
         """
-        params = self.definition.params
-        if len(inputs) != len(params):
-            raise ComprehensionInputError(
-                f"'{self.name}' takes {len(params)} inputs",
-                got=len(inputs),
-                expected=[p.name for p in params],
-            )
-        tensors: list[torch.Tensor] = []
-        for given, param, dtype in zip(inputs, params, self._dtypes, strict=True):
-            value = given
-            if not isinstance(value, torch.Tensor):
-                if param.dims or not isinstance(value, (bool, int, float)):
-                    raise ComprehensionInputError(
-                        f"input '{param.name}' of '{self.name}' is no tensor", got=type(value).__name__
-                    )
-                value = torch.tensor(value, dtype=dtype)
-            if value.dtype != dtype:
-                raise ComprehensionInputError(
-                    f"input '{param.name}' of '{self.name}' has another type", got=value.dtype, expected=dtype
-                )
-            tensors.append(value)
-        devices = {t.device for t in tensors}
-        if len(devices) > 1:
-            shaped = {t.device for t in tensors if t.dim()}
-            if len(shaped) > 1:
-                raise ComprehensionInputError(
-                    f"the inputs of '{self.name}' are on several devices", got=sorted(map(str, devices))
-                )
-            tensors = [t.to(next(iter(shaped or devices))) for t in tensors]
-        return tensors
-
-    def _run_into(
-        self, plan: Plan, tensors: list[torch.Tensor], outputs: torch.Tensor | Sequence[torch.Tensor]
-    ) -> Result:
-        given = [outputs] if isinstance(outputs, torch.Tensor) else list(outputs)
-        p = plan.program
-        if torch.is_grad_enabled() and any(t.requires_grad for t in (*tensors, *given)):
-            raise ComprehensionInputError(
-                "outputs= has no gradient", where=self.name, fix="Call under torch.no_grad()."
-            )
-        kinds = [p.tensors[o] for o in p.outputs]
-        if [(tuple(t.shape), t.dtype) for t in given] != [(k.shape, stored(k.dtype)) for k in kinds]:
-            raise ComprehensionInputError(
-                "outputs= do not fit", where=self.name, got=[(tuple(t.shape), t.dtype) for t in given],
-                expected=[(k.shape, k.dtype.name) for k in kinds],
-            )  # fmt: skip
-        names = [r.name for r in self.definition.returns]
-        contents = [given[names.index(c.split("@")[0])].contiguous().resolve_neg() for c in p.contents]
-        results = plan.forward([t.contiguous().resolve_neg() for t in tensors], contents)
-        for target, result in zip(given, results, strict=True):
-            target.copy_(result)
-        return given[0] if self._single else given
+        return check_inputs(self.definition, inputs)
 
     # -- plans and options -------------------------------------------------------------------------------
 
-    def plan(self, tensors: Sequence[torch.Tensor], options: OptionsLike = None, cache: str | None = None) -> Plan:
+    def plan(
+        self, tensors: Sequence[torch.Tensor], options: OptionsLike | None = None, cache: str | None = None
+    ) -> Plan:
         """What runs for these inputs and options; compiled once."""
         shapes = [tuple(t.shape) for t in tensors]
         device = self.runs_on(tensors)
@@ -325,32 +257,17 @@ class Layer:
         return torch.device(self.device) if self.device and where.type == "cpu" else where
 
     def _pair(
-        self, options: OptionsLike, cache: str | None, shapes: list[tuple[int, ...]], device: torch.device
+        self, options: OptionsLike | None, cache: str | None, shapes: list[tuple[int, ...]], device: torch.device
     ) -> OptionsPair:
         if options is not None:
             return options_pair(options)
-        if cache is not None and (found := self._cached(cache, shapes, device)) is not None:
+        if cache is not None and (found := cached_pair(cache, self.key, self.name, shapes, device)) is not None:
             return found
         tuned = self._tuned.get(tuned_key(shapes, device))
         return options_pair(tuned) if tuned else OptionsPair(Options(), Options())
 
-    def _cached(self, cache: str, shapes: list[tuple[int, ...]], device: torch.device) -> OptionsPair | None:
-        """What a cache file holds for these shapes; a missing file or entry is said in a warning."""
-        file = TuningCache(cache, device=device)
-        forward = file.best(self.key, shapes)
-        if forward is None:
-            if not file.said:
-                threads = torch.get_num_threads()
-                text = f"'{cache}' has no options for '{self.name}' of these sizes on {threads} threads of this machine"
-                warnings.warn(text, ComprehensionWarning, stacklevel=5)
-            return None
-        backward = TuningCache(cache, backward=True, device=device).best(self.key, shapes)
-        return OptionsPair(forward, backward or Options())
-
     def autotune(self, *inputs: Any, **settings: Any) -> Options | list[Options]:
-        """Searches for the best options for these inputs; see `tracepack.ops.comprehension.tuner.autotune`."""
-        from .tune.tuner import autotune
-
+        """Searches for the best options for these inputs; see `tracepack.ops.comprehension.tune.tuner.autotune`."""
         return autotune(self, *inputs, **settings)
 
     def set_tuned(
@@ -372,39 +289,15 @@ class Layer:
 
     def kernel(self) -> ComprehensionKernel:
         """The kernel that packs this layer."""
-        return self._operators.kernel()
+        return self._kernel
 
 
-def tuned_key(shapes: Sequence[tuple[int, ...]], device: torch.device) -> str:
-    """Shapes as text, `"2x3,3x4"`, behind the kind of a device that is not the CPU."""
-    text = ",".join("x".join(map(str, s)) for s in shapes)
-    return text if device.type == "cpu" else f"{device.type}:{text}"
+def _packed(description: Mapping[str, Any], text: str, tuned: dict[str, list[Options]], artifacts: Artifacts) -> Layer:
+    """A layer from what its kernel packed."""
+    d = description
+    layer = Layer(text, d["name"], False, d["backward"], d["gather"], d.get("device"))
+    layer.load_tuned(tuned, artifacts)
+    return layer
 
 
-def options_pair(options: OptionsLike) -> OptionsPair:
-    """Options for forward and backward from any of the accepted forms.
-
-    Raises:
-        OptionsError: something else.
-    """
-    if isinstance(options, (Options, str)):
-        one = Options(options) if isinstance(options, str) else options
-        return OptionsPair(one, one if one.schedule is None else Options())
-    if isinstance(options, Sequence) and 1 <= len(options) <= 2:
-        both = [Options(o) if isinstance(o, str) else o for o in options]
-        if all(isinstance(o, Options) for o in both):
-            return OptionsPair(both[0], both[1] if len(both) == 2 else Options())
-    raise OptionsError(
-        "options are no options", got=type(options).__name__, expected="Options, a preset's name, or a pair"
-    )
-
-
-def _watched() -> bool:
-    """Whether something records or changes what runs, so that the layer must appear as one operator."""
-    return (
-        torch._C._len_torch_function_stack() > 0
-        or torch._C._len_torch_dispatch_stack() > 0
-        or torch._C._get_tracing_state() is not None
-        or torch._C._functorch.peek_interpreter_stack() is not None
-        or forward_ad._current_level >= 0
-    )
+ComprehensionKernel.layer_of = _packed

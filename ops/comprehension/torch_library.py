@@ -8,55 +8,55 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 import torch
 
-from ..graph.kernel import register_operator
+from .expr.dtypes import stored
+from .expr.ir import Definition
 from .program.specialise import specialise
 from .run.autograd import no_second_derivative
-from .torch.values import stored
-
-if TYPE_CHECKING:
-    from .kernel import ComprehensionKernel
-    from .layer import Layer
+from .run.plan import Plan
 
 NAMESPACE = "tracepack"
 _LIBRARY: Any = torch.library.Library(NAMESPACE, "FRAGMENT")  # type: ignore[no-untyped-call]  # torch leaves it untyped
 _REGISTERED: dict[str, Operators] = {}
 
 
+class Recordable(Protocol):
+    """What a layer has that its operators use."""
+
+    name: str
+    definition: Definition
+
+    def check_inputs(self, inputs: Sequence[Any]) -> list[torch.Tensor]:
+        """The inputs as tensors of the definition's types."""
+
+    def plan(self, tensors: Sequence[torch.Tensor]) -> Plan:
+        """What runs for these inputs."""
+
+
 class Operators:
     """The operators of one layer."""
 
-    def __init__(self, layer: Layer, base: str) -> None:
+    def __init__(self, layer: Recordable, base: str) -> None:
         self.name = f"{NAMESPACE}::{base}"
         self._layer, self._base = weakref.ref(layer), base
-        self._kernel: ComprehensionKernel | None = None
         self._count = len(layer.definition.params)
         self._results = len(layer.definition.returns)
-        self._keep: Layer | None = None
+        self._keep: Recordable | None = None
         if self.name not in _REGISTERED:
             self._define()
             _REGISTERED[self.name] = self
         registered = _REGISTERED[self.name]
         registered._keep, registered._layer = layer, self._layer  # the latest, with its options, serves recordings
-        from .kernel import ComprehensionKernel
-
-        self._kernel = ComprehensionKernel(layer)
-        register_operator(self.name, self._kernel)
 
     @property
-    def layer(self) -> Layer:
+    def layer(self) -> Recordable:
         """The layer, which its first registration keeps alive."""
         found = self._layer()
         assert found is not None
         return found
-
-    def kernel(self) -> ComprehensionKernel:
-        """The kernel of this layer."""
-        assert self._kernel is not None
-        return self._kernel
 
     def call(self, inputs: Sequence[torch.Tensor]) -> Any:
         """Calls the operator; one output comes as a tensor, several as a list."""

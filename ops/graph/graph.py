@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from .guards import Expression
 from .kernel import Kernel
 from .types import Type
 
@@ -129,11 +130,11 @@ class Facts:
 
     Attributes:
         symbols: for each symbol the flat input and the dimension that define it.
-        guards: expressions over the symbols that must hold, in the grammar of `expr`.
+        guards: expressions over the symbols that must hold, in the grammar of `guards`.
     """
 
     symbols: dict[str, tuple[int, int]]
-    guards: tuple[str, ...]
+    guards: tuple[Expression, ...]
 
 
 @dataclass(eq=False)

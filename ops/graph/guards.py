@@ -1,15 +1,18 @@
 """Guard expressions: conditions over the symbols of a signature, such as ``"N % 3 == 0"``.
 
-They are stored as text in a small part of Python's grammar: integers, floats, symbols, ``+ - * / // % **``,
-comparisons, ``and or not``, and calls of `FUNCTIONS`. Text from a file is parsed and checked against that grammar
-before it is compiled, so it can run nothing else.
+Archives hold them as text in a small part of Python's grammar: integers, floats, symbols, ``+ - * / // % **``,
+comparisons, ``and or not``, and calls of `FUNCTIONS`. In memory each is an `Expression`: parsed once, checked against
+that grammar, so that it can run nothing else, and changed as a tree, never as text.
 """
 
 from __future__ import annotations
 
 import ast
+import copy
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from .errors import GraphError
@@ -64,35 +67,124 @@ def _allowed(node: ast.AST) -> bool:
     return isinstance(node, _NODES)
 
 
-def symbols(text: str) -> set[str]:
-    """The symbols of an expression."""
-    return {n.id for n in ast.walk(parse(text)) if isinstance(n, ast.Name) and n.id not in FUNCTIONS}
+@dataclass(frozen=True)
+class Expression:
+    """An expression that was parsed and is in the grammar. Two are equal where their texts are.
+
+    Attributes:
+        text: what an archive holds: the text that was parsed, or the printed form of one that was made of others.
+        tree: the same, parsed; it is never changed.
+    """
+
+    text: str
+    tree: ast.expr = field(compare=False, repr=False)
+
+    @classmethod
+    def parse(cls, text: str) -> Expression:
+        """Reads an expression.
+
+        Raises:
+            GraphError: it is not in the grammar.
+        """
+        return cls(text, parse(text).body)
+
+    @classmethod
+    def of(cls, tree: ast.expr) -> Expression:
+        """The expression of a tree.
+
+        Raises:
+            GraphError: it is not in the grammar.
+        """
+        return cls.parse(ast.unparse(tree))
+
+    @classmethod
+    def any_of(cls, parts: Iterable[Expression]) -> Expression:
+        """Holds where one of the parts holds; one part is itself."""
+        return cls._joined(ast.Or(), list(parts))
+
+    @classmethod
+    def all_of(cls, parts: Iterable[Expression]) -> Expression:
+        """Holds where all parts hold; one part is itself."""
+        return cls._joined(ast.And(), list(parts))
+
+    @classmethod
+    def _joined(cls, operator: ast.boolop, parts: list[Expression]) -> Expression:
+        return parts[0] if len(parts) == 1 else cls.of(ast.BoolOp(operator, [part.tree for part in parts]))
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def plain(self) -> str:
+        """The text as a person would write it, without needless brackets.
+
+        Example:
+            >>> Expression.parse("((1 + (((-1) + M) // 2)) != 1)").plain
+            '1 + (-1 + M) // 2 != 1'
+        """
+        return ast.unparse(self.tree)
+
+    @cached_property
+    def symbols(self) -> frozenset[str]:
+        """The symbols in it."""
+        return frozenset(n.id for n in ast.walk(self.tree) if isinstance(n, ast.Name) and n.id not in FUNCTIONS)
+
+    def renamed(self, names: Mapping[str, str | int]) -> Expression:
+        """The same over other symbols, or over numbers in place of symbols.
+
+        Example:
+            >>> str(Expression.parse("(N + M) % 2 == 0").renamed({"N": "K", "M": 3}))
+            '(K + 3) % 2 == 0'
+        """
+        return Expression.of(renamed(self.tree, names))
+
+    def shown(self, names: Mapping[str, str]) -> str:
+        """The plain text with other words, such as ``x.size(0)``, in place of symbols."""
+        return ast.unparse(renamed(self.tree, names))
+
+    def compile(self, names: Iterable[str]) -> Callable[..., Any]:
+        """A function of the symbols, given by position in the order of `names`.
+
+        Raises:
+            GraphError: it uses a symbol that is not among the names.
+        """
+        names = list(names)
+        if self.symbols - set(names) or not all(name.isidentifier() for name in names):
+            got = repr(self.text[:200])
+            raise GraphError("a guard expression names an unknown symbol", got=got, expected=sorted(names))
+        function = ast.parse(f"lambda {', '.join(names)}: 0", mode="eval")
+        assert isinstance(function.body, ast.Lambda)
+        function.body.body = self.tree
+        code = compile(ast.fix_missing_locations(function), "<guard>", "eval")
+        compiled: Callable[..., Any] = eval(code, {"__builtins__": {}, **FUNCTIONS})
+        return compiled
+
+
+class _Renaming(ast.NodeTransformer):
+    def __init__(self, names: Mapping[str, str | int]) -> None:
+        self._names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        """A symbol, or the name of a function, which no symbol has."""
+        name = self._names.get(node.id, node.id)
+        return ast.Constant(name) if isinstance(name, int) else ast.Name(name, ast.Load())
+
+
+def renamed(tree: ast.expr, names: Mapping[str, str | int]) -> ast.expr:
+    """A copy of a tree with other names, or numbers, in place of names; functions keep theirs."""
+    found: ast.expr = _Renaming(names).visit(copy.deepcopy(tree))
+    return found
 
 
 def plain(text: str) -> str:
-    """An expression as a person would write it, without needless brackets.
-
-    Example:
-        >>> plain("((1 + (((-1) + M) // 2)) != 1)")
-        '1 + (-1 + M) // 2 != 1'
-    """
-    return ast.unparse(parse(text))
+    """An expression as a person would write it; see `Expression.plain`."""
+    return Expression.parse(text).plain
 
 
 def compile_expression(text: str, names: Iterable[str]) -> Callable[..., Any]:
-    """Compiles an expression to a function of its symbols, given by position in the order of `names`.
+    """Compiles an expression to a function of its symbols; see `Expression.compile`.
 
     Raises:
         GraphError: the text is not in the grammar, or uses a symbol that is not among the names.
     """
-    names = list(names)
-    tree = parse(text)
-    unknown = symbols(text) - set(names)
-    if unknown or not all(name.isidentifier() for name in names):
-        raise GraphError("a guard expression names an unknown symbol", got=repr(text[:200]), expected=sorted(names))
-    function = ast.parse(f"lambda {', '.join(names)}: 0", mode="eval")
-    assert isinstance(function.body, ast.Lambda)
-    function.body.body = tree.body
-    code = compile(ast.fix_missing_locations(function), "<guard>", "eval")
-    compiled: Callable[..., Any] = eval(code, {"__builtins__": {}, **FUNCTIONS})
-    return compiled
+    return Expression.parse(text).compile(names)

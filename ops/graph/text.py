@@ -12,15 +12,13 @@ Values are numbered in order of definition. The form is for people and tests; ar
 
 from __future__ import annotations
 
-import re
+import ast
 from collections.abc import Sequence
 from typing import Any
 
 from .graph import BodyCall, Constant, Graph, Guard, Literal, Node, Record, Value, target_name
-from .guards import plain
+from .guards import Expression
 from .traverse import leaves
-
-_LEAST = re.compile(r"(\w+) >= (\d+)")
 
 
 def graph_text(graph: Graph, *, bodies: bool = False, lines: bool = False) -> str:
@@ -34,30 +32,39 @@ def graph_text(graph: Graph, *, bodies: bool = False, lines: bool = False) -> st
     return "\n".join(_Printer(bodies, lines).graph(graph, ""))
 
 
-def guards_text(guards: Sequence[str]) -> str:
+def guards_text(guards: Sequence[Expression]) -> str:
     """Conditions on sizes, all of which must hold."""
-    texts = [plain(guard) for guard in guards if not _implied(guard, guards)]
+    texts = [guard.plain for guard in guards if not _implied(guard, guards)]
     return " and ".join(f"({text})" if " or " in text and len(texts) > 1 else text for text in texts)
 
 
-def _implied(guard: str, guards: Sequence[str]) -> bool:
+def _implied(guard: Expression, guards: Sequence[Expression]) -> bool:
     """Whether a guard is a lower bound and another one is a higher bound of the same size."""
-    bounds = [match.groups() for text in guards if (match := _LEAST.fullmatch(text))]
-    match = _LEAST.fullmatch(guard)
-    return match is not None and any(name == match[1] and int(least) > int(match[2]) for name, least in bounds)
+    bound = _bound(guard)
+    return bound is not None and any((b := _bound(o)) and b[0] == bound[0] and b[1] > bound[1] for o in guards)
+
+
+def _bound(guard: Expression) -> tuple[str, int] | None:
+    """The symbol and the number of a lower bound such as ``N >= 2``."""
+    match guard.tree:
+        case ast.Compare(ast.Name(name), [ast.GtE()], [ast.Constant(int(least))]):
+            return name, least
+    return None
 
 
 def types_text(tree: Any) -> str:
     """An output tree with the type of every value in its place, as signatures show it.
 
     Example:
-        >>> from tracepack.ops.types import TensorType
+        >>> from tracepack.ops.graph.types import TensorType
         >>> types_text((Value(TensorType("float32", ("N", 4))), None))
         '(f32[N,4], None)'
     """
     match tree:
         case Value():
             return str(tree.type)
+        case Literal(_, name):
+            return name
         case Record():
             pairs = zip(tree.fields, tree.items, strict=True)
             return f"{tree.name}({', '.join(f'{k}={types_text(v)}' for k, v in pairs)})"

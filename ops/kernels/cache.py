@@ -1,38 +1,109 @@
-"""Where compiled code is kept between runs."""
+"""The one cache on disk: what was compiled once is found again by a key of the source, the compilers and the target.
+
+Compiled code is run without another look, so the folder belongs to one user: it is made with mode 0700, and a folder
+or a library that another user owns or may write is not used. Files are written aside and renamed, so that a reader
+never sees half of one and processes may share the cache.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
+import stat
 import tempfile
 import warnings
 from functools import cache
 from pathlib import Path
+from typing import Any
+
+from platformdirs import user_cache_path
 
 from ..runtime.user_code import user_stacklevel
 
+FORMAT = 3
+"""To be raised whenever generated code or cached data change their meaning."""
+
 
 def cache_folder() -> Path:
-    """`TRACEPACK_CACHE`, else `tracepack` in the user's cache directory; a folder of this process where that is
-    not writable, as in many containers, with a warning that names the variable.
+    """`TRACEPACK_CACHE`, else `tracepack` in the user's cache directory.
+
+    Where that cannot be written, as in many containers, or belongs to another user, a folder of this process takes
+    its place, with a warning that names the variable.
     """
-    chosen = os.environ.get("TRACEPACK_CACHE")
-    if chosen:
-        return _writable(Path(chosen))
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return _writable(Path(base) / "tracepack")
+    return _usable(Path(os.environ.get("TRACEPACK_CACHE") or user_cache_path("tracepack", appauthor=False)))
 
 
 @cache
-def _writable(wanted: Path) -> Path:
+def _usable(wanted: Path) -> Path:
     try:
-        wanted.mkdir(parents=True, exist_ok=True)
+        wanted.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=wanted):
-            return wanted
+            reason = _others(wanted)
     except OSError as error:
-        found = Path(tempfile.mkdtemp(prefix="tracepack-"))
-        warnings.warn(
-            f"compiled code is kept for this process only: {wanted} cannot be written ({error.strerror}). "
-            "Set TRACEPACK_CACHE to a folder that can.",
-            stacklevel=user_stacklevel(),
-        )
-        return found
+        reason = f"cannot be written ({error.strerror})"
+    if not reason:
+        return wanted
+    found = Path(tempfile.mkdtemp(prefix="tracepack-"))
+    warnings.warn(
+        f"compiled code is kept for this process only: {wanted} {reason}. Set TRACEPACK_CACHE to a folder of yours.",
+        stacklevel=user_stacklevel(),
+    )
+    return found
+
+
+def _others(path: Path) -> str:
+    """How another user could have put something there, or "" where none could."""
+    status = path.stat()
+    if hasattr(os, "getuid") and status.st_uid != os.getuid():
+        return "belongs to another user"
+    if os.name == "posix" and status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return f"can be written by other users (chmod go-w {path})"
+    return ""
+
+
+def holds(library: Path) -> bool:
+    """Whether a compiled library is there that this user alone can have written; another's is compiled anew."""
+    try:
+        return not _others(library)
+    except OSError:
+        return False
+
+
+def folder(*parts: str) -> Path:
+    """A directory of the cache, made if need be."""
+    path = cache_folder()
+    for part in parts:
+        path /= part
+        path.mkdir(mode=0o700, exist_ok=True)
+    return path
+
+
+def key(*parts: object) -> str:
+    """A short hash of the parts' text."""
+    return hashlib.sha256("\0".join(map(str, (FORMAT, *parts))).encode()).hexdigest()[:24]
+
+
+def write(path: Path, content: bytes) -> None:
+    """Puts a file in place at once."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def read_json(path: Path) -> Any:
+    """The content of a JSON file, or None where it is missing or was cut short."""
+    try:
+        return json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return None
+
+
+def write_json(path: Path, content: object) -> None:
+    """Puts a JSON file in place at once."""
+    write(path, json.dumps(content, sort_keys=True).encode())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -16,10 +14,12 @@ from torch.utils import _pytree as pytree
 from ..graph.errors import TracepackError
 from .call import Call, Leaves, returned, separate
 from .errors import lowering_error
-from .isolate import buffers_in_place, idle_moves, inference_form
+from .isolate import InferenceForm, buffers_in_place
 from .patches import int_range as integers
+from .patches.modules import idle_moves
 from .patches.scalar_tensors import Counts, Reads, numbers
-from .patches.shape_functions import free_sizes
+from .patches.shape_functions import FreeSizes
+from .patches.silence import Silence
 
 
 class Flat(torch.nn.Module):
@@ -36,7 +36,7 @@ class Flat(torch.nn.Module):
         self.keeps_mode = keeps_mode
         self.model = model  # a submodule where it is one, so that names and ties of weights are kept
         self.call = call
-        self.numbers: dict[str, Any] | None = None  # where sizes are followed through tensors; see `counts`
+        self.numbers: dict[str, Any] | None = None  # where sizes are followed through tensors; see `scalar_tensors`
 
     def forward(self, *flat: Any) -> Any:
         """The leaves of what the model returns."""
@@ -108,14 +108,14 @@ def _attempt(
     flat: Flat, tensors: Sequence[torch.Tensor], model: Any, asking: list[integers.Globals]
 ) -> tuple[Any, Exception | None]:
     """One export; modules that ask for plain integers are lent their own, and others that ask are added to them."""
-    with integers.noting() as noted:
+    with integers.Noting() as noted:
         try:
-            with integers.lent(asking):
+            with integers.Lent(asking):
                 return export(flat, tensors, model), None
         except Exception as error:  # torch.export raises errors of many kinds
             return None, error
         finally:
-            asking += [module for module in noted if not any(module is other for other in asking)]
+            asking += [module for module in noted.found if not any(module is other for other in asking)]
 
 
 def examples(tensors: Sequence[torch.Tensor]) -> list[list[torch.Tensor]]:
@@ -131,10 +131,10 @@ def export(flat: Flat, tensors: Sequence[torch.Tensor], model: Any) -> Any:
     keeps = flat.keeps_mode
     with (
         torch.no_grad(),
-        inference_form(model, keeps),
-        inference_form(flat, keeps),
-        quiet(),
-        free_sizes(),
+        InferenceForm(model, keeps),
+        InferenceForm(flat, keeps),
+        Silence(),
+        FreeSizes(),
         idle_moves(),
     ):
         program = torch.export.export(flat, tuple(tensors), dynamic_shapes={"flat": shapes}, strict=False)
@@ -145,21 +145,3 @@ def export(flat: Flat, tensors: Sequence[torch.Tensor], model: Any) -> Any:
 def _uses_autocast(program: Any) -> bool:
     modules = [module for module in program.graph_module.modules() if isinstance(module, torch.fx.GraphModule)]
     return any(node.target is wrap_with_autocast for module in modules for node in module.graph.nodes)
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Without torch.export's warnings, log and prints: what matters of them is in the error that it raises."""
-    from torch.export import _trace
-
-    module: Any = _trace
-    disabled, printing = logging.root.manager.disable, getattr(module, "print", print)
-    logging.disable(logging.ERROR)
-    module.print = lambda *_, **__: None  # what it calls to show the graph so far where it fails
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        module.print = printing
-        logging.disable(disabled)

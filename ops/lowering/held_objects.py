@@ -24,9 +24,8 @@ class Held:
     """An object taken apart.
 
     Attributes:
-        key: its class and its plain attributes, as a hashable text besides the real things.
-        names: the attributes that are children.
-        children: their values; objects among them are Held too.
+        context: its class, its plain attributes, and which attributes are children.
+        children: the values of these; objects among them are Held too.
     """
 
     def __init__(self, context: HeldContext, children: list[Any]) -> None:

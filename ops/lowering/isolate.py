@@ -1,11 +1,12 @@
 """Running a user's model as inference does, and leaving it exactly as it was.
 
 `script` promises that the model's mode, parameters, buffers and attributes are untouched; a model is only ever
-looked at inside `inference_form` and `guarded_state`.
+looked at inside `InferenceForm` and `GuardedState`.
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -13,30 +14,94 @@ from typing import Any
 import torch
 
 from ..graph.errors import LoweringError
+from ..runtime.interrupts.changes import Change, Kept
+from .patches.modules import Missed
 
 
-@contextmanager
-def inference_form(model: Any, training: bool = False) -> Iterator[None]:
+class InferenceForm(Change):
     """Puts a module into evaluation mode for a while; the flags of all its parts come back, whatever happens.
 
     Args:
         model: the module; anything else has no mode.
         training: whether the module stays in the mode that it is in instead.
     """
-    modules = list(model.modules()) if isinstance(model, torch.nn.Module) and not training else []
-    before = [(module, module.training) for module in modules]
-    try:
-        if any(type(module).train is not torch.nn.Module.train for module in modules):
-            model.eval()  # a part that decides its mode itself keeps that decision
-        else:
-            for module, mode in before:
-                if mode:
-                    module.training = False
-        yield
-    finally:
-        for module, mode in before:
+
+    def __init__(self, model: Any, training: bool = False) -> None:
+        self.model = model
+        modules = list(model.modules()) if isinstance(model, torch.nn.Module) and not training else []
+        self.before = [(module, module.training) for module in modules]
+
+    def make(self) -> None:
+        """Clears the flags; a part that decides its mode itself keeps that decision."""
+        if any(type(module).train is not torch.nn.Module.train for module, _ in self.before):
+            self.model.eval()
+            return
+        for module, mode in self.before:
+            if mode:
+                module.training = False
+
+    def undo(self) -> None:
+        """Sets the flags as they were."""
+        for module, mode in self.before:
             if module.training is not mode:
                 module.training = mode
+
+
+class KeptModel(Kept):
+    """All that a module and its parts hold, parameters, buffers and hooks by identity: torch.export and functional calls
+    exchange them for a while.
+
+    Args:
+        model: the module; anything else holds nothing that is known.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self.before: list[tuple[Any, list[tuple[str, Any, Any]]]] = []
+
+    def make(self) -> None:
+        """Notes what they hold."""
+        model = self.model
+        if isinstance(model, torch.nn.Module) and not isinstance(model, torch.jit.ScriptModule):
+            self.before = [
+                (module, [(key, value, _content(value)) for key, value in module.__dict__.items()])
+                for module in model.modules()
+            ]
+
+    def undo(self) -> None:
+        """Gives it back to them."""
+        for module, held in self.before:
+            now = module.__dict__
+            for name in now.keys() - {key for key, _, _ in held}:
+                del now[name]
+            for key, value, content in held:
+                now[key] = value
+                _refill(value, content)
+
+    def let_go(self) -> None:
+        """Forgets it."""
+        self.before = []
+
+
+def _content(value: Any) -> Any:
+    """A copy of a container's items; None for anything else."""
+    return value.copy() if type(value) in (dict, OrderedDict, list, set) else None
+
+
+def _refill(value: Any, content: Any) -> None:
+    """Gives a container the items that it had; one that has them is not touched, since other threads may read it."""
+    if content is None:
+        return
+    if isinstance(value, list):
+        if len(value) != len(content) or any(a is not b for a, b in zip(value, content, strict=True)):
+            value[:] = content
+    elif isinstance(value, set):
+        if value != content:
+            value.clear()
+            value |= content
+    elif list(value) != list(content) or any(value[key] is not content[key] for key in content):
+        value.clear()
+        value.update(content)
 
 
 Attribute = tuple[int, str]
@@ -66,10 +131,10 @@ def scratch(model: Any, run: Callable[[], Any]) -> frozenset[Attribute]:
             _restore(*each)
         for module, key in changed:
             module.__dict__.pop(key, None)
-        with _missed() as missed:
+        with Missed() as missed:
             run()
         found = frozenset((id(module), key) for module, key in changed)
-        return frozenset() if found & missed else found
+        return frozenset() if found & missed.found else found
     except Exception:  # what the model refuses comes up where it is exported
         return frozenset()
     finally:
@@ -80,26 +145,7 @@ def scratch(model: Any, run: Callable[[], Any]) -> frozenset[Attribute]:
             del module.__dict__[key]
 
 
-@contextmanager
-def _missed() -> Iterator[set[Attribute]]:
-    """Collects the attributes that modules are asked for and do not have; `hasattr` asks too."""
-    found: set[Attribute] = set()
-    original = torch.nn.Module.__getattr__
-
-    def noted(self: torch.nn.Module, name: str) -> Any:
-        found.add((id(self), name))
-        return original(self, name)
-
-    torch.nn.Module.__getattr__ = noted  # type: ignore[method-assign]  # put back below
-    try:
-        yield found
-    finally:
-        # The method is put back as it was.
-        torch.nn.Module.__getattr__ = original  # type: ignore[method-assign]
-
-
-@contextmanager
-def guarded_state(model: Any, name: str, notes: frozenset[Attribute] = frozenset()) -> Iterator[None]:
+class GuardedState(Change):
     """Restores plain attributes that a call of the model changed or made, and refuses such a model.
 
     A counter kept as a Python int, a list that grows, or what the first call keeps for later ones would be frozen
@@ -111,33 +157,39 @@ def guarded_state(model: Any, name: str, notes: frozenset[Attribute] = frozenset
         notes: attributes that may change; see `scratch`.
 
     Raises:
-        LoweringError: an attribute changed or came to be; the message names it.
+        LoweringError: on leaving, where an attribute changed or came to be; the message names it.
     """
-    before = _attributes(model)
-    failed: Exception | None = None
-    changed: list[tuple[Any, str, Any]] = []
-    try:
-        yield
-    except Exception as error:
-        failed = error
-    finally:
-        changed += [(module, key, saved) for module, key, saved in before if not _same(module, key, saved)]
-        for change in changed:
-            _restore(*change)
-        made = _made(model, before)
-        for module, key in made:
+
+    def __init__(self, model: Any, name: str, notes: frozenset[Attribute] = frozenset()) -> None:
+        self.model, self.name, self.notes = model, name, notes
+        self.before: list[Saved] | None = None
+
+    def make(self) -> None:
+        """Notes the attributes."""
+        self.before = _attributes(self.model)
+
+    def undo(self) -> None:
+        """Restores them."""
+        before = self.before or []
+        for saved in before:
+            if not _same(*saved):
+                _restore(*saved)
+        for module, key in _made(self.model, before) if before else ():
             del module.__dict__[key]
-    altered = [(module, key) for module, key, _ in changed] + made
-    state = [(module, key) for module, key in altered if (id(module), key) not in notes]
-    if state:
-        module, key = state[0]
-        raise LoweringError(
-            f"the model changes its attribute {key!r} while it runs, and a graph cannot hold that",
-            where=f"op {name!r}, {type(module).__name__}",
-            fix="Keep state in a registered buffer and change it in place.",
-        ) from failed
-    if failed is not None:
-        raise failed
+
+    def __exit__(self, *exc: Any) -> None:
+        before = self.before or []
+        altered = [(module, key) for module, key, saved in before if not _same(module, key, saved)]
+        altered += _made(self.model, before)
+        super().__exit__(*exc)
+        state = [(module, key) for module, key in altered if (id(module), key) not in self.notes]
+        if state and (exc[0] is None or issubclass(exc[0], Exception)):
+            module, key = state[0]
+            raise LoweringError(
+                f"the model changes its attribute {key!r} while it runs, and a graph cannot hold that",
+                where=f"op {self.name!r}, {type(module).__name__}",
+                fix="Keep state in a registered buffer and change it in place.",
+            ) from exc[1]
 
 
 def _restore(module: Any, key: str, saved: tuple[Any, Any]) -> None:
@@ -203,43 +255,24 @@ def equal_content(a: Any, b: Any) -> bool:
     return isinstance(a, int | float | complex | str | bytes | set | frozenset) and bool(a == b)
 
 
-@contextmanager
-def idle_moves() -> Iterator[None]:
-    """Makes `module.to(...)` that changes nothing do nothing: torch.export cannot swap parameters for themselves."""
-    original = torch.nn.Module.to
-
-    def to(self: Any, *args: Any, **kwargs: Any) -> Any:
-        device, dtype, *_ = torch._C._nn._parse_to(*args, **kwargs)
-        held = [*self.parameters(), *self.buffers()]
-        moved = any(device is not None and tensor.device != device for tensor in held)
-        cast = any(dtype is not None and tensor.is_floating_point() and tensor.dtype != dtype for tensor in held)
-        return original(self, *args, **kwargs) if moved or cast else self
-
-    torch.nn.Module.to = to  # type: ignore[method-assign]  # put back below
-    try:
-        yield
-    finally:
-        # The method is put back as it was.
-        torch.nn.Module.to = original  # type: ignore[method-assign]
-
-
 class Live:
     """A model as inference runs it, on copies of its buffers that it keeps from call to call.
 
     Args:
         model: the user's model.
         training: whether it keeps its own mode.
+        grad: whether it runs with gradients.
     """
 
-    def __init__(self, model: Any, training: bool = False) -> None:
-        self.model, self.training = model, training
+    def __init__(self, model: Any, training: bool = False, grad: bool = False) -> None:
+        self.model, self.training, self.grad = model, training, grad
         named = model.named_buffers() if isinstance(model, torch.nn.Module) else ()
         self.initial = {name: buffer.detach().clone() for name, buffer in named}
         self.buffers = dict(self.initial)
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Runs the model without gradients; the user's own buffers stay as they are."""
-        with torch.no_grad(), inference_form(self.model, self.training):
+        """Runs the model; the user's own buffers stay as they are."""
+        with torch.enable_grad() if self.grad else torch.no_grad(), InferenceForm(self.model, self.training):
             if self.buffers:
                 return torch.func.functional_call(self.model, self.buffers, args, kwargs)
             return self.model(*args, **kwargs)
@@ -250,20 +283,39 @@ class Live:
         return any(now is not self.initial[name] or now._version for name, now in self.buffers.items())
 
 
-def buffers_of(model: Any) -> list[tuple[Any, str, torch.Tensor, torch.Tensor, int]]:
-    """Every buffer of a module: its holder, name, tensor, a copy of its values, and its version."""
-    if not isinstance(model, torch.nn.Module):
-        return []
-    pairs = [(m, n, b) for m in model.modules() for n, b in m._buffers.items() if b is not None]
-    return [(module, name, buffer, buffer.detach().clone(), buffer._version) for module, name, buffer in pairs]
+class KeptBuffers(Kept):
+    """The buffers of a module, and their values.
 
+    Args:
+        model: the module; anything else has none.
+    """
 
-def set_back(buffers: list[tuple[Any, str, torch.Tensor, torch.Tensor, int]]) -> None:
-    """Gives buffers the values that `buffers_of` saw."""
-    with torch.no_grad():
-        for module, name, buffer, values, _ in buffers:
-            buffer.copy_(values)
-            module._buffers[name] = buffer
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self.before: list[tuple[Any, str, torch.Tensor, torch.Tensor, int]] = []
+
+    def make(self) -> None:
+        """Notes them."""
+        if isinstance(self.model, torch.nn.Module):
+            pairs = [(m, n, b) for m in self.model.modules() for n, b in m._buffers.items() if b is not None]
+            self.before = [(module, name, b, b.detach().clone(), b._version) for module, name, b in pairs]
+
+    @property
+    def changed(self) -> bool:
+        """Whether one was written to or replaced."""
+        return any(m._buffers.get(name) is not b or b._version != version for m, name, b, _, version in self.before)
+
+    def undo(self) -> None:
+        """Gives them the values that they had."""
+        with torch.no_grad():
+            for module, name, buffer, values, version in self.before:
+                if buffer._version != version:
+                    buffer.copy_(values)
+                module._buffers[name] = buffer
+
+    def let_go(self) -> None:
+        """Forgets them."""
+        self.before = []
 
 
 @contextmanager

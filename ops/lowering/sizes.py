@@ -1,22 +1,20 @@
 """From what torch.export found out about sizes to the Facts of a body.
 
 torch.export reports its guards as Python text over ``L['x'].size()[0]``. Here they become expressions over symbols
-(`expr`), equal sizes become one symbol, and fixed sizes become integers in the input types.
+(`guards`), equal sizes become one symbol, and fixed sizes become integers in the input types. Text is parsed where it
+comes from torch, and is a tree from then on.
 """
 
 from __future__ import annotations
 
-import re
+import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..graph.errors import GraphError, LoweringError
 from ..graph.graph import Facts
-from ..graph.guards import compile_expression, plain, symbols
+from ..graph.guards import Expression, renamed
 
-_SIZE = re.compile(r"(L\[[^()]*?\])\.size\(\)\[(\d+)\]")
-_FIXED = re.compile(r"^\(?(\w+)\)? == (\d+)$")
-_EQUAL = re.compile(r"^(\w+) == (\w+)$")
 _ALPHABET = "NMKLPQRSTUVWABCDEFGHIJ"
 
 
@@ -32,7 +30,7 @@ class Sizes:
 
     shapes: list[tuple[int | str, ...]]
     facts: Facts
-    letters: dict[str, str]
+    letters: dict[str, str | int]
 
 
 def names() -> Iterator[str]:
@@ -61,44 +59,54 @@ def read_sizes(
     Raises:
         LoweringError: a condition is not about sizes.
     """
-    place = {source: index for index, source in enumerate(sources)}
-    return settle(shapes, ranges, [_over_places(guard, place) for guard in guards])
+    over_places = _OverPlaces(sources)
+    return settle(shapes, ranges, [over_places.expression(guard) for guard in guards])
 
 
 def settle(
-    shapes: Sequence[tuple[object, ...]], ranges: dict[str, tuple[int, int | None]], texts: Sequence[str]
+    shapes: Sequence[tuple[object, ...]], ranges: dict[str, tuple[int, int | None]], asked: Sequence[Expression]
 ) -> Sizes:
     """Joins equal dimensions, fixes those that are known, and keeps the other conditions over symbols.
 
     Args:
         shapes: for each flat input its shape: integers, or a symbol as text.
         ranges: the least and the largest value of each of these symbols.
-        texts: conditions over dimensions written ``d0_1``: the second dimension of the first input.
+        asked: conditions over dimensions, named as by `dimension`.
     """
     classes = _Classes(shapes)
-    rest = [text for text in texts if not classes.absorb(text)]
+    rest = [condition for condition in asked if not classes.absorb(condition)]
     symbols, shaped = classes.shapes()
-    renamed = classes.renaming(symbols)
-    conditions = [_rename(text, renamed) for text in rest]
-    conditions += classes.bounds(ranges, renamed)
+    names = classes.renaming(symbols)
+    conditions = [condition.renamed(names) for condition in rest]
+    conditions += classes.bounds(ranges, names)
     kept = [c for c in dict.fromkeys(conditions) if not _trivial(c)]
-    letters = {symbol: renamed[name] for symbol, name in classes.torch_symbols.items()}
+    letters = {symbol: names[name] for symbol, name in classes.torch_symbols.items()}
     return Sizes(shaped, Facts(symbols, tuple(kept)), letters)
 
 
-def over_letters(size: str, letters: Mapping[str, str]) -> int | str:
+def dimension(index: int, dim: int) -> str:
+    """The name of a dimension of an input in conditions that `settle` takes: ``d0_1`` is the second of the first."""
+    return f"d{index}_{dim}"
+
+
+def equal_sizes(place: tuple[int, int], size: int | tuple[int, int]) -> Expression:
+    """The condition that a dimension has a size, or that of another dimension."""
+    return Expression.parse(f"{dimension(*place)} == {size if isinstance(size, int) else dimension(*size)}")
+
+
+def over_letters(size: str, letters: Mapping[str, str | int]) -> int | str:
     """A size that torch computed, written over our symbols.
 
     Example:
-        >>> over_letters("(((s2 - 1)//2)) + 1", {"s2": "M"}), over_letters("2*s7", {"s7": "4"})
+        >>> over_letters("(((s2 - 1)//2)) + 1", {"s2": "M"}), over_letters("2*s7", {"s7": 4})
         ('(M - 1) // 2 + 1', 8)
     """
-    text = re.sub(r"\b[a-z]+\d+\b", lambda match: letters.get(match[0], match[0]), size)
+    tree = renamed(ast.parse(size, mode="eval").body, letters)
     try:
-        text = plain(text)
-        return int(compile_expression(text, [])()) if not symbols(text) else text
+        found = Expression.of(tree)
     except GraphError:  # a function of torch's that guards do not know
-        return text
+        return ast.unparse(tree)
+    return found.text if found.symbols else int(found.compile([])())
 
 
 def with_numbers(sizes: Sizes, numbers: Sequence[int]) -> Sizes:
@@ -115,24 +123,50 @@ def with_numbers(sizes: Sizes, numbers: Sequence[int]) -> Sizes:
         if symbols.get(str(symbol)) != (index, 0):
             own = next(unused)
             symbols[own] = (index, 0)
-            guards.append(f"{own} == {symbol}")
+            guards.append(Expression.parse(f"{own} == {symbol}"))
             symbol = own
-        guards.append(f"{symbol} >= 0")
+        guards.append(Expression.parse(f"{symbol} >= 0"))
     return replace(sizes, facts=Facts(symbols, tuple(guards)))
 
 
-def _over_places(guard: str, place: dict[str, int]) -> str:
-    def name(match: re.Match[str]) -> str:
-        source = match[1]
-        if source not in place:
-            raise LoweringError("a condition on something that is not an input", got=guard)
-        return f"d{place[source]}_{match[2]}"
+class _OverPlaces(ast.NodeTransformer):
+    """Writes conditions of torch.export over dimensions, named as by `dimension`.
 
-    text = _SIZE.sub(name, guard)
-    text = text.replace("torch.sym_", "").replace("math.", "")
-    if "L[" in text:
-        raise LoweringError("the model depends on more than the sizes of its inputs", got=guard)
-    return text
+    Args:
+        sources: for each flat input how torch.export writes it.
+    """
+
+    def __init__(self, sources: Sequence[str]) -> None:
+        self._place = {ast.unparse(ast.parse(source, mode="eval")): index for index, source in enumerate(sources)}
+        self._guard = ""
+
+    def expression(self, guard: str) -> Expression:
+        """A condition from torch's text.
+
+        Raises:
+            LoweringError: it is on something else than sizes of inputs.
+        """
+        self._guard = guard
+        tree = self.visit(ast.parse(guard, mode="eval"))
+        if any(isinstance(node, ast.Name) and node.id == "L" for node in ast.walk(tree)):
+            raise LoweringError("the model depends on more than the sizes of its inputs", got=guard)
+        return Expression.of(tree.body)
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        """``L['x'].size()[0]``."""
+        match node:
+            case ast.Subscript(ast.Call(ast.Attribute(source, "size"), [], []), ast.Constant(int(dim))):
+                if (name := ast.unparse(source)) not in self._place:
+                    raise LoweringError("a condition on something that is not an input", got=self._guard)
+                return ast.Name(dimension(self._place[name], dim), ast.Load())
+        return node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        """``torch.sym_max`` and ``math.ceil`` are functions of the grammar under their plain names."""
+        match node:
+            case ast.Attribute(ast.Name("torch" | "math"), name):
+                return ast.Name(name.removeprefix("sym_"), ast.Load())
+        return node
 
 
 class _Classes:
@@ -145,7 +179,7 @@ class _Classes:
         self.torch_symbols: dict[str, str] = {}
         for index, shape in enumerate(shapes):
             for dim, size in enumerate(shape):
-                self._add(f"d{index}_{dim}", size)
+                self._add(dimension(index, dim), size)
 
     def _add(self, name: str, size: object) -> None:
         self.parent[name] = name
@@ -165,14 +199,15 @@ class _Classes:
         if second in self.fixed:
             self.fixed.setdefault(first, self.fixed[second])
 
-    def absorb(self, text: str) -> bool:
+    def absorb(self, condition: Expression) -> bool:
         """Takes in a condition that fixes a size or makes two equal; says whether it was one."""
-        if (match := _FIXED.match(text)) and match[1] in self.parent:
-            self.fixed[self.find(match[1])] = int(match[2])
-            return True
-        if (match := _EQUAL.match(text)) and match[1] in self.parent and match[2] in self.parent:
-            self.join(match[1], match[2])
-            return True
+        match condition.tree:
+            case ast.Compare(ast.Name(name), [ast.Eq()], [ast.Constant(int(size))]) if name in self.parent:
+                self.fixed[self.find(name)] = size
+                return True
+            case ast.Compare(ast.Name(a), [ast.Eq()], [ast.Name(b)]) if a in self.parent and b in self.parent:
+                self.join(a, b)
+                return True
         return False
 
     def shapes(self) -> tuple[dict[str, tuple[int, int]], list[tuple[int | str, ...]]]:
@@ -183,7 +218,7 @@ class _Classes:
         for index, shape in enumerate(self.given):
             dims: list[int | str] = []
             for dim in range(len(shape)):
-                root = self.find(f"d{index}_{dim}")
+                root = self.find(dimension(index, dim))
                 if root in self.fixed:
                     dims.append(self.fixed[root])
                     continue
@@ -194,20 +229,20 @@ class _Classes:
             shaped.append(tuple(dims))
         return symbols, shaped
 
-    def renaming(self, symbols: dict[str, tuple[int, int]]) -> dict[str, str]:
+    def renaming(self, symbols: dict[str, tuple[int, int]]) -> dict[str, str | int]:
         """For each ``d0_1`` its symbol or its fixed size."""
-        by_root = {self.find(f"d{i}_{d}"): name for name, (i, d) in symbols.items()}
-        return {n: str(self.fixed.get(self.find(n), by_root.get(self.find(n), n))) for n in self.parent}
+        by_root = {self.find(dimension(*place)): name for name, place in symbols.items()}
+        return {n: self.fixed.get(self.find(n), by_root.get(self.find(n), n)) for n in self.parent}
 
-    def bounds(self, ranges: dict[str, tuple[int, int | None]], renamed: dict[str, str]) -> list[str]:
+    def bounds(self, ranges: dict[str, tuple[int, int | None]], names: Mapping[str, str | int]) -> Iterator[Expression]:
         """Conditions for the ranges of torch's symbols that are a whole dimension."""
-        found = []
         for symbol, (least, most) in ranges.items():
-            name = renamed.get(self.torch_symbols.get(symbol, ""), "")
-            if name and not name.isdigit():
-                found += [f"{name} >= {least}"] if least > 0 else []
-                found += [f"{name} <= {most}"] if most is not None else []
-        return found
+            name = names.get(self.torch_symbols.get(symbol, ""))
+            if isinstance(name, str):
+                if least > 0:
+                    yield Expression.parse(f"{name} >= {least}")
+                if most is not None:
+                    yield Expression.parse(f"{name} <= {most}")
 
 
 def _order(name: str) -> tuple[int, int]:
@@ -215,13 +250,6 @@ def _order(name: str) -> tuple[int, int]:
     return int(index), int(dim)
 
 
-def _rename(text: str, renamed: dict[str, str]) -> str:
-    return re.sub(r"\bd\d+_\d+\b", lambda match: renamed[match[0]], text)
-
-
-def _trivial(text: str) -> bool:
+def _trivial(condition: Expression) -> bool:
     """Whether a condition over fixed sizes alone already holds."""
-    try:
-        return not symbols(text) and bool(compile_expression(text, [])())
-    except GraphError:
-        return False
+    return not condition.symbols and bool(condition.compile([])())

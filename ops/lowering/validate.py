@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import ast
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
@@ -11,9 +11,9 @@ import torch
 from torch.utils import _pytree as pytree
 
 from ..graph.errors import LoweringError
-from ..graph.graph import Body, Facts, KernelCall
-from ..graph.guards import compile_expression
-from ..graph.types import TensorType
+from ..graph.graph import Body, Facts, Graph, Guard, KernelCall, Node, Operator, Value
+from ..graph.guards import Expression
+from ..graph.types import SCALARS, TensorType
 from ..runtime.checks import size_of
 from ..runtime.plan import Plan
 from ..runtime.primitives.control_flow import limited_rounds
@@ -55,10 +55,12 @@ def prove(body: Body, tensors: Leaves, reference: Callable[[], Reference]) -> tu
     spec = checker.require_equal(tensors)
     guards = list(body.facts.guards)
     for symbol in body.facts.symbols:
-        guards = [g for g in guards if g not in (f"{symbol} >= 2", f"{symbol} >= 1")]
-        least = checker.least(symbol, tensors)
-        tried = [size for size in (1, 0) if not any(f">= {size + 1}" in guard for guard in least)]
-        guards = [checker.relaxed(guard, symbol, tried, tensors) for guard in guards] + least
+        guards = [guard for guard in guards if guard not in (_at_least(symbol, 2), _at_least(symbol, 1))]
+        least, bounds = checker.least(symbol, tensors)
+        tried = [size for size in (1, 0) if size != least - 1]
+        guards = [*(checker.relaxed(guard, symbol, tried, tensors) for guard in guards), *bounds]
+    if checker.hangs_on_layout(tensors):
+        body = replace(body, graph=with_layouts(body.graph, tensors))
     return replace(body, facts=Facts(body.facts.symbols, tuple(dict.fromkeys(guards)))), spec
 
 
@@ -116,36 +118,54 @@ class _Checker:
         graph = self.body.graph
         return list(Plan(graph).run(separate(tensors), checked=False))
 
-    def relaxed(self, guard: str, symbol: str, tried: Sequence[int], tensors: Leaves) -> str:
+    def hangs_on_layout(self, tensors: Leaves) -> bool:
+        """Whether model and body differ, in results or inputs afterwards, where inputs lie otherwise in memory."""
+        return not self.unchecked and any(self.differs(layout(tensors)) for layout in LAYOUTS)
+
+    def differs(self, tensors: Leaves) -> bool:
+        """Whether both answer, and differently; the inputs count, too, and keep their layout."""
+        given, handed = ([_kept_layout(tensor) for tensor in tensors] for _ in range(2))
+        state = torch.get_rng_state()
+        try:
+            wanted = pytree.tree_leaves(self.reference()(*given))
+            got = list(Plan(self.body.graph).run(handed, checked=False))
+        except Exception:  # what either of them refuses is no wrong answer
+            return False
+        finally:
+            torch.set_rng_state(state)
+        return not (same_leaves(wanted, got) and same_leaves(given, handed))
+
+    def relaxed(self, guard: Expression, symbol: str, tried: Sequence[int], tensors: Leaves) -> Expression:
         """A guard that torch set only because it sets sizes of 0 and 1 apart, opened for those that were tried."""
-        if not _SETS_APART.search(guard) or not re.search(rf"\b{symbol}\b", guard):
+        if not _sets_apart(guard.tree) or symbol not in guard.symbols:
             return guard
         symbols = self.body.facts.symbols
         sizes = {name: size_of(tensors[index], dim) for name, (index, dim) in symbols.items()}
-        holds = compile_expression(guard, symbols)
+        holds = guard.compile(symbols)
         failing = [size for size in tried if not _holds(holds, {**sizes, symbol: size})]
-        return " or ".join([f"({guard})" if failing else guard, *(f"{symbol} == {size}" for size in failing)])
+        return Expression.any_of([guard, *(_equal(symbol, size) for size in failing)])
 
-    def least(self, symbol: str, tensors: Leaves) -> list[str]:
-        """The guard for the least size of a symbol, found by trying 1 and then 0.
+    def least(self, symbol: str, tensors: Leaves) -> tuple[int, list[Expression]]:
+        """The least size of a symbol, found by trying 1 and then 0, and the guard for it where it is not 0.
 
         Where the model refuses a size alone, it is tried in all inputs at once: a batch of one has one of each.
         """
         for size in (1, 0):
             if not self.agrees([symbol], size, tensors):
-                return [f"{symbol} >= {size + 1}{self.together(symbol, size, tensors)}"]
-        return []
+                others = self.together(symbol, size, tensors)
+                return size + 1, [Expression.any_of([_at_least(symbol, size + 1), *others])]
+        return 0, []
 
-    def together(self, symbol: str, most: int, tensors: Leaves) -> str:
-        """What to add to a guard for sizes that are right if all inputs have them."""
+    def together(self, symbol: str, most: int, tensors: Leaves) -> list[Expression]:
+        """What a guard also allows: sizes that are right if all inputs have them."""
         places = self.body.facts.symbols
         peers = [
             other for other, (index, dim) in places.items() if dim == places[symbol][1] and _is_tensor(tensors[index])
         ]
         if len(peers) < 2:
-            return ""
+            return []
         good = [size for size in range(most, -1, -1) if self.agrees(peers, size, tensors)]
-        return "".join(f" or ({' and '.join(f'{peer} == {size}' for peer in peers)})" for size in good)
+        return [Expression.all_of(_equal(peer, size) for peer in peers) for size in good]
 
     def agrees(self, symbols: Sequence[str], size: int, tensors: Leaves) -> bool:
         """Whether model and body agree where some symbols have another size; never tried on unchecked kernels."""
@@ -166,8 +186,22 @@ class _Checker:
             torch.set_rng_state(state)
 
 
-# How torch writes that a computed size is neither 0 nor 1.
-_SETS_APART = re.compile(r"(>= 2|> 1|!= 1|!= 0)$")
+def _at_least(symbol: str, size: int) -> Expression:
+    return Expression.parse(f"{symbol} >= {size}")
+
+
+def _equal(symbol: str, size: int) -> Expression:
+    return Expression.parse(f"{symbol} == {size}")
+
+
+def _sets_apart(tree: ast.expr) -> bool:
+    """Whether the last comparison is one of those by which torch says that a computed size is neither 0 nor 1."""
+    match tree:
+        case ast.BoolOp(_, [*_, last]):
+            return _sets_apart(last)
+        case ast.Compare(_, [*_, operator], [*_, ast.Constant(bound)]):
+            return (type(operator), bound) in ((ast.GtE, 2), (ast.Gt, 1), (ast.NotEq, 1), (ast.NotEq, 0))
+    return False
 
 
 def _holds(condition: Callable[..., Any], sizes: dict[str, int]) -> bool:
@@ -188,6 +222,54 @@ def _resized(tensor: Any, kind: Any, symbols: Sequence[str], size: int) -> Any:
         if name in symbols and tensor.size(dim) >= size:
             tensor = tensor.narrow(dim, 0, size)
     return tensor.contiguous()
+
+
+def _transposed(tensors: Leaves) -> list[Any]:
+    """The same values, each tensor with its dimensions the other way round in memory."""
+    orders = [list(reversed(range(t.dim()))) if _is_tensor(t) else [] for t in tensors]
+    return [t.permute(o).contiguous().permute(o) if o else t for t, o in zip(tensors, orders, strict=True)]
+
+
+def _spread(tensors: Leaves) -> list[Any]:
+    """The same values with gaps between them in memory."""
+    return [torch.stack([t, t], -1)[..., 0] if _is_tensor(t) else t for t in tensors]
+
+
+def _dense(tensors: Leaves) -> list[Any]:
+    return [t.contiguous() if _is_tensor(t) else t for t in tensors]
+
+
+LAYOUTS = (_transposed, _spread, _dense)
+
+
+def _kept_layout(tensor: Any) -> Any:
+    """A copy with the same strides."""
+    if not _is_tensor(tensor):
+        return tensor
+    tensor = tensor.detach()
+    if tensor.layout is not torch.strided or any(step == 0 for step in tensor.stride()):
+        return tensor.clone()
+    copy = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device=tensor.device)
+    return copy.copy_(tensor)
+
+
+def with_layouts(graph: Graph, tensors: Leaves) -> Graph:
+    """The graph with guards that its inputs lie in memory as the example's did.
+
+    A contiguous one need only be contiguous; of any other one every stride is fixed.
+    """
+    nodes: list[Node] = []
+    reason = "the model's answer depends on how its inputs lie in memory"
+    for value, tensor in zip(graph.inputs, tensors, strict=True):
+        if not _is_tensor(tensor) or not tensor.dim():
+            continue
+        asked: list[tuple[str, tuple[Any, ...], Any]] = [("contiguous", (value,), True)]
+        if not tensor.is_contiguous():
+            asked = [("stride", (value, dim), step) for dim, step in enumerate(tensor.stride())]
+        for name, args, expected in asked:
+            found = Value(SCALARS[type(expected)])
+            nodes += [Node(Operator(f"py.{name}"), args, {}, found), Node(Guard(expected, reason), (found,))]
+    return Graph(graph.inputs, (*nodes, *graph.nodes), graph.output)
 
 
 def same_leaves(wanted: Leaves, got: Leaves) -> bool:

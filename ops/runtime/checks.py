@@ -6,14 +6,13 @@ of correctness. They run once for each new input signature (see `plan`), so clar
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 from ..graph.errors import GuardError, NonContiguousOutputError, SignatureError
 from ..graph.graph import Body, Facts
-from ..graph.guards import compile_expression, plain, symbols
+from ..graph.guards import Expression
 from ..graph.types import ScalarType, TensorType, Type
 
 Check = Callable[[Sequence[Any]], None]
@@ -41,7 +40,7 @@ def tensor_check(
     Returns:
         A function of the flat inputs that raises SignatureError, naming the input, where they do not fit.
     """
-    compiled = [(text, compile_expression(text, facts.symbols)) for text in facts.guards]
+    compiled = [(guard, guard.compile(facts.symbols)) for guard in facts.guards]
 
     def check(values: Sequence[Any]) -> None:
         sizes: dict[str, int] = {}
@@ -56,9 +55,9 @@ def tensor_check(
             if isinstance(kind, TensorType):
                 blame = {dim: pins[index, dim] for dim in range(len(kind.shape)) if (index, dim) in pins}
                 _check_sizes(f"{where}, input {name!r}", kind, value, sizes, facts, names, blame)
-        for text, holds in compiled:
+        for guard, holds in compiled:
             if not _holds(holds, sizes):
-                raise _guard_error(where, text, sizes, facts, names, types, letters)
+                raise _guard_error(where, guard, sizes, facts, names, types, letters)
 
     return check
 
@@ -130,20 +129,20 @@ def _holds(condition: Callable[..., Any], sizes: dict[str, int]) -> bool:
 
 def _guard_error(
     where: str,
-    guard: str,
+    guard: Expression,
     sizes: dict[str, int],
     facts: Facts,
     names: Sequence[str],
     types: Sequence[Type],
     letters: bool,
 ) -> SignatureError:
-    used = {symbol: place for symbol, place in facts.symbols.items() if symbol in symbols(guard)}
-    text = plain(guard)
+    used = {symbol: place for symbol, place in facts.symbols.items() if symbol in guard.symbols}
+    text = guard.plain
     if letters:
         found = [f"{s} = {sizes[s]} ({_place(names[i], dim, types[i])})" for s, (i, dim) in used.items()]
     else:
         shown = {symbol: _reading(names[i], dim, types[i]) for symbol, (i, dim) in used.items()}
-        text = re.sub(r"\b\w+\b", lambda match: shown.get(match[0], match[0]), text)
+        text = guard.shown(shown)
         found = [f"{shown[symbol]} = {sizes[symbol]}" for symbol in used]
     return SignatureError(f"the sizes do not satisfy {text}", where=where, got=", ".join(found))
 

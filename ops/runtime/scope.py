@@ -21,7 +21,8 @@ class Bindings:
         place: the device of an op.
         constant: the tensor of a constant on a device.
         home: the device of torch code that no tensor decides.
-        checks: makes the function that checks the inputs of a body, or its outputs.
+        check_inputs: makes the function that checks the inputs of a body.
+        check_outputs: makes the function that checks its outputs.
         record: builds a named tuple from a record's values.
         guard: the function that fails a guard: called with the guard's node and the value found.
         kernel: the kernel to call for one of the graph: its session where calls change it.

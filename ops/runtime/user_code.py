@@ -63,7 +63,7 @@ def source_line(frame: FrameType, number: int) -> SourceLine:
 def first_line(function: Any) -> SourceLine | None:
     """Where a function begins, or the class of something that is called; None for what has no source."""
     found = getattr(function, "__func__", function)
-    code = getattr(found, "__code__", None) or getattr(getattr(type(found), "__call__", None), "__code__", None)
+    code = getattr(found, "__code__", None) or getattr(type(found).__call__, "__code__", None)
     return None if code is None else _line_of(code, code.co_firstlineno)
 
 

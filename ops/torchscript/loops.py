@@ -7,36 +7,38 @@ is entered, those become one `while_loop`, whose body is the converter's own.
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch._export import converter
 from torch._higher_order_ops import while_loop
 
-_UNROLLED = converter.TS2FXGraphConverter.convert_prim_Loop
+from ..lowering.patches.lock import Patch, Patched
 
 
-@contextmanager
-def converted_loops() -> Iterator[None]:
-    """Lets torch's converter take loops on data."""
-    graphs: Any = converter.TS2FXGraphConverter
-    graphs.convert_prim_Loop = _convert
-    try:
-        yield
-    finally:
-        graphs.convert_prim_Loop = _UNROLLED
-
-
-def _convert(self: Any, node: Any) -> None:
+def _with_data(original: Any, patch: Patch) -> Any:
     """Converts a loop, in the converter's own words: a value's name is its name in TorchScript."""
-    try:
-        self._check_prim_loop_support(node)
-    except RuntimeError:
-        _convert_on_data(self, node)
-    else:
-        _UNROLLED(self, node)
+
+    def convert_prim_Loop(self: Any, node: Any) -> None:
+        if not patch.needed:
+            original(self, node)
+            return
+        try:
+            self._check_prim_loop_support(node)
+        except RuntimeError:
+            _convert_on_data(self, node)
+        else:
+            original(self, node)
+
+    return convert_prim_Loop
+
+
+_loops = Patch(converter.TS2FXGraphConverter, "convert_prim_Loop", _with_data)
+
+
+def converted_loops() -> Patched:
+    """Lets torch's converter take loops on data."""
+    return Patched(_loops)
 
 
 def _convert_on_data(self: Any, node: Any) -> None:

@@ -89,11 +89,9 @@ def _attribute(plain: Callable[..., Any]) -> Callable[..., Any]:
 
     def attribute(thing: Any, name: str, /, *default: Any) -> Any:
         recorder = _active()
-        if recorder is not None and isinstance(thing, torch.Tensor) and id(thing) in recorder.given:
-            if isinstance(name, str) and not hasattr(torch.Tensor, name):
-                recorder.refuse(
-                    f"an attribute of a tensor, {name!r}, is no part of a signature", "Pass it as an input."
-                )
+        given = recorder is not None and isinstance(thing, torch.Tensor) and id(thing) in recorder.given
+        if given and isinstance(name, str) and not hasattr(torch.Tensor, name):
+            recorder.refuse(f"an attribute of a tensor, {name!r}, is no part of a signature", "Pass it as an input.")
         return plain(thing, name, *default)
 
     return attribute

@@ -18,7 +18,8 @@ from ...ops.graph.graph import Value
 from ...ops.graph.operators import allowed
 from ...ops.runtime.primitives.numpy import METHOD
 from ...ops.runtime.user_code import running_instruction
-from .base import Traced, Tracer
+from .base import Traced
+from .tracer import Tracer
 
 _USE = "Use numpy's functions on it, or torch.from_numpy to get a tensor."
 

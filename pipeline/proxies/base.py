@@ -2,45 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn, Protocol
+from typing import Any
 
 from ...ops.graph.graph import Value
-
-
-class Tracer(Protocol):
-    """What stand-ins need of the recorder."""
-
-    def scalar(self, name: str, *args: Any) -> Any:
-        """Records arithmetic and returns the traced result."""
-        ...
-
-    def direct(self, func: Any, *args: Any) -> Any:
-        """Records a torch function that torch's own parser would not take a traced scalar for."""
-        ...
-
-    def pin(self, traced: Any, reason: str) -> Any:
-        """Guards that a traced scalar has its present value, and returns that; refuses where data decides it."""
-        ...
-
-    def array(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        """Records a function of numpy, or an operator on arrays."""
-        ...
-
-    def array_rank(self, array: Any) -> int:
-        """The rank of an array of the recording, guarded where sizes may decide it."""
-        ...
-
-    def ufunc(self, ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Records a universal function of numpy."""
-        ...
-
-    def array_function(self, func: Any, args: Any, kwargs: Any) -> Any:
-        """Records any other function of numpy."""
-        ...
-
-    def refuse(self, what: str, fix: str) -> NoReturn:
-        """Refuses with the user's line."""
-        ...
+from .tracer import Tracer
 
 
 class Traced:

@@ -8,9 +8,9 @@ import numpy as np
 
 from ...ops.graph.graph import Value
 from .arrays import TracedArray
-from .base import Tracer
 from .scalars import TracedBool, TracedComplex, TracedFloat, TracedInt
 from .strings import TracedStr, TracedStrings
+from .tracer import Tracer
 
 _KINDS: list[tuple[tuple[type, ...], type[Any]]] = [
     ((bool, np.bool_), TracedBool),

@@ -18,7 +18,8 @@ import torch
 from ...ops.graph.graph import Value
 from ...ops.graph.operators import allowed
 from ...ops.runtime.primitives.numpy import METHOD
-from .base import Traced, Tracer
+from .base import Traced
+from .tracer import Tracer
 
 _NUMBERS = (int, float, bool, complex)
 

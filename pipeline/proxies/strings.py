@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...ops.graph.graph import Value
-from .base import Traced, Tracer
+from .base import Traced
+from .tracer import Tracer
 
 
 class TracedStr(Traced):

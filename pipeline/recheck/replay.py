@@ -17,16 +17,17 @@ import torch
 from ...ops.graph.errors import TracepackError
 from ...ops.graph.graph import Graph, Operator
 from ...ops.graph.traverse import bodies, walk
+from ...ops.runtime.primitives.control_flow import limited_rounds
 from ...ops.tracing_hook import plainly
 from ..patches.print import muted
 from ..recording.recorder import Recorder
-from ..recording.rollback import Undo
-from ..states import States
+from ..recording.rollback import States, Undo
 from .answers import difference
 from .objects import Objects, Place
 from .vary import clones, trials
 
 CALLS = 3  # with the example itself, in a row
+MOST_ROUNDS = 20  # of a loop on other data than the example: it may never end, or double what it carries each time
 LEAST_SECONDS = 0.25  # for replays, however quick the recording was
 
 
@@ -156,7 +157,8 @@ class Replay:
         given, handed = alike(leaves), alike(leaves)
         try:
             args, kwargs = self.examples.call(given)
-            got = self.pipeline(*args, **kwargs)
+            with nullcontext() if own else limited_rounds(MOST_ROUNDS):
+                got = self.pipeline(*args, **kwargs)
         except TracepackError as error:
             return False, f"it refuses its own example: {error}" if own and self._runs(leaves, alike) else ""
         except Exception:

@@ -11,18 +11,19 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ...ops.graph.graph import BodyCall, Facts, Graph, Guard, Node, Operator, Record, Value
+from ...ops.graph.guards import Expression
 from ...ops.graph.program import Parameter, Parameters
 from ...ops.graph.traverse import leaves, uses
 from ...ops.graph.types import TensorType
-from ...ops.lowering.sizes import settle
+from ...ops.lowering.sizes import dimension, equal_sizes, settle
 
 
 def pipeline_facts(items: tuple[Parameter, ...], names: Sequence[str], graph: Graph) -> tuple[Parameters, Facts]:
     """The calling convention with the types of the inputs, and the facts about their sizes."""
     place = {id(value): index for index, value in enumerate(graph.inputs)}
     shapes = [_free(index, value) for index, value in enumerate(graph.inputs)]
-    texts = list(dict.fromkeys([*_from_bodies(graph, place), *_from_guards(graph, place)]))
-    sizes = settle(shapes, {}, texts)
+    asked = list(dict.fromkeys([*_from_bodies(graph, place), *_from_guards(graph, place)]))
+    sizes = settle(shapes, {}, asked)
     for value, shape in zip(graph.inputs, sizes.shapes, strict=True):
         if isinstance(value.type, TensorType):
             value.type = TensorType(value.type.dtype, shape)
@@ -35,7 +36,7 @@ def _free(index: int, value: Value) -> tuple[object, ...]:
     )
 
 
-def _from_bodies(graph: Graph, place: dict[int, int]) -> Iterator[str]:
+def _from_bodies(graph: Graph, place: dict[int, int]) -> Iterator[Expression]:
     """What ops ask of the inputs that they take directly."""
     written = _written_before(graph)
     for node in graph.nodes:
@@ -49,12 +50,12 @@ def _from_bodies(graph: Graph, place: dict[int, int]) -> Iterator[str]:
             shape = kinds[index].shape  # type: ignore[union-attr]  # the kind was checked just before
             for dim, size in enumerate(shape):
                 if isinstance(size, int):
-                    yield f"d{outer}_{dim} == {size}"
+                    yield equal_sizes((outer, dim), size)
                 elif (spot := body.facts.symbols.get(size)) and spot[0] in direct and spot != (index, dim):
-                    yield f"d{outer}_{dim} == d{direct[spot[0]]}_{spot[1]}"
+                    yield equal_sizes((outer, dim), (direct[spot[0]], spot[1]))
         for guard in body.facts.guards:
-            if (text := _translated(guard, body.facts, direct)) is not None:
-                yield text
+            if (translated := _translated(guard, body.facts, direct)) is not None:
+                yield translated
 
 
 def _written_before(graph: Graph) -> set[int]:
@@ -68,19 +69,15 @@ def _written_before(graph: Graph) -> set[int]:
     }
 
 
-def _translated(guard: str, facts: Facts, direct: dict[int, int]) -> str | None:
+def _translated(guard: Expression, facts: Facts, direct: dict[int, int]) -> Expression | None:
     """A body's guard over the pipeline's inputs, if it speaks of nothing else."""
-    used = [s for s in facts.symbols if re.search(rf"\b{s}\b", guard)]
-    if any(facts.symbols[s][0] not in direct for s in used):
+    used = {symbol: place for symbol, place in facts.symbols.items() if symbol in guard.symbols}
+    if any(index not in direct for index, _ in used.values()):
         return None
-    text = guard
-    for symbol in used:
-        index, dim = facts.symbols[symbol]
-        text = re.sub(rf"\b{symbol}\b", f"d{direct[index]}_{dim}", text)
-    return text
+    return guard.renamed({symbol: dimension(direct[index], dim) for symbol, (index, dim) in used.items()})
 
 
-def _from_guards(graph: Graph, place: dict[int, int]) -> Iterator[str]:
+def _from_guards(graph: Graph, place: dict[int, int]) -> Iterator[Expression]:
     """Sizes of inputs that a guard fixes."""
     reads: dict[int, tuple[int, int]] = {}
     for node in graph.nodes:
@@ -89,8 +86,8 @@ def _from_guards(graph: Graph, place: dict[int, int]) -> Iterator[str]:
                 rank = len(node.args[0].type.shape)
                 reads[id(node.output)] = (place[id(node.args[0])], node.args[1] % rank)
         elif isinstance(node.target, Guard) and id(node.args[0]) in reads:
-            index, dim = reads[id(node.args[0])]
-            yield f"d{index}_{dim} == {node.target.expected}"
+            assert isinstance(node.target.expected, int)
+            yield equal_sizes(reads[id(node.args[0])], node.target.expected)
 
 
 def name_sizes(graph: Graph, other: Graph | None) -> None:

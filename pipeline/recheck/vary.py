@@ -67,7 +67,7 @@ def trials(leaves: Sequence[Any]) -> Iterator[list[Any]]:
         for flag in flags[:4] if len(flags) > 1 else ():
             yield [not leaf if index == flag else leaf for index, leaf in enumerate(leaves)]
     for fill in (0, 1) if tensors else ():
-        yield [torch.full_like(leaf, fill) if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
+        yield [torch.full_like(leaf.detach(), fill) if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
     if any(tensor.dim() for tensor in tensors):
         yield [_transposed(leaf) for leaf in leaves]
         yield [_spread(leaf) for leaf in leaves]
@@ -95,10 +95,12 @@ def _number(leaf: Any, more: bool) -> Any:
 
 
 def _other(leaf: Any) -> Any:
-    """The same elements in another order, with the other sign: masks, indices and lengths stay valid as far as can be."""
+    """The same elements in another order, with the other sign: indices and lengths stay valid as far as can be."""
     if not isinstance(leaf, torch.Tensor) or leaf.device.type == "meta":
         return leaf
-    turned = leaf.detach().flip(list(range(leaf.dim()))) if leaf.dim() else leaf.detach().clone()
+    turned = leaf.detach().clone()
+    for dim, size in enumerate(leaf.shape):
+        turned = _taken(turned, dim, torch.arange(size - 1, -1, -1, device=leaf.device))
     if leaf.is_floating_point() and leaf.dtype.itemsize > 1:
         return turned * -1.25
     return ~turned if leaf.dtype is torch.bool else turned

@@ -13,6 +13,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from ...ops.graph.errors import RecordError
 from ...ops.graph.graph import SourceLine
+from ...ops.graph.traverse import leaves
+from ..proxies.tracer import Tracer
 
 
 class Effects(TorchDispatchMode):
@@ -62,13 +64,18 @@ class Effects(TorchDispatchMode):
 
 
 class Watch(TorchDispatchMode):
-    """Tells the recorder of every operator that runs, so that none of its values can slip away unseen."""
+    """Refuses an operator that runs on a value of the recording without the recorder's knowledge."""
 
-    def __init__(self, recorder: Any) -> None:
+    def __init__(self, recorder: Tracer) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # torch leaves it untyped
         self.recorder = recorder
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Called by torch for every operator."""
-        self.recorder.watch(str(func), (args, kwargs or {}))
+        recorder = self.recorder
+        if not recorder.busy and any(leaf in recorder.values for leaf in leaves((args, kwargs or {}))):
+            recorder.refuse(
+                f"{func} ran on a tensor of the recording inside something that the recorder does not see",
+                "Script the TorchScript function or the extension that calls it.",
+            )
         return func(*args, **(kwargs or {}))

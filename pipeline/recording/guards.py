@@ -11,6 +11,7 @@ from ...ops.graph.errors import RecordError
 from ...ops.graph.graph import Guard, Node
 from ...ops.graph.types import ARRAY
 from ...ops.runtime.user_code import user_line
+from ..proxies.tracer import Tracer
 
 _CHOOSE = "Use torch.where or tracepack.cond(pred, true_fn, false_fn, *args) for a choice that data makes."
 _FIXES = {
@@ -19,7 +20,7 @@ _FIXES = {
 }
 
 
-def pin(recorder: Any, scalar: Any, reason: str) -> Any:
+def pin(recorder: Tracer, scalar: Any, reason: str) -> Any:
     """Guards that a traced value stays what it is, and returns that.
 
     Raises:
@@ -46,7 +47,7 @@ def _brief(found: Any) -> str:
     return f"an array of shape {found.shape}" if isinstance(found, np.ndarray) else repr(found)
 
 
-def pin_rows(recorder: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def pin_rows(recorder: Tracer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Fixes the number of rows that a function goes through one by one.
 
     Args:

@@ -1,7 +1,7 @@
 """The recorder: turns one run of a Python function on real tensors into a Graph.
 
 Plain tensors flow through the function, so `print`, `isinstance` and containers work as always. A TorchFunctionMode
-sees every torch function and records it by name; sizes and scalars come back as traced ones (`scalars`). Whatever
+sees every torch function and records it by name; sizes and scalars come back as stand-ins (`proxies`). Whatever
 leaves this world (a branch on a tensor, `.numpy()`, a pointer) is recorded, guarded or refused with the user's own
 line; nothing is silently frozen.
 """
@@ -27,7 +27,7 @@ from ...ops.runtime.user_code import user_line
 from ...ops.tracing_hook import Application, current, recording
 from ..proxies.base import is_traced
 from ..proxies.make import traced
-from ..proxies.trees import concrete, is_recordable, plain_leaf, plain_output, title, to_ir
+from ..proxies.trees import concrete, is_recordable, plain_leaf, plain_output, refuse_deep, title, to_ir
 from ..rules.callbacks import opened, takes_objects
 from ..rules.custom_operators import custom_operator, gives_any_rank, sized_by_tensors
 from ..rules.gradients import follow_grad_mode, own_backward
@@ -35,17 +35,17 @@ from ..rules.metadata import array_rank, rank, read_metadata
 from ..rules.numpy_functions import captured_array, data_decides, is_of_numpy, outputs_of, record_function, record_ufunc
 from ..rules.settings import refuse_errstate
 from ..rules.torch_functions import IGNORED, METADATA, SIZES, TEXTS, TRANSFORMS, refusal
-from ..states import States
 from .aliases import Twins, versions
 from .effects import Effects
 from .guards import pin, pin_rows
 from .random import Generators
 from .results import settled_dtype, wrapped_result, wrapped_scalar
+from .rollback import States
 from .tensors import Values
 
 
 class Recorder(TorchFunctionMode):
-    """Records one run. Use `record`; the attributes are the result.
+    """Records one run, while it is entered as a mode; the attributes are the result.
 
     Args:
         settled: whether ops may only use the bodies that they have, as in a second recording.
@@ -57,6 +57,7 @@ class Recorder(TorchFunctionMode):
         refused: the first refusal.
         twins: tensors that may, or may not, be one.
         printing: whether `print` reads the values, so that their text does not come back.
+        states: the states of the ops that it met, as they were before.
         generators: what it drew random numbers from.
         sources: generators that stand in for torch's global one, the innermost last; see `drawing`.
         ended: whether the recording is over, so that nothing can be added.
@@ -101,6 +102,7 @@ class Recorder(TorchFunctionMode):
             RecordError: it holds something that an archive cannot.
         """
         self._calling = "the result"
+        refuse_deep(result)
         return to_ir(result, self._output_leaf, self._key)
 
     def _output_leaf(self, leaf: Any) -> Any:
@@ -117,7 +119,7 @@ class Recorder(TorchFunctionMode):
 
     def _dispatch(self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if torch._C._functorch.peek_interpreter_stack() is not None:
-            raise RecordError(TRANSFORMS.what, where=str(user_line() or ""), fix=TRANSFORMS.fix)
+            self.refuse(TRANSFORMS.what, TRANSFORMS.fix)
         if func in IGNORED or (self.printing and func in TEXTS):
             with self.within():
                 return func(*args, **kwargs)
@@ -127,8 +129,7 @@ class Recorder(TorchFunctionMode):
             return SIZES[func](self, func, *args, **kwargs)
         why = refusal(func)
         if why is not None:
-            what = why.what.format(function=title(func))
-            raise RecordError(what, where=str(user_line() or ""), fix=why.fix)
+            self.refuse(why.what.format(function=title(func)), why.fix)
         return self._record(func, args, kwargs)
 
     def _record(self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -172,11 +173,7 @@ class Recorder(TorchFunctionMode):
         effects = Effects(line)
         before = versions((args, kwargs))
         if torch._C._is_any_autocast_enabled():
-            raise RecordError(
-                "autocast cannot be recorded",
-                where=str(line or ""),
-                fix="Convert with .to(dtype), or script that part.",
-            )
+            self.refuse("autocast cannot be recorded", "Convert with .to(dtype), or script that part.")
         try:
             with effects, self.within():
                 result = func(*concrete(args), **concrete(kwargs))
@@ -231,16 +228,6 @@ class Recorder(TorchFunctionMode):
         finally:
             self._depth -= 1
 
-    def watch(self, name: str, tree: Any) -> None:
-        """Refuses an operator that ran on a value of the recording without the recorder's knowledge."""
-        if self._depth == 0 and any(leaf in self.values for leaf in leaves(tree)):
-            with self.refusing():
-                raise RecordError(
-                    f"{name} ran on a tensor of the recording inside something that the recorder does not see",
-                    where=str(user_line() or ""),
-                    fix="Script the TorchScript function or the extension that calls it.",
-                )
-
     @contextmanager
     def refusing(self) -> Iterator[None]:
         """Keeps the first refusal: the function may catch it and go on, but there is no recording any more."""
@@ -261,11 +248,12 @@ class Recorder(TorchFunctionMode):
         except Exception as error:
             self.failed = (error, user_line())
             raise
-        read = name not in _SIZE_READERS and any(isinstance(arg, torch.Tensor | np.ndarray) for arg in args)
-        varies = read or any(map(self.values.varies, args))
+        arrays = [arg for arg in args if isinstance(arg, torch.Tensor | np.ndarray) and name not in _SIZE_READERS]
+        kept = all(isinstance(arg, torch.Tensor) and arg not in self.values for arg in arrays)  # weights, and the like
+        varies = bool(arrays and not kept) or any(map(self.values.varies, args))
         arguments = self.arguments(args)
         value, stand_in = wrapped_scalar(self, SCALARS.get(type(found), ANY), found, varies)
-        self.nodes.append(Node(Operator(f"py.{name}"), arguments, {}, value, user_line(), varies))
+        self.nodes.append(Node(Operator(f"py.{name}"), arguments, {}, value, user_line(), varies or bool(arrays)))
         return stand_in
 
     def direct(self, func: Callable[..., Any], *args: Any) -> Any:
@@ -294,7 +282,9 @@ class Recorder(TorchFunctionMode):
     def plain(self, tree: Any) -> Any:
         """Arguments of an op with traced scalars replaced by plain ones, each guarded."""
         reason = "a model takes it as a fixed number"
-        return self._walk(tree, lambda leaf: self.pin(leaf, reason) if is_traced(leaf) else leaf)
+        return torch.utils._pytree.tree_map(
+            lambda leaf: self.pin(leaf, reason) if is_traced(leaf) else leaf, tree, is_leaf=is_traced
+        )
 
     def rank(self, tensor: torch.Tensor) -> int:
         """The rank of a tensor of the recording, guarded where sizes may decide it."""
@@ -392,10 +382,6 @@ class Recorder(TorchFunctionMode):
         if type(key) in (str, int, bool, float):
             return key
         raise RecordError("a dict has a key that cannot be recorded", got=repr(key), expected="str or int")
-
-    def _walk(self, tree: Any, leaf: Callable[[Any], Any]) -> Any:
-        """The same Python tree with every leaf replaced, containers of any registered kind."""
-        return torch.utils._pytree.tree_map(leaf, tree, is_leaf=is_traced)
 
 
 _SIZE_READERS = frozenset(("size", "stride", "numel", "array_size"))

@@ -12,10 +12,11 @@ from ...ops.graph.types import ANY, ARRAY, SCALARS, Type
 from ...ops.runtime.primitives.named_tuples import is_record
 from ...ops.runtime.primitives.numpy import DTYPES
 from ..proxies.make import traced
+from ..proxies.tracer import Tracer
 from ..proxies.trees import same_container
 
 
-def wrapped_result(recorder: Any, result: Any, varies: bool, decided: bool = True) -> tuple[Any, Any]:
+def wrapped_result(recorder: Tracer, result: Any, varies: bool, decided: bool = True) -> tuple[Any, Any]:
     """The output pattern of a node, and the result for the function.
 
     Args:
@@ -65,7 +66,7 @@ def settled_dtype(name: str, kwargs: dict[str, Any], result: Any) -> dict[str, A
     return {"dtype": Literal("dtype", str(result.dtype).removeprefix("torch."))} if default else {}
 
 
-def wrapped_scalar(recorder: Any, kind: Type, result: Any, varies: bool) -> tuple[Value, Any]:
+def wrapped_scalar(recorder: Tracer, kind: Type, result: Any, varies: bool) -> tuple[Value, Any]:
     """A new value that is no tensor, and its stand-in."""
     value = Value(kind)
     if varies:

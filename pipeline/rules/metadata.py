@@ -11,19 +11,20 @@ from ...ops.graph.graph import Guard, Node, Operator, Value
 from ...ops.graph.types import SCALARS
 from ...ops.runtime.primitives.callables import resolve
 from ...ops.runtime.user_code import is_called_by_user, user_line
+from ..proxies.tracer import NodeWriter
 from .torch_functions import METADATA
 
 _REQUIRES_GRAD = torch.Tensor.requires_grad.__get__  # type: ignore[attr-defined]  # torch leaves it untyped
 
 
-def read_metadata(recorder: Any, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def read_metadata(recorder: NodeWriter, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Rank, dtype and device of a tensor; the first two can hang on sizes, so they are guarded."""
     with recorder.within():
         found = func(*args, **kwargs)
     tensor, options = (args[0], args[1:]) if args else (None, ())
     value = recorder.values.of(tensor)
     check = METADATA[func]
-    if func is _REQUIRES_GRAD and id(tensor) in recorder.given and is_called_by_user():
+    if func == _REQUIRES_GRAD and id(tensor) in recorder.given and is_called_by_user():
         check = "requires_grad"
     if value is None or check is None:
         return found
@@ -38,7 +39,7 @@ def read_metadata(recorder: Any, func: Callable[..., Any], args: tuple[Any, ...]
     return found
 
 
-def rank(recorder: Any, tensor: torch.Tensor) -> int:
+def rank(recorder: NodeWriter, tensor: torch.Tensor) -> int:
     """The rank of a tensor of the recording, guarded where sizes may decide it."""
     value = id(recorder.values.of(tensor))
     if value in recorder.values.loose:
@@ -48,7 +49,7 @@ def rank(recorder: Any, tensor: torch.Tensor) -> int:
         return int(tensor.dim())
 
 
-def array_rank(recorder: Any, array: Any) -> int:
+def array_rank(recorder: NodeWriter, array: Any) -> int:
     """The rank of a numpy array of the recording, guarded: numpy, too, drops dimensions of size 1."""
     if id(array.value) in recorder.values.loose:
         recorder.values.loose.discard(id(array.value))
@@ -57,7 +58,7 @@ def array_rank(recorder: Any, array: Any) -> int:
 
 
 def _guarded(
-    recorder: Any, check: str, args: tuple[Any, ...], kwargs: dict[str, Any], varies: bool, reason: str
+    recorder: NodeWriter, check: str, args: tuple[Any, ...], kwargs: dict[str, Any], varies: bool, reason: str
 ) -> None:
     """Records the reading of a plain value, and the guard that it stays the same."""
     with torch._C.DisableTorchFunction(), recorder.within():

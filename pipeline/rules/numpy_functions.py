@@ -1,7 +1,7 @@
 """What becomes of a call of numpy on stand-ins or tensors: a node, or a refusal that names the function.
 
 Numpy hands its functions over through `__array_ufunc__` and `__array_function__`, which tensors have only while
-something is recorded (`hooks`). The nodes call numpy itself.
+something is recorded (`patches`). The nodes call numpy itself.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from ...ops.runtime.primitives.callables import resolve
 from ...ops.runtime.primitives.numpy import METHOD
 from ...ops.runtime.user_code import running_instruction, user_line
 from ..proxies.arrays import TracedArray
+from ..proxies.tracer import Tracer
 from ..proxies.trees import concrete
 
 _OPERATORS = {
@@ -102,7 +103,7 @@ def outputs_of(kwargs: dict[str, Any]) -> list[Any]:
     return [leaf for leaf in leaves(kwargs.get("out")) if leaf is not None]
 
 
-def record_ufunc(recorder: Any, ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def record_ufunc(recorder: Tracer, ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Records a universal function of numpy; or the operator that numpy made it of."""
     operator = operator_behind(ufunc, method, inputs, kwargs)
     tensor = isinstance(inputs[-1], torch.Tensor)
@@ -118,7 +119,7 @@ def record_ufunc(recorder: Any, ufunc: Any, method: str, inputs: tuple[Any, ...]
     return _record(recorder, name, function_names().get(ufunc), inputs, kwargs)
 
 
-def record_function(recorder: Any, func: Any, args: Any, kwargs: Any) -> Any:
+def record_function(recorder: Tracer, func: Any, args: Any, kwargs: Any) -> Any:
     """Records any other function of numpy."""
     if func in (np.shape, np.ndim):
         return getattr(args[0], func.__name__)
@@ -129,7 +130,7 @@ def record_function(recorder: Any, func: Any, args: Any, kwargs: Any) -> Any:
     return _record(recorder, f"{func.__module__}.{func.__name__}", function_names().get(func), args, kwargs)
 
 
-def _record(recorder: Any, name: str, known: str | None, args: Any, kwargs: Any) -> Any:
+def _record(recorder: Tracer, name: str, known: str | None, args: Any, kwargs: Any) -> Any:
     """Records a function of numpy under its own name or under the one that the list has for it."""
     name = name if name in allowed() else known or name
     if name not in allowed():
@@ -137,7 +138,7 @@ def _record(recorder: Any, name: str, known: str | None, args: Any, kwargs: Any)
     return recorder.array(name, *args, **kwargs)
 
 
-def captured_array(recorder: Any, array: np.ndarray[Any, Any]) -> Value:
+def captured_array(recorder: Tracer, array: np.ndarray[Any, Any]) -> Value:
     """An array from outside as it is now: a constant, of which every run takes a copy, since it may be written."""
     try:
         with torch._C.DisableTorchFunction():

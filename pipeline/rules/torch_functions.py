@@ -13,6 +13,7 @@ import torch
 from ...ops.graph.errors import RecordError
 from ...ops.runtime.user_code import user_line
 from ..proxies.base import is_traced
+from ..proxies.tracer import Tracer
 from .gradients import set_grad_mode
 
 T = torch.Tensor
@@ -132,7 +133,7 @@ Reader = Callable[..., Any]
 def _of_recorded(reader: Reader) -> Reader:
     """Reads a tensor of the recording through `reader`, and any other plainly: a captured tensor never changes."""
 
-    def read(recorder: Any, func: Reader, tensor: Any, *args: Any, **kwargs: Any) -> Any:
+    def read(recorder: Tracer, func: Reader, tensor: Any, *args: Any, **kwargs: Any) -> Any:
         if tensor not in recorder.values:
             return func(tensor, *args, **kwargs)
         return reader(recorder, tensor, *args, **kwargs)
@@ -140,21 +141,21 @@ def _of_recorded(reader: Reader) -> Reader:
     return read
 
 
-def _shape(recorder: Any, tensor: Any) -> Any:
+def _shape(recorder: Tracer, tensor: Any) -> Any:
     return torch.Size([_size(recorder, tensor, dim) for dim in range(recorder.rank(tensor))])
 
 
-def _size(recorder: Any, tensor: Any, dim: Any = None) -> Any:
+def _size(recorder: Tracer, tensor: Any, dim: Any = None) -> Any:
     return _shape(recorder, tensor) if dim is None else recorder.scalar("size", tensor, dim)
 
 
-def _stride(recorder: Any, tensor: Any, dim: Any = None) -> Any:
+def _stride(recorder: Tracer, tensor: Any, dim: Any = None) -> Any:
     if dim is None:
         return tuple(recorder.scalar("stride", tensor, d) for d in range(recorder.rank(tensor)))
     return recorder.scalar("stride", tensor, dim)
 
 
-def _length(recorder: Any, tensor: Any) -> int:
+def _length(recorder: Tracer, tensor: Any) -> int:
     found: int = recorder.pin(recorder.scalar("size", tensor, 0), "len() read the first size of a tensor")
     return found
 
@@ -163,7 +164,7 @@ def _read(name: str) -> Reader:
     return lambda recorder, tensor: recorder.scalar(name, tensor)
 
 
-def _copy(recorder: Any, tensor: Any, memo: Any) -> Any:
+def _copy(recorder: Tracer, tensor: Any, memo: Any) -> Any:
     return memo.setdefault(id(tensor), recorder.direct(T.clone, tensor))
 
 
@@ -177,7 +178,7 @@ def _index(_: Any, tensor: Any) -> Any:
 def _symbolic(name: str) -> Reader:
     """Conversions of sizes by torch; of plain numbers they give plain numbers."""
 
-    def convert(recorder: Any, func: Reader, number: Any) -> Any:
+    def convert(recorder: Tracer, func: Reader, number: Any) -> Any:
         if isinstance(number, T):
             return recorder.direct(func, number)
         return recorder.scalar(name, number) if is_traced(number) else func(number)
@@ -192,11 +193,11 @@ _READERS: dict[Any, Reader] = {
     T.__len__: _length,
     **dict.fromkeys((T.numel, T.nelement, torch.numel), _read("numel")),
     T.storage_offset: _read("storage_offset"),
-    T.item: _read("item"),
     T.__deepcopy__: _copy,
     T.__index__: _index,
 }
 SIZES: dict[Any, Reader] = {function: _of_recorded(reader) for function, reader in _READERS.items()}
 SIZES[torch._C._set_grad_enabled] = set_grad_mode
+SIZES[T.item] = lambda recorder, func, tensor: recorder.scalar("item", tensor)  # also of a weight, which may change
 SIZES.update({torch.sym_float: _symbolic("float"), torch.sym_int: _symbolic("int"), torch.sym_not: _symbolic("not_")})
 """What reads a size or a number off a tensor, and comes back traced."""

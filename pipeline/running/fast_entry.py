@@ -7,18 +7,15 @@ new sizes, containers, errors) goes the runner's slow way, which converts, check
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 
-from ...ops.graph.program import Slot
 from ...ops.graph.types import TensorType
 from ...ops.runtime.node_errors import fail
-
-if TYPE_CHECKING:
-    from .runner import Runner
 
 _SOURCE = """\
 def make(T, seen, slowly, fast, enabled, enable, fail, keys, dtypes, homes, convert, arrive):
@@ -51,27 +48,36 @@ def make(T, seen, slowly, fast, enabled, enable, fail, keys, dtypes, homes, conv
 """
 
 
-def make_entry(runner: Runner) -> Callable[[Mapping[str, Any]], Any]:
-    """The function behind `Pipeline.run`; a pipeline with state runs once at a time."""
-    entry = _unlocked(runner)
-    if not runner.stateful:
-        return entry
-
-    def locked(feed: Mapping[str, Any]) -> Any:
-        with runner.lock:
-            return entry(feed)
-
-    return locked
+Run = Callable[[Mapping[str, Any]], Any]
 
 
-def _unlocked(runner: Runner) -> Callable[[Mapping[str, Any]], Any]:
-    items = runner.program.parameters.items
-    kinds = [value.type for value in runner.program.graph.inputs]
-    flat = all(isinstance(parameter.tree, Slot) for parameter in items)
-    plain = flat and kinds and all(isinstance(kind, TensorType) for kind in kinds)
-    if runner.grad or not plain:
-        return runner.run_slowly
-    count, on_cpu = len(kinds), [home.type == "cpu" for home in runner.homes]
+@dataclass(frozen=True)
+class EntryInputs:
+    """What the entry knows of the flat inputs, each a parameter of its own and a tensor.
+
+    Attributes:
+        names: the keys of the feed.
+        types: dtype and rank of each.
+        homes: the device on which each is wanted, as tensors there name it.
+        written: whether a run may write into them: what is written to a copy on another device must come back.
+    """
+
+    names: Sequence[str]
+    types: Sequence[TensorType]
+    homes: Sequence[torch.device]
+    written: bool
+
+
+def make_entry(inputs: EntryInputs, fast: Callable[..., Any], slowly: Run, seen: Set[Any]) -> Run:
+    """The function behind `Pipeline.run` for inputs that are all tensors.
+
+    Args:
+        inputs: what is known of them.
+        fast: the plan's function of the flat inputs, without checks.
+        slowly: a run that converts and checks everything, for any other feed.
+        seen: the signatures that were checked; it may grow.
+    """
+    count, on_cpu = len(inputs.names), [home.type == "cpu" for home in inputs.homes]
     names = [f"x{i}" for i in range(count)]
     source = _SOURCE.format(
         bind="; ".join(f"k{i} = keys[{i}]; d{i} = dtypes[{i}]; h{i} = homes[{i}]" for i in range(count)),
@@ -82,19 +88,18 @@ def _unlocked(runner: Runner) -> Callable[[Mapping[str, Any]], Any]:
         # What is written to a copy on another device must come back, which the slow way sees to.
         convert="\n                ".join(
             f"if type({x}) is not T: {x} = convert({x})"
-            if cpu or runner.writes
+            if cpu or inputs.written
             else f"if type({x}) is not T or {x}.device != h{i}: {x} = arrive({x}, h{i})"
             for i, (x, cpu) in enumerate(zip(names, on_cpu, strict=True))
         ),
     )
     namespace: dict[str, Any] = {}
     exec(compile(source, "<tracepack entry>", "exec"), namespace)
-    entry: Callable[[Mapping[str, Any]], Any] = namespace["make"](
-        torch.Tensor, runner.seen, runner.run_slowly, runner.plan.fast,
+    entry: Run = namespace["make"](
+        torch.Tensor, seen, slowly, fast,
         torch.is_grad_enabled, torch._C._set_grad_enabled, fail,
-        tuple(parameter.name for parameter in items),
-        tuple(getattr(torch, kind.dtype) for kind in kinds if isinstance(kind, TensorType)),
-        runner.homes, _convert, _arrive,
+        tuple(inputs.names), tuple(getattr(torch, kind.dtype) for kind in inputs.types),
+        inputs.homes, _convert, _arrive,
     )  # fmt: skip
     return entry
 

@@ -16,8 +16,9 @@ import torch
 
 from ...ops.graph.device import CPU, Device
 from ...ops.graph.graph import BodyCall, KernelCall, Node, Operator
-from ...ops.graph.program import Program
+from ...ops.graph.program import Program, Slot
 from ...ops.graph.traverse import walk
+from ...ops.graph.types import TensorType
 from ...ops.runtime.checks import tensor_check
 from ...ops.runtime.node_errors import fail
 from ...ops.runtime.plan import Plan
@@ -25,7 +26,7 @@ from ...ops.runtime.primitives.numpy import writes
 from ...ops.runtime.state import State, is_stateful
 from .binding import Binding, thawed
 from .conditions import pins
-from .fast_entry import make_entry
+from .fast_entry import EntryInputs, make_entry
 from .shared_memory import refuse_lost_writes
 
 MOST_SIGNATURES = 4096  # input signatures remembered as checked; past that they are checked again
@@ -58,8 +59,25 @@ class Runner:
 
     @cached_property
     def run(self) -> Callable[[Mapping[str, Any]], Any]:
-        """A run on a feed; made when it is first asked for, since it compiles the plan."""
-        return make_entry(self)
+        """A run on a feed; made when it is first asked for, since it compiles the plan. State: one run at a time."""
+        inputs = None if self.grad else self._entry_inputs()
+        entry = self.run_slowly if inputs is None else make_entry(inputs, self.plan.fast, self.run_slowly, self.seen)
+        if not self.stateful:
+            return entry
+
+        def locked(feed: Mapping[str, Any]) -> Any:
+            with self.lock:
+                return entry(feed)
+
+        return locked
+
+    def _entry_inputs(self) -> EntryInputs | None:
+        """What the fast entry needs to know of the inputs; None where they are not all plain tensors."""
+        items, kinds = self.program.parameters.items, [value.type for value in self.program.graph.inputs]
+        types = [kind for kind in kinds if isinstance(kind, TensorType)]
+        if not types or len(types) < len(kinds) or not all(isinstance(item.tree, Slot) for item in items):
+            return None
+        return EntryInputs([item.name for item in items], types, self.homes, self.writes)
 
     def run_slowly(self, feed: Mapping[str, Any]) -> Any:
         """A run that converts and checks everything, and remembers the signature of the inputs as good."""

@@ -7,10 +7,10 @@ import zipfile
 
 import pytest
 import torch
-from archive.files import corrupt, rewritten
 from torch import nn
 
 import tracepack
+from tests.archive.files import corrupt, rewritten
 from tracepack.serialization.schema import MANIFEST, WEIGHTS
 
 

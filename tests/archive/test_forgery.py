@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from archive.files import rewritten, with_graph
 
 import tracepack
+from tests.archive.files import rewritten, with_graph
 from tracepack.serialization.schema import MANIFEST, WEIGHTS
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from archive.files import corrupt
 
 import tracepack
+from tests.archive.files import corrupt
 from tracepack.serialization.archive import Archive
 
 

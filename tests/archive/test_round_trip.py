@@ -8,9 +8,9 @@ import subprocess
 import sys
 
 import torch
-from models import MyCell
 
 import tracepack
+from tests.models import MyCell
 
 
 def test_a_saved_pipeline_runs_in_a_fresh_process_without_its_source(cell_file, tmp_path):

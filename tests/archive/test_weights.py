@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 import safetensors.numpy
 import torch
-from archive.files import manifest_of
 from torch import nn
 
 import tracepack
+from tests.archive.files import manifest_of
 from tracepack.serialization.archive import Archive
 from tracepack.serialization.schema import WEIGHTS
 

@@ -13,7 +13,8 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.campaigns import operators, pipelines
+from tests.campaigns import operators
+from tests.campaigns.functions import pipelines
 from tests.campaigns.report import report
 from tests.campaigns.tally import Tally
 
@@ -28,7 +29,7 @@ def campaigns(jobs: int, most: int, fresh: bool) -> dict[str, Callable[[], Tally
         "pipelines": lambda: pipelines.run(None, jobs, fresh),
     }
     if importlib.util.find_spec("tests.campaigns.architectures"):
-        from tests.campaigns import architectures
+        from tests.campaigns.architectures import campaign as architectures
 
         found["architectures"] = lambda: architectures.run(None, jobs, fresh)
     return found

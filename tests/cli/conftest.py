@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from cli.commands import feed
 
 import tracepack
+from tests.cli.commands import feed
 
 
 @pytest.fixture(scope="module")

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli.commands import answer, damaged, refused, run
 
 import tracepack
+from tests.cli.commands import answer, damaged, refused, run
 from tracepack.cli import exit_codes as exits
 from tracepack.cli import main
 

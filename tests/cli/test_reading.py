@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from cli.commands import answer, process, run
 
 import tracepack
+from tests.cli.commands import answer, process, run
 from tracepack.cli import exit_codes as exits
 
 

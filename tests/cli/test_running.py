@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from cli.commands import answer, damaged, feed, run
 
 import tracepack
+from tests.cli.commands import answer, damaged, feed, run
 from tracepack.cli import exit_codes as exits
 from tracepack.cli.input_files import plain_name
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 import torch
-from cli.commands import run
 
 import tracepack
+from tests.cli.commands import run
 from tracepack.cli import exit_codes as exits
 
 

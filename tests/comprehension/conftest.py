@@ -1,13 +1,9 @@
-"""Compiled code goes to a folder of the session; the table of operators is importable beside the tests."""
+"""Compiled code goes to a folder of the session."""
 
 import os
-import sys
-from pathlib import Path
 
 import pytest
 import torch
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -9,7 +9,8 @@ import torch
 from tracepack.ops.comprehension import ComprehensionKernel, ComprehensionWarning, define
 from tracepack.ops.comprehension.expr import errors
 from tracepack.ops.graph.kernel import build_kernel, kernel_of_operator
-from tracepack.ops.kernels import cpp_compiler as compiler
+from tracepack.ops.kernels import toolchain
+from tracepack.ops.kernels.cpu import target
 
 MATMUL = "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }"
 TWO = "def two(float(N) A) -> (B, C) { B(i) = A(i) * 2\n C +=! A(i) }"
@@ -50,8 +51,8 @@ def test_gradient_travels(tuned):
 
 
 def without_compiler(monkeypatch):
-    monkeypatch.setattr(compiler.shutil, "which", lambda name: None)
-    compiler.compiler.cache_clear()
+    monkeypatch.setattr(toolchain.shutil, "which", lambda name: None)
+    toolchain.find_toolchain.cache_clear()
 
 
 def test_artifacts_need_trust(tuned, inputs, monkeypatch):
@@ -59,7 +60,7 @@ def test_artifacts_need_trust(tuned, inputs, monkeypatch):
     description, assets = kernel.description(), kernel.assets()
     names = [n for n in assets if n.startswith("artifact/")]
     assert len(names) == 1
-    assert compiler.target().name in names[0]
+    assert target().name in names[0]
     expected = tuned(*inputs)
     without_compiler(monkeypatch)
     try:
@@ -76,14 +77,13 @@ def test_artifacts_need_trust(tuned, inputs, monkeypatch):
             plain(*inputs)
     finally:
         monkeypatch.undo()
-        compiler.compiler.cache_clear()
+        toolchain.find_toolchain.cache_clear()
 
 
 def test_a_foreign_artifact_is_not_loaded(tuned, inputs):
     kernel = ComprehensionKernel(tuned, with_artifacts=True)
     assets = {
-        n.replace(compiler.target().name, "riscv-vector"): b"junk" if ".so" in n else d
-        for n, d in kernel.assets().items()
+        n.replace(target().name, "riscv-vector"): b"junk" if ".so" in n else d for n, d in kernel.assets().items()
     }
     again = ComprehensionKernel.build_trusted(kernel.description(), assets)
     torch.testing.assert_close(again(*inputs), inputs[0] @ inputs[1], rtol=1e-4, atol=1e-4)

@@ -4,8 +4,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
-from operator_cases import CASES, Case, Maker
 
+from tests.comprehension.operator_cases import CASES, Case, Maker
 from tracepack.ops.comprehension import Layer, Options, define
 
 TYPES = {"float": torch.float32, "double": torch.float64, "float16": torch.float16}

@@ -9,7 +9,7 @@ import torch
 
 import tracepack as tp
 from tracepack.ops.comprehension import ComprehensionKernel, ComprehensionWarning, Options, define
-from tracepack.ops.kernels import cpp_compiler as compiler
+from tracepack.ops.kernels import toolchain
 
 MATMUL = "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }"
 NORM = """def norm(float(T,C) I) -> (O, m) {
@@ -75,8 +75,8 @@ def test_without_compiler_the_archive_runs_on_torch_operators(tmp_path, monkeypa
     traced = tp.trace(lambda a, b: op(a, b) * 2, *inputs)
     traced.save(tmp_path / "p.tpk")
     expected = layer(*inputs) * 2
-    monkeypatch.setattr(compiler.shutil, "which", lambda name: None)
-    compiler.compiler.cache_clear()
+    monkeypatch.setattr(toolchain.shutil, "which", lambda name: None)
+    toolchain.find_toolchain.cache_clear()
     try:
         feed = {"a": inputs[0], "b": inputs[1]}
         trusted = tp.load(tmp_path / "p.tpk", trust=True)
@@ -87,14 +87,14 @@ def test_without_compiler_the_archive_runs_on_torch_operators(tmp_path, monkeypa
         torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
     finally:
         monkeypatch.undo()
-        compiler.compiler.cache_clear()
+        toolchain.find_toolchain.cache_clear()
 
 
 def test_without_compiler_an_untuned_archive_says_so_too(tmp_path, monkeypatch):
     layer, inputs = define(MATMUL), [torch.randn(3, 4), torch.randn(4, 5)]
     tp.trace(tp.script(layer), *inputs).save(tmp_path / "p.tpk")
-    monkeypatch.setattr(compiler.shutil, "which", lambda name: None)
-    compiler.compiler.cache_clear()
+    monkeypatch.setattr(toolchain.shutil, "which", lambda name: None)
+    toolchain.find_toolchain.cache_clear()
     try:
         loaded = tp.load(tmp_path / "p.tpk")
         with pytest.warns(
@@ -104,7 +104,7 @@ def test_without_compiler_an_untuned_archive_says_so_too(tmp_path, monkeypatch):
         torch.testing.assert_close(found, inputs[0] @ inputs[1])
     finally:
         monkeypatch.undo()
-        compiler.compiler.cache_clear()
+        toolchain.find_toolchain.cache_clear()
 
 
 def test_a_layer_that_was_called_is_copied_with_its_module():

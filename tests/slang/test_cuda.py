@@ -6,8 +6,6 @@ The tests marked `gpu` are the real thing.
 
 from __future__ import annotations
 
-import ctypes
-import importlib.util
 import re
 from contextlib import nullcontext
 from pathlib import Path
@@ -17,11 +15,12 @@ from typing import Any
 import pytest
 import torch
 
+from tests.card import Card
+from tests.nvrtc import cubin_of
 from tracepack.ops import slang
-from tracepack.ops.kernels.toolchain import find_toolchain
 from tracepack.ops.slang.binding.layout import layout_of
 from tracepack.ops.slang.compile.client import ask
-from tracepack.ops.slang.compile.codegen import GROUP, Variant, generate, pointers_after_slots
+from tracepack.ops.slang.compile.codegen import Variant, generate, pointers_after_slots
 from tracepack.ops.slang.compile.program import with_lines
 from tracepack.ops.slang.compile.slangc import arguments_for
 from tracepack.ops.slang.compile.slangpy_tensors import tensor_module
@@ -87,86 +86,14 @@ def test_the_cuda_kernel_takes_what_a_launch_gives(name: str, tmp_path: Path) ->
     assert re.sub(r"_0\b", "", found).split(", ") == expected
 
 
-@pytest.mark.skipif(importlib.util.find_spec("nvidia") is None, reason="the package nvidia-cuda-nvcc is not installed")
 @pytest.mark.parametrize("name", CASES)
 def test_nvrtc_compiles_the_kernel(name: str, tmp_path: Path) -> None:
-    library, include = nvrtc()
-    code = cuda_code(name, tmp_path).encode()
-    program, size = ctypes.c_void_p(), ctypes.c_size_t()
-    assert library.nvrtcCreateProgram(ctypes.byref(program), code, b"kernel.cu", 0, None, None) == 0
-    options = [b"--gpu-architecture=sm_80", f"-I{include}".encode(), b"-std=c++17", b"-DSLANG_CUDA_ENABLE_HALF=1"]
-    result = library.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
-    library.nvrtcGetProgramLogSize(program, ctypes.byref(size))
-    log = ctypes.create_string_buffer(size.value)
-    library.nvrtcGetProgramLog(program, log)
-    assert result == 0, [line for line in log.value.decode().splitlines() if "error" in line]
-    library.nvrtcGetCUBINSize(program, ctypes.byref(size))
-    assert size.value > 0
-
-
-def nvrtc() -> tuple[Any, Path]:
-    (root,) = importlib.util.find_spec("nvidia").submodule_search_locations
-    libraries = sorted(Path(root).glob("**/libnvrtc*.so*"), key=lambda path: "builtins" not in path.name)
-    headers = next(Path(root).glob("**/include/cuda_fp16.h"), None)
-    if len(libraries) < 2 or headers is None:
-        pytest.skip("the packages nvidia-cuda-nvrtc and nvidia-cuda-runtime are not installed")
-    return [ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL) for path in libraries][-1], headers.parent
-
-
-_RUN_THREADS = """
-extern "C" void run(void* parameters, unsigned threads)
-{{
-    for (unsigned i = 0; i < threads; i++) {{
-        ComputeThreadVaryingInput input = {{}};
-        input.groupID = {{i / {group}u, 0, 0}};
-        input.groupThreadID = {{i % {group}u, 0, 0}};
-        _{entry}(&input, parameters, nullptr);
-    }}
-}}
-"""
-
-
-class StandIn:
-    """A device, its compiler session and its kernels: runs the kernel's Slang text as C++ and notes each launch."""
-
-    def __init__(self, directory: Path) -> None:
-        self.directory, self.launches = directory, []
-        self.names: list[str] = []
-
-    def load_module_from_source(self, name: str, text: str) -> StandIn:
-        self.text = text
-        return self
-
-    def entry_point(self, name: str) -> str:
-        return name
-
-    def link_program(self, modules: list[Any], entries: list[str]) -> str:
-        return entries[0]
-
-    def create_compute_kernel(self, entry: str) -> SimpleNamespace:
-        unit = self.directory / f"{len(list(self.directory.iterdir()))}.slang"
-        unit.write_text(self.text)
-        includes = [tensor_module(one_thread=True)] if "slangpy" in self.text else []
-        code = ask(arguments=arguments_for(unit, includes, entry=entry), do="code")["code"]
-        library = unit.with_suffix(".so")
-        find_toolchain().compile(code + _RUN_THREADS.format(group=GROUP, entry=entry), library)
-        run = ctypes.CDLL(str(library)).run
-        names = re.findall(r"uniform (\S+) (tp_\w+)", self.text.partition("tracepack-generated")[2])
-
-        def dispatch(threads: list[int], cuda_stream: Any, **variables: Any) -> None:
-            self.launches.append({"threads": threads, "stream": cuda_stream, **variables})
-            types = {"float": ctypes.c_float, "int": ctypes.c_int, "double": ctypes.c_double, "uint8_t": ctypes.c_uint8}
-            fields = [(name, types.get(type_, ctypes.c_uint64)) for type_, name in names]
-            assert {name for name, _ in fields} == variables.keys()
-            packed = type("Parameters", (ctypes.Structure,), {"_fields_": fields})(**variables)
-            run(ctypes.byref(packed), ctypes.c_uint(threads[0]))
-
-        return SimpleNamespace(dispatch=dispatch)
+    assert cubin_of(cuda_code(name, tmp_path))
 
 
 @pytest.fixture
-def stand_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> StandIn:
-    found = StandIn(tmp_path)
+def stand_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Card:
+    found = Card(tmp_path)
     handle = SimpleNamespace(from_cuda_stream=lambda stream: ("stream", stream))
     monkeypatch.setattr(gpu, "shared_device", lambda kind, index: found)
     monkeypatch.setattr(gpu, "session_for", lambda kind, index, source: found)
@@ -186,7 +113,7 @@ def on_stand_in(function: slang.SlangFunction, *arguments: Any) -> tuple[Operati
     return twin, call.flatten(arguments, {})
 
 
-def test_a_launch_passes_torchs_memory_and_stream(stand_in: StandIn, polynomial: slang.SlangModule) -> None:
+def test_a_launch_passes_torchs_memory_and_stream(stand_in: Card, polynomial: slang.SlangModule) -> None:
     x = torch.randn(700, requires_grad=True)
     operation, slots = on_stand_in(polynomial.polynomial, 2.0, 8.0, -1.0, x)
     (result,) = operation(*slots)
@@ -202,9 +129,7 @@ def test_a_launch_passes_torchs_memory_and_stream(stand_in: StandIn, polynomial:
     assert stand_in.launches[1]["tp_g0"] == gradient.data_ptr()
 
 
-def test_a_large_launch_is_cut(
-    stand_in: StandIn, polynomial: slang.SlangModule, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_large_launch_is_cut(stand_in: Card, polynomial: slang.SlangModule, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gpu, "_CHUNK", 256)
     x = torch.randn(600)
     operation, slots = on_stand_in(polynomial.polynomial, 2.0, 8.0, -1.0, x)
@@ -212,7 +137,7 @@ def test_a_large_launch_is_cut(
     assert [(each["tp_begin"], each["threads"][0]) for each in stand_in.launches] == [(0, 256), (256, 256), (512, 88)]
 
 
-def test_broadcast_tensors_are_not_copied(stand_in: StandIn, polynomial: slang.SlangModule) -> None:
+def test_broadcast_tensors_are_not_copied(stand_in: Card, polynomial: slang.SlangModule) -> None:
     a, c, x = (torch.randn(size, requires_grad=True) for size in ((3, 1), (5,), (2, 1, 5)))
     operation, slots = on_stand_in(polynomial.polynomial, a, 2.0, c, x)
     (result,) = operation(*slots)
@@ -222,7 +147,7 @@ def test_broadcast_tensors_are_not_copied(stand_in: StandIn, polynomial: slang.S
     torch.testing.assert_close(*(torch.autograd.grad(each.square().sum(), (a, c, x)) for each in (result, expected)))
 
 
-def test_whole_tensors(stand_in: StandIn, tensors: slang.SlangModule) -> None:
+def test_whole_tensors(stand_in: Card, tensors: slang.SlangModule) -> None:
     weight, bias, x = (torch.randn(size, requires_grad=True) for size in ((3, 5), (3,), (4, 1, 5)))
     operation, slots = on_stand_in(tensors.linear_layer, INDEX, weight, bias, x, torch.zeros(4, 1, 3))
     (result,) = operation(*slots)

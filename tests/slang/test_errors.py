@@ -11,6 +11,7 @@ from tracepack import ops
 from tracepack.ops import slang
 from tracepack.ops.graph.errors import DeviceError, MissingExtraError, TracepackError
 from tracepack.ops.kernels import toolchain
+from tracepack.ops.slang.compile import native_library
 from tracepack.ops.slang.compile import slangc as compiler
 
 
@@ -164,10 +165,10 @@ def test_no_slangpy(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(toolchain.shutil, "which", lambda name: None)
     monkeypatch.setattr(toolchain.util, "find_spec", lambda name: None)
-    text = r"Install g\+\+ or clang\+\+, .*pip install ziglang\. With a Vulkan driver, .*device='vulkan'"
-    monkeypatch.setattr(toolchain, "find_toolchain", toolchain.find_toolchain.__wrapped__)
+    text = r"Install g\+\+ or clang\+\+, .*pip install ziglang\), or set CXX\. With a Vulkan driver, .*device='vulkan'"
+    monkeypatch.setattr(native_library, "find_toolchain", toolchain.find_toolchain.__wrapped__)
     with pytest.raises(slang.CompilerNotFoundError, match=text):
-        toolchain.find_toolchain()
+        native_library.slang_toolchain()
     with pytest.raises(slang.CompilerNotFoundError, match=text):
         slang.create_device("cpu")
 

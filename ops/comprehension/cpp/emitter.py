@@ -8,10 +8,12 @@ from pathlib import Path
 
 import torch
 
-from ...kernels.cpp_compiler import compile_library, load_library, target
+from ...kernels.cpu import target
+from ..expr.dtypes import stored
+from ..expr.errors import index_outside
 from ..expr.ir import Program
 from ..loops.description import ProgramSchedule
-from ..torch.values import out_of_range_load, stored
+from .library import compile_library, load_library
 from .program import ENTRY, Generated, generate
 
 # What inductor's code allocates with takes half a microsecond instead of one; `empty_strided` is the public way.
@@ -63,6 +65,6 @@ class CppEmitter:
         else:
             status = self._entry(*pointers, 0)
         if status:
-            load, dim = self.generated.checks[status - 1]
-            raise out_of_range_load(load, dim)
+            load, at = self.generated.checks[status - 1]
+            raise index_outside(load.tensor, load.dynamic[at].size, load.place)
         return outputs if self._distinct else [outputs[i] for i in self._order]

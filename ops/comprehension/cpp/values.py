@@ -7,9 +7,9 @@ values at a point are computed once. What is only valid under a condition is loa
 from __future__ import annotations
 
 from ..expr.dtypes import BOOL, INT32, INT64, DType
-from ..expr.functions import BUILTINS
 from ..expr.ir import COMPARISONS, Const, Dynamic, Expr, Load, Op, Var, walk
 from ..loops.ir import ACCUMULATOR
+from .arithmetic import arithmetic, literal
 from .types import Names, Point, Value, compute_type, memory_type
 
 
@@ -94,7 +94,7 @@ class ValueEmitter:
     def value(self, e: Expr, point: Point, guard: Value | None = None) -> Value:
         """The expression at a point, as a local or a literal."""
         if isinstance(e, Const):
-            return Value(self._literal(e), e.dtype, False)
+            return Value(literal(e), e.dtype, False)
         if isinstance(e, Load) and e.tensor == ACCUMULATOR:
             return self.accumulators[point]
         key = (e, self._relevant(e, point), guard.code if guard else None)
@@ -115,21 +115,6 @@ class ValueEmitter:
                 used.update(v for v, _ in n.strides)
         offsets = tuple((a, o) for a, o in point.offsets if a in used)
         return (offsets, point.vector, point.lanes) if self.axis in used else (offsets,)
-
-    def _literal(self, e: Const) -> str:
-        if e.dtype.is_bool:
-            return "true" if e.value else "false"
-        kind = compute_type(e.dtype)
-        if not e.dtype.is_float:
-            suffix = "ull" if e.dtype.kind == "uint" else "ll"
-            if int(e.value) == -(1 << 63):
-                return f"({kind})(-9223372036854775807ll - 1)"
-            return f"({kind}){int(e.value)}{suffix}"
-        value = float(e.value)
-        if value != value or value in (float("inf"), float("-inf")):
-            text = "NAN" if value != value else "INFINITY" if value > 0 else "-INFINITY"
-            return f"({kind}){text}"
-        return f"({kind}){value!r}"
 
     def _compute(self, e: Expr, point: Point, guard: Value | None) -> Value:
         if isinstance(e, Var):
@@ -208,42 +193,10 @@ class ValueEmitter:
         if e.name in COMPARISONS:
             code = f"({codes[0]} {e.name} {codes[1]})"
             return Value(f"__builtin_convertvector({code}, {self.vector_type(BOOL)})" if vector else code, BOOL, vector)
-        code = self._arithmetic(e.name, codes, operands, vector)
+        code = arithmetic(e.name, codes, operands, self.vec(operands) if vector else None)
         if not vector and dtype.is_integral:
             code = f"({compute_type(dtype)})({code})"
         return Value(code, dtype, vector)
-
-    def _arithmetic(self, name: str, codes: list[str], dtype: DType, vector: bool) -> str:
-        kind, v = compute_type(dtype), "v" if vector else ""
-        template = f"<{self.vec(dtype)}>" if vector else f"<{kind}>"
-        if name in ("+", "-", "*") or (name == "/" and dtype.is_float):
-            return f"({codes[0]} {name} {codes[1]})"
-        if name == "neg":
-            return f"(-{codes[0]})"
-        if name in ("/", "%"):
-            function = ("fmodulo" if dtype.is_float else "imod") if name == "%" else "idiv"
-            return f"{v}{function}{template}({', '.join(codes)})"
-        if name in ("min", "max", "fmin", "fmax"):
-            return f"{'v' if vector else 's'}{name}({', '.join(codes)})"
-        if name == "fma":
-            return f"({codes[0]} * {codes[1]} + {codes[2]})"
-        if name == "abs" and not dtype.is_float:
-            return f"({codes[0]} < 0 ? {'-' + codes[0]} : {codes[0]})"
-        return self._function("fabs" if name == "abs" else name, codes, dtype, vector)
-
-    def _function(self, name: str, codes: list[str], dtype: DType, vector: bool) -> str:
-        def call(function: str, *args: str) -> str:
-            return (
-                f"v_{function}<{self.vec(dtype)}>({', '.join(args)})" if vector else f"s_{function}({', '.join(args)})"
-            )
-
-        one = f"({compute_type(dtype)})1"
-        one = f"splat<{self.vec(dtype)}>({one})" if vector else one
-        if name == "rsqrt":
-            return f"({one} / {call('sqrt', codes[0])})"
-        if name == "sigmoid":
-            return f"({one} / ({one} + {call('exp', f'-{codes[0]}')}))"
-        return call(BUILTINS[name].c, *codes)
 
     # -- memory ----------------------------------------------------------------------------------------
 

@@ -1,8 +1,10 @@
-"""The scalar types of the language, how they join, and what may be assigned to what. Knows nothing of torch."""
+"""The scalar types of the language, how they join, and what may be assigned to what."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+import torch
 
 
 @dataclass(frozen=True)
@@ -76,3 +78,9 @@ def join(a: DType, b: DType) -> DType:
 def narrows(value: DType, into: DType) -> bool:
     """Whether assigning a value of the first type to the second needs a cast."""
     return join(value, into) != into or (value.is_bool != into.is_bool)
+
+
+def stored(dtype: DType) -> torch.dtype:
+    """The torch type of a scalar type in memory."""
+    found: torch.dtype = getattr(torch, dtype.name)
+    return found

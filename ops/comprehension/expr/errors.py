@@ -1,4 +1,4 @@
-"""The errors of tensor comprehensions: each says where in the text, with a caret under the place.
+"""The errors and the one warning of tensor comprehensions: each error says where in the text, with a caret.
 
 `Place` is the only thing that knows the text; syntax and IR nodes carry one so that an error found late (at a
 call, with sizes at hand) still points at the user's own line.
@@ -22,6 +22,10 @@ class Place:
     def caret(self) -> str:
         """The line of text with a caret under the place."""
         return f"    {self.text}\n    {' ' * (self.column - 1)}^"
+
+
+class ComprehensionWarning(UserWarning):
+    """Something is slower than it could be, or was ignored; results are not affected."""
 
 
 class ComprehensionError(TracepackError):
@@ -135,3 +139,20 @@ class CompilerError(ComprehensionError):
 
 class ConstantsError(ComprehensionError):
     """The text's braces and the constants that were given do not fit together."""
+
+
+def index_outside(tensor: str, size: int, at: Place | None, dim: int | None = None) -> IndexRangeError:
+    """The error of an index that was found outside of its tensor when a kernel ran.
+
+    Args:
+        tensor: the version that was read.
+        size: of the dimension.
+        at: the access in the text.
+        dim: the number of the dimension, where it is known.
+    """
+    where = f"dimension {dim} of " if dim is not None else ""
+    return IndexRangeError(
+        f"an index of {where}'{tensor.partition('#')[0]}' is not in 0:{size}",
+        at=at,
+        fix="Mend the indices, or define with gather='clamp'.",
+    )

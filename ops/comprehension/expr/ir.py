@@ -7,7 +7,7 @@ known extents. Nodes are frozen and compare by value without their place; rewrit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from .dtypes import BOOL, INT32, DType, join
@@ -252,6 +252,11 @@ class TensorType:
         return count
 
 
+def box_of(extents: Mapping[str, int]) -> dict[str, tuple[int, int]]:
+    """The least and the greatest value of each axis, which all start at 0."""
+    return {axis: (0, n - 1) for axis, n in extents.items()}
+
+
 @dataclass(frozen=True)
 class Nest:
     """`target(index) op= value` over all values of the axes, each from 0 to its extent.
@@ -273,6 +278,11 @@ class Nest:
     def extents(self) -> dict[str, int]:
         """Extent by axis."""
         return dict(self.axes)
+
+    @property
+    def box(self) -> dict[str, tuple[int, int]]:
+        """The least and the greatest value of each axis."""
+        return box_of(self.extents)
 
     @property
     def left(self) -> list[str]:
@@ -314,44 +324,3 @@ class Program:
     def key(self) -> str:
         """A text that two programs share only when they compute the same."""
         return repr((self.inputs, self.outputs, sorted(self.tensors.items()), self.nests, self.contents))
-
-
-def pretty(e: Expr) -> str:
-    """The expression in the language's own notation.
-
-    Example:
-        >>> pretty(op("+", var("i"), integer(1)))
-        '(i + 1)'
-    """
-    match e:
-        case Const(value=value):
-            return str(value)
-        case Var(name=name) | Size(name=name):
-            return name
-        case Extent(tensor=tensor, dim=dim):
-            return f"{tensor}.{dim}"
-        case Access(tensor=tensor, indices=indices):
-            return f"{tensor}({', '.join(pretty(i) for i in indices)})" if indices else tensor
-        case Op(name="cast", args=(a,)):
-            return f"{e.dtype}({pretty(a)})"
-        case Op(name="?:", args=(c, a, b)):
-            return f"({pretty(c)} ? {pretty(a)} : {pretty(b)})"
-        case Op(name="neg" | "!" as name, args=(a,)):
-            return f"{'-' if name == 'neg' else '!'}{pretty(a)}"
-        case Op(name=name, args=(a, b)) if not name[0].isalpha():
-            return f"({pretty(a)} {name} {pretty(b)})"
-        case Op(name=name, args=args):
-            return f"{name}({', '.join(pretty(a) for a in args)})"
-    return repr(e)
-
-
-def pretty_program(program: Program) -> str:
-    """One line a nest, for tests and for people: `O(n, m) +=! (I(n, k) * W(k, m)) over n:4 m:8 k:16`."""
-    lines = []
-    for nest in program.nests:
-        assign = ("" if nest.op == "=" else nest.op) + "=" + ("!" if nest.init and nest.op != "=" else "")
-        left = f"{nest.target}({', '.join(pretty(i) for i in nest.index)})"
-        base = f" from {nest.base}" if nest.base else ""
-        loops = " ".join(f"{a}:{n}" for a, n in nest.axes)
-        lines.append(f"{left} {assign} {pretty(nest.value)}{base} over {loops}")
-    return "\n".join(lines)

@@ -140,10 +140,8 @@ def _renamed(nest: Loops, names: dict[str, str]) -> Loops:
             return replace(e, strides=tuple((names.get(v, v), s) for v, s in e.strides))
         return e
 
-    return _changed(
-        replace(nest, left=tuple((names.get(a, a), n) for a, n in nest.left)),
-        lambda e: change(substitute(e, dict(variables))),
-    )
+    renamed = replace(nest, left=tuple((names.get(a, a), n) for a, n in nest.left))
+    return renamed.mapped(lambda e: change(substitute(e, dict(variables))))
 
 
 def _in_row(nest: Loops, rows: set[str], axes: set[str]) -> Loops:
@@ -155,9 +153,4 @@ def _in_row(nest: Loops, rows: set[str], axes: set[str]) -> Loops:
             return replace(e, strides=tuple((v, s) for v, s in e.strides if v not in axes))
         return e
 
-    return _changed(nest, change)
-
-
-def _changed(nest: Loops, change) -> Loops:  # type: ignore[no-untyped-def]  # generic over what it is given
-    final = None if nest.final is None else change(nest.final)
-    return replace(nest, value=change(nest.value), store=change(nest.store), final=final)
+    return nest.mapped(change)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from math import prod
 
-from ..expr.ir import Expr, Load, walk
+from ..expr.ir import Expr, Load, box_of, walk
 
 ACCUMULATOR = "@acc"
 """What an epilogue reads the finished reduction as."""
@@ -44,6 +45,18 @@ class Loops:
     def extents(self) -> dict[str, int]:
         """Extent by axis."""
         return dict((*self.left, *self.reduced))
+
+    @property
+    def box(self) -> dict[str, tuple[int, int]]:
+        """The least and the greatest value of each axis."""
+        return box_of(self.extents)
+
+    def mapped(self, change: Callable[[Expr], Expr]) -> Loops:
+        """The nest with its value, its epilogue and its store changed."""
+        store = change(self.store)
+        assert isinstance(store, Load)
+        final = None if self.final is None else change(self.final)
+        return replace(self, store=store, value=change(self.value), final=final)
 
     @property
     def iterations(self) -> int:

@@ -174,7 +174,7 @@ def _in_condition(value: Expr, access: Access) -> bool:
 def _flat(nest: Nest, final: Expr | None, target: str, tensors: dict[str, TensorType]) -> Loops:
     gone: dict[str, Expr] = {a: integer(0) for a, n in nest.axes if n == 1}
 
-    box = {a: (0, n - 1) for a, n in nest.axes}
+    box = nest.box
 
     def lowered(e: Expr) -> Expr:
         return _loads(_without_needless_guards(simplified(substitute(e, gone), box), box, tensors), tensors)
@@ -183,7 +183,7 @@ def _flat(nest: Nest, final: Expr | None, target: str, tensors: dict[str, Tensor
     kind = tensors[nest.target]
     covers = _covers(nest, kind)
     guards = tuple(
-        "inside" if (b := bounds(i, {a: (0, n - 1) for a, n in nest.axes})) and b[0] >= 0 and b[1] < n else "guarded"
+        "inside" if (b := bounds(i, box)) and b[0] >= 0 and b[1] < n else "guarded"
         for i, n in zip(index, kind.shape, strict=True)
     )
     places = tuple(_loads(i, tensors) for i in index)
@@ -283,7 +283,4 @@ def _without(loops: Loops, name: str) -> Loops:
             return replace(e, strides=tuple((v, s) for v, s in e.strides if v != name))
         return e
 
-    store = change(loops.store)
-    assert isinstance(store, Load)
-    final = None if loops.final is None else change(loops.final)
-    return replace(loops, store=store, value=change(loops.value), final=final)
+    return loops.mapped(change)

@@ -7,7 +7,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..expr.ir import Access, Const, Expr, Nest, Op, TensorType, Var, integer, op, rebuild, substitute, var, variables
+from ..expr.ir import (
+    Access,
+    Const,
+    Expr,
+    Nest,
+    Op,
+    TensorType,
+    Var,
+    box_of,
+    integer,
+    op,
+    rebuild,
+    substitute,
+    var,
+    variables,
+)
 from ..program.affine import Affine, affine, bounds, conjunction, expression, fold, never_wraps
 
 
@@ -21,7 +36,7 @@ def gathered(nest: Nest, target: TensorType) -> Nest:
         return nest
     solution = _Solution(nest)
     axes = [(f"{d}", n) for d, n in enumerate(target.shape)]  # no index variable of a text begins with a digit
-    solution.box.update({a: (0, n - 1) for a, n in axes})
+    solution.box.update(box_of(dict(axes)))
     for (axis, _), (form, by) in zip(axes, quotients, strict=True):
         if not solution.solve(form, Affine(((var(axis), by),), 0)):
             return nest
@@ -38,14 +53,14 @@ def gathered(nest: Nest, target: TensorType) -> Nest:
 
 
 def _stays_inside(nest: Nest, target: TensorType) -> bool:
-    box = {a: (0, n - 1) for a, n in nest.axes}
+    box = nest.box
     spans = [bounds(i, box) for i in nest.index]
     return all(s is not None and s[0] >= 0 and s[1] < n for s, n in zip(spans, target.shape, strict=True))
 
 
 def _exact_quotient(index: Expr, nest: Nest) -> tuple[Affine, int]:
     """An index as `form / by` where the value's condition says that nothing is left over, else over 1."""
-    box = {a: (0, n - 1) for a, n in nest.axes}
+    box = nest.box
     match index, nest.value:
         case Op(name="/", args=(number, Const(value=by))), Op(name="?:", args=(condition, _, Const(value=0))) if by > 1:
             whole = op("==", op("%", number, integer(int(by))), integer(0)) in conjunction(condition)
@@ -61,7 +76,7 @@ class _Solution:
         self._extents = nest.extents
         self.solved: dict[str, Expr] = {}
         self.conditions: list[Expr] = []
-        self.box = {a: (0, n - 1) for a, n in nest.axes}
+        self.box = nest.box
 
     def solve(self, form: Affine, target: Affine) -> bool:
         """Solves `form == target` for the longest variable that is still free; False where it is inside a division."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from math import gcd, prod
 
-from ..expr.ir import Const, Dynamic, Expr, Load, Nest, Op, Var, integer, op, substitute, var, walk
+from ..expr.ir import Const, Dynamic, Expr, Load, Nest, Op, Var, box_of, integer, op, substitute, var, walk
 from ..program.affine import Affine, Box, affine, conjunction, facts, is_nonnegative, never_wraps, simplified
 from .ir import Loops
 
@@ -30,7 +30,7 @@ def divided(nest: Nest) -> Nest:
         outer = _outer(axis, by)
         whole: dict[str, Expr] = {axis: op("+", op("*", integer(by), var(outer)), var(axis))}
         axes = _split_axis(nest.axes, axis, by)
-        box = {a: (0, n - 1) for a, n in axes}
+        box = box_of(dict(axes))
         nest = replace(
             nest,
             axes=axes,
@@ -57,7 +57,7 @@ def _divisors(expressions: tuple[Expr, ...] | list[Expr], extents: dict[str, int
     """The one number that each axis is divided by alone, where it divides the extent and no remainder is asked for."""
     found: dict[str, set[int]] = {}
     operators = [n for x in expressions for n in walk(x) if isinstance(n, Op)]
-    box = {a: (0, n - 1) for a, n in extents.items()}
+    box = box_of(extents)
     for e in operators:
         if e.name == "==" and isinstance(e.args[0], Op) and e.args[0].name == "%":
             found.update({axis: {0} for axis in _names(e)})
@@ -127,7 +127,7 @@ def _vanishes(loops: Loops) -> bool:
 def _remainders(loops: Loops) -> Iterator[_Remainder]:
     assert isinstance(loops.value, Op)
     left, reduced = dict(loops.left), dict(loops.reduced)
-    box = {a: (0, n - 1) for a, n in loops.extents.items()}
+    box = loops.box
     for term in conjunction(loops.value.args[0]):
         match term:
             case Op(name="==", args=(Op(name="%", args=(number, Const(value=by))), Const(value=0))) if by > 1:
@@ -178,15 +178,12 @@ def _without_ones(loops: Loops) -> Loops:
 
 def _moved(loops: Loops, forms: dict[str, Affine]) -> Loops:
     """The nest in new variables, whose extents it has already."""
-    box = {a: (0, n - 1) for a, n in loops.extents.items()}
+    box = loops.box
 
     def change(e: Expr) -> Expr:
         return _proven(simplified(_replaced(e, forms), box), box)
 
-    store = change(loops.store)
-    assert isinstance(store, Load)
-    final = None if loops.final is None else change(loops.final)
-    return replace(loops, store=store, value=change(loops.value), final=final)
+    return loops.mapped(change)
 
 
 def _replaced(e: Expr, forms: dict[str, Affine]) -> Expr:

@@ -239,7 +239,7 @@ class _Walk:
 
 def _guards(nest: Nest, shape: tuple[int, ...]) -> tuple[str, ...]:
     """How the places that a nest writes may be read: of a gradient's nest, some may lie outside of its condition."""
-    box = {a: (0, n - 1) for a, n in nest.axes}
+    box = nest.box
     found = []
     for index, size in zip(nest.index, shape, strict=True):
         span = bounds(index, box)

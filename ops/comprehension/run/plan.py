@@ -16,22 +16,10 @@ from ..expr.errors import DerivativeError
 from ..expr.ir import Definition, Program, accesses
 from ..program.backward import Backward, derive, needed_nests
 from ..program.specialise import specialise
-from ..schedule.options import Options
+from ..schedule.options import Options, OptionsPair
 from .select import Artifacts, Run, make_runner
 
 Reorder = Callable[[list[torch.Tensor]], Sequence[torch.Tensor]]
-
-
-@dataclass(frozen=True)
-class OptionsPair:
-    """Options of the forward and of the backward."""
-
-    forward: Options
-    backward: Options
-
-    def key(self) -> str:
-        """Equal for equal pairs."""
-        return self.forward.key() + self.backward.key()
 
 
 @dataclass

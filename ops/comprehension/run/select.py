@@ -11,16 +11,16 @@ from pathlib import Path
 import torch
 
 from ...graph.errors import DeviceError, MissingExtraError
-from ...kernels.cpp_compiler import library_key, target
+from ...kernels.cpu import target
 from ..cpp.emitter import CppEmitter
+from ..cpp.library import library_key
 from ..cpp.program import generate
-from ..expr.errors import CompilerError
+from ..expr.errors import CompilerError, ComprehensionWarning
 from ..expr.ir import Program
 from ..loops.description import ProgramSchedule
 from ..schedule.gpu import gpu_schedule
 from ..schedule.options import Options
 from ..torch.emitter import TorchEmitter
-from ..warning import ComprehensionWarning
 
 Run = Callable[..., list[torch.Tensor]]
 GPUS = ("cuda", "vulkan")
@@ -115,4 +115,4 @@ def _carried(program: Program, options: Options, clamp: bool, artifacts: Artifac
 
 def artifact_key(text: str) -> str:
     """The name of an artifact: of its source and instruction set, whichever compiler made it."""
-    return f"{target().name}-{library_key(text, with_compiler=False)}"
+    return f"{target().name}-{library_key(text)}"

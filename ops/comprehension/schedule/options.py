@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from ...kernels.cpp_compiler import compiler, target
+from ...kernels.cpu import target
+from ...kernels.toolchain import has_toolchain
 from ..expr.errors import OptionsError
 from ..expr.ir import Program
 from ..loops.description import ProgramSchedule, Schedule
@@ -91,7 +92,7 @@ class Options:
         Raises:
             OptionsError: an axis that the program does not have, or a schedule of another program.
         """
-        if self.preset == "torch" or compiler() is None:
+        if self.preset == "torch" or not has_toolchain():
             return None
         if self.schedule is not None:
             return self._checked(program, self.schedule)
@@ -204,3 +205,37 @@ class Options:
     @cached_property
     def _key(self) -> str:
         return json.dumps(self.to_plain(), sort_keys=True)
+
+
+@dataclass(frozen=True)
+class OptionsPair:
+    """Options of the forward and of the backward."""
+
+    forward: Options
+    backward: Options
+
+    def key(self) -> str:
+        """Equal for equal pairs."""
+        return self.forward.key() + self.backward.key()
+
+
+OptionsLike = Options | str | Sequence[Options | str]
+"""Options, a preset's name, or a pair for forward and backward."""
+
+
+def options_pair(options: OptionsLike) -> OptionsPair:
+    """Options for forward and backward from any of the accepted forms.
+
+    Raises:
+        OptionsError: something else.
+    """
+    if isinstance(options, (Options, str)):
+        one = Options(options) if isinstance(options, str) else options
+        return OptionsPair(one, one if one.schedule is None else Options())
+    if isinstance(options, Sequence) and 1 <= len(options) <= 2:
+        both = [Options(o) if isinstance(o, str) else o for o in options]
+        if all(isinstance(o, Options) for o in both):
+            return OptionsPair(both[0], both[1] if len(both) == 2 else Options())
+    raise OptionsError(
+        "options are no options", got=type(options).__name__, expected="Options, a preset's name, or a pair"
+    )

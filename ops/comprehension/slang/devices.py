@@ -14,9 +14,9 @@ from typing import Any
 import torch
 
 from ...slang.compile.native_entry import NativeEntry
-from ...slang.compile.whole_module import native_library
+from ...slang.compile.whole_module import whole_library
+from ..expr.dtypes import stored
 from ..expr.ir import Program
-from ..torch.values import stored
 from .program import ENTRY, Generated
 
 Run = Callable[[Mapping[str, torch.Tensor], torch.Tensor], None]
@@ -30,7 +30,7 @@ def device_run(program: Program, generated: Generated, kind: str, index: int) ->
 def on_cpu(program: Program, generated: Generated, _: int) -> Run:
     """The test bed: the same text as C++, over the CPU's tensors."""
     words = [ctypes.c_uint64] * (len(generated.tensors) + 1)
-    entry = NativeEntry(native_library(generated.text, ENTRY), words, parallel=True)
+    entry = NativeEntry(whole_library(generated.text, ENTRY), words, parallel=True)
 
     def run(tensors: Mapping[str, torch.Tensor], status: torch.Tensor) -> None:
         everything = _with_temporaries(program, generated, tensors, status.device)

@@ -11,10 +11,10 @@ import torch
 
 from ...graph.errors import DeviceError
 from ...slang.language.errors import SlangError
-from ..expr.errors import CompilerError
+from ..expr.dtypes import stored
+from ..expr.errors import CompilerError, index_outside
 from ..expr.ir import Program
 from ..loops.description import ProgramSchedule
-from ..torch.values import out_of_range_load, stored
 from .devices import device_run
 from .program import Generated, generate
 
@@ -67,7 +67,8 @@ class SlangEmitter:
         status = self._status.clone() if self.generated.checks else self._status
         self._run(tensors, status)
         if self.generated.checks and (number := int(status)):
-            raise out_of_range_load(*self.generated.checks[number - 1])
+            load, at = self.generated.checks[number - 1]
+            raise index_outside(load.tensor, load.dynamic[at].size, load.place)
         return [tensors[name] for name in p.outputs]
 
     def _new(self, name: str) -> torch.Tensor:

@@ -12,16 +12,17 @@ from math import prod
 
 import torch
 
+from ..expr.dtypes import stored
+from ..expr.errors import index_outside
 from ..expr.ir import Access, Expr, Nest, Program, TensorType, Var, accesses, variables
 from ..program.affine import affine
 from .convolution import match_convolution
 from .products import Product, contract, is_contraction, largest_operand, split_product
-from .values import Evaluator, Window, held, out_of_range, stored
+from .scatter_add import own, scattered
+from .values import Env, Evaluator, Window, held
 
 LIMIT = 1 << 24
 """Elements that one step may materialise beside its result."""
-
-Env = Mapping[str, torch.Tensor]
 
 
 class TorchEmitter:
@@ -85,7 +86,7 @@ def _step(nest: Nest, program: Program, clamp: bool, consume: bool) -> Callable[
     if (view := _match_reduced_view(nest, program.tensors)) is not None:
         return _finished(nest, target, view, consume)
     if nest.is_scatter or (nest.base is None and not _covers(nest, target)):
-        return lambda env: _scatter(nest, target, env, clamp, consume)
+        return lambda env: scattered(nest, target, env, _whole(nest, env, clamp), clamp, consume)
     return _finished(nest, target, lambda env: _in_target_order(nest, env, clamp), consume)
 
 
@@ -106,7 +107,7 @@ def _finished(
         if found.dtype != dtype:
             found = found.to(dtype)
         if nest.base is not None:
-            return _onto_base(nest, _own(env[nest.base], consume), found)
+            return _onto_base(nest, own(env[nest.base], consume), found)
         result = found.contiguous()
         memory = result.untyped_storage().data_ptr()
         if any(memory == t.untyped_storage().data_ptr() for t in env.values()):
@@ -114,10 +115,6 @@ def _finished(
         return result
 
     return step
-
-
-def _own(base: torch.Tensor, consume: bool) -> torch.Tensor:
-    return base if consume else base.clone(memory_format=torch.contiguous_format)
 
 
 def _onto_base(nest: Nest, result: torch.Tensor, found: torch.Tensor) -> torch.Tensor:
@@ -261,7 +258,7 @@ def _match_bag(nest: Nest, tensors: Mapping[str, TensorType], clamp: bool) -> Ca
         index = env[rows.tensor]
         low, high = torch.aminmax(index)
         if int(low) < 0 or int(high) >= size:
-            raise out_of_range(table, 0, size)
+            raise index_outside(table.tensor, size, table.place, 0)
         return torch.nn.functional.embedding_bag(index, env[table.tensor], mode="sum")
 
     return step
@@ -273,79 +270,3 @@ def _name(e: Expr) -> str:
 
 def _dims(rows: Access, table: Access) -> list[tuple[Access, int, Expr]]:
     return [(rows, 0, rows.indices[0]), (rows, 1, rows.indices[1]), (table, 1, table.indices[1])]
-
-
-# -- scatters ----------------------------------------------------------------------------------------------
-
-
-def _scatter(nest: Nest, target: TensorType, env: Env, clamp: bool, consume: bool) -> torch.Tensor:
-    """Adds each value where its index says: by views where indices are affine, else with `index_add_`."""
-    values = _whole(nest, env, clamp)
-    total = (
-        torch.zeros(target.shape, dtype=held(target.dtype), device=values.device)
-        if nest.base is None
-        else _own(env[nest.base], consume)
-    )
-    if not _add_by_views(nest, target, total, values):
-        _add_by_index(nest, target, total, values, env, clamp)
-    return total.to(stored(target.dtype))
-
-
-def _add_by_views(nest: Nest, target: TensorType, total: torch.Tensor, values: torch.Tensor) -> bool:
-    """Adds slices through strided views, one for each value of the variables that would make a view overlap."""
-    forms = [affine(i) for i in nest.index]
-    spans = [sum(abs(c) * (nest.extents[v] - 1) for v, c in f.coefficients.items()) + f.const for f in forms]
-    inside = all(s < n for s, n in zip(spans, target.shape, strict=True))
-    if not inside or not all(
-        f.is_plain and f.const >= 0 and min(f.coefficients.values(), default=1) > 0 for f in forms
-    ):
-        return False
-    looped: list[str] = []
-    for form in forms:
-        names = sorted(form.coefficients, key=nest.extents.__getitem__)
-        looped += [n for n in names[:-1] if n not in looped]
-    left = nest.left
-    strides = {v: sum(f.coefficients.get(v, 0) * s for f, s in zip(forms, target.strides, strict=True)) for v in left}
-    offset = sum(f.const * s for f, s in zip(forms, target.strides, strict=True))
-    _add_slices(total, values, left, looped, strides, offset)
-    return True
-
-
-def _add_slices(
-    total: torch.Tensor,
-    values: torch.Tensor,
-    left: list[str],
-    looped: list[str],
-    strides: dict[str, int],
-    offset: int,
-) -> None:
-    if looped:
-        name, dim = looped[0], left.index(looped[0])
-        rest = [v for v in left if v != name]
-        for at in range(values.shape[dim]):
-            _add_slices(total, values.select(dim, at), rest, looped[1:], strides, offset + at * strides[name])
-        return
-    total.as_strided(values.shape, [strides[v] for v in left], offset).add_(values)
-
-
-def _add_by_index(
-    nest: Nest, target: TensorType, total: torch.Tensor, values: torch.Tensor, env: Env, clamp: bool
-) -> None:
-    """One flat `index_add_`, of whole rows where only the first dimension is not plain."""
-    window = {a: (0, n) for a, n in nest.axes}
-    left = nest.left
-    evaluator = Evaluator(env, left, window, clamp)
-    trailing = [_name(i) for i in nest.index[1:]]
-    first = variables(nest.index[0])
-    rows = left == [*first, *trailing] and all(
-        t and nest.extents[t] == n for t, n in zip(trailing, target.shape[1:], strict=True)
-    )
-    if rows and len(set(left)) == len(first) + len(trailing):
-        index = evaluator.over(first)
-        flat = index.tensor(nest.index[0]).expand(index.shape).reshape(-1).to(torch.int64)
-        total.index_add_(0, flat.clamp(0, target.shape[0] - 1), values.reshape(-1, *target.shape[1:]))
-        return
-    place = torch.zeros([1] * len(left), dtype=torch.int64, device=values.device)
-    for index_expr, size, step in zip(nest.index, target.shape, target.strides, strict=True):
-        place = place + evaluator.tensor(index_expr).to(torch.int64).clamp(0, size - 1) * step
-    total.view(-1).index_add_(0, place.expand(values.shape).reshape(-1), values.reshape(-1))

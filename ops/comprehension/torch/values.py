@@ -12,12 +12,14 @@ from functools import partial
 
 import torch
 
-from ..expr.dtypes import DType
-from ..expr.errors import IndexRangeError
+from ..expr.dtypes import DType, stored
+from ..expr.errors import index_outside
 from ..expr.functions import BUILTINS
-from ..expr.ir import COMPARISONS, Access, Const, Expr, Load, Op, Var, variables
+from ..expr.ir import COMPARISONS, Access, Const, Expr, Op, Var, variables
 from ..program.affine import affine
 
+Env = Mapping[str, torch.Tensor]
+"""The tensors by version."""
 Window = Mapping[str, tuple[int, int]]
 """First value and one past the last of each axis."""
 Values = torch.Tensor | int | float | bool
@@ -29,12 +31,6 @@ _WIDENED = {"uint16": 0xFFFF, "uint32": 0xFFFFFFFF, "uint64": -1}
 def held(dtype: DType) -> torch.dtype:
     """The torch type that values of a scalar type are computed in."""
     return torch.int64 if dtype.name in _WIDENED else stored(dtype)
-
-
-def stored(dtype: DType) -> torch.dtype:
-    """The torch type of a scalar type in memory."""
-    found: torch.dtype = getattr(torch, dtype.name)
-    return found
 
 
 class Evaluator:
@@ -184,28 +180,8 @@ class Evaluator:
             if mask is not None:
                 wrong = wrong & mask
             if bool(wrong.any()):
-                raise out_of_range(e, dim, size)
+                raise index_outside(e.tensor, size, e.place, dim)
         return values.clamp(0, size - 1)
-
-
-def out_of_range(e: Access, dim: int, size: int) -> IndexRangeError:
-    """The error of an index that was found outside of its tensor at run time."""
-    name = e.tensor.split("#")[0]
-    return IndexRangeError(
-        f"an index of dimension {dim} of '{name}' is not in 0:{size}",
-        at=e.place,
-        fix="Mend the indices, or define with gather='clamp'.",
-    )
-
-
-def out_of_range_load(load: Load, dynamic: int) -> IndexRangeError:
-    """The same, of a lowered access."""
-    name, size = load.tensor.split("#")[0], load.dynamic[dynamic].size
-    return IndexRangeError(
-        f"an index of '{name}' is not in 0:{size}",
-        at=load.place,
-        fix="Mend the indices, or define with gather='clamp'.",
-    )
 
 
 def _operand_type(e: Op) -> DType:

@@ -16,10 +16,10 @@ from typing import Any
 
 import torch
 
-from ...kernels.cpp_compiler import compiler_version, target
-from ..expr.errors import OptionsError
+from ...kernels.cpu import target
+from ...kernels.toolchain import compiler_version
+from ..expr.errors import ComprehensionWarning, OptionsError
 from ..schedule.options import Options
-from ..warning import ComprehensionWarning
 
 VERSION = 1
 KEPT = 10

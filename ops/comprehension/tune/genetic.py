@@ -16,7 +16,8 @@ from itertools import zip_longest
 
 import torch
 
-from ...kernels.cpp_compiler import compiler, target
+from ...kernels.cpu import target
+from ...kernels.toolchain import has_toolchain
 from ..cpp.emitter import CppEmitter
 from ..expr.errors import CompilerError, OptionsError
 from ..expr.ir import Program
@@ -109,7 +110,7 @@ class Search:
     def run(self, seeds: Sequence[Options]) -> list[tuple[float, Options]]:
         """Milliseconds and options, the fastest first; an interrupt ends the search with what was found."""
         population = [_Candidate(None)]
-        if compiler() is not None:
+        if has_toolchain():
             population += self._seeded(seeds) + self._first()
         try:
             for generation in range(self._settings.generations):

@@ -4,26 +4,61 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import torch
 
+from ..expr.dtypes import stored
 from ..expr.errors import OptionsError
-from ..expr.ir import Program
+from ..expr.ir import Definition, Program
+from ..run.plan import Plan
 from ..run.select import GPUS, has_slang
-from ..schedule.options import Options
+from ..schedule.options import Options, OptionsLike, options_pair
 from ..torch.emitter import TorchEmitter
-from ..torch.values import stored
 from .cache import TuningCache
 from .genetic import Search, Settings
 
-if TYPE_CHECKING:
-    from ..layer import Layer
-    from .gpu_search import GpuSearch
+
+class Tunable(Protocol):
+    """What a layer has that tuning uses."""
+
+    gather: str
+    definition: Definition
+
+    @property
+    def key(self) -> str:
+        """A name for everything that decides what it computes."""
+
+    @property
+    def backward_definition(self) -> Definition | None:
+        """The named backward."""
+
+    def check_inputs(self, inputs: Sequence[Any]) -> list[torch.Tensor]:
+        """The inputs as tensors of the definition's types."""
+
+    def plan(self, tensors: Sequence[torch.Tensor], options: OptionsLike | None = None) -> Plan:
+        """What runs for these inputs and options."""
+
+    def runs_on(self, tensors: Sequence[torch.Tensor]) -> torch.device:
+        """Where a call with these inputs runs."""
+
+    def set_tuned(
+        self, shapes: list[tuple[int, ...]], options: list[Options], device: torch.device | None = None
+    ) -> None:
+        """Uses options for these shapes from now on."""
+
+
+class _Search(Protocol):
+    """A search for the options of one program."""
+
+    interrupted: bool
+
+    def run(self, seeds: Sequence[Options]) -> list[tuple[float, Options]]:
+        """Milliseconds and options, the fastest first."""
 
 
 def autotune(
-    layer: Layer,
+    layer: Tunable,
     *inputs: Any,
     options: Any = None,
     cache: str | None = None,
@@ -74,7 +109,7 @@ def _any_grad(tensors: Sequence[torch.Tensor]) -> bool:
     return any(t.requires_grad for t in tensors)
 
 
-def _tensors(layer: Layer, inputs: Sequence[Any]) -> list[Any]:
+def _tensors(layer: Tunable, inputs: Sequence[Any]) -> list[Any]:
     """Random tensors where sizes were given; integers point into the smallest dimension of any input."""
     shapes = [tuple(x.shape) if isinstance(x, torch.Tensor) else x for x in inputs]
     smallest = min((d for s in shapes if isinstance(s, (tuple, list)) for d in s), default=1)
@@ -93,10 +128,8 @@ class _LayerSearch:
     """Tunes the forward and the backward of a layer for given inputs."""
 
     def __init__(
-        self, layer: Layer, tensors: list[torch.Tensor], settings: Settings, cache: str | None, options: Any
+        self, layer: Tunable, tensors: list[torch.Tensor], settings: Settings, cache: str | None, options: Any
     ) -> None:
-        from ..layer import options_pair
-
         self._layer, self._tensors, self._settings, self._cache = layer, tensors, settings, cache
         self._given = None if options is None else options_pair(options)
         self._shapes = [tuple(t.shape) for t in tensors]
@@ -149,9 +182,7 @@ class _LayerSearch:
             file.store(self._layer.key, self._shapes, found)
         return found[0][1]
 
-    def _search(
-        self, program: Program, inputs: list[torch.Tensor], label: str, device: torch.device
-    ) -> Search | GpuSearch:
+    def _search(self, program: Program, inputs: list[torch.Tensor], label: str, device: torch.device) -> _Search:
         clamp = self._layer.gather == "clamp"
         if device.type not in GPUS or not has_slang():
             return Search(program, inputs, clamp, self._settings, label)

@@ -1,7 +1,7 @@
 """Python's `int` and `range` on sizes that are free while a model is exported.
 
 Both ask Python for a plain integer, which makes torch.export fix the size. A model's own code often calls them only
-to be sure of the type, or to go over a few chunks. `noting` tells which modules did; `lent` lends these modules an
+to be sure of the type, or to go over a few chunks. `Noting` tells which modules did; `Lent` lends these modules an
 `int` that keeps a symbolic size as it is, and a `range` whose every step is a condition on the size instead of one
 on the whole of it. Both are Python's own for anything else, and what was exported so is proved like all else.
 """
@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import builtins
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import torch
+
+from ...runtime.interrupts.changes import Change
+from .lock import Patch, Patched
 
 Globals = dict[str, Any]
 _SYMBOLIC = (torch.SymInt, torch.SymFloat)
@@ -54,43 +55,65 @@ def _range(*args: Any) -> Any:
 _LENT: Globals = {"int": _Int, "range": _range}
 
 
-@contextmanager
-def noting() -> Iterator[list[Globals]]:
-    """Collects the globals of the functions that ask a symbolic size for a plain integer."""
-    found: list[Globals] = []
+_asking: list[Globals] = []
 
-    def noted(method: Any) -> Any:
-        def ask(self: Any) -> Any:
+
+def _noted(original: Any, patch: Patch) -> Any:
+    def ask(self: Any) -> Any:
+        if patch.needed:
             asking = sys._getframe(1).f_globals
-            if not _is_torch(asking) and not any(asking is other for other in found):
-                found.append(asking)
-            return method(self)
+            if not _is_torch(asking) and not any(asking is other for other in _asking):
+                _asking.append(asking)
+        return original(self)
 
-        return ask
+    return ask
 
-    names = ("__int__", "__index__")
-    before = {name: getattr(torch.SymInt, name) for name in names}
-    try:
-        for name, method in before.items():
-            setattr(torch.SymInt, name, noted(method))
-        yield found
-    finally:
-        for name, method in before.items():
-            setattr(torch.SymInt, name, method)
+
+class Noting(Patched):
+    """While it is entered, collects the globals of the functions that ask a symbolic size for a plain integer.
+
+    Attributes:
+        found: these globals.
+    """
+
+    _patches = [Patch(torch.SymInt, name, _noted) for name in ("__int__", "__index__")]
+
+    def __init__(self) -> None:
+        super().__init__(*self._patches)
+        self.found = _asking
+
+    def make(self) -> None:
+        """Forgets who asked before."""
+        _asking.clear()
+        super().make()
 
 
 def _is_torch(module: Globals) -> bool:
     return str(module.get("__name__", "")).split(".")[0] in ("torch", "sympy")
 
 
-@contextmanager
-def lent(modules: list[Globals]) -> Iterator[None]:
-    """Lends modules their own `int` and `range` for a while; a name that a module defines itself stays as it is."""
-    places = [(module, name) for module in modules for name in _LENT if name not in module]
-    try:
-        for module, name in places:
-            module[name] = _LENT[name]
-        yield
-    finally:
-        for module, name in places:
-            del module[name]
+class Lent(Change):
+    """While it is entered, modules have their own `int` and `range`; a name that a module defines itself stays as it is.
+
+    A global name means the same in every thread, so another one that runs a function of such a module meanwhile meets
+    them too: they work as Python's own, and only `type(x) is int` tells them apart.
+
+    Args:
+        modules: the globals of each.
+    """
+
+    def __init__(self, modules: list[Globals]) -> None:
+        self.modules = list(modules)
+
+    def make(self) -> None:
+        """Lends them."""
+        for module in self.modules:
+            for name, thing in _LENT.items():
+                module.setdefault(name, thing)
+
+    def undo(self) -> None:
+        """Takes them back."""
+        for module in self.modules:
+            for name, thing in _LENT.items():
+                if module.get(name) is thing:
+                    del module[name]

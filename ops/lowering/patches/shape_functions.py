@@ -7,29 +7,50 @@ compute nothing. What the operators do in a pipeline is their own affair, and ev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import threading
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
+from ...runtime.interrupts.changes import Change
+
 _KEYS = (torch._C.DispatchKey.CompositeImplicitAutograd, torch._C.DispatchKey.Autograd)
 
 
-@contextmanager
-def free_sizes() -> Iterator[None]:
-    """Puts the shape functions in place for a while; torch's own come back, whatever happens."""
-    before = [(operator, dict(operator.py_kernels)) for operator in _shapes()]
-    try:
-        for operator, shape in _shapes().items():
-            operator.py_kernels.update(dict.fromkeys(_KEYS, shape))
+class FreeSizes(Change):
+    """While it is entered, its thread has the shape functions in place; another one gets torch's own through them."""
+
+    def __init__(self) -> None:
+        self.thread, self.on = threading.get_ident(), False  # torch may keep a kernel for longer
+        self.before = [(operator, dict(operator.py_kernels)) for operator in _shapes()]
+
+    def make(self) -> None:
+        """Puts them in place."""
+        shapes, self.on = _shapes(), True
+        for operator, kernels in self.before:
+            for key in _KEYS:
+                operator.py_kernels[key] = self._for_thread(operator, key, shapes[operator], kernels.get(key))
             operator._dispatch_cache.clear()
-        yield
-    finally:
-        for operator, kernels in before:
-            operator.py_kernels.clear()
-            operator.py_kernels.update(kernels)
+
+    def undo(self) -> None:
+        """Puts torch's own back."""
+        self.on = False
+        for operator, kernels in self.before:
+            for key in _KEYS:
+                if key in kernels:
+                    operator.py_kernels[key] = kernels[key]
+                else:
+                    operator.py_kernels.pop(key, None)
             operator._dispatch_cache.clear()
+
+    def _for_thread(self, operator: Any, key: Any, shape: Callable[..., Any], own: Any) -> Callable[..., Any]:
+        def kernel(*args: Any, **kwargs: Any) -> Any:
+            if self.on and threading.get_ident() == self.thread:
+                return shape(*args, **kwargs)
+            return own(*args, **kwargs) if own is not None else operator._op_dk(key, *args, **kwargs)
+
+        return kernel
 
 
 def _shapes() -> dict[Any, Callable[..., Any]]:

@@ -12,15 +12,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ...kernels import cache_files as disk
-from ...kernels.toolchain import find_toolchain
+from ...kernels import cache as disk
 from ..language.errors import SlangCompileError, compile_error
 from ..language.sources import Source
 from ..language.specialization import Specialization
 from ..language.types import FunctionType
 from .client import ask
 from .codegen import Variant, generate
-from .native_entry import NativeEntry, finish_code, word_types
+from .native_entry import NativeEntry, word_types
+from .native_library import native_library
 from .reflection import ANCHOR
 from .slangc import arguments_for, version
 from .slangpy_tensors import tensor_module
@@ -39,7 +39,7 @@ class Program:
 
     @cached_property
     def _types(self) -> dict[str, Any]:
-        path = disk.folder("types") / f"{disk.key(self.source.key, version())}.json"
+        path = disk.folder("slang", "types") / f"{disk.key(self.source.key, version())}.json"
         found = disk.read_json(path)
         if found is None:
             found = self._ask(_ANCHOR, do="describe")
@@ -65,7 +65,7 @@ class Program:
 
     def specialize(self, name: str, argument_types: Sequence[str]) -> FunctionType | None:
         """The concrete signature of a generic function for these types, or None where Slang finds none."""
-        path = disk.folder("types") / f"{disk.key(self.source.key, version(), name, *argument_types)}.json"
+        path = disk.folder("slang", "types") / f"{disk.key(self.source.key, version(), name, *argument_types)}.json"
         found = disk.read_json(path)
         if found is None:
             found = self._ask(_ANCHOR, do="specialize", name=name, types=list(argument_types))
@@ -74,7 +74,7 @@ class Program:
 
     def instance(self, name: str) -> FunctionType | None:
         """The signature of a generic function with its arguments by name, `f<8, 5>`, or None where Slang finds none."""
-        path = disk.folder("types") / f"{disk.key(self.source.key, version(), name)}.json"
+        path = disk.folder("slang", "types") / f"{disk.key(self.source.key, version(), name)}.json"
         found = disk.read_json(path)
         if found is None:
             found = self._ask(_ANCHOR, do="instance", name=name)
@@ -96,20 +96,17 @@ class Program:
         return found
 
     def _load(self, spec: Specialization, variant: Variant) -> NativeEntry:
-        toolchain = find_toolchain()
-        identity = (toolchain.identity, toolchain.flags, disk.processor())
-        key = disk.key(self.source.key, version(), *identity, spec.plain(), variant)
-        library = disk.folder("kernels") / f"{key}.so"
-        if not library.exists():
+        def code() -> str:
             source = self.source if variant.needs is None else self.source.with_concrete_tensors()
-            code = self._ask(generate(spec, variant), source=source, entry=variant.entry, do="code")["code"]
-            toolchain.compile(finish_code(code, variant.entry), library)
+            return str(self._ask(generate(spec, variant), source=source, entry=variant.entry, do="code")["code"])
+
+        library = native_library((self.source.key, spec.plain(), variant), variant.entry, code)
         return NativeEntry(library, word_types(spec, variant), spec.is_pointwise)
 
     def _ask(self, addition: str, *, source: Source | None = None, entry: str = "", **request: Any) -> dict[str, Any]:
         """Has the module's text compiled with an addition at its end."""
         source = source or self.source
-        directory = disk.folder("sources", source.key)
+        directory = disk.folder("slang", "sources", source.key)
         source.write_imports(directory)
         text = with_lines(source, addition)
         unit = directory / f"tracepack-{disk.key(text)}.slang"
@@ -127,7 +124,7 @@ class Program:
             yield
         except RuntimeError as error:
             found = compile_error(str(error))
-            raise self._in_users_words(found, disk.folder("sources", self.source.key)) from None
+            raise self._in_users_words(found, disk.folder("slang", "sources", self.source.key)) from None
 
     def _in_users_words(self, error: SlangCompileError, directory: Path) -> SlangCompileError:
         """The error with the user's own directory in place of the cache's."""

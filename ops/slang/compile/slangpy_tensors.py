@@ -9,7 +9,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from ...kernels import cache_files as disk
+from ...kernels import cache as disk
 from ..language.errors import SlangCompileError
 from .client import ask
 from .slangc import module_arguments, package_directory, version
@@ -49,11 +49,11 @@ def tensor_module(*, one_thread: bool) -> Path:
         SlangCompileError: this release of slangpy has another text.
     """
     name = f"slangpy-{disk.key(version(), one_thread)}"
-    directory = disk.folder(name)
+    directory = disk.folder("slang", name)
     compiled = directory / "slangpy.slang-module"
     if compiled.exists():
         return directory
-    sources = disk.folder(name, "source")
+    sources = disk.folder("slang", name, "source")
     _write(sources, one_thread)
     made = sources / "made.slang-module"
     ask(arguments=module_arguments(sources / "slangpy.slang", one_thread=one_thread), do="module", target=str(made))

@@ -4,26 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ...kernels import cache_files as disk
-from ...kernels.toolchain import find_toolchain
+from ...kernels import cache as disk
 from .client import ask
-from .native_entry import finish_code
-from .slangc import arguments_for, version
+from .native_library import native_library
+from .slangc import arguments_for
 
 
-def native_library(text: str, entry: str) -> Path:
+def whole_library(text: str, entry: str) -> Path:
     """The shared library of a text for `NativeEntry`, compiled once.
 
     Raises:
         SlangCompileError: Slang or the C++ compiler refused it.
         CompilerNotFoundError: the machine has no C++ compiler.
     """
-    toolchain = find_toolchain()
-    key = disk.key(text, entry, version(), toolchain.identity, toolchain.flags, disk.processor())
-    library = disk.folder("kernels") / f"{key}.so"
-    if not library.exists():
-        toolchain.compile(finish_code(translated(text, entry, "cpp"), entry), library)
-    return library
+    return native_library((text, entry), entry, lambda: translated(text, entry, "cpp"))
 
 
 def translated(text: str, entry: str, target: str) -> str:
@@ -32,7 +26,7 @@ def translated(text: str, entry: str, target: str) -> str:
     Raises:
         SlangCompileError: Slang refused it.
     """
-    unit = disk.folder("sources", "generated") / f"{disk.key(text)}.slang"
+    unit = disk.folder("slang", "sources", "generated") / f"{disk.key(text)}.slang"
     disk.write(unit, text.encode())
     found: str = ask(arguments=arguments_for(unit, [], entry=entry, target=target), do="code")["code"]
     return found

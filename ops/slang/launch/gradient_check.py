@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from ...kernels import cache_files as disk
+from ...kernels import cache as disk
 from ..language.sources import Source
 from ..language.specialization import Specialization
 
@@ -58,7 +58,7 @@ def check_gradients(
     scalars = [
         i for i in spec.differentiable_slots if spec.slots[i].type.scalar != "half" and not spec.slots[i].type.shape
     ]
-    path = disk.folder("checks") / f"{disk.key(source.key, spec.plain())}.json"
+    path = disk.folder("slang", "checks") / f"{disk.key(source.key, spec.plain())}.json"
     wrong = disk.read_json(path)
     if wrong is None:
         few = [_few(spec, i, argument, batch) for i, argument in enumerate(arguments)]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ...graph.kernel import register_operator
-from ...kernels import cache_files as disk
+from ...kernels import cache as disk
 from ..compile.program import Program
 from ..language.errors import NotDifferentiableError, SlangError
 from ..language.specialization import Specialization

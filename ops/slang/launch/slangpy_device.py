@@ -7,6 +7,7 @@ additions, made from the installed package, comes first in the include paths.
 
 from __future__ import annotations
 
+import shutil
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ...graph.errors import DeviceError, MissingExtraError
-from ...kernels import cache_files as disk
-from ...kernels.toolchain import put_on_path
+from ...kernels import cache as disk
+from ..compile.native_library import slang_toolchain, zig_as_gxx
 from ..compile.slangc import package_directory, version
 from ..compile.slangpy_tensors import tensor_module, without_atomics
+from ..language.errors import CompilerNotFoundError
 from ..language.sources import Source
 
 if TYPE_CHECKING:
@@ -46,7 +48,7 @@ def import_slangpy() -> Any:
 @cache
 def cpu_shaders() -> Path:
     """A copy of SlangPy's shader folder whose float additions are plain; a dispatch has one thread there."""
-    target = disk.folder(f"shaders-{disk.key(version())}")
+    target = disk.folder("slang", f"shaders-{disk.key(version())}")
     for path in (package_directory() / "slang").glob("*.slang"):
         text = path.read_text(encoding="utf-8")
         disk.write(target / path.name, without_atomics(text).encode())
@@ -82,7 +84,7 @@ def create_device(kind: str = "cpu", include_paths: tuple[Path, ...] = (), *, in
         raise DeviceError(f"unknown device {kind!r} for Slang", expected=f"one of {list(KINDS)}")
     spy = import_slangpy()
     if kind == "cpu":
-        put_on_path()
+        _check_compiler()
     options = spy.SlangCompilerOptions()
     options.optimization = spy.SlangOptimizationLevel.maximal
     paths = [*include_paths, Path(spy.SHADER_PATH)]
@@ -99,11 +101,26 @@ def create_device(kind: str = "cpu", include_paths: tuple[Path, ...] = (), *, in
     return device
 
 
+def _check_compiler() -> None:
+    """Slang's own CPU device starts g++ or clang++ by name, so zig must go by such a name on the PATH."""
+    toolchain = slang_toolchain()
+    if toolchain.family != "zig" or shutil.which("g++") or shutil.which("clang++"):
+        return
+    raise CompilerNotFoundError(
+        "SlangPy's CPU device starts g++ or clang++ by name, and the PATH has neither",
+        got=f"zig as {toolchain.command[0]}",
+        fix=f'Start Python with PATH="{zig_as_gxx(toolchain)}:$PATH": the g++ there runs zig.',
+    )
+
+
 def _open(spy: Any, kind: str, options: Any, index: int) -> Any:
     """Opens the device; the CPU one warns about shader models, which it does not use."""
     before = spy.Logger.get().level
     spy.Logger.get().level = spy.LogLevel.error
-    kept = {"compiler_options": options, "shader_cache_path": str(disk.folder(f"devices-{disk.key(version(), kind)}"))}
+    kept = {
+        "compiler_options": options,
+        "shader_cache_path": str(disk.folder("slang", f"devices-{disk.key(version(), kind)}")),
+    }
     try:
         if kind == "cuda":
             with torch.cuda.device(index):
@@ -136,7 +153,7 @@ def _open_session(kind: str, index: int, source: Source) -> slangpy.SlangSession
     spy = import_slangpy()
     options = spy.SlangCompilerOptions()
     options.optimization = spy.SlangOptimizationLevel.maximal
-    folder = disk.folder("sources", source.key)
+    folder = disk.folder("slang", "sources", source.key)
     source.write_imports(folder)
     options.include_paths = [folder, *([tensor_module(one_thread=False)] if source.uses_slangpy else [])]
     if kind != "cuda":  # there SlangPy defines it itself

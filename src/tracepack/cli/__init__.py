@@ -1,6 +1,6 @@
 """The command line: ``tracepack inspect | show | run | verify | bench FILE``.
 
-`inspect` and `show` never import torch. An error is one line on standard error and an exit code of `exits`; a
+`inspect` and `show` never import torch. An error is one line on standard error and an exit code of `exit_codes`; a
 traceback is shown only where the environment variable TRACEPACK_TRACEBACK asks for it.
 """
 
@@ -77,8 +77,9 @@ def _perform(options: Namespace) -> Report:
 
 def _perform_with_torch(options: Namespace) -> Report:
     from .commands.bench import Effort, bench
-    from .commands.run import Loading, run
+    from .commands.run import run
     from .commands.verify import verify
+    from .loading import Loading
 
     loading = Loading(options.device, options.trust, options.gpu_ops)
     match options.command:

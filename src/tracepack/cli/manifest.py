@@ -11,8 +11,8 @@ from ..ops.graph.kernel import Kernel
 from ..ops.graph.text import guards_text, types_text
 from ..ops.graph.traverse import walk
 from ..serialization.archive import Archive
-from ..serialization.codec import expect, malformed
 from ..serialization.contents import Contents, constants_of, decode, input_types
+from ..serialization.decoder import expect, malformed
 from ..serialization.schema import WEIGHTS
 
 # Bytes of an element for the dtypes whose name does not end in the number of bits.

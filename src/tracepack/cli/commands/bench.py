@@ -13,11 +13,10 @@ import torch
 from ...pipeline.pipeline import Pipeline
 from ...serialization.archive import Archive
 from ...serialization.program import golden_examples
+from ..loading import Loading
 from ..random_inputs import random_feed
 from ..report import Block, Facts, Report, seconds_text
-from .run import Loading, _kind, _shape, named
-
-# -- bench -----------------------------------------------------------------------------------------------------
+from ..results import named, shape_text, type_text
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,7 @@ def bench(path: str, loading: Loading, sizes: Mapping[str, int], effort: Effort)
 
 
 def _bench_blocks(data: dict[str, Any], feed: Mapping[str, Any]) -> list[Block]:
-    shapes = ", ".join(f"{name} {_shape(value) or _kind(value)}" for name, value in named(dict(feed)))
+    shapes = ", ".join(f"{name} {shape_text(value) or type_text(value)}" for name, value in named(dict(feed)))
     return [
         Facts(
             [

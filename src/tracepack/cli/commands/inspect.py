@@ -34,7 +34,7 @@ def _data(found: Described, path: str) -> dict[str, Any]:
         "signature": found.signature,
         "inputs": [{"name": name, "type": kind} for name, kind in found.inputs],
         "output": found.output,
-        "guards": list(found.contents.facts.guards),
+        "guards": list(map(str, found.contents.facts.guards)),
         "nodes": len(found.contents.graph.nodes),
         "ops": _ops(found),
         "constants": {
@@ -73,7 +73,7 @@ def _body_row(found: Described, body: Body) -> dict[str, Any]:
         "operators": body_size(body),
         "constants": len(held),
         "bytes": found.bytes_of(iter(held)),
-        "guards": list(body.facts.guards),
+        "guards": list(map(str, body.facts.guards)),
         "kernels": sorted(kernel.name for kernel in kernels_of(body.graph)),
         "runs_code": False,
     }

@@ -11,10 +11,8 @@ from ...pipeline.pipeline import Pipeline
 from ...serialization.archive import Archive
 from ...serialization.program import golden_examples
 from .. import exit_codes as exits
+from ..loading import Loading
 from ..report import Block, Report, Table, Text
-from .run import Loading
-
-# -- verify ----------------------------------------------------------------------------------------------------
 
 
 def verify(path: str, loading: Loading, *, hashes_only: bool) -> Report:

@@ -158,7 +158,7 @@ def named_outputs(tree: Any, name: str = "") -> list[tuple[str, Value]]:
     """The Values of an output tree with names: a dict's keys, ``out`` and positions elsewhere.
 
     Example:
-        >>> from tracepack.ops.types import INT
+        >>> from tracepack.ops.graph.types import INT
         >>> v = Value(INT)
         >>> [n for n, _ in named_outputs({"probs": v, "state": (v, v)})]
         ['probs', 'state[0]', 'state[1]']

@@ -1,0 +1,113 @@
+"""Shared libraries of generated C++, compiled once for each text, instruction set and compiler.
+
+Libraries link against the OpenMP library that torch has loaded, so that they share its threads and obey
+`torch.set_num_threads`. The flags leave denormals and NaN alone: `-ffast-math` in a shared library would turn
+denormals off for the thread that loads it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import platform
+from pathlib import Path
+
+from ...kernels import cache as disk
+from ...kernels.cpu import target
+from ...kernels.toolchain import NoToolchainError, Toolchain, ToolchainError, find_toolchain
+from ..expr.errors import CompilerError
+
+FLAGS = (
+    "-std=c++17", "-O3", "-fPIC", "-shared", "-fopenmp", "-fwrapv", "-fno-math-errno", "-fno-trapping-math",
+    "-fno-signed-zeros", "-fno-tree-loop-if-convert", "-w",
+)  # fmt: skip
+"""Without if-conversion, since that of gcc 12 drops iterations of guarded sums when traps do not count."""
+_GCC_ONLY = ("-fopenmp", "-fno-tree-loop-if-convert")
+"""What clang does not know; it gets OpenMP in its own way."""
+
+
+def library_key(text: str, identity: str = "") -> str:
+    """The name of a compiled text: of the source, the instruction set, the flags, and the compiler if it is given."""
+    return hashlib.sha256("\0".join([text, target().name, " ".join(FLAGS), identity]).encode()).hexdigest()[:32]
+
+
+def compile_library(text: str) -> Path:
+    """Compiles a text to a shared library, once.
+
+    Raises:
+        CompilerError: there is no compiler, or it refused the text.
+    """
+    try:
+        toolchain = find_toolchain()
+        path = disk.folder("comprehension") / f"{library_key(text, toolchain.identity)}.so"
+        if not disk.holds(path):
+            flags, libraries = _arguments(toolchain)
+            toolchain.compile(text, path, flags, libraries)
+    except NoToolchainError as error:
+        raise CompilerError(error.what, fix=error.fix) from None
+    except ToolchainError as error:
+        raise CompilerError(error.what, fix=error.fix) from error
+    return path
+
+
+def _arguments(toolchain: Toolchain) -> tuple[list[str], list[str]]:
+    """The flags and the libraries of a compiler."""
+    if toolchain.family == "gcc":
+        return [*FLAGS, *_machine_flags(target().name)], _libraries()
+    # Clang writes calls of LLVM's OpenMP, which `clang.h` serves by the GNU library that torch has loaded.
+    openmp, standard, vectors = _loaded("libgomp"), _loaded("libstdc++"), _loaded("libm.so", "libmvec.so.1")
+    flags = [*(flag for flag in FLAGS if flag not in _GCC_ONLY), "-ffp-contract=fast"]
+    flags += ["-Xclang", "-fopenmp"] if openmp else []
+    flags += [] if vectors else ["-DNO_MVEC"]
+    libraries = [*filter(None, (openmp, standard, vectors)), "-lm"]
+    if toolchain.family == "zig":
+        return [*_zig_flags(), *flags], libraries
+    return [*_machine_flags(target().name), *flags], libraries
+
+
+def _zig_flags() -> list[str]:
+    """`zig cc`, which builds no C++ library of its own first; the libraries are those that torch has loaded."""
+    machine, isa = target().name.rsplit("-", 1)
+    cpu = {"avx512": "x86_64+avx2+fma+f16c+avx512f+avx512vl+avx512bw+avx512dq", "avx2": "x86_64+avx2+fma+f16c"}
+    libc = platform.libc_ver()
+    system = f"{machine}-linux-gnu.{libc[1]}" if libc[0] == "glibc" else f"{machine}-linux-musl"
+    flags = ["cc", "-nostdinc++", "-target", system, *([f"-mcpu={cpu[isa]}"] if isa in cpu else [])]
+    return [*flags, *(["-mprefer-vector-width=512"] if isa == "avx512" else [])]
+
+
+def _machine_flags(tag: str) -> list[str]:
+    """Only what the tag promises, so that an artifact runs wherever the tag matches."""
+    isa = tag.rsplit("-", 1)[1]
+    wide = "-mavx512f -mavx512vl -mavx512bw -mavx512dq -mfma -mf16c -mavx2 -mprefer-vector-width=512"
+    return {"avx512": wide, "avx2": "-mavx2 -mfma -mf16c"}.get(isa, "").split()
+
+
+def _loaded(name: str, beside: str = "") -> str:
+    """The path of a library of this process, or of one beside it; empty where there is none."""
+    import torch  # noqa: F401 - brings the libraries
+
+    try:
+        text = Path("/proc/self/maps").read_text()
+    except OSError:
+        return ""
+    paths = {Path(line.split()[-1]) for line in text.splitlines() if "/" in line}
+    found = sorted(p.with_name(beside or p.name) for p in paths if p.name.startswith(name))
+    return next((str(p) for p in found if p.exists()), "")
+
+
+def _libraries() -> list[str]:
+    """Torch's own OpenMP library first, so that `-fopenmp` finds its symbols there."""
+    import torch
+
+    beside = sorted((Path(torch.__file__).parent / "lib").glob("libgomp*.so*"))
+    beside += sorted((Path(torch.__file__).parent.parent / "torch.libs").glob("libgomp*.so*"))
+    math = ["-lmvec"] if platform.machine() == "x86_64" and platform.libc_ver()[0] == "glibc" else []
+    return [*(str(p) for p in beside[:1]), *math, "-lm"]
+
+
+def load_library(path: Path) -> ctypes.CDLL:
+    """Loads a compiled library; calls release the interpreter's lock."""
+    try:
+        return ctypes.CDLL(str(path))
+    except OSError as error:
+        raise CompilerError("a compiled library cannot be loaded", got=error) from error

@@ -1,0 +1,93 @@
+"""The inputs of a call as the tensors that a definition takes, and tensors of the caller's to write results into."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from ..expr.dtypes import stored
+from ..expr.errors import ComprehensionInputError
+from ..expr.ir import Definition, Program, TensorSpec
+from .plan import Plan
+
+
+def check_inputs(definition: Definition, inputs: Sequence[Any]) -> list[torch.Tensor]:
+    """The inputs as tensors of the definition's types on one device; shapes are left to the plan.
+
+    Raises:
+        ComprehensionInputError: another number of inputs, or one of another type or device.
+    """
+    params = definition.params
+    if len(inputs) != len(params):
+        raise ComprehensionInputError(
+            f"'{definition.name}' takes {len(params)} inputs", got=len(inputs), expected=[p.name for p in params]
+        )
+    tensors = [_tensor(given, param, definition.name) for given, param in zip(inputs, params, strict=True)]
+    return _on_one_device(tensors, definition.name)
+
+
+def _tensor(given: Any, param: TensorSpec, name: str) -> torch.Tensor:
+    """One input; a parameter without dimensions also takes a number."""
+    dtype = stored(param.dtype)
+    if not isinstance(given, torch.Tensor):
+        if param.dims or not isinstance(given, (bool, int, float)):
+            raise ComprehensionInputError(f"input '{param.name}' of '{name}' is no tensor", got=type(given).__name__)
+        return torch.tensor(given, dtype=dtype)
+    if given.dtype != dtype:
+        raise ComprehensionInputError(
+            f"input '{param.name}' of '{name}' has another type", got=given.dtype, expected=dtype
+        )
+    return given
+
+
+def _on_one_device(tensors: list[torch.Tensor], name: str) -> list[torch.Tensor]:
+    """Tensors without dimensions go where the others are."""
+    devices = {t.device for t in tensors}
+    if len(devices) <= 1:
+        return tensors
+    shaped = {t.device for t in tensors if t.dim()}
+    if len(shaped) > 1:
+        raise ComprehensionInputError(f"the inputs of '{name}' are on several devices", got=sorted(map(str, devices)))
+    return [t.to(next(iter(shaped or devices))) for t in tensors]
+
+
+def refuse_missing_contents(program: Program, name: str) -> None:
+    """Refuses a call without `outputs=` of a program that accumulates into what they hold.
+
+    Raises:
+        ComprehensionInputError: it does.
+    """
+    if program.contents:
+        raise ComprehensionInputError(
+            f"'{program.contents[0].split('@')[0]}' is accumulated into and has no contents",
+            where=name,
+            fix="Give its contents with outputs=, or write the form with '!'.",
+        )
+
+
+def run_into(
+    plan: Plan, definition: Definition, tensors: Sequence[torch.Tensor], given: Sequence[torch.Tensor]
+) -> None:
+    """Runs a plan and writes its results into the tensors given, which are read first where they are contents.
+
+    Raises:
+        ComprehensionInputError: a tensor has another shape or type than its result, or requires a gradient.
+    """
+    p, name = plan.program, definition.name
+    if torch.is_grad_enabled() and any(t.requires_grad for t in (*tensors, *given)):
+        raise ComprehensionInputError("outputs= has no gradient", where=name, fix="Call under torch.no_grad().")
+    kinds = [p.tensors[o] for o in p.outputs]
+    if [(tuple(t.shape), t.dtype) for t in given] != [(k.shape, stored(k.dtype)) for k in kinds]:
+        raise ComprehensionInputError(
+            "outputs= do not fit",
+            where=name,
+            got=[(tuple(t.shape), t.dtype) for t in given],
+            expected=[(k.shape, k.dtype.name) for k in kinds],
+        )
+    names = [r.name for r in definition.returns]
+    contents = [given[names.index(c.split("@")[0])].contiguous().resolve_neg() for c in p.contents]
+    results = plan.forward([t.contiguous().resolve_neg() for t in tensors], contents)
+    for target, result in zip(given, results, strict=True):
+        target.copy_(result)

@@ -1,0 +1,35 @@
+"""Whether something records or changes what runs, so that a layer must appear as one operator of torch."""
+
+from __future__ import annotations
+
+import torch
+from torch.autograd import forward_ad
+
+from ..expr.errors import DerivativeError
+
+
+def is_watched() -> bool:
+    """Whether a mode, a tracer or a transform of torch is at work."""
+    return (
+        torch._C._len_torch_function_stack() > 0
+        or torch._C._len_torch_dispatch_stack() > 0
+        or torch._C._get_tracing_state() is not None
+        or torch._C._functorch.peek_interpreter_stack() is not None
+        or forward_ad._current_level >= 0
+    )
+
+
+def refuse_transforms(name: str) -> None:
+    """Refuses derivatives that torch would take of a layer without a word, as zeros, or refuse in words of its own.
+
+    Raises:
+        DerivativeError: a transform of torch.func, or forward mode, is at work.
+    """
+    transform = torch._C._functorch.peek_interpreter_stack()
+    if transform is not None and transform.key() == torch._C._functorch.TransformType.Grad:
+        raise DerivativeError(f"torch.func does not differentiate '{name}'", fix="Use torch.autograd.grad.")
+    if forward_ad._current_level >= 0:
+        raise DerivativeError(
+            f"'{name}' has no forward-mode derivative",
+            fix="Use reverse mode: torch.autograd.grad, with create_graph=True for higher derivatives.",
+        )

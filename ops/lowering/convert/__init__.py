@@ -1,0 +1,1 @@
+"""From an exported program to the Body of an op, node by node."""

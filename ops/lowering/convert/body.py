@@ -1,0 +1,98 @@
+"""From an ExportedProgram to the Graph and Body of an op.
+
+The graph of torch.export keeps in-place operators and their order, so it is taken over node by node. What is bound
+to this process is replaced: parameters become Constants, the model's device becomes "this op's device", operators
+go by their names on the allow-list, and everything else is refused here rather than at load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+
+from ...graph.errors import LoweringError
+from ...graph.graph import Body, Constant, Value
+from ...graph.types import INT, TensorType, Type
+from ...graph.verify import verify
+from ..mutation import mutated_inputs
+from ..sizes import Sizes, read_sizes, with_numbers
+from .nodes import NodeReader
+from .value_types import dtype_name
+
+
+def convert(
+    program: ExportedProgram,
+    name: str,
+    device: str,
+    inputs: Sequence[str],
+    sources: Sequence[str],
+    contiguous: bool,
+    shared: dict[int, Constant] | None = None,
+    numbers: Sequence[int] = (),
+) -> Body:
+    """Makes the body of an op from an exported program whose outputs are a flat tuple.
+
+    Args:
+        program: what torch.export made.
+        name: the op's name.
+        device: the device that the op is scripted for.
+        inputs: a name for each flat tensor input.
+        sources: how torch.export's guards write each of them.
+        contiguous: whether outputs are made contiguous.
+        shared: the constants of the op's other bodies by the id of the model's tensor: they have one state.
+        numbers: the inputs that are numbers, each exported as the first size of an empty tensor.
+
+    Raises:
+        LoweringError, UnknownOperatorError: the program holds something that a graph cannot.
+    """
+    letters: dict[str, str | int] = {}
+    reader = NodeReader(program.graph_module, name, letters)
+    reader.constants(program, {} if shared is None else shared)
+    users = [n for n in program.graph.nodes if n.op == "placeholder" and n.name not in reader.known]
+    sizes = with_numbers(_sizes(program, users, sources, name), numbers)
+    letters |= sizes.letters
+    values = []
+    for index, (node, shape) in enumerate(zip(users, sizes.shapes, strict=True)):
+        value = Value(_input_type(node, shape, name) if index not in numbers else INT)
+        reader.known[node.name] = value
+        reader.define(value, node)
+        values.append(value)
+    graph = reader.graph(program.graph, tuple(values))
+    for index in mutated_inputs(program.graph):
+        placeholder = [n for n in program.graph.nodes if n.op == "placeholder"][index]
+        if isinstance(constant := reader.known[placeholder.name], Constant) and not constant.mutable:
+            constant.mutable, constant.tensor = True, constant.tensor.detach().clone()  # the model's own goes on
+    verify(graph)
+    return Body(name, device, graph, sizes.facts, tuple(inputs), contiguous)
+
+
+def _input_type(node: torch.fx.Node, shape: tuple[int | str, ...], name: str) -> Type:
+    value = node.meta["val"]
+    if isinstance(value, torch.Tensor):
+        return TensorType(dtype_name(value.dtype), shape)
+    raise LoweringError("an input is not a tensor", where=f"op {name!r}, input {node.name!r}", got=type(value).__name__)
+
+
+def _sizes(program: ExportedProgram, users: Sequence[torch.fx.Node], sources: Sequence[str], name: str) -> Sizes:
+    if not hasattr(program, "_guards_code"):  # without them a body would answer wrongly at other sizes
+        raise LoweringError(
+            "this torch does not say for which sizes an export holds",
+            where=f"op {name!r}",
+            got=f"torch {torch.__version__}",
+            fix="Script models with a newer torch; archives that are made there load with this one too.",
+        )
+    shapes = [_shape(node.meta["val"]) for node in users]
+    ranges = {}
+    for symbol, bound in program.range_constraints.items():
+        lower, upper = (None if "oo" in str(end) else int(end) for end in (bound.lower, bound.upper))
+        ranges[str(symbol)] = (max(0, lower or 0), upper)
+    return read_sizes(shapes, ranges, list(program._guards_code or []), sources)
+
+
+def _shape(value: Any) -> tuple[object, ...]:
+    if not isinstance(value, torch.Tensor):
+        return ()
+    return tuple(size if isinstance(size, int) else str(size) for size in value.shape)

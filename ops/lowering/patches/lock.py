@@ -1,0 +1,123 @@
+"""The one lock around lowering, and what is replaced in torch and in Python below it.
+
+torch.export and the converter of TorchScript keep their state in variables of the process, and so do the patches that
+they need here: one thread lowers at a time. Another one that runs a model of its own meanwhile sees the originals, since
+every replacement asks whether the thread that calls it is one that needs it. A patch knows all of its users, and the
+attribute is the original again when the last one is gone; users stand in the journal of their thread (see
+`runtime.interrupts`), so that an interrupt leaves none.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from ...runtime.interrupts.changes import Change, Kept, Lock
+
+lowering = Lock()
+"""Held while a model is lowered, and while a user's module runs in the form that inference wants."""
+
+_patching = Lock()  # held for a few instructions
+
+_ABSENT = object()
+
+
+class Patch:
+    """An attribute that is replaced while any thread needs it.
+
+    Args:
+        owner: a class or a module.
+        name: of the attribute.
+        replace: makes the replacement from the original, which is None where there is none, and from this patch, whose
+            `needed` tells whether the calling thread is one that needs it.
+    """
+
+    def __init__(self, owner: Any, name: str, replace: Callable[[Any, Patch], Any]) -> None:
+        self.owner, self.name, self._replace = owner, name, replace
+        self._users: list[Patched] = []
+        self._original: Any = _ABSENT
+        self._replacement: Any = None
+
+    @property
+    def needed(self) -> bool:
+        """Whether the calling thread needs the replacement."""
+        thread = threading.get_ident()
+        return any(user.thread == thread for user in tuple(self._users))
+
+    def add(self, user: Patched) -> None:
+        """Puts the replacement in place for one more user."""
+        with _patching():
+            self._users.append(user)
+            if self._replacement is None:
+                self._original = vars(self.owner).get(self.name, _ABSENT)
+                self._replacement = self._replace(None if self._original is _ABSENT else self._original, self)
+            if vars(self.owner).get(self.name) is not self._replacement:
+                setattr(self.owner, self.name, self._replacement)
+
+    def remove(self, user: Patched) -> None:
+        """Puts the original back after the last user."""
+        with _patching():
+            if user in self._users:
+                self._users.remove(user)
+            if self._users or self._replacement is None:
+                return
+            if vars(self.owner).get(self.name) is self._replacement:  # whoever has put another there keeps it
+                if self._original is _ABSENT:
+                    delattr(self.owner, self.name)
+                else:
+                    setattr(self.owner, self.name, self._original)
+            self._replacement = None
+
+
+class Patched(Change):
+    """While it is entered, its thread needs some patches."""
+
+    def __init__(self, *patches: Patch) -> None:
+        self.patches, self.thread = patches, threading.get_ident()
+
+    def make(self) -> None:
+        """Adds itself to their users."""
+        for patch in self.patches:
+            patch.add(self)
+
+    def undo(self) -> None:
+        """Removes itself."""
+        for patch in reversed(self.patches):
+            patch.remove(self)
+
+
+_VARIABLES = (
+    ("torch.compiler", "_is_compiling_flag"),
+    ("torch.compiler", "_is_exporting_flag"),
+    ("torch.compiler", "_is_non_strict_tracing_flag"),
+)
+"""Variables of torch's modules that hold what it is lowering; it puts them back in a `finally`."""
+
+
+class KeptProcess(Kept):
+    """What lowering changes in the process beside the patches: variables of torch, and the random numbers to come."""
+
+    def __init__(self) -> None:
+        self.before: list[tuple[Any, str, Any]] = []
+        self.random: torch.Tensor | None = None
+
+    def make(self) -> None:
+        """Notes them."""
+        self.random = torch.get_rng_state()
+        modules = [(sys.modules.get(module), name) for module, name in _VARIABLES]
+        self.before = [(module, name, getattr(module, name)) for module, name in modules if hasattr(module, name)]
+
+    def undo(self) -> None:
+        """Restores them."""
+        for module, name, value in self.before:
+            setattr(module, name, value)
+        if self.random is not None:
+            torch.set_rng_state(self.random)
+
+    def let_go(self) -> None:
+        """Forgets them."""
+        self.before, self.random = [], None

@@ -1,0 +1,62 @@
+"""What `nn.Module` does otherwise while a model is exported, or watched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from .lock import Patch, Patched
+
+
+def _idle(original: Any, patch: Patch) -> Callable[..., Any]:
+    def to(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not patch.needed:
+            return original(self, *args, **kwargs)
+        device, dtype, *_ = torch._C._nn._parse_to(*args, **kwargs)
+        held = [*self.parameters(), *self.buffers()]
+        moved = any(device is not None and tensor.device != device for tensor in held)
+        cast = any(dtype is not None and tensor.is_floating_point() and tensor.dtype != dtype for tensor in held)
+        return original(self, *args, **kwargs) if moved or cast else self
+
+    return to
+
+
+_moves = Patch(torch.nn.Module, "to", _idle)
+
+
+def idle_moves() -> Patched:
+    """Makes `module.to(...)` that changes nothing do nothing: torch.export cannot swap parameters for themselves."""
+    return Patched(_moves)
+
+
+_missed: set[tuple[int, str]] = set()
+
+
+def _noted(original: Any, patch: Patch) -> Callable[..., Any]:
+    def __getattr__(self: torch.nn.Module, name: str) -> Any:
+        if patch.needed:
+            _missed.add((id(self), name))
+        return original(self, name)
+
+    return __getattr__
+
+
+class Missed(Patched):
+    """While it is entered, collects the attributes that modules are asked for and do not have; `hasattr` asks too.
+
+    Attributes:
+        found: a module's id, and the name of the attribute.
+    """
+
+    _patch = Patch(torch.nn.Module, "__getattr__", _noted)
+
+    def __init__(self) -> None:
+        super().__init__(self._patch)
+        self.found = _missed
+
+    def make(self) -> None:
+        """Forgets what was missed before."""
+        _missed.clear()
+        super().make()

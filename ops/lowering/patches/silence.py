@@ -1,0 +1,96 @@
+"""Lowering without torch.export's warnings, log and prints: what matters of them is in the error that it raises.
+
+Each of the three is silent in the lowering thread only.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from ...runtime.interrupts.changes import Change
+from .lock import Patch, Patched
+
+
+def _unless_needed(original: Any, patch: Patch) -> Callable[..., None]:
+    def show(*args: Any, **kwargs: Any) -> None:
+        if not patch.needed:
+            (original or print)(*args, **kwargs)
+
+    return show
+
+
+def _disabled(original: Any, patch: Patch) -> Callable[..., bool]:
+    def isEnabledFor(self: Any, level: int) -> bool:
+        if patch.needed and level <= logging.ERROR:
+            return False
+        return bool(original(self, level))
+
+    return isEnabledFor
+
+
+_logs = Patch(logging.Logger, "isEnabledFor", _disabled)
+_prints: list[Patch] = []
+
+
+class Silence(Patched):
+    """While it is entered, its thread hears no warning, no print of torch.export, and no log up to an error."""
+
+    def __init__(self) -> None:
+        from torch.export import _trace
+
+        if not _prints:
+            _prints.append(Patch(_trace, "print", _unless_needed))  # what it shows the graph with where it fails
+        super().__init__(_logs, _prints[0])
+        self.filter = _Unheard()
+
+    def make(self) -> None:
+        """Puts the filter and the patches in place."""
+        self.filter.make()
+        super().make()
+
+    def undo(self) -> None:
+        """Takes them away."""
+        super().undo()
+        self.filter.undo()
+
+
+class _InThread(type):
+    """A category of warnings that every warning of one thread belongs to."""
+
+    thread: int
+
+    def __subclasscheck__(cls, kind: type) -> bool:
+        return threading.get_ident() == cls.thread
+
+
+class _Unheard(Change):
+    """One filter, in front of all others, for one thread: `warnings.catch_warnings` is there for all threads, and two of
+    them that overlap leave the filters of one to the other.
+    """
+
+    def __init__(self) -> None:
+        category = _InThread("Unheard", (Warning,), {"thread": threading.get_ident()})
+        self.rule: Any = ("ignore", None, category, None, 0)
+
+    def make(self) -> None:
+        self._filters.insert(0, self.rule)
+        self._changed()
+
+    def undo(self) -> None:
+        for rule in [rule for rule in self._filters if rule is self.rule]:
+            self._filters.remove(rule)
+        self._changed()
+
+    @property
+    def _filters(self) -> list[Any]:
+        filters: Any = warnings.filters
+        return filters  # type: ignore[no-any-return]  # typeshed has it as a sequence that none may change
+
+    def _changed(self) -> None:
+        """Tells Python, which remembers what the filters said."""
+        mutated: Any = getattr(warnings, "_filters_mutated", None) or warnings._filters_mutated_lock_held
+        mutated()

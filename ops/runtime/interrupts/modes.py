@@ -1,0 +1,189 @@
+"""Torch's modes in this thread: how they are, how they come back, and how to work outside of them.
+
+What a pipeline keeps from run to run must be made outside of the modes of whoever calls it first: a tensor that is made
+under a fake or tracing mode is fake for good.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+import torch
+from torch.utils import _python_dispatch as dispatching
+
+from .changes import Change
+
+_C: Any = torch._C
+_operators: Any = torch._ops
+_dispatching: Any = dispatching
+
+
+class Modes:
+    """The modes of this thread as they are when this is made."""
+
+    def __init__(self) -> None:
+        self.grad = torch.is_grad_enabled()
+        self.functions = [_C._get_function_stack_at(i) for i in range(_C._len_torch_function_stack())]
+        self.dispatch = [_C._get_dispatch_stack_at(i) for i in range(_C._len_torch_dispatch_stack())]
+        self.pre_dispatch = _pre_dispatch()
+        self.function_state = _C._get_torch_function_state()
+        self.included = _C._dispatch_tls_local_include_set()
+        self.excluded = _C._dispatch_tls_local_exclude_set()
+        self.autocast = _autocast()
+
+    def restore(self) -> None:
+        """Makes them as they were."""
+        take_off()
+        for mode in self.dispatch:
+            _C._push_on_torch_dispatch_stack(mode)
+        for mode in self.pre_dispatch:
+            _dispatching._push_mode(mode)
+        for mode in self.functions:
+            _C._push_on_torch_function_stack(mode)
+        _C._set_torch_function_state(self.function_state)
+        _restore_keys(self.included, _C._dispatch_tls_local_include_set, _C._dispatch_tls_set_dispatch_key_included)
+        _restore_keys(self.excluded, _C._dispatch_tls_local_exclude_set, _C._dispatch_tls_set_dispatch_key_excluded)
+        _restore_autocast(self.autocast)
+        _say_which()
+        _C._set_grad_enabled(self.grad)
+
+
+def take_off() -> None:
+    """Takes the function and dispatch modes of this thread off."""
+    if _has_pre_dispatch():
+        while _operators._len_torch_dispatch_stack_pre_dispatch():
+            _operators._pop_mode_from_pre_dispatch()
+    while _C._len_torch_dispatch_stack():
+        _C._pop_torch_dispatch_stack(None)
+    while _C._len_torch_function_stack():
+        _C._pop_torch_function_stack()
+
+
+def _has_pre_dispatch() -> bool:
+    """Whether this thread has modes before dispatch: torch keeps those of all threads in one place."""
+    return bool(_C._dispatch_tls_is_dispatch_key_included(_C.DispatchKey.PreDispatch))
+
+
+def _pre_dispatch() -> list[Any]:
+    if not _has_pre_dispatch():
+        return []
+    state = _operators.mode_stack_state_for_pre_dispatch()
+    found = [state._schema_check_mode, state.get(0), state.get(1)]
+    return [mode for mode in found if mode is not None]
+
+
+def _say_which() -> None:
+    """Sets torch's own notes of which dispatch modes are on."""
+    stack = [_C._get_dispatch_stack_at(i) for i in range(_C._len_torch_dispatch_stack())]
+    notes = {
+        "_is_in_torch_dispatch_mode": bool(stack),
+        "_is_in_non_infra_torch_dispatch_mode": any(not mode.is_infra_mode() for mode in stack),
+        "_is_in_any_mode_without_ignore_compile_internals": any(not mode.ignore_compile_internals() for mode in stack),
+    }
+    for name, value in notes.items():
+        if hasattr(_dispatching, name):
+            setattr(_dispatching, name, value)
+    tell = getattr(_dispatching, "set_is_in_mode_without_ignore_compile_internals", None)
+    if tell is not None:
+        tell(notes["_is_in_any_mode_without_ignore_compile_internals"])
+
+
+def _restore_keys(before: Any, now: Callable[[], Any], assign: Callable[[Any, bool], None]) -> None:
+    """Restores the dispatch keys that a thread includes, or excludes."""
+    found = now()
+    if found == before:
+        return
+    for key in _C.DispatchKey.__members__.values():
+        if found.has(key) != before.has(key):
+            assign(key, before.has(key))
+
+
+_AUTOCAST = ("cpu", "cuda")
+
+
+def _autocast() -> tuple[bool, list[tuple[str, bool, torch.dtype]]]:
+    devices = [(name, torch.is_autocast_enabled(name), torch.get_autocast_dtype(name)) for name in _AUTOCAST]
+    return torch.is_autocast_cache_enabled(), devices
+
+
+def _restore_autocast(before: tuple[bool, list[tuple[str, bool, torch.dtype]]]) -> None:
+    if _autocast() == before:
+        return
+    cached, devices = before
+    torch.set_autocast_cache_enabled(cached)
+    for name, enabled, dtype in devices:
+        torch.set_autocast_enabled(name, enabled)
+        torch.set_autocast_dtype(name, dtype)
+    if not any(enabled for _, enabled, _ in devices):
+        for _ in range(torch.autocast_increment_nesting()):
+            torch.autocast_decrement_nesting()
+        torch.clear_autocast_cache()
+
+
+class Outside(Change):
+    """While it is entered, no function or dispatch mode is on: the recorder's, and any that the user has entered.
+
+    Switching torch functions off altogether would break torch.export, whose proxies need them.
+    """
+
+    def __init__(self) -> None:
+        self.before: Modes | None = None
+
+    def make(self) -> None:
+        """Takes the modes off."""
+        self.before = Modes()
+        take_off()
+
+    def undo(self) -> None:
+        """Puts them back."""
+        if self.before is not None:
+            self.before.restore()
+        self.before = None
+
+
+class _Apart(Outside):
+    """The same without a transform of functorch, without inference mode and without a trace of TorchScript."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers: list[Any] = []
+        self.inference: Any = None
+        self.tracing: Any = None
+
+    def make(self) -> None:
+        self.tracing = _C._get_tracing_state()
+        super().make()
+        if self.tracing is not None:
+            _C._set_tracing_state(None)
+        while _C._functorch.peek_interpreter_stack() is not None:
+            self.layers.append(_C._functorch.pop_dynamic_layer_stack())
+        if torch.is_inference_mode_enabled():
+            self.inference = torch.inference_mode(False)
+            self.inference.__enter__()
+
+    def undo(self) -> None:
+        if self.inference is not None:
+            self.inference.__exit__(None, None, None)
+            self.inference = None
+        while self.layers:
+            _C._functorch.push_dynamic_layer_stack(self.layers.pop())
+        if self.before is not None and self.tracing is not None:
+            _C._set_tracing_state(self.tracing)
+        super().undo()
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def outside(function: Callable[P, R]) -> Callable[P, R]:
+    """Lets a function that makes what is kept run outside of every mode that its caller has entered."""
+
+    @wraps(function)
+    def apart(*args: P.args, **kwargs: P.kwargs) -> R:
+        with _Apart():
+            return function(*args, **kwargs)
+
+    return apart

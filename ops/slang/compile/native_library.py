@@ -1,0 +1,132 @@
+"""Shared libraries of the C++ that Slang writes, compiled once for each key.
+
+The flags ask for vector code: the loops that we generate are what a compiler vectorises best, and glibc's vector
+mathematics (`libmvec`, within 4 units in the last place) makes `exp` or `sin` as fast as torch's.
+"""
+
+from __future__ import annotations
+
+import platform
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from ...kernels import cache as disk
+from ...kernels.cpu import processor
+from ...kernels.toolchain import NoToolchainError, Toolchain, ToolchainError, find_toolchain
+from ..language.errors import CompilerNotFoundError, SlangCompileError
+from .native_entry import finish_code
+from .slangc import version
+
+_COMMON = ("-x", "c++", "-std=c++17", "-O3", "-fPIC", "-shared", "-w", "-fno-math-errno", "-fno-trapping-math")
+_NATIVE = "-march=native"
+_GCC = (_NATIVE, "-mprefer-vector-width=512", "--param=vect-max-version-for-alias-checks=200")
+
+
+def native_library(parts: Sequence[object], entry: str, code: Callable[[], str]) -> Path:
+    """The shared library of an entry, from the disk, or compiled now.
+
+    Args:
+        parts: what the code depends on.
+        entry: the name of the entry point, which becomes `tracepack_run`.
+        code: makes the C++ that Slang writes.
+
+    Raises:
+        SlangCompileError: the C++ compiler refused it.
+        CompilerNotFoundError: the machine has no C++ compiler.
+    """
+    toolchain = slang_toolchain()
+    flags, libraries = flags_for(toolchain)
+    path = disk.folder("slang", "kernels") / f"{disk.key(*parts, version(), toolchain.identity, flags, processor())}.so"
+    if not disk.holds(path):
+        text = finish_code(code(), entry)
+        prepare(toolchain)
+        try:
+            toolchain.compile(text, path, flags, libraries)
+        except ToolchainError as error:
+            raise SlangCompileError(error.what, log=error.log, fix=error.fix) from None
+    return path
+
+
+def slang_toolchain() -> Toolchain:
+    """The machine's compiler.
+
+    Raises:
+        CompilerNotFoundError: there is none.
+    """
+    try:
+        return find_toolchain()
+    except NoToolchainError as error:
+        raise CompilerNotFoundError(
+            f"{error.what}, and Slang's CPU kernels need one",
+            where="tracepack.slang",
+            fix=f"{error.fix} With a Vulkan driver, tracepack.slang.load(..., device='vulkan') needs none of them.",
+        ) from None
+
+
+def flags_for(toolchain: Toolchain) -> tuple[list[str], list[str]]:
+    """The flags for the fastest code on this machine, and the libraries to link."""
+    if toolchain.family == "zig":
+        return ["c++", *_COMMON, *_zig_target()], ["-lm"]
+    if toolchain.family == "clang":
+        return [*_COMMON, _NATIVE], ["-lm"]
+    if not _has_libmvec():
+        return [*_COMMON, *_GCC], ["-lm"]
+    return [*_COMMON, *_GCC, "-D__FAST_MATH__=1", "-fdisable-tree-sincos"], ["-lmvec", "-lm"]
+
+
+def _zig_target() -> tuple[str, ...]:
+    return (_NATIVE, "-target", f"{platform.machine()}-linux-gnu.2.17")
+
+
+def _has_libmvec() -> bool:
+    library, release = platform.libc_ver()
+    return library == "glibc" and platform.machine() == "x86_64" and tuple(map(int, release.split("."))) >= (2, 22)
+
+
+def prepare(toolchain: Toolchain) -> None:
+    """Has zig build its C++ library, and says so: its very first compile takes over a minute."""
+    marker = disk.folder("slang", "zig") / "ready"
+    if toolchain.family != "zig" or marker.exists():
+        return
+    print(
+        "tracepack: no g++ or clang++ here, so zig builds its C++ library first; this once takes a minute or two",
+        file=sys.stderr,
+        flush=True,
+    )
+    with tempfile.TemporaryDirectory() as directory:
+        source, output = Path(directory, "warm.cpp"), Path(directory, "warm.so")
+        source.write_text("#include <cmath>\n", encoding="utf-8")
+        _run_with_progress([*toolchain.command, *flags_for(toolchain)[0], "-o", str(output), str(source)])
+    disk.write(marker, b"")
+
+
+def _run_with_progress(arguments: list[str]) -> None:
+    """Runs a command, with a dot on stderr for each 5 seconds that it takes."""
+    with subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        while True:
+            try:
+                process.wait(timeout=5)
+                break
+            except subprocess.TimeoutExpired:
+                print(".", end="", file=sys.stderr, flush=True)
+    print(" done", file=sys.stderr, flush=True)
+
+
+_AS_GXX = """#!/bin/sh
+case "$1" in -v|--version) echo 'gcc version 12.2.0 (zig)' >&2; exit 0 ;; esac
+exec {command} "$@"
+"""
+
+
+def zig_as_gxx(toolchain: Toolchain) -> Path:
+    """The folder of a script `g++` that runs zig, for SlangPy's own CPU device: it knows compilers by name only."""
+    prepare(toolchain)
+    script = disk.folder("slang", "zig", "bin") / "g++"
+    # The target is the same as ours, so that one build of zig's C++ library serves both.
+    disk.write(script, _AS_GXX.format(command=shlex.join((*toolchain.command, "c++", *_zig_target()))).encode())
+    script.chmod(0o700)
+    return script.parent

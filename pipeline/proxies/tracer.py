@@ -1,0 +1,124 @@
+"""What the recorder offers to the stand-ins and to the rules, which know nothing else of it.
+
+`NodeWriter` writes into the graph, `Refuser` says no with the user's line, and a `Tracer` is both: what a stand-in
+holds. `KnownTensors` is what they may ask of the tensors that the recorder has met.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any, NoReturn, Protocol
+
+from ...ops.graph.graph import Constant, Node, Value
+
+
+class KnownTensors(Protocol):
+    """The tensors of one recording.
+
+    Attributes:
+        varying: ids of the Values whose sizes, or whose existence, data decides.
+        loose: ids of the Values whose rank may hang on sizes.
+    """
+
+    varying: set[int]
+    loose: set[int]
+
+    def __contains__(self, tensor: Any) -> bool:
+        """Whether a tensor is a value of the recording, rather than a captured one."""
+        ...
+
+    def of(self, tensor: Any) -> Value | None:
+        """The value that a tensor is, or None."""
+        ...
+
+    def add(self, tensor: Any, value: Value | None = None, varies: bool = False) -> Value:
+        """Says that a tensor is a value, a new one by default, and whether data decides its sizes."""
+        ...
+
+    def varies(self, thing: Any) -> bool:
+        """Whether data decides a traced scalar, or the sizes of a tensor."""
+        ...
+
+    def capture(self, tensor: Any) -> Constant:
+        """A tensor from outside becomes a constant of the graph."""
+        ...
+
+
+class NodeWriter(Protocol):
+    """What writes nodes."""
+
+    @property
+    def nodes(self) -> list[Node]:
+        """What was recorded, in order."""
+        ...
+
+    @property
+    def values(self) -> KnownTensors:
+        """The tensors that it knows."""
+        ...
+
+    @property
+    def busy(self) -> bool:
+        """Whether what runs now is known to the recorder, so that it need not be recorded."""
+        ...
+
+    def within(self) -> AbstractContextManager[None]:
+        """While it is entered, what torch runs is known to the recorder."""
+        ...
+
+    def arguments(self, tree: Any) -> Any:
+        """Arguments in the form of the IR."""
+        ...
+
+    def concrete(self, tree: Any) -> Any:
+        """Arguments with traced scalars replaced by plain ones, unguarded."""
+        ...
+
+    def scalar(self, name: str, *args: Any) -> Any:
+        """Records arithmetic and returns the traced result."""
+        ...
+
+    def direct(self, func: Callable[..., Any], *args: Any) -> Any:
+        """Records a torch function that torch's own parser would not take a traced scalar for."""
+        ...
+
+    def array(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        """Records a function of numpy, or an operator on arrays."""
+        ...
+
+    def rank(self, tensor: Any) -> int:
+        """The rank of a tensor of the recording, guarded where sizes may decide it."""
+        ...
+
+
+class Refuser(Protocol):
+    """What refuses: a refusal is kept, so that a function that catches it cannot go on as if nothing had been."""
+
+    def refuse(self, what: str, fix: str) -> NoReturn:
+        """Refuses with the user's line."""
+        ...
+
+    def refusing(self) -> AbstractContextManager[None]:
+        """Keeps the first refusal that is raised while it is entered."""
+        ...
+
+    def pin(self, scalar: Any, reason: str) -> Any:
+        """Guards that a traced scalar has its present value, and returns that; refuses where data decides it."""
+        ...
+
+
+class Tracer(NodeWriter, Refuser, Protocol):
+    """What stand-ins need of the recorder."""
+
+    def array_rank(self, array: Any) -> int:
+        """The rank of an array of the recording, guarded where sizes may decide it."""
+        ...
+
+    def ufunc(self, ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Records a universal function of numpy."""
+        ...
+
+    def array_function(self, func: Any, args: Any, kwargs: Any) -> Any:
+        """Records any other function of numpy."""
+        ...

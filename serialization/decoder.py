@@ -1,0 +1,241 @@
+"""Graphs, types and trees from the plain data of msgpack; `encoder` writes the same form. No torch.
+
+In a tree, numbers, strings, None and lists stand for themselves, and everything else
+is a map with one key that says what it is:
+
+    {"v": n}  the n-th value of the graph        {"c": n}  the n-th constant of the archive
+    {"t": [...]}  a tuple                         {"d": [[key, tree], ...]}  a dict
+    {"s": [start, stop, step]}  a slice           {"e": 0}  an ellipsis
+    {"x": [re, im]}  a complex number             {"i": "123"}  an integer beyond 64 bits
+    {"k": [kind, name]}  a literal                {"r": [name, fields, items]}  a record
+    {"g": graph}  a subgraph                      {"p": n}  a place in the flat inputs of a pipeline
+
+Reading raises `ArchiveError` with a path such as ``$.nodes[3].args[0]``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..ops.graph.errors import ArchiveError
+from ..ops.graph.graph import (
+    Body,
+    BodyCall,
+    Constant,
+    Facts,
+    Graph,
+    Guard,
+    KernelCall,
+    Literal,
+    Node,
+    Operator,
+    Record,
+    SourceLine,
+    Value,
+)
+from ..ops.graph.guards import Expression
+from ..ops.graph.kernel import Kernel
+from ..ops.graph.operators import check_name
+from ..ops.graph.types import DTYPES, ScalarType, TensorType, Type
+from .schema import DEEPEST
+
+_PLAIN = (type(None), bool, float, str, bytes)
+
+
+class Decoder:
+    """Reads one graph.
+
+    Args:
+        constants: the archive's constants.
+        kernels: its kernels.
+        bodies: the op bodies read so far.
+        path: where the graph lies in the archive, for errors.
+    """
+
+    def __init__(
+        self,
+        constants: Sequence[Constant],
+        kernels: Sequence[Kernel],
+        bodies: Sequence[Body],
+        path: str,
+        depth: int = 0,
+    ) -> None:
+        self.constants, self.kernels, self.bodies = constants, kernels, bodies
+        self.path, self.depth = path, depth
+        self.values: list[Value] = []
+
+    def graph(self, data: Any) -> Graph:
+        """A graph from plain data.
+
+        Raises:
+            ArchiveError: it is malformed; UnknownOperatorError: an operator is not allowed.
+        """
+        path = self.path
+        data = expect(data, dict, path)
+        kinds = expect(data.get("inputs"), list, f"{path}.inputs")
+        inputs = tuple(self.define(kind, f"{path}.inputs[{i}]") for i, kind in enumerate(kinds))
+        nodes = expect(data.get("nodes"), list, f"{path}.nodes")
+        read = tuple(self.node(node, f"{path}.nodes[{i}]") for i, node in enumerate(nodes))
+        return Graph(inputs, read, self.tree(data.get("output"), f"{path}.output"))
+
+    def define(self, kind: Any, path: str) -> Value:
+        """A new value."""
+        value = Value(decode_type(kind, path))
+        self.values.append(value)
+        return value
+
+    def node(self, data: Any, path: str) -> Node:
+        """A node."""
+        data = expect(data, dict, path)
+        target = self.target(expect(data.get("target"), list, f"{path}.target"), f"{path}.target")
+        arguments = expect(data.get("args"), list, f"{path}.args")
+        args = tuple(self.tree(arg, f"{path}.args[{i}]") for i, arg in enumerate(arguments))
+        given = expect(data.get("kwargs", {}), dict, f"{path}.kwargs")
+        kwargs = {expect(k, str, f"{path}.kwargs"): self.tree(v, f"{path}.kwargs[{k!r}]") for k, v in given.items()}
+        output = self.output(data.get("output"), f"{path}.output", 0)
+        return Node(target, args, kwargs, output, _line(data.get("line"), path), bool(data.get("varying", False)))
+
+    def target(self, data: list[Any], path: str) -> Any:
+        """What a node applies."""
+        match data:
+            case ["operator", str(name)]:
+                check_name(name)
+                return Operator(name)
+            case ["kernel", int(number)]:
+                return KernelCall(pick(self.kernels, number, path))
+            case ["body", int(number)]:
+                return BodyCall(pick(self.bodies, number, path))
+            case ["guard", None | bool() | int() | float() | str() as expected, str(reason)]:
+                return Guard(expected, reason)
+            case ["guard", list() as expected, str(reason)] if all(type(item) is str for item in expected):
+                return Guard(expected, reason)
+        raise malformed(path, data, "an operator, a kernel, a body or a guard")
+
+    def output(self, data: Any, path: str, depth: int) -> Any:
+        """The values that a node produces."""
+        self.limit(depth, path)
+        match data:
+            case None:
+                return None
+            case {"o": kind, **rest} if not rest:
+                return self.define(kind, path)
+            case {"t": list(items), **rest} if not rest:
+                return tuple(self.output(item, f"{path}[{i}]", depth + 1) for i, item in enumerate(items))
+            case {"d": list(pairs), **rest} if not rest:
+                return {_key(pair, path): self.output(pair[1], path, depth + 1) for pair in pairs}
+        raise malformed(path, data, "a value, a tuple or a dict")
+
+    def tree(self, data: Any, path: str, depth: int = 0) -> Any:
+        """A tree of arguments."""
+        self.limit(depth, path)
+        match data:
+            case {"v": int(number), **rest} if not rest:
+                return pick(self.values, number, path)
+            case {"c": int(number), **rest} if not rest:
+                return pick(self.constants, number, path)
+            case {"g": graph, **rest} if not rest:
+                return Decoder(self.constants, self.kernels, self.bodies, path, self.depth + 1).graph(graph)
+        return decode_tree(data, path, lambda item, where: self.tree(item, where, depth + 1))
+
+    def limit(self, depth: int, path: str) -> None:
+        """Stops trees and subgraphs that are nested without end."""
+        if depth + 20 * self.depth > DEEPEST:
+            raise malformed(path, f"more than {DEEPEST} levels", "less nesting")
+
+
+def decode_tree(data: Any, path: str, leaf: Callable[[Any, str], Any]) -> Any:
+    """Containers and plain values; `leaf` decodes what is inside containers."""
+    match data:
+        case list():
+            return [leaf(item, f"{path}[{i}]") for i, item in enumerate(data)]
+        case {"t": list(items), **rest} if not rest:
+            return tuple(leaf(item, f"{path}[{i}]") for i, item in enumerate(items))
+        case {"d": list(pairs), **rest} if not rest:
+            return {_key(pair, path): leaf(pair[1], f"{path}[{pair[0]!r}]") for pair in pairs}
+        case {"s": [start, stop, step], **rest} if not rest:
+            return slice(leaf(start, path), leaf(stop, path), leaf(step, path))
+        case {"k": [str(kind), str(name)], **rest} if not rest:
+            return Literal(kind, name)
+        case {"r": [str(name), list(fields), list(items)], **rest} if not rest and len(fields) == len(items):
+            names = tuple(expect(f, str, path) for f in fields)
+            return Record(name, names, tuple(leaf(item, f"{path}[{i}]") for i, item in enumerate(items)))
+        case {"x": [float(real), float(imag)], **rest} if not rest:
+            return complex(real, imag)
+        case {"i": str(digits), **rest} if not rest and len(digits) < 100 and digits.lstrip("-").isdigit():
+            return int(digits)
+        case {"e": 0, **rest} if not rest:
+            return Ellipsis
+        case int() | None | bool() | float() | str() | bytes():
+            return data
+    raise malformed(path, data, "a value, a constant, a container or a plain value")
+
+
+def decode_type(data: Any, path: str) -> Type:
+    """A type."""
+    match data:
+        case str(kind) if kind in ("int", "float", "bool", "complex", "str", "strings", "array", "any"):
+            return ScalarType(kind)
+        case [str(dtype), list(shape)] if dtype in DTYPES and all(isinstance(size, int | str) for size in shape):
+            return TensorType(dtype, tuple(shape))
+    raise malformed(path, data, "a type")
+
+
+def decode_facts(data: Any, inputs: Sequence[Type], path: str) -> Facts:
+    """Facts about sizes; every guard is compiled once, which checks its grammar."""
+    data = expect(data, dict, path)
+    symbols: dict[str, tuple[int, int]] = {}
+    for name, place in expect(data.get("symbols"), dict, f"{path}.symbols").items():
+        match place:
+            case [int(index), int(dim)] if isinstance(name, str) and name.isidentifier() and _has(inputs, index, dim):
+                symbols[name] = (index, dim)
+            case _:
+                raise malformed(f"{path}.symbols[{name!r}]", place, "an input and one of its dimensions")
+    texts = [expect(text, str, f"{path}.guards") for text in expect(data.get("guards"), list, f"{path}.guards")]
+    guards = tuple(map(Expression.parse, texts))
+    for guard in guards:
+        guard.compile(symbols)
+    return Facts(symbols, guards)
+
+
+def _has(inputs: Sequence[Type], index: int, dim: int) -> bool:
+    if not 0 <= index < len(inputs):
+        return False
+    kind = inputs[index]
+    return 0 <= dim < (len(kind.shape) if isinstance(kind, TensorType) else int(kind.kind == "int"))
+
+
+def _line(data: Any, path: str) -> SourceLine | None:
+    match data:
+        case None:
+            return None
+        case [str(file), int(line), str(function), str(code)]:
+            return SourceLine(file, line, function, code)
+    raise malformed(f"{path}.line", data, "a file, a line, a function and its code")
+
+
+def _key(pair: Any, path: str) -> Any:
+    match pair:
+        case [None | bool() | int() | float() | str() as key, _]:
+            return key
+    raise malformed(path, pair, "a pair of a plain key and a tree")
+
+
+def pick(table: Sequence[Any], number: int, path: str) -> Any:
+    """An entry of a table by its number."""
+    if isinstance(number, bool) or not 0 <= number < len(table):
+        raise malformed(path, number, f"a number below {len(table)}")
+    return table[number]
+
+
+def expect(data: Any, kind: type | tuple[type, ...], path: str) -> Any:
+    """The data itself if it is of a kind."""
+    if not isinstance(data, kind):
+        names = kind.__name__ if isinstance(kind, type) else " or ".join(k.__name__ for k in kind)
+        raise malformed(path, type(data).__name__, names)
+    return data
+
+
+def malformed(path: str, got: Any, expected: str) -> ArchiveError:
+    """The error for data that is not as `docs/format.md` says."""
+    return ArchiveError("malformed", where=path, got=repr(got)[:80], expected=expected)

@@ -1,0 +1,1 @@
+"""Small models of many architectures: packed, reloaded, and held against eager."""

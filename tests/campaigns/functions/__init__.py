@@ -1,0 +1,1 @@
+"""Random processing functions: written, packed, and held against Python."""

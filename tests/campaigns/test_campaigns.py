@@ -1,0 +1,133 @@
+"""A part of every campaign, another one each day; the whole is `python -m tests.campaigns`."""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+import math
+import os
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.campaigns import journal, limit, operators
+from tests.campaigns.check import Check, difference
+from tests.campaigns.functions import pipelines
+from tests.campaigns.report import report
+from tests.campaigns.tally import RIGHT, WRONG, Tally
+
+pytestmark = pytest.mark.campaign
+
+
+@pytest.fixture(autouse=True)
+def _eager_warnings_are_not_ours() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch's samples use what torch itself deprecates
+        yield
+
+
+def share() -> int:
+    """The part of today: CAMPAIGN_SHARE, or the day of the year."""
+    return int(os.environ.get("CAMPAIGN_SHARE", datetime.date.today().timetuple().tm_yday))
+
+
+def require_clean(tally: Tally) -> None:
+    assert tally.cases
+    assert [f"{case.outcome}: {case.name}: {case.reason} {case.detail}" for case in tally.bugs()] == []
+
+
+def test_operators_in_the_processing_function() -> None:
+    require_clean(operators.run(share()))
+
+
+def test_operators_in_a_scripted_module() -> None:
+    require_clean(operators.run_scripted(share()))
+
+
+def test_random_processing_functions() -> None:
+    tally = pipelines.run(share())
+    require_clean(tally)
+    assert tally.counts()[RIGHT] > len(tally.cases) / 2
+
+
+def test_architectures() -> None:
+    pytest.importorskip("transformers", reason="the demo extra is not installed")
+    from tests.campaigns.architectures import campaign as architectures
+
+    tally = architectures.run(share())
+    require_clean(tally)
+    assert tally.counts()[RIGHT] > len(tally.cases) / 2
+
+
+def test_the_report_shows_every_outcome_and_escapes_its_cells() -> None:
+    tally = Tally("Things", "things", notes=["Two were tried."], full=False, tried=7, seconds=90)
+    tally.add("a", RIGHT)
+    tally.add("b", "refused", "no|way\nat all", "f32")
+    text = report([tally])
+    assert "| Things (a part) | 2 | 7 | 1 | 1 | 0 | 0 | 50.0 | 1.5 |" in text
+    assert "| b | no\\|way at all | f32 |" in text
+
+
+def test_a_difference_is_one_of_bits_but_not_inside_a_nan() -> None:
+    nan, whole = torch.tensor([math.nan]), torch.tensor([2**62 + 1, 5])
+    for same in (nan, whole, torch.tensor([0.0]), whole[::2], torch.tensor([1j * math.nan]), torch.tensor([True])):
+        assert difference(same, same.clone()) == ""
+    for one, other in (
+        (torch.tensor([0.0]), torch.tensor([-0.0])),
+        (whole, whole - 1),
+        (torch.tensor([1.0]), torch.tensor([1.0 + 2**-23])),
+        (torch.tensor([1.0 + 0j]), torch.tensor([1.0 - 0j]).conj()),
+        (0.0, -0.0),
+    ):
+        assert difference(one, other)
+    assert difference(torch.tensor([1.0]), torch.tensor([1.0 + 2**-23]), near=True) == ""
+    found = difference(torch.tensor([1.0]), torch.tensor([1.01]), near=True)
+    assert found == "1 of 1 values differ in torch.float32 [1]"
+
+
+@pytest.mark.parametrize(("noise", "outcome"), [(1e-6, RIGHT), (0.5, WRONG)])
+def test_where_eager_gives_other_bits_now_and_then_nearly_the_same_is_right(noise: float, outcome: str) -> None:
+    runs = itertools.count()
+
+    def unsteady(x: torch.Tensor) -> torch.Tensor:
+        return x * 2 + noise * (next(runs) % 7 == 0)
+
+    assert Check(lambda x: x * 2, [torch.rand(3)], eager=unsteady).run().outcome == outcome
+    assert Check(lambda x: x * 2 + 1e-6, [torch.rand(3)], eager=lambda x: x * 2).run().outcome == WRONG
+
+
+def test_a_journal_goes_on_where_it_was_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journal, "FOLDER", tmp_path)
+    asked: list[int] = []
+
+    def find(key: int) -> journal.Record:
+        asked.append(key)
+        if key == 3 and asked.count(3) == 1:
+            raise KeyboardInterrupt
+        return {"square": key * key}
+
+    with pytest.raises(KeyboardInterrupt):
+        journal.Journal("squares").complete([1, 2, 3], find, 1)
+    with (tmp_path / journal.state_of_the_code() / "squares.jsonl").open("a") as file:
+        file.write('\n["3", {"squ')  # cut off by the end of the process
+    assert list(journal.Journal("squares").complete([1, 2, 3], find, 1)) == [{"square": n * n} for n in (1, 2, 3)]
+    assert list(journal.Journal("squares").records) == ["1", "2", "3"]
+    assert asked == [1, 2, 3, 3]
+    assert list(journal.Journal("squares", fresh=True).complete([2], find, 1)) == [{"square": 4}]
+    assert asked == [1, 2, 3, 3, 2]
+
+
+def test_a_sample_that_hangs_is_stopped() -> None:
+    def hangs() -> None:
+        while True:
+            try:
+                time.sleep(0.01)
+            except Exception:  # the limit is none of these
+                continue
+
+    with pytest.raises(limit.Overdue), limit.limited(0.1):
+        hangs()

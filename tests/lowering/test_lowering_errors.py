@@ -1,0 +1,133 @@
+"""What a user reads where a model cannot be lowered, or takes other sizes: its own line, the cause in plain words."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+import tracepack
+from tests.models import Branching
+
+
+class Decides(nn.Module):
+    def forward(self, x):
+        n = int(x.sum().item())
+        return torch.zeros(n) if n > 3 else x
+
+
+class Inside(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = Decides()
+
+    def forward(self, x):
+        return self.inner(x) + 1
+
+
+class TooWide(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(5, 4)
+
+    def forward(self, x):
+        return self.linear(x)
+
+
+class ThroughNumpy(nn.Module):
+    def forward(self, x):
+        return torch.from_numpy(x.numpy() * 2)
+
+
+HERE = r"test_lowering_errors.py:\d+ in forward"
+CASES = {
+    Decides: rf"^op 'Decides', {HERE}: n = int\(x.sum\(\).item\(\)\): Python asks here for a value that only the data "
+    r"of a run decides. Use torch.where or tracepack.cond\(pred, true_fn, false_fn, \*args\) there, or",
+    Inside: rf"^op 'Inside', {HERE}: n = int\(x.sum\(\).item\(\)\): Python asks here for a value",
+    TooWide: rf"^op 'TooWide', {HERE}: return self.linear\(x\): the model itself fails on this example; got "
+    r"RuntimeError: mat1 and mat2 shapes cannot be multiplied \(3x4 and 5x4\). Give it inputs that it takes.$",
+    ThroughNumpy: rf"^op 'ThroughNumpy', {HERE}: return torch.from_numpy\(x.numpy\(\) \* 2\): torch.export cannot",
+}
+
+
+@pytest.mark.parametrize("model", CASES, ids=lambda model: model.__name__)
+def test_the_models_line_and_nothing_on_the_side(model, capfd):
+    op = tracepack.script(model())
+    with pytest.raises(tracepack.LoweringError, match=CASES[model]) as caught:
+        tracepack.trace(lambda x: op(x), torch.rand(3, 4))
+    assert "\n" not in str(caught.value)
+    assert capfd.readouterr() == ("", "")
+    print("seen")
+    assert capfd.readouterr().out == "seen\n"
+
+
+def test_torchs_names_for_sizes_are_left_out():
+    from tracepack.ops.lowering.errors import first_sentence
+
+    error = RuntimeError("cannot join [s39, 4] and [2*s7]. See https://pytorch.org for more\nStack ...")
+    assert first_sentence(error) == "RuntimeError: cannot join [?, 4] and [2*?]"
+
+
+def test_a_layer_of_torch_that_is_not_contiguous_names_the_option():
+    op = tracepack.script(nn.LSTM(4, 3, batch_first=True))
+    with pytest.raises(
+        tracepack.NonContiguousOutputError,
+        match=r"op 'LSTM': output 0 is not contiguous; got shape \(2, 5, 3\) with strides .*\. "
+        r"Pass contiguous=True to script\(\), or call \.contiguous\(\) on it in the model\.",
+    ):
+        tracepack.trace(lambda x: op(x)[0], torch.rand(2, 5, 4))
+    op = tracepack.script(nn.LSTM(4, 3, batch_first=True), contiguous=True)
+    assert tracepack.trace(lambda x: op(x)[0], torch.rand(2, 5, 4))(torch.rand(3, 5, 4)).shape == (3, 5, 3)
+
+
+class Halves(nn.Module):
+    def forward(self, q):
+        return q.reshape(2, -1, q.shape[1]).contiguous()
+
+
+def test_an_ops_guard_names_dimensions_and_a_pipelines_its_letters():
+    op = tracepack.script(Halves())
+    direct = tracepack.trace(lambda a, b: (a * 2, op(b)), torch.rand(5, 3), torch.rand(4, 6))
+    assert "b: f32[K,L]" in direct.signature
+    assert " and K % 2 == 0 and " in direct.signature
+    text = r"^pipeline .* do not satisfy L \* K % \(2 \* L\) == 0; got K = 3 \(dimension 0 of 'b'\), L = 6"
+    with pytest.raises(tracepack.SignatureError, match=text):
+        direct(torch.rand(5, 3), torch.rand(3, 6))
+    hidden = tracepack.trace(lambda a, b: (a * 2, op(b.abs())), torch.rand(5, 3), torch.rand(4, 6))
+    with pytest.raises(
+        tracepack.SignatureError, match=r"^op 'Halves': the sizes do not satisfy [^NMKL]*q\.size\(0\)[^NMKL]*; got "
+    ):
+        hidden(torch.rand(5, 3), torch.rand(3, 6))
+
+
+def test_inner_sizes_are_written_in_the_ops_letters():
+    from tracepack.ops.graph.text import graph_text
+
+    op = tracepack.script(nn.Conv1d(4, 8, 3, stride=2, padding=1), name="conv")
+    mod = tracepack.trace(lambda x: op(x), torch.rand(2, 4, 10))
+    text = graph_text(mod.graph, bodies=True)
+    assert "f32[N,8,(M - 1) // 2 + 1] = aten.conv1d.default" in text
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
+@pytest.mark.parametrize("rows", [1, 2, 3])
+def test_a_scripted_branch_takes_a_batch_of_one(rows):
+    """torch asserts that sizes are 2 or more; the guards of the body know better."""
+    model = torch.jit.script(Branching().eval())
+    mod = tracepack.trace(tracepack.script(model), torch.rand(rows, 4))
+    for x in (torch.rand(1, 4) * 9, -torch.rand(1, 4) * 9, torch.rand(5, 4)):
+        with torch.no_grad():
+            assert torch.equal(mod(x), model(x))
+
+
+def test_a_torch_that_keeps_its_conditions_to_itself_is_refused():
+    """torch 2.6 does, and a body lowered there would answer wrongly at sizes that take another branch."""
+    from types import SimpleNamespace
+
+    from tracepack.ops.lowering.convert.body import _sizes
+
+    text = (
+        r"^op 'm': this torch does not say for which sizes an export holds; got torch 2.*\. Script models with a newer"
+    )
+    with pytest.raises(tracepack.LoweringError, match=text):
+        _sizes(SimpleNamespace(range_constraints={}), [], [], "m")

@@ -1,0 +1,203 @@
+"""Python around tensors: what is recorded, what is guarded, and what is refused with which words."""
+
+from __future__ import annotations
+
+import builtins as own
+import copy
+import math
+import sys
+from math import sqrt as root
+
+import numpy as np
+import pytest
+import torch
+
+import tracepack
+from tests.campaigns.check import difference
+from tests.recording.cases import OTHER, TALL, X, right
+
+# name -> a function of one tensor of two dimensions that holds for every number of rows
+FREE = {
+    "item": lambda x: x * x.sum().item(),
+    "arithmetic on items": lambda x: (x.mean().item() * 2 + 1) / x.shape[0] - x[0, 0].item() ** 2,
+    "item returned": lambda x: {"n": x.shape[0], "mean": x.mean().item(), "any": x.any().item()},
+    "item of a bool": lambda x: x * (x > 0).all().item(),
+    "item of a complex": lambda x: (x * 1j).sum().item() * x,
+    "abs and round of an item": lambda x: (abs(x.sum().item()), round(x.sum().item(), 1), -x.sum().item()),
+    "size arithmetic": lambda x: x.reshape(x.shape[0] // 1, -1) * (x.shape[0] % 4) + x.numel() ** 2 - len(x.shape),
+    "divmod": lambda x: x * divmod(x.shape[0], 2)[1],
+    "float of a tensor in a tensor": lambda x: torch.tensor([x.sum().item(), 1.0]),
+    "sizes in a tensor": lambda x: torch.tensor([x.shape[0], x.shape[1]]),
+    "a new tensor of others": lambda x: x.new_tensor([x.mean(), 2.0]) + x.new_zeros(2),
+    "range over a fixed size": lambda x: [x[:, i] for i in range(2)],
+    "tensor indices": lambda x: x[torch.arange(x.shape[0]).flip(0)],
+    "comparison returned": lambda x: (x.shape[0] > 2, x * (x.shape[0] > 2)),
+    "f-string of a fixed number": lambda x: {f"k{i}": x[:, i] for i in range(2)},
+    "print": lambda x: print(x, x.shape, x.shape[0], x.sum().item()) or x + 1,
+    "deepcopy": lambda x: copy.deepcopy(x).mul_(2) + copy.deepcopy([x])[0],
+    "numpy number": lambda x: x * np.float32(2) + np.int64(1),
+    "numpy number first": lambda x: np.float64(2) * x,
+    "array as index": lambda x: x[:, torch.from_numpy(np.array([1, 0]))],
+    "isinstance": lambda x: x + isinstance(x.shape[0], int) + isinstance(x, torch.Tensor),
+    "distance function": lambda x: torch.nn.functional.triplet_margin_with_distance_loss(
+        x, x + 1, x * 3, distance_function=lambda a, b: (a - b).abs().amax(-1), swap=True, reduction="none"
+    ),
+    "distance module": lambda x: torch.nn.functional.triplet_margin_with_distance_loss(
+        x, x + 1, x * 3, distance_function=torch.nn.PairwiseDistance()
+    ),
+    "list of tensors where numbers could be": lambda x: torch.histogramdd(x, [torch.linspace(-9, 9, 4)] * 2).hist,
+    "sizes as torch converts them": lambda x: (
+        x * torch.sym_float(1.5) + torch.sym_float(x.shape[0]),
+        torch.sym_int(x.shape[0] / 2),
+        torch.sym_not(False),
+    ),
+    "equal": lambda x: torch.equal(x, x + 0.0),
+    "int of size arithmetic": lambda x: x * int(x.shape[0] * 0.5),
+    "float of a size": lambda x: x * float(x.shape[0]),
+    "math of a size": lambda x: x * math.sqrt(x.shape[0]),
+    "len": lambda x: x * len(x),
+    "bool of a size": lambda x: x * bool(x.shape[0] - 3),
+    "len of a list": lambda x: x + len([x, x]),
+    "float, int and bool of a tensor": lambda x: (x * float(x.sum()), int(x.sum()), bool(x.any()), float(x[0, 0]) + 1),
+    "int of an item": lambda x: x * int(x.sum().item()) + int(-0.5) + int("3"),
+    "math of an item": lambda x: x * math.exp(x.mean().item()) + math.sqrt(x.abs().max().item()),
+    "math by its own name": lambda x: (x * root(x.shape[0]), root(2), x / math.log(x.numel())),
+    "math of plain numbers": lambda x: x * math.sqrt(2) + math.floor(2.5),
+    "calls in nested functions": lambda x: [y * len(y) + max(float(y.sum()), 0.5) for y in (x, x[1:])],
+    "least and largest": lambda x: (
+        x[:, : min(x.shape[1], 1)],
+        max(x.shape[0], 4),
+        min([x.shape[0], 2, 7]),
+        max(x.shape),
+    ),
+    "least and largest of items": lambda x: x.clamp(max=max(x.sum().item(), 1.0)) + min(1, 2),
+    "names used in other ways": lambda x: {
+        "t": type(x.shape[1]) is float or type(x.shape[1]) is int,
+        "c": type("Made", (), {}).__name__,
+        "d": {float: 1}[float],
+        "m": [*map(int, "12")],
+    },
+    "methods of those names": lambda x: (x.float(), x.int(), x.bool(), x.min(), torch.max(x)),
+    "result type": lambda x: x.to(torch.promote_types(x.dtype, torch.float64)),
+}
+
+
+if sys.version_info < (3, 11):  # Python does not say there which names are called
+    for _name in ("float of a size", "len", "float, int and bool of a tensor", "int of an item", "math of an item",
+                  "int of size arithmetic", "math of a size", "bool of a size", "math by its own name",
+                  "calls in nested functions", "least and largest", "least and largest of items"):  # fmt: skip
+        del FREE[_name]
+
+
+@pytest.mark.parametrize("name", FREE)
+def test_recorded_for_all_sizes_and_data(name) -> None:
+    process = FREE[name]
+    right(process, X, others=[[OTHER], [TALL], [X[:1]]])
+    loaded = tracepack.trace(process, X)
+    assert difference(process(TALL), loaded(TALL)) == ""
+
+
+# name -> a function that holds for the recorded number of rows only
+GUARDED = {
+    "math by another name": lambda x: [m.sqrt(x.shape[0]) * x for m in (math,)],
+    "len by another name": lambda x: x * own.len(x),
+    "range over a size": lambda x: sum(x[i] * i for i in range(x.shape[0])),
+    "loop over rows": lambda x: sum(row * 2 for row in x),
+    "branch on a size": lambda x: x + 1 if x.shape[0] == 3 else x - 1,
+    "comparison of shapes": lambda x: x + 1 if x.shape == (3, 2) else x - 1,
+    "size in a list": lambda x: x + 1 if x.shape[0] in (3, 4) else x - 1,
+    "f-string": lambda x: {f"rows{x.shape[0]}": x},
+    "str": lambda x: {str(x.shape[0]): x},
+    "str of the shape": lambda x: {str(x.shape): x},
+    # The old form is what is tested.
+    "percent": lambda x: {"%s" % x.shape[0]: x},  # noqa: UP031
+    "key": lambda x: {x.shape[0]: x},
+    "index of a list": lambda x: x * [1, 2, 3, 4, 5, 6][x.shape[0]],
+    "list repeated": lambda x: [x] * x.shape[0],
+    "numpy of a size": lambda x: x * np.float32(x.shape[0]),
+}
+
+
+@pytest.mark.parametrize("name", GUARDED)
+def test_guarded_where_a_size_leaves_the_graph(name, reloaded) -> None:
+    right(GUARDED[name], X, others=[[OTHER], [TALL]])
+    for mod in (tracepack.trace(GUARDED[name], X), reloaded(tracepack.trace(GUARDED[name], X))):
+        with pytest.raises((tracepack.GuardError, tracepack.SignatureError)):
+            mod(TALL)
+
+
+def test_a_size_that_is_not_the_batch_is_guarded_too() -> None:
+    mod = tracepack.trace(lambda x: {str(x.shape[1]): x}, X)
+    with pytest.raises(tracepack.SignatureError, match="dimension 1 has a wrong size; got 5"):
+        mod(torch.ones(3, 5))
+
+
+def shrunk(number):
+    return math.tanh(number)
+
+
+def rooted(x):
+    return x * shrunk(x.shape[1])
+
+
+def test_what_fixes_a_size_is_named_and_shown(reloaded) -> None:
+    mod = reloaded(tracepack.trace(rooted, X))
+    assert mod.signature == "(x: f32[N,2]) -> f32[N,2]"
+    with pytest.raises(tracepack.SignatureError) as caught:
+        mod(torch.ones(3, 5))
+    assert "It is fixed because it was taken as a plain float, as math does at test_python.py:" in str(caught.value)
+    assert "in shrunk: return math.tanh(number)." in str(caught.value)
+    mod = reloaded(tracepack.trace(lambda x: [row * 2 for row in x], X))
+    assert mod.signature == "(x: f32[3,N]) -> [f32[?], f32[?], f32[?]]"
+    with pytest.raises(tracepack.SignatureError, match="goes through the rows of a tensor one by one at test_python"):
+        mod(TALL)
+
+
+# name -> a function, and what its signature says after `where`
+CONDITIONS = {
+    "a branch": (lambda x: x if x.shape[0] > 2 else -x, "N > 2"),
+    "the other side": (lambda x: x if x.shape[0] > 9 else -x, "not N > 9"),
+    "arithmetic": (lambda x: [x] * (x.shape[0] // 2), "N // 2 == 1"),
+    "two": (lambda x: {f"{x.numel()}": x} if x.shape[0] + 1 < 7 else x, "N + 1 < 7"),
+    "rows of what was computed": (lambda x: list(x @ x.mT), "size(matmul, 0) == 3"),
+}
+
+
+@pytest.mark.parametrize("name", CONDITIONS)
+def test_the_signature_says_what_guards_ask(name, reloaded) -> None:
+    process, text = CONDITIONS[name]
+    assert text in reloaded(tracepack.trace(process, X)).signature.partition(" where ")[2]
+
+
+class Scaler:
+    """An object that is called, and a method of it."""
+
+    factor = 2
+
+    def __call__(self, x):
+        return x * float(x.sum())
+
+    def scaled(self, x, *, by=3):
+        return x * int(x.sum()) * by + max(self.factor, x.shape[0])
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python does not say there which names are called")
+@pytest.mark.parametrize("process", [Scaler(), Scaler().scaled], ids=["object", "method"])
+def test_methods_and_objects_are_read_like_functions(process) -> None:
+    right(process, X, others=[[OTHER], [TALL]])
+    assert difference(process(TALL), tracepack.trace(process, X)(TALL)) == ""
+
+
+def test_print_is_free_and_comes_back() -> None:
+    before = print
+    mod = tracepack.trace(lambda x: print(x.shape, f"{2}") or x, X)
+    assert print is before
+    assert mod(TALL).shape == (5, 2)
+
+
+def test_a_branch_on_whether_there_is_anything_holds_for_all_that_is_not_empty() -> None:
+    mod = tracepack.trace(lambda x: x.mean() if x.numel() else torch.zeros(()), X)
+    for x in (OTHER, TALL, X[:1]):
+        assert torch.equal(mod(x), x.mean())
+    with pytest.raises(tracepack.GuardError, match="because a branch was taken on it"):
+        mod(X[:0])

@@ -1,0 +1,72 @@
+"""Random numbers: generators that live on or are seeded in each run, and draws that are refused."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import tracepack
+from tests.campaigns.check import difference
+from tests.recording.cases import OTHER, TALL, X, right
+
+
+def test_a_generator_that_lives_on_goes_on_in_the_pipeline(reloaded) -> None:
+    source = torch.Generator().manual_seed(5)
+
+    def process(x):
+        with tracepack.drawing(source):
+            y = torch.nn.functional.dropout(x)
+        return y, torch.rand(x.shape, generator=source)
+
+    state = source.get_state()
+    mod = tracepack.trace(process, X)
+    assert torch.equal(source.get_state(), state)  # tracing draws nothing from the user's generator
+    loaded = reloaded(mod)
+    for x in (X, TALL, OTHER):
+        wanted = process(x)
+        assert difference(wanted, mod(x)) == ""
+        assert difference(wanted, loaded(x)) == ""
+    source.manual_seed(11)
+    loaded.seed(11)
+    assert difference(process(X), loaded(X)) == ""
+    assert difference(process(X), mod(X)) != ""  # every pipeline has its own
+
+
+def test_a_generator_that_is_seeded_in_each_run_gives_the_same_numbers() -> None:
+    def process(x):
+        source = torch.Generator().manual_seed(3)
+        with tracepack.drawing(source):
+            first = torch.randn_like(x)
+        source.manual_seed(4)
+        return first, torch.randperm(4, generator=source), x.clone().normal_(generator=source)
+
+    right(process, X, others=[[OTHER], [TALL]])
+
+
+def test_unseeded_generators_and_foreign_randomness_are_refused() -> None:
+    def unseeded(x):
+        source = torch.Generator()
+        source.seed()
+        return torch.rand(2, generator=source) + x
+
+    with pytest.raises(tracepack.RecordError, match="a second recording on other data differs"):
+        tracepack.trace(unseeded, X)
+    state = torch.get_rng_state()
+    with pytest.raises(tracepack.RecordError, match="Draw inside `with tracepack.drawing\\(generator\\):`"):
+        tracepack.trace(lambda x: x + torch.rand(2), X)
+    assert torch.equal(torch.get_rng_state(), state)
+    with pytest.raises(tracepack.RecordError, match="drawing takes a generator of the CPU; got 3; expected torch.Gen"):
+        tracepack.drawing(3).__enter__()
+
+
+def test_a_draw_that_nothing_uses_still_moves_the_generator() -> None:
+    source = torch.Generator().manual_seed(5)
+
+    def process(x):
+        with tracepack.drawing(source):
+            torch.rand(3)
+            return x + torch.rand(2)
+
+    mod = tracepack.trace(process, X)
+    for _ in range(2):
+        assert difference(process(X), mod(X)) == ""

@@ -1,0 +1,110 @@
+"""What cannot be recorded is refused with the user's line and the reason."""
+
+from __future__ import annotations
+
+import builtins as own
+import json
+import math
+import pathlib
+import random
+
+import pytest
+import torch
+
+import tracepack
+from tests.recording.cases import X
+
+
+def helper(x):
+    return float(x.sum())
+
+
+def shrunk(number):
+    return math.tanh(number)
+
+
+def swallow(x):
+    try:
+        return x.view(7)
+    except RuntimeError:
+        return x
+
+
+def swallow_branch(x):
+    try:
+        return x if x.sum() > 0 else -x
+    except Exception:
+        return x
+
+
+LIST = "a tensor cannot leave the graph as a list"
+NUMBER = "a tensor's value cannot leave the graph as a plain number"
+BRANCH = "a branch on a tensor cannot be recorded: only one side of it ran"
+DATA = "a value that data decides cannot leave the graph: "
+REFUSED = {
+    "tolist": (lambda x: torch.tensor(x.tolist()), LIST),
+    "complex": (lambda x: x * complex(x.sum()), NUMBER),
+    "range over data": (lambda x: [x for _ in range(x.sum().int())], NUMBER),
+    "if": (lambda x: x if x.sum() > 0 else -x, BRANCH),
+    "and": (lambda x: x.any() and x.sum(), BRANCH),
+    "in": (lambda x: x if 0.5 in x else -x, BRANCH),
+    "float in a helper": (lambda x: x * helper(x), NUMBER),
+    "an own float": (lambda x: x * own.float(x.sum()), NUMBER),
+    "math in a helper": (lambda x: x * shrunk(x.sum().item()), DATA + "it was taken as a plain float, as math does"),
+    "branch on an item": (lambda x: x if x.sum().item() > 0 else -x, DATA + "a branch was taken on it"),
+    "f-string of an item": (lambda x: {f"{x.sum().item()}": x}, DATA + "it was formatted into a string"),
+    "range over an item": (lambda x: [x] * x.argmax().item(), DATA + "it was used as a plain integer"),
+    "text of a tensor": (lambda x: {repr(x): x}, "a tensor's values cannot leave the graph as text"),
+    "f-string of a tensor": (lambda x: {f"{x.sum()}": x}, "a tensor's values cannot leave the graph as text"),
+    "json of a size": (lambda x: {json.dumps(x.shape[0]): x}, "what works on plain numbers failed on one"),
+    "random": (lambda x: x * random.random(), "a second recording on other data differs"),
+    "swallowed error": (swallow, "the function caught an error of torch, so which branch it takes depends"),
+    "swallowed refusal": (swallow_branch, BRANCH),
+    "memory": (lambda x: x.data_ptr(), "torch.Tensor.data_ptr: a tensor's memory cannot be reached in a recording"),
+    "resize": (lambda x: x.clone().resize_(2), "torch.Tensor.resize_: a tensor's memory cannot be reached"),
+    "sparse": (lambda x: x.to_sparse(), "torch.Tensor.to_sparse cannot be recorded: archives hold dense tensors only"),
+    "unchecked indices": (
+        lambda x: torch.segment_reduce(x, "sum", lengths=torch.tensor([len(x)])),
+        "torch.segment_reduce cannot be recorded: it does not check its indices, so that a file could reach outside",
+    ),
+    "an object": (lambda x: object(), "the function returns a builtins.object, which an archive cannot hold"),
+    "an option object": (
+        lambda x: torch.nn.functional.grid_sample(x, x, mode=pathlib.Path("a")),
+        "torch.nn.functional.grid_sample has an argument that cannot be recorded; got pathlib",
+    ),
+    "torch's own randomness": (lambda x: x + torch.randn(2), "torch.randn draws random numbers from torch's global"),
+    "dropout": (lambda x: torch.nn.functional.dropout(x), "torch.nn.functional.dropout draws random numbers"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused_with_the_line_and_the_reason(name) -> None:
+    process, words = REFUSED[name]
+    with pytest.raises(tracepack.RecordError) as caught:
+        tracepack.trace(process, X)
+    assert words in str(caught.value)
+    if name != "an object":
+        assert "test_refusals.py:" in str(caught.value)
+
+
+def test_an_error_of_the_function_itself_stays_as_it_is() -> None:
+    with pytest.raises(ZeroDivisionError):
+        tracepack.trace(lambda x: x * (1 // 0), X)
+    with pytest.raises(RuntimeError, match="shape '\\[7\\]' is invalid"):
+        tracepack.trace(lambda x: x.view(7), X)
+
+
+def test_tensors_exchanged_behind_their_names_are_refused() -> None:
+    def process(x):
+        a, b = x.clone(), x * 2
+        torch.utils.swap_tensors(a, b)
+        return a
+
+    with pytest.raises(tracepack.RecordError, match="was exchanged for another one behind its name"):
+        tracepack.trace(process, X)
+
+
+@pytest.mark.parametrize("transform", [torch.vmap(torch.sum), torch.func.grad(torch.sum)])
+def test_transforms_of_torch_func_are_refused_by_name(transform) -> None:
+    with pytest.raises(tracepack.RecordError, match="torch.vmap and the other transforms of torch.func cannot be rec"):
+        tracepack.trace(lambda x: transform(x), X)

@@ -1,0 +1,65 @@
+"""Writes into the caller's tensors and arrays, and inputs that share memory."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+import tracepack
+from tests.recording.cases import OTHER, TALL, X, right
+
+
+def write(x):
+    x[0] += 1
+    x.mul_(2)
+    return x.sum()
+
+
+def test_writes_into_inputs_have_the_effect_that_they_have_in_python() -> None:
+    right(write, X, others=[[OTHER], [TALL], [torch.ones(2, 3).t()], [torch.ones(6, 4)[::2, ::2]]])
+    example = X.clone()
+    tracepack.trace(write, example)
+    assert torch.equal(example, X)
+
+
+def test_a_writable_array_is_written_and_a_read_only_one_is_not(reloaded) -> None:
+    for mod in (tracepack.trace(write, X), reloaded(tracepack.trace(write, X))):
+        for make in (lambda a: a, lambda a: np.frombuffer(a.tobytes(), dtype=np.float32).reshape(a.shape)):
+            array = make(OTHER.numpy().copy())
+            expected = OTHER.clone()
+            assert mod.run({"x": array}) == write(expected)
+            assert (array == (expected.numpy() if array.flags.writeable else OTHER.numpy())).all()
+
+
+def test_a_read_only_array_is_not_copied_for_a_pipeline_that_only_reads() -> None:
+    array = np.frombuffer(bytes(24), dtype=np.float32)
+    mod = tracepack.trace(lambda x: x.view(2, 3), torch.ones(6))
+    assert mod(array).data_ptr() == array.ctypes.data
+
+
+def test_inputs_that_are_one_tensor_and_inputs_that_are_not() -> None:
+    def process(a, b):
+        a.add_(1)
+        return a * b
+
+    right(process, X, OTHER, others=[[X, X], [TALL, TALL.clone()]])
+    right(process, X, X[:], others=[[X, OTHER]])
+
+
+def test_what_may_return_its_argument_is_kept_apart() -> None:
+    def process(x):
+        y = x.contiguous()
+        y.mul_(3)
+        return x, y, x.to(torch.float32) is not None
+
+    right(process, X, others=[[torch.arange(6.0).reshape(2, 3).t()], [OTHER]])
+    with pytest.raises(tracepack.RecordError, match="t_ changes the shape of a tensor that may be another one too"):
+        tracepack.trace(lambda x: x.contiguous().t_() + x.shape[0], X)
+
+
+def test_writes_into_what_is_not_an_input_are_refused() -> None:
+    table = torch.zeros(2)
+    with pytest.raises(tracepack.RecordError, match="the function changes a tensor that is not one of its inputs"):
+        tracepack.trace(lambda x: table.add_(x[0]) + x, X)
+    assert torch.equal(table, torch.zeros(2)) or table is not None

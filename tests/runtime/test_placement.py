@@ -1,0 +1,144 @@
+"""The table of DESIGN.md: where an op runs."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import tracepack
+from tests.models import MyCell
+from tracepack.ops.graph.device import CPU, Device, place
+
+GPU0, GPU1 = Device("cuda", 0), Device("cuda", 1)
+
+
+NONE, ONE, TWO = (CPU,), (CPU, GPU0), (CPU, GPU0, GPU1)
+
+
+@pytest.mark.parametrize(
+    ("scripted", "requested", "present", "expected"),
+    [
+        # Scripted for the CPU: it runs there, whatever is given.
+        (CPU, None, NONE, CPU), (CPU, CPU, NONE, CPU), (CPU, GPU0, ONE, CPU), (CPU, GPU1, TWO, CPU),
+        # Scripted for a gpu, loaded with gpu k: on gpu k, whichever it was scripted on.
+        (GPU0, GPU0, TWO, GPU0), (GPU0, GPU1, TWO, GPU1), (GPU1, GPU0, ONE, GPU0), (GPU1, GPU1, TWO, GPU1),
+        # Nothing given: on gpu 0.
+        (GPU0, None, ONE, GPU0), (GPU1, None, TWO, GPU0), (Device("xpu", 1), None, ONE, GPU0),
+    ],
+)  # fmt: skip
+def test_every_row_that_places(scripted, requested, present, expected):
+    assert place(scripted, requested, present) == expected
+
+
+@pytest.mark.parametrize(
+    ("scripted", "requested", "present", "text"),
+    [
+        (GPU0, CPU, TWO, "op 'cell': it was scripted for cuda:0 and cannot run on the CPU. Load it on an "
+                         "accelerator, or pass gpu_ops='cpu' to move such ops to the CPU."),
+        (GPU0, GPU1, ONE, "op 'cell': it needs cuda:1, which this machine lacks. Devices present: cpu, cuda:0."),
+        (GPU0, None, NONE, "op 'cell': it needs cuda:0, which this machine lacks. Devices present: cpu."),
+    ],
+)  # fmt: skip
+def test_every_row_that_refuses(scripted, requested, present, text):
+    with pytest.raises(tracepack.PlacementError) as caught:
+        place(scripted, requested, present, op="cell")
+    assert str(caught.value).startswith(text)
+
+
+@pytest.mark.parametrize("requested", [None, CPU, GPU0])
+def test_ops_of_accelerators_move_to_the_cpu_on_request(requested):
+    assert place(GPU1, requested, NONE, gpu_ops="cpu") == CPU
+
+
+def as_if_for_gpu(mod: tracepack.Pipeline) -> None:
+    """Marks the pipeline's op as scripted for gpu 1, as on a machine that has one."""
+    from tracepack.ops.graph.traverse import bodies
+
+    for body in bodies(mod.graph):
+        body.device = "cuda:1"
+
+
+@pytest.mark.skipif(torch.accelerator.is_available(), reason="says what a machine without an accelerator says")
+def test_a_gpu_archive_is_refused_before_any_weight_is_read(tmp_path, monkeypatch):
+    op, x = tracepack.script(MyCell()), torch.rand(3, 4)
+    mod = tracepack.trace(lambda x: op(x, x), x)
+    as_if_for_gpu(mod)
+    mod.save(tmp_path / "cell.tpk")
+
+    def never(*args):
+        raise AssertionError("a weight was read")
+
+    monkeypatch.setattr("tracepack.serialization.program.mapped_weights", never)
+    monkeypatch.setattr("tracepack.serialization.archive.Archive.check", never)
+    with pytest.raises(
+        tracepack.PlacementError, match="op 'MyCell': it was scripted for cuda:1 and cannot run on the CPU"
+    ):
+        tracepack.load(tmp_path / "cell.tpk", device="cpu")
+    with pytest.raises(tracepack.PlacementError, match="op 'MyCell': it needs cuda:0, which this machine lacks"):
+        tracepack.load(tmp_path / "cell.tpk")
+    with pytest.raises(tracepack.PlacementError, match="needs cuda:3, which this machine lacks. Devices present: cpu"):
+        tracepack.load(tmp_path / "cell.tpk", device=3)
+
+
+def test_ops_of_the_cpu_stay_there_whatever_device_is_asked_for(tmp_path):
+    op, x = tracepack.script(MyCell(), device="cpu"), torch.rand(3, 4)
+    mod = tracepack.trace(lambda x: op(x, x)[0], x)
+    mod.save(tmp_path / "cell.tpk")
+    for device in (7, "cuda:1", "cuda", -1):
+        loaded = tracepack.load(tmp_path / "cell.tpk", device=device)
+        assert loaded.placement == {"MyCell": "cpu"}
+        assert torch.equal(loaded(x), mod(x))
+
+
+def test_a_gpu_archive_runs_on_the_cpu_on_request(tmp_path):
+    module, x = MyCell().eval(), torch.rand(3, 4)
+    op = tracepack.script(module)
+    mod = tracepack.trace(lambda x: op(x, x)[0], x)
+    as_if_for_gpu(mod)
+    mod.save(tmp_path / "cell.tpk")
+    loaded = tracepack.load(tmp_path / "cell.tpk", gpu_ops="cpu")
+    assert loaded.placement == {"MyCell": "cpu"}
+    assert torch.equal(loaded(x), module(x, x)[0])
+    with pytest.raises(tracepack.DeviceError, match="not a choice for gpu_ops; got 'tpu'; expected 'gpu' or 'cpu'"):
+        tracepack.load(tmp_path / "cell.tpk", gpu_ops="tpu")
+
+
+def test_a_cpu_archive_ignores_the_device(tmp_path, cell_file):
+    path, module, x, h = cell_file
+    for device in (None, -1, "cpu", torch.device("cpu")):
+        loaded = tracepack.load(path, device=device)
+        assert loaded.placement == {"MyCell": "cpu"}
+        assert torch.equal(loaded(x, h)[0], module(x, h)[0])
+
+
+def test_copies_between_devices_are_in_the_plan():
+    """An op on another device gets its inputs moved; checked on torch's meta device, which every machine has."""
+    from tracepack.ops.graph.traverse import bodies
+    from tracepack.ops.runtime.plan import Plan
+
+    first, second = tracepack.script(MyCell(), name="first"), tracepack.script(MyCell(), name="second")
+    x = torch.rand(3, 4)
+    mod = tracepack.trace(lambda x: second(first(x, x)[0] + 1, x)[0], x)
+    places = {body.name: body for body in bodies(mod.graph)}
+    meta = Device("meta")
+    plan = Plan(mod.graph, lambda body: meta if body is places["second"] else CPU)
+    result = plan.fast(x)
+    assert result.device.type == "meta"
+    assert plan.source.count(".to(") == 2  # the result of `first`, and x, each once
+
+
+@pytest.mark.gpu
+def test_the_table_for_real(tmp_path, cell_file):
+    path, module, x, h = cell_file
+    assert tracepack.load(path, device=0).placement == {"MyCell": "cpu"}
+    op = tracepack.script(module, device=0)
+    mod = tracepack.trace(lambda x, h: op(x, h), x, h)
+    mod.save(tmp_path / "gpu.tpk")
+    for index in range(torch.accelerator.device_count()):
+        loaded = tracepack.load(tmp_path / "gpu.tpk", device=index)
+        result = loaded(x, h)[0]
+        assert result.device.index == index
+        assert torch.allclose(result.cpu(), module(x, h)[0], atol=1e-6)
+    with pytest.raises(tracepack.PlacementError):
+        tracepack.load(tmp_path / "gpu.tpk", device="cpu")
+    assert next(module.parameters()).device.type == "cpu"
