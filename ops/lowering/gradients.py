@@ -49,10 +49,10 @@ class Questions(TorchFunctionMode):
     def __enter__(self) -> Any:
         _heard.clear()
         self._patched.__enter__()
-        return super().__enter__()
+        return super().__enter__()  # type: ignore[no-untyped-call]  # torch leaves it untyped
 
     def __exit__(self, *exc: Any) -> None:
-        super().__exit__(*exc)
+        super().__exit__(*exc)  # type: ignore[no-untyped-call]  # torch leaves it untyped
         self._patched.__exit__(*exc)
         self.decides = bool(_heard) or self.switches > self.expected
 
@@ -104,7 +104,7 @@ MOST_WEIGHTS, MOST_ELEMENTS = 16, 1 << 22
 
 def _some_weights(model: torch.nn.Module) -> list[torch.Tensor]:
     """Parameters from all over a model, not so many that their gradients would need much memory."""
-    small = [p for p in model.parameters() if p.requires_grad and p.numel() <= MOST_ELEMENTS]
+    small: list[torch.Tensor] = [p for p in model.parameters() if p.requires_grad and p.numel() <= MOST_ELEMENTS]
     return small[:: max(1, len(small) // MOST_WEIGHTS)]
 
 

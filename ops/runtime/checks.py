@@ -63,8 +63,8 @@ def tensor_check(
 
 
 def _check_tensor(where: str, kind: TensorType, value: Any) -> None:
-    if value.is_nested or value.is_meta or str(value.layout) != "torch.strided":
-        found = "nested" if value.is_nested else "meta" if value.is_meta else str(value.layout).removeprefix("torch.")
+    if value.is_nested or str(value.layout) != "torch.strided":
+        found = "nested" if value.is_nested else str(value.layout).removeprefix("torch.")
         raise SignatureError("not a plain tensor", where=where, got=f"a {found} tensor", expected=str(kind))
     dtype = str(value.dtype).removeprefix("torch.")
     if dtype != kind.dtype:

@@ -90,7 +90,7 @@ def _attribute(plain: Callable[..., Any]) -> Callable[..., Any]:
     def attribute(thing: Any, name: str, /, *default: Any) -> Any:
         recorder = _active()
         given = recorder is not None and isinstance(thing, torch.Tensor) and id(thing) in recorder.given
-        if given and isinstance(name, str) and not hasattr(torch.Tensor, name):
+        if recorder is not None and given and isinstance(name, str) and not hasattr(torch.Tensor, name):
             recorder.refuse(f"an attribute of a tensor, {name!r}, is no part of a signature", "Pass it as an input.")
         return plain(thing, name, *default)
 
@@ -261,8 +261,8 @@ def _with_identity(code: CodeType, constants: tuple[Any, ...]) -> tuple[CodeType
     if sys.version_info >= (3, 13):
         return code, constants
     changed, found = bytearray(code.co_code), list(constants)
-    instructions = [None, *dis.get_instructions(code)]
-    for before, load, test in zip(instructions, instructions[1:], instructions[2:], strict=False):
+    instructions = list(dis.get_instructions(code))
+    for before, load, test in zip([None, *instructions], instructions, instructions[1:], strict=False):
         if test.opname != "IS_OP" or load.opname != "LOAD_CONST" or (before and before.opname == "EXTENDED_ARG"):
             continue
         if type(load.argval) in (bool, int, float, str) and len(found) < 256:

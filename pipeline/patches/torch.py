@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
 import torch
 
-from ...ops.runtime.user_code import is_called_by_user
+from ...ops.runtime.user_code import is_called_by_user, is_users
 from .hooks import Hooks, active
 
 
@@ -27,7 +28,7 @@ def _default_dtype(plain: Callable[[], torch.dtype]) -> Callable[[], torch.dtype
     @wraps(plain)
     def get_default_dtype() -> torch.dtype:
         recorder = active()
-        if recorder is not None and is_called_by_user():
+        if recorder is not None and is_users(sys._getframe(1).f_code.co_filename):  # and not we ourselves
             recorder.pin_default_dtype()
         return plain()
 

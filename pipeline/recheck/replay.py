@@ -24,7 +24,7 @@ from ..recording.recorder import Recorder
 from ..recording.rollback import States, Undo
 from .answers import difference
 from .objects import Objects, Place
-from .vary import clones, trials
+from .vary import clones, ones, trials
 
 CALLS = 3  # with the example itself, in a row
 MOST_ROUNDS = 20  # of a loop on other data than the example: it may never end, or double what it carries each time
@@ -34,7 +34,10 @@ LEAST_SECONDS = 0.25  # for replays, however quick the recording was
 class Examples(Protocol):
     """The arguments of a recording."""
 
-    leaves: Sequence[Any]
+    @property
+    def leaves(self) -> Sequence[Any]:
+        """The flat examples."""
+        ...
 
     def call(self, leaves: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
         """The arguments for leaves."""
@@ -131,8 +134,11 @@ class Replay:
                 place.write({**content, key: other})
         if not moving or self.stateful:
             return None
-        _, found = self._call(self.examples.leaves)
-        return Mismatch(found, self.examples.leaves, repeated=True, place=moving[0][:2]) if found else None
+        for leaves in (self.examples.leaves, ones(self.examples.leaves)):  # zeros would hide what they are scaled by
+            _, found = self._call(leaves)
+            if found:
+                return Mismatch(found, leaves, repeated=True, place=moving[0][:2])
+        return None
 
     def _with_models(self) -> Mismatch | None:
         """One call in which ops run the models that they were made of: hooks and attributes may leave something."""

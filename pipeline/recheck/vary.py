@@ -82,6 +82,11 @@ def trials(leaves: Sequence[Any]) -> Iterator[list[Any]]:
         yield [leaf + leaf[:1] if isinstance(leaf, str) else leaf for leaf in leaves]
 
 
+def ones(leaves: Sequence[Any]) -> list[Any]:
+    """The same with nothing but ones."""
+    return [torch.ones_like(leaf.detach()) if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
+
+
 _NUMBERS = (int, float, complex, bool)
 
 

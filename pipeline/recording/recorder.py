@@ -155,6 +155,8 @@ class Recorder(TorchFunctionMode):
         """Records an operator of torch.library."""
         target, overload = custom_operator(func, args, kwargs)
         if isinstance(target, Operator):
+            if target.name == "aten.lift_fresh.default":  # of an array that the function has made: new in each run
+                return self._operator("torch.clone", torch.clone, args, kwargs)
             return self._operator(target.name, overload, args, kwargs)
         return self.apply(target, overload, args, kwargs)
 

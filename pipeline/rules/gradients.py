@@ -16,7 +16,10 @@ from ...ops.runtime.user_code import user_line
 
 def set_grad_mode(recorder: Any, func: Any, mode: bool) -> None:
     """Stands for `torch._C._set_grad_enabled`, which torch's own blocks call."""
-    recorder.grad_mode = bool(mode)
+    if recorder.busy:  # an op that runs
+        func(mode)
+    else:
+        recorder.grad_mode = bool(mode)
 
 
 def follow_grad_mode(recorder: Any) -> None:

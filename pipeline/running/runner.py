@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from ...ops.graph.device import CPU, Device
+from ...ops.graph.errors import SignatureError
 from ...ops.graph.graph import BodyCall, KernelCall, Node, Operator
 from ...ops.graph.program import Program, Slot
 from ...ops.graph.traverse import walk
@@ -131,7 +132,13 @@ class Runner:
 
 
 def at_home(value: Any, device: torch.device) -> Any:
-    """An input on the device where it is wanted."""
+    """An input on the device where it is wanted.
+
+    Raises:
+        SignatureError: it has no memory that could be moved there.
+    """
+    if isinstance(value, torch.Tensor) and value.is_meta and device.type != "meta":
+        raise SignatureError("not a plain tensor", got="a meta tensor", expected=f"a tensor on {device}")
     return value.to(device) if isinstance(value, torch.Tensor) and value.device != device else value
 
 

@@ -60,10 +60,10 @@ def test_a_branch_on_a_size_that_data_decides(process: Any, first: torch.Tensor,
 def test_a_signature_fixes_no_size_that_a_number_moves() -> None:
     top = tracepack.trace(lambda x, k: x.topk(k).values, torch.randn(4, 8), 3)
     assert top(torch.randn(4, 8), 5).shape == (4, 5)
-    assert "-> float32[N, ?]" in top.signature.replace(" where", "") or "3]" not in top.signature.split("->")[1]
+    assert "3" not in top.signature.split("->")[1].replace("f32", "")
     made = tracepack.trace(lambda n: torch.zeros(n), 3)
     assert made(7).shape == (7,)
-    assert "3" not in made.signature.split("->")[1]
+    assert "3" not in made.signature.split("->")[1].replace("f32", "")
 
 
 def test_a_signature_names_no_size_that_stops_moving() -> None:

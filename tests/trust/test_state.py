@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from types import SimpleNamespace
 from typing import Any
 
@@ -144,7 +145,7 @@ CASES = {
 @pytest.mark.parametrize("example", [X, ZEROS], ids=["data", "zeros"])
 def test_state_in_python_is_refused(name: str, example: torch.Tensor) -> None:
     others = [(BIG,), (WIDE,), *[(X,)] * 5]
-    refused(trial(CASES[name], example, others=others), "a second recording|keeps state|decides cannot leave")
+    refused(trial(CASES[name], example, others=others), "a second recording|keeps state|cannot leave the graph")
 
 
 def test_the_users_objects_are_left_as_they_were() -> None:
@@ -189,14 +190,12 @@ def test_notes_that_nobody_reads_are_taken() -> None:
 
 def test_a_number_kept_beyond_its_trace_says_so() -> None:
     places: list[Any] = []
-    store = iter([places.append])  # what an iterator holds is out of sight
+    store = itertools.repeat(places.append)  # what an iterator holds is out of sight
 
     def process(x: torch.Tensor) -> torch.Tensor:
-        for keep in store:
-            keep(x.shape[0])
+        next(store)(x.shape[0])
         return x * 2
 
     tracepack.trace(process, X)
-    assert len(places) == 1
     with pytest.raises(tracepack.RecordError, match="of a trace that has ended"):
         _ = places[0] + 1
