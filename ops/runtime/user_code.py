@@ -18,7 +18,7 @@ import torch
 from ..graph.graph import SourceLine
 
 OURS = str(Path(os.path.abspath(__file__)).parents[2]) + os.sep
-_TORCHS = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
+TORCHS = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
 _NUMPYS = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 _PYTHONS = sysconfig.get_path("stdlib") + os.sep
 _TYPED = ("<stdin", "<ipython", "<string", "<doctest")  # what a user types has no file
@@ -28,7 +28,7 @@ def is_users(path: str) -> bool:
     """Whether a file is neither torch's or numpy's, nor ours, nor generated."""
     if path.startswith("<"):
         return path.startswith(_TYPED)
-    if path.startswith((OURS, _TORCHS, _NUMPYS)) or path.endswith(".pyx"):
+    if path.startswith((OURS, TORCHS, _NUMPYS)) or path.endswith(".pyx"):
         return False
     return not path.startswith(_PYTHONS) or "-packages" in path  # what is installed lies inside Python's own library
 

@@ -6,17 +6,30 @@ where it changes between two operators; a plan without gradients leaves it out.
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import Any
 
 import torch
 
 from ...ops.graph.graph import Node, Operator
-from ...ops.runtime.user_code import user_line
+from ...ops.runtime.user_code import OURS, TORCHS, user_line
+
+
+_OWN = tuple(os.path.join("pipeline", *parts) for parts in (("recording",), ("rules",), ("patches",)))
+
+
+def is_asked_by_us() -> bool:
+    """Whether a grad mode is asked for or set by code of ours, and not by the function that is recorded."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith((TORCHS, *(OURS + own for own in _OWN))):
+        frame = frame.f_back
+    return frame.f_code.co_filename.startswith(OURS)
 
 
 def set_grad_mode(recorder: Any, func: Any, mode: bool) -> None:
     """Stands for `torch._C._set_grad_enabled`, which torch's own blocks call."""
-    if recorder.busy:  # an op that runs
+    if recorder.busy or is_asked_by_us():  # an op that runs
         func(mode)
     else:
         recorder.grad_mode = bool(mode)
