@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,11 +22,12 @@ from .lowering.held_objects import finish, objects_in
 from .lowering.isolate import InferenceForm, KeptBuffers, KeptModel
 from .lowering.lower import Lowered, lower
 from .lowering.patches.lock import KeptProcess, lowering
+from .lowering.writes import FixedTensors
 from .op import InferenceOp, KernelOp, model_device
 from .runtime.checks import input_check, require_contiguous
 from .runtime.plan import Plan
-from .runtime.state import State
-from .tracing_hook import current, recording
+from .runtime.state import State, is_stateful
+from .tracing_hook import current, recording, runs_plainly
 
 
 @dataclass
@@ -82,6 +84,7 @@ class ModelOp(InferenceOp):
         self._lowered: dict[Any, list[tuple[Lowered, Plan]]] = {}
         self._kernel: KernelOp | None = None
         self._copy: Any = None
+        self._is_known = False
 
     # -- running ---------------------------------------------------------------------------------------------
 
@@ -92,14 +95,17 @@ class ModelOp(InferenceOp):
         found = self._find(call, tensors)
         if self._kernel is not None:
             return self._kernel.run(args, kwargs)
-        if found is not None:
+        if found is not None and not (runs_plainly() and not is_stateful(found[0].body.graph)):
             lowered, plan = found
             result = pytree.tree_unflatten(list(plan.run(tensors)), lowered.out_spec)
             return finish(result, objects_in((args, kwargs)))
         return self._run_model(args, kwargs)
 
     def _run_model(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if isinstance(self.model, torch.nn.Module):
+        if runs_plainly() and _lies_on(self.model, self.device):
+            with torch.no_grad(), InferenceForm(self.model, self.training):  # what it leaves in its attributes stays
+                result = self.model(*args, **kwargs)
+        elif isinstance(self.model, torch.nn.Module):
             with lowering():  # another thread may be lowering this very module
                 result = self._run_module(args, kwargs)
         else:
@@ -117,12 +123,24 @@ class ModelOp(InferenceOp):
         with torch.no_grad(), KeptModel(self.model), InferenceForm(model, self.training):
             if model is not self.model:
                 return model(*args, **kwargs)
-            with KeptBuffers(model) as before:
+            with KeptBuffers(model) as before, self._watched():
                 result = model(*args, **kwargs)
                 if before.changed:
                     self._copy = copy.deepcopy(model)
                     before.undo()
             return result
+
+    @contextmanager
+    def _watched(self) -> Iterator[None]:
+        """Refuses a model that writes to what is no buffer, when it is run for the first time."""
+        if self._is_known:
+            yield
+            return
+        fixed = FixedTensors(self.model, self.name)
+        with fixed:
+            yield
+        fixed.refuse_writes()
+        self._is_known = True
 
     def _resident(self) -> Any:
         """The model to run: the user's own where it lies on the op's device and keeps no state, else a copy."""
@@ -254,8 +272,12 @@ def _plain(leaves_: Sequence[Any]) -> list[Any]:
 
 def _key(call: Call) -> Any:
     fixed = tuple((type(leaf).__name__, repr(leaf)) for leaf in call.fixed)
-    return str(call.spec), fixed, call.kinds
+    return str(call.spec), fixed, call.kinds, torch.get_default_dtype()
 
 
 def _contiguous(leaf: Any) -> Any:
     return leaf.contiguous() if isinstance(leaf, torch.Tensor) else leaf
+
+
+def _lies_on(model: Any, device: Device) -> bool:
+    return not isinstance(model, torch.nn.Module) or model_device(model) in (None, device)

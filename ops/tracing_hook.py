@@ -80,3 +80,24 @@ class _Current(Change):
 
     def undo(self) -> None:
         _state.recording = self.before
+
+
+def plainly() -> Change:
+    """While it is entered, ops of this thread run the models that they were made of, and not what these became."""
+    return _Plainly()
+
+
+class _Plainly(Change):
+    def __init__(self) -> None:
+        self.before = runs_plainly()
+
+    def make(self) -> None:
+        _state.plainly = True
+
+    def undo(self) -> None:
+        _state.plainly = self.before
+
+
+def runs_plainly() -> bool:
+    """Whether ops of this thread run the models that they were made of."""
+    return bool(getattr(_state, "plainly", False))

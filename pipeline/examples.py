@@ -16,11 +16,15 @@ from ..ops.lowering.held_objects import is_held
 from ..ops.runtime.primitives.named_tuples import is_record, record_factory, to_record
 from .running.binding import as_tensor
 
+MOST_LEVELS = 200  # of containers in one argument
+
 
 def describe(
     given: Sequence[tuple[str, str, Any]],
-) -> tuple[tuple[Parameter, ...], list[str], list[Any], frozenset[int]]:
-    """Takes example arguments apart: parameters, a name for each leaf, the leaves, and which of these are arrays.
+) -> tuple[tuple[Parameter, ...], list[str], list[Any], frozenset[int], dict[int, torch.Tensor]]:
+    """Takes example arguments apart: parameters, a name for each leaf, the leaves, which of these are arrays.
+
+    And those tensors that are more than a signature can say: parameters, with gradients, with attributes.
 
     Args:
         given: name, kind and value of each argument.
@@ -31,8 +35,13 @@ def describe(
     names: list[str] = []
     leaves: list[Any] = []
     arrays: set[int] = set()
+    special: dict[int, torch.Tensor] = {}
 
     def tree(value: Any, where: str) -> Any:
+        if where.count("[") > MOST_LEVELS:
+            raise SignatureError(
+                "an example is nested too deeply", where=f"input {where[:60]!r}", expected=f"{MOST_LEVELS} levels"
+            )
         if value is None:
             return None
         if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
@@ -45,6 +54,12 @@ def describe(
             items = [tree(item, f"{where}[{index}]") for index, item in enumerate(value)]
             return tuple(items) if isinstance(value, tuple) else items
         if isinstance(value, Mapping):
+            for key in value:
+                if key is not None and type(key) not in (str, int, float, bool):
+                    raise SignatureError(
+                        "a dict has a key that an archive cannot hold",
+                        where=f"input {where!r}", got=repr(key), expected="str or a number",
+                    )  # fmt: skip
             return {key: tree(item, f"{where}[{key!r}]") for key, item in value.items()}
         return slot(value, where)
 
@@ -61,12 +76,37 @@ def describe(
             )
         if isinstance(value, np.ndarray):
             arrays.add(len(leaves))
+        if isinstance(value, torch.Tensor):
+            _require_memory(value, where)
+            if type(value) is not torch.Tensor or value.requires_grad or vars(value):
+                special[len(leaves)] = value
         names.append(where)
         leaves.append(leaf)
         return Slot(len(leaves) - 1)
 
     items = tuple(Parameter(name, kind, tree(value, name)) for name, kind, value in given)
-    return items, names, leaves, frozenset(arrays)
+    return items, names, leaves, frozenset(arrays), special
+
+
+def _require_memory(tensor: torch.Tensor, where: str) -> None:
+    """Refuses tensors that do not lie in memory as plain ones do."""
+    kind = "nested" if tensor.is_nested else "meta" if tensor.is_meta else ""
+    kind = kind or str(tensor.layout).removeprefix("torch.") * (tensor.layout is not torch.strided)
+    if kind:
+        raise SignatureError("not a plain tensor", where=f"input {where!r}", got=f"a {kind} tensor")
+
+
+def alike(special: dict[int, torch.Tensor], copies: list[Any]) -> list[Any]:
+    """Copies of leaves as what else the originals are: parameters, of a class, with gradients, with attributes."""
+    for index, original in special.items():
+        copy = copies[index]
+        if isinstance(original, torch.nn.Parameter):
+            copy = torch.nn.Parameter(copy, original.requires_grad)
+        elif type(original) is not torch.Tensor:
+            copy = copy.as_subclass(type(original))
+        copy.__dict__.update(vars(original))
+        copies[index] = copy.requires_grad_(original.requires_grad)
+    return copies
 
 
 def rebuild(tree: Any, leaves: Sequence[Any]) -> Any:

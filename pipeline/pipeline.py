@@ -24,7 +24,7 @@ from ..serialization.program import save_program
 from .golden import golden_terms, record_examples
 from .running.conditions import conditions
 from .running.runner import Runner
-from .training import named_parameters
+from .training import named_parameters, require_gradients
 
 
 class Pipeline:
@@ -49,6 +49,8 @@ class Pipeline:
         grad: bool = False,
         budget: Mapping[str, float] | None = None,
     ) -> None:
+        if grad:
+            require_gradients(program.graph)
         self.program, self.grad = program, grad
         self._options: dict[str, Any] = {"device": device, "gpu_ops": gpu_ops, "grad": grad, "budget": budget}
         self._places = place_all(program.graph, device, present(), gpu_ops)

@@ -8,6 +8,7 @@ frozen into the graph, and is refused.
 from __future__ import annotations
 
 import inspect
+import time
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -15,26 +16,31 @@ from typing import Any
 
 import torch
 
-from ..ops.graph.errors import RecordError, TracepackError
+from ..ops.graph.errors import GraphError, RecordError, TracepackError
 from ..ops.graph.graph import Graph
 from ..ops.graph.program import Parameter, Program
 from ..ops.graph.verify import verify
 from ..ops.runtime.interrupts.verbs import undisturbed
-from ..ops.runtime.user_code import raising_line
+from ..ops.runtime.user_code import first_line, raising_line, writing_line
 from ..ops.tracing_hook import current, recording
-from .examples import describe, rebuild
-from .patches.builtins import recordable
+from .examples import alike, describe, rebuild
+from .patches.builtins import lent, recordable
 from .patches.numpy import hooks
-from .patches.print import printable
+from .patches.print import muted, printable
+from .patches.threads import threads
+from .patches.torch import questions
 from .pipeline import Pipeline
-from .recheck.diff import difference
+from .recheck.diff import Difference, difference
+from .recheck.objects import Objects
 from .recheck.prune import prune
-from .recheck.sizes import name_sizes, pipeline_facts
+from .recheck.sizes import forget_sizes, name_sizes, pipeline_facts
 from .recheck.vary import clones, shifted, varied
 from .recording.effects import Watch
 from .recording.random import settle
 from .recording.recorder import Recorder
 from .recording.rollback import Undo
+from .replay import Mismatch, Replay
+from .rules.settings import default_dtype, with_default_dtype
 from .rules.torch_functions import TRANSFORMS
 
 
@@ -71,22 +77,10 @@ def trace(process: Callable[..., Any], *examples: Any, **named: Any) -> Pipeline
     if current() is not None:
         raise RecordError("trace was called while another trace runs", fix="Trace the outer function only.")
     given, fixed = _arguments(process, examples, named)
-    items, names, leaves, arrays = describe(given)
-    user, process, examined = process, recordable(process), _Examples(items, leaves, arrays, fixed)
-    try:
-        first = _record(process, examined)
-    except TracepackError:
-        raise
-    except Exception as error:
-        found = _blamed(error, user, examined)
-        raise found from found.__cause__
-    try:
-        second = _second(process, examined, first)
-    finally:
-        first.recorder.generators.restore()
-    parameters, facts = pipeline_facts(items, names, first.graph)
-    name_sizes(first.graph, second)
-    return Pipeline(Program(_name(process), first.graph, parameters, facts))
+    items, names, leaves, arrays, special = describe(given)
+    examined, objects = _Examples(items, leaves, arrays, fixed, special), Objects(process)
+    with lent(objects.functions):
+        return _Tracing(process, examined, names, objects).pipeline()
 
 
 def _name(process: Callable[..., Any]) -> str:
@@ -109,6 +103,9 @@ def _arguments(
     given: list[tuple[str, str, Any]] = []
     for name, value in bound.arguments.items():
         kind = signature.parameters[name].kind
+        if kind is inspect.Parameter.VAR_KEYWORD and bound.arguments.keys() & value.keys():
+            twice = sorted(bound.arguments.keys() & value.keys())[0]
+            raise RecordError(f"two arguments are called {twice!r}, which the keys of run() cannot tell apart")
         if kind is inspect.Parameter.VAR_KEYWORD:
             given += [(key, "keyword", item) for key, item in value.items()]
         elif kind is inspect.Parameter.VAR_POSITIONAL:
@@ -139,12 +136,18 @@ class _Examples:
         leaves: their leaves, arrays as tensors over the same memory.
         arrays: which of the leaves the function gets as numpy arrays, as they were given.
         keywords: names of the parameters passed by keyword.
+        special: tensors that are more than a signature says, by their place.
     """
 
     items: tuple[Parameter, ...]
     leaves: Sequence[Any]
     arrays: frozenset[int]
     keywords: Sequence[str]
+    special: dict[int, torch.Tensor]
+
+    def alike(self, leaves: Sequence[Any]) -> list[Any]:
+        """Copies of leaves as what else the examples are."""
+        return alike(self.special, clones(leaves))
 
     def call(self, leaves: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
         """The arguments for leaves; while something is recorded, what makes arrays of them is too."""
@@ -171,13 +174,112 @@ class _Recording:
     recorder: Recorder
 
 
+class _Tracing:
+    """One call of `trace`.
+
+    Args:
+        process: the user's function.
+        examples: what it is recorded with.
+        names: of the flat inputs.
+        objects: what the function can reach, as it was.
+    """
+
+    def __init__(
+        self, process: Callable[..., Any], examples: _Examples, names: Sequence[str], objects: Objects
+    ) -> None:
+        self.user, self.process = process, recordable(process)
+        self.examples, self.names, self.objects = examples, names, objects
+
+    def pipeline(self) -> Pipeline:
+        """Records, records again, and holds the result against the function."""
+        began, dtype = time.perf_counter(), default_dtype()
+        first = self.first()
+        try:
+            second = _second(self.record, self.examples, first)
+            parameters, facts = pipeline_facts(self.examples.items, self.names, first.graph)
+            name_sizes(first.graph, second)
+            graph = with_default_dtype(first.graph, dtype, first.recorder.asks_default_dtype)
+            found = Pipeline(Program(_name(self.user), graph, parameters, facts))
+            seconds = time.perf_counter() - began
+            replay = Replay(self.user, self.examples, first.recorder, found, self.objects, seconds)
+            mismatch = replay.mismatch()
+            if mismatch is not None:
+                raise self.explained(mismatch, first)
+            forget_sizes(graph, parameters, replay.shapes)
+        finally:
+            first.recorder.generators.restore()
+        return found
+
+    def record(self, examples: _Examples, settled: bool = True) -> _Recording:
+        """One recording, which leaves Python's objects as they were."""
+        try:
+            return _record(self.process, examples, settled)
+        finally:
+            self.objects.restore()
+
+    def first(self) -> _Recording:
+        """The recording that becomes the pipeline; Python's own error where it fails outside of a recording too."""
+        try:
+            return self.record(self.examples, settled=False)
+        except TracepackError:
+            raise
+        except Exception as error:
+            found = _blamed(error, self.user, self.examples)
+            raise found from found.__cause__
+        finally:
+            self.objects.restore()
+
+    def explained(self, mismatch: Mismatch, first: _Recording) -> RecordError:
+        """The refusal for a call in which graph and function differ, with the line where that is seen."""
+        if mismatch.repeated:
+            return self.explained_state(mismatch, first)
+        found = self.again(mismatch.leaves, first)
+        return RecordError(
+            f"the recorded graph does not answer as the function does: {found.what if found else mismatch.what}",
+            where=str((found and found.line) or first_line(self.user) or ""),
+            got="" if found is None else mismatch.what,
+            fix="It depends on something that a recording does not see: an identity, a type, a thread, an object.",
+        )
+
+    def explained_state(self, mismatch: Mismatch, first: _Recording) -> RecordError:
+        args, kwargs = self.examples.call(self.examples.alike(self.examples.leaves))
+        try:
+            with torch.no_grad(), muted(), Undo(first.recorder.values):
+                self.user(*args, **kwargs)
+            found = self.again(self.examples.leaves, first)
+        except Exception:  # the difference is known already
+            found = None
+        finally:
+            self.objects.restore()
+        place, key = mismatch.place or (None, None)
+        kept = "" if place is None else f" in {place.name}" + (f", {key!r}" if isinstance(key, str) and key else "")
+        line = (found and found.line) or (writing_line(self.objects.functions, key) if place else None)
+        return RecordError(
+            f"the function keeps state{kept}: a later call answers otherwise, {mismatch.what}"
+            if found is None
+            else f"a second recording on other data differs: {found.what}; the function keeps state{kept}",
+            where=str(line or first_line(self.user) or ""),
+            fix="It depends on something that is not an input: a counter, a cache, random numbers or the time.",
+        )
+
+    def again(self, leaves: Sequence[Any], first: _Recording) -> Difference | None:
+        """How a recording of one more call differs from the first."""
+        try:
+            other = _record(self.process, replace(self.examples, leaves=leaves), settled=True)
+        except Exception:
+            return None
+        finally:
+            self.objects.restore()
+        return difference(first.whole, other.whole)
+
+
 def _record(process: Callable[..., Any], examples: _Examples, settled: bool = False) -> _Recording:
     """One recording, on copies of the leaves."""
     recorder = Recorder(settled=settled)
     pairs = [recorder.input(leaf) for leaf in clones(examples.leaves)]
     undo = Undo(recorder.values)
     with (
-        recorder.states, torch.no_grad(), recording(recorder), printable(), hooks(),
+        recorder.states, torch.no_grad(), recording(recorder), printable(), hooks(), questions(), threads(),
         undo.restored(), undo, Watch(recorder), recorder,
     ):  # fmt: skip
         args, kwargs = examples.call([handed for _, handed in pairs])
@@ -187,6 +289,8 @@ def _record(process: Callable[..., Any], examples: _Examples, settled: bool = Fa
             if recorder.refused is not None:  # what came after it is its doing
                 raise recorder.refused from None
             raise
+        finally:
+            recorder.ended = True
     if recorder.refused is not None:
         raise recorder.refused
     recorder.values.refuse_changes()
@@ -199,10 +303,10 @@ def _record(process: Callable[..., Any], examples: _Examples, settled: bool = Fa
 
 def _blamed(error: Exception, process: Callable[..., Any], examples: _Examples) -> Exception:
     """The error that Python itself gives; one that only the recording brought about as a RecordError with the line."""
-    args, kwargs = examples.call(clones(examples.leaves))
+    args, kwargs = examples.call(examples.alike(examples.leaves))
     try:
         undo = Undo(None)
-        with torch.no_grad(), undo.restored(), undo:
+        with torch.no_grad(), undo.restored(), undo, muted():
             process(*args, **kwargs)
     except Exception as own:
         return own
@@ -231,7 +335,7 @@ def _refuse_swallowed(recorder: Recorder) -> None:
         )
 
 
-def _second(process: Callable[..., Any], examples: _Examples, first: _Recording) -> Graph | None:
+def _second(record: Callable[..., _Recording], examples: _Examples, first: _Recording) -> Graph | None:
     """Records again on varied examples and compares; returns the other graph, to see which sizes moved.
 
     Where the function makes a tensor anew in each run without torch, it is recorded once more, on other whole
@@ -244,8 +348,10 @@ def _second(process: Callable[..., Any], examples: _Examples, first: _Recording)
     def again(other: Sequence[Any]) -> _Recording | None:
         first.recorder.generators.restore(ends=True)
         try:
-            second = _record(process, replace(examples, leaves=other), settled=True)
-        except Exception:  # a size or data that the function does not take
+            second = record(replace(examples, leaves=other))
+        except GraphError:  # a value of another recording: it was kept somewhere
+            raise
+        except Exception:  # a size or data that the function does not take; the replays tell about the rest
             return None
         settle(first.recorder.generators, second.recorder.generators)
         return second if _require_same(first, second) else None

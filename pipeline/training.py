@@ -7,8 +7,9 @@ from typing import Any
 
 import torch
 
-from ..ops.graph.graph import Constant, Graph
-from ..ops.graph.traverse import bodies, own_constants
+from ..ops.graph.errors import RecordError
+from ..ops.graph.graph import Constant, Graph, Operator
+from ..ops.graph.traverse import bodies, own_constants, walk
 
 
 def make_trainable(held: Sequence[Constant], origins: Sequence[Any]) -> None:
@@ -37,6 +38,23 @@ def named_parameters(graph: Graph) -> dict[str, torch.Tensor]:
             count = sum(known == name or known.startswith(f"{name}#") for known in found)
             found[f"{name}#{count + 1}" if count else name] = constant.tensor
     return found
+
+
+def require_gradients(graph: Graph) -> None:
+    """Refuses to train what has a backward of the user's own, which no recording sees.
+
+    Raises:
+        RecordError: naming it, with the line.
+    """
+    graphs = [("", graph), *((f"op {body.name!r}", body.graph) for body in bodies(graph))]
+    for where, each in graphs:
+        for node in walk(each):
+            if isinstance(node.target, Operator) and node.target.name == "py.own_backward":
+                raise RecordError(
+                    f"gradients are not kept: {node.args[0]}",
+                    where=str(node.line or where),
+                    fix="Load it without grad=True, or write it with operators whose gradients are torch's.",
+                )
 
 
 def _named(graph: Graph) -> Iterator[tuple[str, Constant]]:

@@ -45,13 +45,16 @@ MATH = (
 _READS = (
     "size", "stride", "numel", "array_size", "array_rank", "storage_offset", "ndim", "dtype", "contiguous", "is_conj",
     "is_neg", "len", "item", "int", "float", "bool", "round", "min", "max", "sum", "is_nonzero", "real", "imag",
-    "cat_strings", "generator", "draw",
+    "cat_strings", "generator", "draw", "default_dtype", "requires_grad",
 )  # fmt: skip
 
 _WRITING = frozenset(name for name in _BINARY if name[0] == "i" and name != "invert") | {"setitem"}
 _VIEWING = ("getitem", "pos", "real", "imag", "min", "max", "draw", "generator", "and_", "or_")
 
-PYTHON = frozenset((*ARITHMETIC, *MATH, *_READS))
+GRADIENTS = ("grad_mode", "own_backward")
+"""What matters with gradients only: where they are switched off or on, and where a backward of the user's is lost."""
+
+PYTHON = frozenset((*ARITHMETIC, *MATH, *_READS, *GRADIENTS))
 """Arithmetic on scalars, and what reads a scalar off a tensor: the names of the family ``py.…``."""
 
 CONTROL_FLOW = ("cond", "while_loop")

@@ -63,6 +63,8 @@ def types_text(tree: Any) -> str:
     match tree:
         case Value():
             return str(tree.type)
+        case Literal(_, name):
+            return name
         case Record():
             pairs = zip(tree.fields, tree.items, strict=True)
             return f"{tree.name}({', '.join(f'{k}={types_text(v)}' for k, v in pairs)})"

@@ -262,17 +262,18 @@ class Live:
     Args:
         model: the user's model.
         training: whether it keeps its own mode.
+        grad: whether it runs with gradients.
     """
 
-    def __init__(self, model: Any, training: bool = False) -> None:
-        self.model, self.training = model, training
+    def __init__(self, model: Any, training: bool = False, grad: bool = False) -> None:
+        self.model, self.training, self.grad = model, training, grad
         named = model.named_buffers() if isinstance(model, torch.nn.Module) else ()
         self.initial = {name: buffer.detach().clone() for name, buffer in named}
         self.buffers = dict(self.initial)
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Runs the model without gradients; the user's own buffers stay as they are."""
-        with torch.no_grad(), InferenceForm(self.model, self.training):
+        """Runs the model; the user's own buffers stay as they are."""
+        with torch.enable_grad() if self.grad else torch.no_grad(), InferenceForm(self.model, self.training):
             if self.buffers:
                 return torch.func.functional_call(self.model, self.buffers, args, kwargs)
             return self.model(*args, **kwargs)

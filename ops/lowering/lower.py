@@ -7,6 +7,7 @@ equal to the model's or excluded by a guard.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,8 +18,12 @@ from .call import Call, Leaves, returned, separate
 from .convert.body import convert
 from .errors import fixes_ones, undecided
 from .export import Flat, programs
+from .gradients import Questions, without_gradients
 from .isolate import Attribute, GuardedState, Live, scratch
 from .validate import prove
+from .writes import FixedTensors
+
+SWITCHES = 2  # of the grad mode, by `Live` itself in one call
 
 
 @dataclass(frozen=True)
@@ -59,7 +64,15 @@ def lower(
     error: TracepackError | None = None
     sources = [f"L['flat'][{index}]" for index in range(len(tensors))]
     numbers_at = [index for index, kind in enumerate(call.kinds) if kind is None]
-    notes = scratch(model, lambda: Live(model, training)(*call.rebuild(separate(tensors))[:2]))
+    fixed, questions = FixedTensors(model, name), Questions(expected=SWITCHES)
+
+    def once() -> None:
+        Live(model, training)(*call.rebuild(separate(tensors))[:2])
+
+    with suppress(Exception), fixed, questions:  # what it refuses comes up where it is exported
+        once()
+    fixed.refuse_writes()
+    notes = scratch(model, once)
     with GuardedState(model, name, notes):
         for program in programs(flat, tensors, model, name, _Reference(call, Live(model, training), name, notes)):
             try:
@@ -67,7 +80,11 @@ def lower(
                 if not _takes(body, tensors):
                     error = error or fixes_ones(name)
                     continue
-                return Lowered(*prove(body, tensors, lambda: _Reference(call, Live(model, training), name, notes)))
+                body, spec = prove(body, tensors, lambda: _Reference(call, Live(model, training), name, notes))
+                if questions.decides:
+                    live = _Reference(call, Live(model, training, grad=True), name, notes)
+                    body = without_gradients(body, model, live, tensors)
+                return Lowered(body, spec)
             except GuardError as caught:  # in another state than the first it goes another way
                 error = error or undecided(f"op {name!r}, {caught.where}")
             except TracepackError as caught:

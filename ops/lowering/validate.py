@@ -11,9 +11,9 @@ import torch
 from torch.utils import _pytree as pytree
 
 from ..graph.errors import LoweringError
-from ..graph.graph import Body, Facts, KernelCall
+from ..graph.graph import Body, Facts, Graph, Guard, KernelCall, Node, Operator, Value
 from ..graph.guards import Expression
-from ..graph.types import TensorType
+from ..graph.types import SCALARS, TensorType
 from ..runtime.checks import size_of
 from ..runtime.plan import Plan
 from ..runtime.primitives.control_flow import LimitedRounds
@@ -59,6 +59,8 @@ def prove(body: Body, tensors: Leaves, reference: Callable[[], Reference]) -> tu
         least, bounds = checker.least(symbol, tensors)
         tried = [size for size in (1, 0) if size != least - 1]
         guards = [*(checker.relaxed(guard, symbol, tried, tensors) for guard in guards), *bounds]
+    if checker.hangs_on_layout(tensors):
+        body = replace(body, graph=with_layouts(body.graph, tensors))
     return replace(body, facts=Facts(body.facts.symbols, tuple(dict.fromkeys(guards)))), spec
 
 
@@ -115,6 +117,23 @@ class _Checker:
         """One run of the body on copies, without the rule of contiguity, which is checked at the first use."""
         graph = self.body.graph
         return list(Plan(graph).run(separate(tensors), checked=False))
+
+    def hangs_on_layout(self, tensors: Leaves) -> bool:
+        """Whether model and body differ, in results or inputs afterwards, where inputs lie otherwise in memory."""
+        return not self.unchecked and any(self.differs(layout(tensors)) for layout in LAYOUTS)
+
+    def differs(self, tensors: Leaves) -> bool:
+        """Whether both answer, and differently; the inputs count, too, and keep their layout."""
+        given, handed = ([_kept_layout(tensor) for tensor in tensors] for _ in range(2))
+        state = torch.get_rng_state()
+        try:
+            wanted = pytree.tree_leaves(self.reference()(*given))
+            got = list(Plan(self.body.graph).run(handed, checked=False))
+        except Exception:  # what either of them refuses is no wrong answer
+            return False
+        finally:
+            torch.set_rng_state(state)
+        return not (same_leaves(wanted, got) and same_leaves(given, handed))
 
     def relaxed(self, guard: Expression, symbol: str, tried: Sequence[int], tensors: Leaves) -> Expression:
         """A guard that torch set only because it sets sizes of 0 and 1 apart, opened for those that were tried."""
@@ -203,6 +222,54 @@ def _resized(tensor: Any, kind: Any, symbols: Sequence[str], size: int) -> Any:
         if name in symbols and tensor.size(dim) >= size:
             tensor = tensor.narrow(dim, 0, size)
     return tensor.contiguous()
+
+
+def _transposed(tensors: Leaves) -> list[Any]:
+    """The same values, each tensor with its dimensions the other way round in memory."""
+    orders = [list(reversed(range(t.dim()))) if _is_tensor(t) else [] for t in tensors]
+    return [t.permute(o).contiguous().permute(o) if o else t for t, o in zip(tensors, orders, strict=True)]
+
+
+def _spread(tensors: Leaves) -> list[Any]:
+    """The same values with gaps between them in memory."""
+    return [torch.stack([t, t], -1)[..., 0] if _is_tensor(t) else t for t in tensors]
+
+
+def _dense(tensors: Leaves) -> list[Any]:
+    return [t.contiguous() if _is_tensor(t) else t for t in tensors]
+
+
+LAYOUTS = (_transposed, _spread, _dense)
+
+
+def _kept_layout(tensor: Any) -> Any:
+    """A copy with the same strides."""
+    if not _is_tensor(tensor):
+        return tensor
+    tensor = tensor.detach()
+    if tensor.layout is not torch.strided or any(step == 0 for step in tensor.stride()):
+        return tensor.clone()
+    copy = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device=tensor.device)
+    return copy.copy_(tensor)
+
+
+def with_layouts(graph: Graph, tensors: Leaves) -> Graph:
+    """The graph with guards that its inputs lie in memory as the example's did.
+
+    A contiguous one need only be contiguous; of any other one every stride is fixed.
+    """
+    nodes: list[Node] = []
+    reason = "the model's answer depends on how its inputs lie in memory"
+    for value, tensor in zip(graph.inputs, tensors, strict=True):
+        if not _is_tensor(tensor) or not tensor.dim():
+            continue
+        asked: list[tuple[str, tuple[Any, ...], Any]] = [("contiguous", (value,), True)]
+        if not tensor.is_contiguous():
+            asked = [("stride", (value, dim), step) for dim, step in enumerate(tensor.stride())]
+        for name, args, expected in asked:
+            found = Value(SCALARS[type(expected)])
+            nodes += [Node(Operator(f"py.{name}"), args, {}, found), Node(Guard(expected, reason), (found,))]
+    return Graph(graph.inputs, (*nodes, *graph.nodes), graph.output)
 
 
 def same_leaves(wanted: Leaves, got: Leaves) -> bool:

@@ -63,6 +63,9 @@ def tensor_check(
 
 
 def _check_tensor(where: str, kind: TensorType, value: Any) -> None:
+    if value.is_nested or str(value.layout) != "torch.strided":
+        found = "nested" if value.is_nested else str(value.layout).removeprefix("torch.")
+        raise SignatureError("not a plain tensor", where=where, got=f"a {found} tensor", expected=str(kind))
     dtype = str(value.dtype).removeprefix("torch.")
     if dtype != kind.dtype:
         raise SignatureError(

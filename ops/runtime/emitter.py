@@ -111,6 +111,8 @@ class Emitter:
         scope = self.scope
         scope.reads = []
         match node.target:
+            case Operator("py.grad_mode" | "py.own_backward") if not self.bindings.grad:
+                pass  # they matter with gradients only
             case Operator(name):
                 self._operator(node, name, device)
             case KernelCall(kernel):

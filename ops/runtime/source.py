@@ -96,9 +96,11 @@ class References:
         return name
 
     def literal(self, plain: Any) -> str:
-        """A plain Python value as source: integers are written, everything else is a reference."""
-        if plain is None or plain is True or plain is False or type(plain) is int:
+        """A plain Python value as source: small integers are written, everything else is a reference."""
+        if plain is None or plain is True or plain is False:
             return repr(plain)
+        if type(plain) is int and plain.bit_length() < 64:
+            return str(plain) if plain >= 0 else f"({plain})"  # (-1) ** n is not -1 ** n
         return "..." if plain is Ellipsis else self.add(plain, f"c_{type(plain).__name__}")
 
     def torch_object(self, literal: Literal, device: Device) -> str:

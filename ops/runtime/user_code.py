@@ -7,8 +7,10 @@ import linecache
 import os
 import sys
 import sysconfig
+from collections.abc import Iterable
 from pathlib import Path, PurePath
-from types import FrameType, TracebackType
+from types import CodeType, FrameType, TracebackType
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,7 +18,7 @@ import torch
 from ..graph.graph import SourceLine
 
 OURS = str(Path(os.path.abspath(__file__)).parents[2]) + os.sep
-_TORCHS = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
+TORCHS = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
 _NUMPYS = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 _PYTHONS = sysconfig.get_path("stdlib") + os.sep
 _TYPED = ("<stdin", "<ipython", "<string", "<doctest")  # what a user types has no file
@@ -26,7 +28,7 @@ def is_users(path: str) -> bool:
     """Whether a file is neither torch's or numpy's, nor ours, nor generated."""
     if path.startswith("<"):
         return path.startswith(_TYPED)
-    if path.startswith((OURS, _TORCHS, _NUMPYS)) or path.endswith(".pyx"):
+    if path.startswith((OURS, TORCHS, _NUMPYS)) or path.endswith(".pyx"):
         return False
     return not path.startswith(_PYTHONS) or "-packages" in path  # what is installed lies inside Python's own library
 
@@ -58,6 +60,30 @@ def source_line(frame: FrameType, number: int) -> SourceLine:
     return SourceLine(PurePath(path).name, number, frame.f_code.co_name, code[:200])
 
 
+def first_line(function: Any) -> SourceLine | None:
+    """Where a function begins, or the class of something that is called; None for what has no source."""
+    found = getattr(function, "__func__", function)
+    code = getattr(found, "__code__", None) or getattr(type(found).__call__, "__code__", None)
+    return None if code is None else _line_of(code, code.co_firstlineno)
+
+
+def writing_line(functions: Iterable[Any], name: Any) -> SourceLine | None:
+    """The first line in some functions that binds a name: of an attribute, a closure's variable or a global."""
+    for function in functions:
+        for instruction in dis.get_instructions(function.__code__):
+            if instruction.opname in _BINDING and instruction.argval == name and instruction.positions is not None:
+                return _line_of(function.__code__, instruction.positions.lineno or function.__code__.co_firstlineno)
+    return None
+
+
+_BINDING = ("STORE_ATTR", "STORE_DEREF", "STORE_GLOBAL")
+
+
+def _line_of(code: CodeType, number: int) -> SourceLine:
+    text = linecache.getline(code.co_filename, number).strip()
+    return SourceLine(PurePath(code.co_filename).name, number, code.co_name, text[:200])
+
+
 def user_line() -> SourceLine | None:
     """The innermost line that belongs to the user, or None."""
     frame: FrameType | None = sys._getframe(1)
@@ -75,6 +101,14 @@ def asked_by(path: str) -> bool:
     while frame is not None and os.path.dirname(frame.f_code.co_filename) == folder:
         frame = frame.f_back
     return frame is not None and frame.f_code.co_filename == path
+
+
+def is_called_by_user() -> bool:
+    """Whether the innermost frame that is not ours is the user's, and not torch's."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(OURS):
+        frame = frame.f_back
+    return frame is not None and is_users(frame.f_code.co_filename)
 
 
 def running_instruction() -> str:

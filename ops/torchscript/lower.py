@@ -6,12 +6,15 @@ TorchScript is opaque, and its archive loads with `trust=True` only.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
 import torch
 
 from ..graph.errors import LoweringError, TracepackError
+from ..graph.graph import Body
+from ..graph.traverse import constants
 from ..lowering.call import Call, returned, separate
 from ..lowering.convert.body import convert
 from ..lowering.export import examples
@@ -45,13 +48,31 @@ def lower_scripted(
             if written_past_branch(program.graph):
                 raise LoweringError("a tensor that a branch may give back is changed in place", where=f"op {name!r}")
             body = convert(program, name, device, call.names, [f"L['{user}']" for user in users], contiguous)
-            return Lowered(*prove(body, tensors, lambda: _Reference(model, call)))
+            lowered = Lowered(*prove(body, tensors, lambda: _Reference(model, call)))
+            _share(lowered.body, model)
+            return lowered
         except Exception as caught:  # the converter raises errors of many kinds
             error = error or caught
     if isinstance(error, TracepackError):
         raise LoweringError(error.what, where=error.where, got=error.got) from error
     reason = str(error).strip().split("\n")[0]
     raise LoweringError("torch cannot convert the ScriptModule", where=f"op {name!r}", got=reason) from error
+
+
+def _share(body: Body, model: Any) -> None:
+    """Lets the constants of a body be the module's own weights, as an nn.Module's are: writes to them count."""
+    if not isinstance(model, torch.nn.Module):
+        return
+    own = dict(itertools.chain(model.named_parameters(), model.named_buffers()))
+    for constant in constants(body.graph):
+        tensor = own.get(constant.name)
+        if tensor is not None and not constant.mutable and _is_same(constant.tensor, tensor):
+            constant.tensor = tensor
+
+
+def _is_same(a: torch.Tensor, b: torch.Tensor) -> bool:
+    kind = (a.dtype, a.shape, a.stride(), a.device)
+    return kind == (b.dtype, b.shape, b.stride(), b.device) and bool(((a == b) | ((a != a) & (b != b))).all())
 
 
 def _converted(model: Any, args: tuple[Any, ...]) -> Any:

@@ -12,7 +12,10 @@ import dis
 import functools
 import math
 import sys
-from collections.abc import Callable, Hashable, Iterator
+import threading
+from collections import ChainMap
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
@@ -69,6 +72,45 @@ def _len(thing: Any, /) -> Any:
 def _type(*args: Any, **kwargs: Any) -> Any:
     """Stands for `type`, which sees through what stand-ins pretend to be."""
     return args[0].__class__ if len(args) == 1 and is_traced(args[0]) else type(*args, **kwargs)
+
+
+def _isinstance(thing: Any, kinds: Any, /) -> bool:
+    """Stands for `isinstance`: which class a tensor has besides `torch.Tensor` is no part of a signature."""
+    found, recorder = isinstance(thing, kinds), _active()
+    if not found and recorder is not None and isinstance(thing, torch.Tensor) and id(thing) in recorder.given:
+        flat = kinds if isinstance(kinds, tuple) else (kinds,)
+        if any(isinstance(kind, type) and issubclass(kind, torch.Tensor) for kind in flat):
+            recorder.refuse(
+                "which class a tensor has is no part of a pipeline's signature", "Pass it as a number or a flag."
+            )
+    return found
+
+
+def _attribute(plain: Callable[..., Any]) -> Callable[..., Any]:
+    """Stands for `getattr` or `hasattr`: what Python code hangs on a tensor is no part of a signature."""
+
+    def attribute(thing: Any, name: str, /, *default: Any) -> Any:
+        recorder = _active()
+        given = recorder is not None and isinstance(thing, torch.Tensor) and id(thing) in recorder.given
+        if recorder is not None and given and isinstance(name, str) and not hasattr(torch.Tensor, name):
+            recorder.refuse(f"an attribute of a tensor, {name!r}, is no part of a signature", "Pass it as an input.")
+        return plain(thing, name, *default)
+
+    return attribute
+
+
+class _Same:
+    """Stands for a constant in ``x is CONSTANT``, which becomes ``x in …``."""
+
+    def __init__(self, constant: Any) -> None:
+        self.constant = constant
+
+    def __contains__(self, thing: Any) -> bool:
+        if is_traced(thing):
+            if type(thing.concrete) is not type(self.constant):
+                return False
+            thing = thing.tracer.pin(thing, "a branch was taken on it")
+        return thing is self.constant
 
 
 def _extreme(plain: Callable[..., Any]) -> Callable[..., Any]:
@@ -129,6 +171,9 @@ for _plain in map(_own, (min, max)):
 for _name in MATH:
     _stand_in(getattr(math, _name), _calculation(_name, getattr(math, _name)))
 _stand_in(len, _len)
+_stand_in(isinstance, _isinstance)
+for _asking in (getattr, hasattr):
+    _stand_in(_asking, _attribute(_asking))
 _stand_in(type, _type)
 _stand_in(math, _Math())
 
@@ -160,8 +205,48 @@ def recordable(process: Callable[..., Any]) -> Callable[..., Any]:
     return process
 
 
+class _Lent:
+    """Helpers of recorded functions, whose own code is exchanged while a recording needs it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._plain: dict[int, list[Any]] = {}  # function, its code, how many recordings need it
+
+    @contextmanager
+    def __call__(self, functions: Iterable[FunctionType]) -> Iterator[None]:
+        """Lets the calls of some builtins in helpers be recorded, too."""
+        mine = [function for function in functions if self._take(function)]
+        try:
+            yield
+        finally:
+            for function in mine:
+                self._give_back(function)
+
+    def _take(self, function: FunctionType) -> bool:
+        with self._lock:
+            if id(function) not in self._plain:
+                code = _redirected(function.__code__, ChainMap(function.__globals__, builtins.__dict__))
+                if code is function.__code__:
+                    return False
+                self._plain[id(function)] = [function, function.__code__, 0]
+                function.__code__ = code
+            self._plain[id(function)][2] += 1
+            return True
+
+    def _give_back(self, function: FunctionType) -> None:
+        with self._lock:
+            entry = self._plain[id(function)]
+            entry[2] -= 1
+            if entry[2] == 0:
+                function.__code__ = entry[1]
+                del self._plain[id(function)]
+
+
+lent = _Lent()
+
+
 def _copied(function: FunctionType) -> FunctionType:
-    known = {**builtins.__dict__, **function.__globals__}
+    known = ChainMap(function.__globals__, builtins.__dict__)
     code = _redirected(function.__code__, known)
     if code is function.__code__:
         return function
@@ -171,7 +256,7 @@ def _copied(function: FunctionType) -> FunctionType:
     return copy
 
 
-def _redirected(code: CodeType, known: dict[str, Any]) -> CodeType:
+def _redirected(code: CodeType, known: Mapping[str, Any]) -> CodeType:
     """The code with its calls redirected; the same object where there are none.
 
     Args:
@@ -179,6 +264,7 @@ def _redirected(code: CodeType, known: dict[str, Any]) -> CodeType:
         known: what its global names mean.
     """
     constants = tuple(_redirected(c, known) if isinstance(c, CodeType) else c for c in code.co_consts)
+    code, constants = _with_identity(code, constants)
     calls = list(_calls(code, known)) if sys.version_info >= (3, 11) else []
     names = [*code.co_names, *dict.fromkeys(name for _, name in calls)]
     if len(names) >= 128:  # an argument of one byte holds the index twice
@@ -191,7 +277,28 @@ def _redirected(code: CodeType, known: dict[str, Any]) -> CodeType:
     return code.replace(co_code=bytes(changed), co_consts=constants, co_names=tuple(names) if calls else code.co_names)
 
 
-def _calls(code: CodeType, known: dict[str, Any]) -> Iterator[tuple[int, str]]:
+def _with_identity(code: CodeType, constants: tuple[Any, ...]) -> tuple[CodeType, tuple[Any, ...]]:
+    """Turns ``x is CONSTANT`` into a test for membership, which stand-ins answer; both instructions are of one size.
+
+    Up to Python 3.12, that is. From 3.13 on such a test stays as it is, and is met by the replays of a recording only.
+    """
+    if sys.version_info >= (3, 13):
+        return code, constants
+    changed, found = bytearray(code.co_code), list(constants)
+    instructions = list(dis.get_instructions(code))
+    for before, load, test in zip([None, *instructions], instructions, instructions[1:], strict=False):
+        if test.opname != "IS_OP" or load.opname != "LOAD_CONST" or (before and before.opname == "EXTENDED_ARG"):
+            continue
+        if type(load.argval) in (bool, int, float, str) and len(found) < 256:
+            changed[load.offset + 1] = len(found)
+            changed[test.offset] = dis.opmap["CONTAINS_OP"]
+            found.append(_Same(load.argval))
+    if len(found) == len(constants):
+        return code, constants
+    return code.replace(co_code=bytes(changed), co_consts=tuple(found)), tuple(found)
+
+
+def _calls(code: CodeType, known: Mapping[str, Any]) -> Iterator[tuple[int, str]]:
     """Where the code reads a global to call it, or to look up a function of math; and the name to read instead.
 
     From Python 3.11 on the lowest bit of the instruction's argument says whether the global is to be called.

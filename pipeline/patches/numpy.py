@@ -6,35 +6,27 @@ The hooks are set for the whole process and do nothing in threads that record no
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from typing import Any
 
 import numpy as np
 import torch
 
 from ...ops.graph.traverse import leaves
-from ...ops.lowering.patches.lock import Patch, Patched
-from ...ops.tracing_hook import current
 from ..proxies.base import is_traced
-from ..recording.recorder import Recorder
 from ..rules.numpy_functions import plain_ufunc
-
-
-def _active() -> Recorder | None:
-    """The recorder of this thread, unless it runs something of its own."""
-    recorder = current()
-    return recorder if isinstance(recorder, Recorder) and not recorder.busy else None
+from .hooks import Hooks, active
 
 
 def _tensor_ufunc(self: torch.Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-    recorder = _active()
+    recorder = active()
     if recorder is None:
         return plain_ufunc(ufunc, method, inputs, kwargs)
     return recorder.ufunc(ufunc, method, inputs, kwargs)
 
 
 def _tensor_function(self: torch.Tensor, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-    recorder = _active()
+    recorder = active()
     if recorder is None:
         return func._implementation(*args, **kwargs)
     return recorder.array_function(func, args, kwargs)
@@ -46,7 +38,7 @@ def _making(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(plain)
     def function(*args: Any, **kwargs: Any) -> Any:
-        recorder = _active()
+        recorder = active()
         seen = (args, kwargs)
         if recorder is None or not any(is_traced(leaf) or isinstance(leaf, torch.Tensor) for leaf in leaves(seen)):
             return plain(*args, **kwargs)
@@ -55,20 +47,19 @@ def _making(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def _seeing(owner: Any, name: str) -> Patch:
-    return Patch(owner, name, lambda original, _: _making(f"{owner.__name__}.{name}", original))
-
-
 _MAKERS = ("array", "asarray", "asanyarray", "ascontiguousarray", "arange", "zeros", "ones", "full")
-_PATCHES = (
-    *(_seeing(np, name) for name in _MAKERS),
-    _seeing(torch, "from_numpy"),
-    # Tensors have these while a recording needs them only.
-    Patch(torch.Tensor, "__array_ufunc__", lambda original, _: _tensor_ufunc),
-    Patch(torch.Tensor, "__array_function__", lambda original, _: _tensor_function),
+
+
+def _place(owner: Any, name: str) -> tuple[Any, str, Callable[[Any], Any]]:
+    return owner, name, partial(_making, f"{owner.__name__}.{name}")
+
+
+hooks = Hooks(
+    [
+        *(_place(np, name) for name in _MAKERS),
+        _place(torch, "from_numpy"),
+        (torch.Tensor, "__array_ufunc__", lambda _: _tensor_ufunc),
+        (torch.Tensor, "__array_function__", lambda _: _tensor_function),
+    ]
 )
-
-
-def hooks() -> Patched:
-    """Lets the recorders of all threads see what numpy is called with."""
-    return Patched(*_PATCHES)
+"""Lets the recorders of all threads see what numpy is called with."""

@@ -1,35 +1,75 @@
 """`print` during a recording: the one way of turning a traced value into text that cannot come back into the graph.
 
-Any other text of a size is guarded, and of data refused. So that a `print` left in a function does not fix its sizes,
-Python's `print` is replaced for the time of a recording by one that says so.
+Any other text of a size is guarded, and of data refused; so is what is printed to where the function can read it. So
+that a `print` left in a function does not fix its sizes, Python's `print` is replaced for the time of a recording by
+one that says so. While a function is only tried, it prints nothing.
 """
 
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable
+import sys
+import threading
 from typing import Any
 
-from ...ops.lowering.patches.lock import Patch, Patched
+from ...ops.lowering.patches.lock import Patched
 from ...ops.tracing_hook import current
 from ..recording.recorder import Recorder
+from .hooks import Hooks
+
+_plain_print = builtins.print
+_thread = threading.local()
 
 
-def _telling(original: Any, patch: Patch) -> Callable[..., None]:
-    def telling(*args: Any, **kwargs: Any) -> None:
-        recorder = current()
-        if not isinstance(recorder, Recorder):
-            original(*args, **kwargs)
-            return
-        with recorder.printed():
-            original(*args, **kwargs)
+def _print(*args: Any, **kwargs: Any) -> None:
+    recorder, outside = current(), _is_read_by_people(kwargs.get("file"))
+    if outside and getattr(_thread, "muted", False):
+        return
+    if not isinstance(recorder, Recorder) or not outside:
+        _plain_print(*args, **kwargs)
+        return
+    with recorder.printed():
+        _plain_print(*args, **kwargs)
 
-    return telling
+
+def _is_read_by_people(file: Any) -> bool:
+    """Whether what is printed goes to where it went before the function began, and not to where it may read it."""
+    target = sys.stdout if file is None else file
+    return any(target is stream for stream in getattr(_thread, "streams", ()))
 
 
-_print = Patch(builtins, "print", _telling)
+# Whoever has put another one there keeps it.
+_hooks = Hooks([(builtins, "print", lambda plain: _print if plain is _plain_print else plain)])
+
+
+class _Telling(Patched):
+    """While it is entered, its thread knows where people read what the function prints.
+
+    Args:
+        muted: whether they get to read nothing.
+    """
+
+    def __init__(self, muted: bool) -> None:
+        super().__init__(*_hooks.patches)
+        self.muted = muted
+        self.before = getattr(_thread, "streams", ()), getattr(_thread, "muted", False)
+
+    def make(self) -> None:
+        """Remembers the streams of now."""
+        super().make()
+        _thread.streams, _thread.muted = (sys.stdout, sys.stderr), self.muted or self.before[1]
+
+    def undo(self) -> None:
+        """Forgets them."""
+        _thread.streams, _thread.muted = self.before
+        super().undo()
 
 
 def printable() -> Patched:
     """Lets the function print sizes and tensors without a guard."""
-    return Patched(_print)
+    return _Telling(muted=False)
+
+
+def muted() -> Patched:
+    """Lets a function that is only tried print nothing."""
+    return _Telling(muted=True)

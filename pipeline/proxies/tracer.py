@@ -49,6 +49,11 @@ class NodeWriter(Protocol):
     """What writes nodes."""
 
     @property
+    def given(self) -> set[int]:
+        """Ids of the tensors that are inputs."""
+        ...
+
+    @property
     def nodes(self) -> list[Node]:
         """What was recorded, in order."""
         ...

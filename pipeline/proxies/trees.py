@@ -38,6 +38,31 @@ def to_ir(tree: Any, leaf: Leaf, key: Leaf) -> Any:
     return leaf(tree)
 
 
+MOST_LEVELS = 200  # of containers in one another
+
+
+def refuse_deep(tree: Any) -> None:
+    """Refuses a result whose containers lie in one another without end, as in a list that holds itself.
+
+    Raises:
+        RecordError: there are more than an archive can hold.
+    """
+    level, layer = 0, [tree]
+    while layer:
+        layer = [item for each in layer for item in _items(each)]
+        level += 1
+        if level > MOST_LEVELS:
+            raise RecordError(
+                "the function returns containers that are nested too deeply", expected=f"{MOST_LEVELS} levels"
+            )
+
+
+def _items(tree: Any) -> list[Any]:
+    if is_traced(tree) or not isinstance(tree, tuple | list | dict):
+        return []
+    return list(tree.values() if isinstance(tree, dict) else tree)
+
+
 def concrete(tree: Any) -> Any:
     """Arguments for a real call: traced scalars become plain ones."""
     if is_traced(tree):

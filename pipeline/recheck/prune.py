@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from ...ops.graph.graph import Graph, Node, Operator, Value
+from ...ops.graph.operators import GRADIENTS
 from ...ops.graph.traverse import leaves, uses
 from ...ops.runtime.primitives.numpy import writes
+
+_EFFECTS = ("py.draw", *(f"py.{name}" for name in GRADIENTS))  # a draw moves its generator
 
 
 def prune(graph: Graph) -> Graph:
@@ -20,6 +23,6 @@ def prune(graph: Graph) -> Graph:
 
 
 def _is_arithmetic(node: Node) -> bool:
-    if not isinstance(node.target, Operator) or node.target.name == "py.draw":  # a draw moves its generator
+    if not isinstance(node.target, Operator) or node.target.name in _EFFECTS:
         return False
     return node.target.name.startswith("py.") and not writes(node.target.name)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ...ops.graph.graph import BodyCall, Facts, Graph, Guard, Node, Operator, Value
+from ...ops.graph.graph import BodyCall, Facts, Graph, Guard, Node, Operator, Record, Value
 from ...ops.graph.guards import Expression
 from ...ops.graph.program import Parameter, Parameters
 from ...ops.graph.traverse import leaves, uses
@@ -158,3 +158,50 @@ def _letter(before: Any, after: Any, letters: dict[tuple[Any, Any], str]) -> str
         if before == factor * n:
             return name if factor == 1 else f"{factor}*{name}"
     return "?"
+
+
+def forget_sizes(graph: Graph, parameters: Parameters, runs: Sequence[tuple[Sequence[Any], Any]]) -> None:
+    """Shows no size of a result as fixed, or as that of an input, that some run gave otherwise.
+
+    Args:
+        graph: of the pipeline; the types of its results are changed.
+        parameters: how it is called.
+        runs: flat inputs, and what they gave.
+    """
+    for flat, result in runs:
+        letters = {
+            size: int(tensor.shape[dim])
+            for kind, tensor in zip(parameters.types, flat, strict=True)
+            if isinstance(kind, TensorType) and tensor.dim() == len(kind.shape)
+            for dim, size in enumerate(kind.shape)
+            if isinstance(size, str)
+        }
+        for value, found in _results(graph.output, result):
+            if isinstance(value.type, TensorType) and len(found.shape) == len(value.type.shape):
+                pairs = zip(value.type.shape, found.shape, strict=True)
+                shape = tuple(size if _says(size, letters) in (None, now) else "?" for size, now in pairs)
+                value.type = TensorType(value.type.dtype, shape)
+
+
+def _results(tree: Any, result: Any) -> Iterator[tuple[Value, Any]]:
+    """The tensors of a result with their values."""
+    match tree:
+        case Value():
+            if hasattr(result, "shape"):
+                yield tree, result
+        case Record():
+            yield from _results(tuple(tree.items), tuple(result))
+        case tuple() | list():
+            for item, found in zip(tree, result, strict=True):
+                yield from _results(item, found)
+        case dict():
+            for item, found in zip(tree.values(), result.values(), strict=True):
+                yield from _results(item, found)
+
+
+def _says(size: Any, letters: dict[str, int]) -> int | None:
+    """The number that a size stands for in a run, where that is known."""
+    if isinstance(size, int):
+        return size
+    factor, _, name = size.rpartition("*")
+    return int(factor or 1) * letters[name] if name in letters and (factor or "1").isdigit() else None

@@ -1,6 +1,8 @@
-"""Other examples for a second recording: the same values in another order and number, so that they stay valid.
+"""Other examples: for a second recording, and for the replays that hold a recording against the function.
 
-Token ids stay in range, masks stay masks; only the first dimension, where batches are, changes its size.
+For a recording the same values come in another order and number, so that they stay valid: token ids stay in range,
+masks stay masks, only the first dimension, where batches are, changes its size. Replays are bolder, since a function
+may refuse what it does not take.
 """
 
 from __future__ import annotations
@@ -51,6 +53,102 @@ def _batch(leaf: Any) -> int | None:
     return len(leaf) if isinstance(leaf, list) else None
 
 
+def trials(leaves: Sequence[Any]) -> Iterator[list[Any]]:
+    """Examples to run with: other data, sizes, layouts and numbers, what tells most first."""
+    tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor) and leaf.device.type != "meta"]
+    sizes = list(dict.fromkeys(size for tensor in tensors for size in tensor.shape))
+    yield [_other(leaf) for leaf in leaves]
+    if sizes:
+        yield [_resized(leaf, {size: 2 * size + 1 for size in sizes[:1]}) for leaf in leaves]
+    if any(type(leaf) in _NUMBERS for leaf in leaves):
+        yield [_number(leaf, True) for leaf in leaves]
+        yield [_number(leaf, False) for leaf in leaves]
+        flags = [index for index, leaf in enumerate(leaves) if type(leaf) is bool]
+        for flag in flags[:4] if len(flags) > 1 else ():
+            yield [not leaf if index == flag else leaf for index, leaf in enumerate(leaves)]
+    for fill in (0, 1) if tensors else ():
+        yield [torch.full_like(leaf.detach(), fill) if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
+    if any(tensor.dim() for tensor in tensors):
+        yield [_transposed(leaf) for leaf in leaves]
+        yield [_spread(leaf) for leaf in leaves]
+    if sizes:
+        yield [_resized(leaf, {size: size + 2 for size in sizes}) for leaf in leaves]
+        for size in sizes[1:4]:
+            yield [_resized(leaf, {size: size + 1}) for leaf in leaves]
+        yield [_resized(leaf, dict.fromkeys(sizes[:1], 1)) for leaf in leaves]
+        yield [_resized(leaf, dict.fromkeys(sizes[:1], 0)) for leaf in leaves]
+    strings = [leaf for leaf in leaves if isinstance(leaf, str)]
+    if strings:
+        yield [leaf + leaf[:1] if isinstance(leaf, str) else leaf for leaf in leaves]
+
+
+def ones(leaves: Sequence[Any]) -> list[Any]:
+    """The same with nothing but ones."""
+    return [torch.ones_like(leaf.detach()) if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
+
+
+_NUMBERS = (int, float, complex, bool)
+
+
+def _number(leaf: Any, more: bool) -> Any:
+    """Another number of the same kind; a flag the other way."""
+    if type(leaf) is bool:
+        return not leaf if more else leaf
+    if type(leaf) is int:
+        return leaf + 1 if more else max(leaf - 1, 0) if leaf > 0 else -leaf - 1
+    return leaf * 1.5 + 0.25 if more and type(leaf) in _NUMBERS else -leaf if type(leaf) in _NUMBERS else leaf
+
+
+def _other(leaf: Any) -> Any:
+    """The same elements in another order, with the other sign: indices and lengths stay valid as far as can be."""
+    if not isinstance(leaf, torch.Tensor) or leaf.device.type == "meta":
+        return leaf
+    turned = leaf.detach().clone()
+    for dim, size in enumerate(leaf.shape):
+        turned = _taken(turned, dim, torch.arange(size - 1, -1, -1, device=leaf.device))
+    if leaf.is_floating_point() and leaf.dtype.itemsize > 1:
+        return turned * -1.25
+    return ~turned if leaf.dtype is torch.bool else turned
+
+
+def _resized(leaf: Any, sizes: dict[int, int]) -> Any:
+    """A tensor or a list of strings in which every size of the table is another one, elements repeated."""
+    if isinstance(leaf, list) and len(leaf) in sizes:
+        return [leaf[index % len(leaf)] for index in range(sizes[len(leaf)])] if leaf else leaf
+    if not isinstance(leaf, torch.Tensor) or leaf.device.type == "meta":
+        return leaf
+    found = leaf.detach()
+    for dim, size in enumerate(leaf.shape):
+        if size in sizes and size:
+            found = _taken(found, dim, torch.arange(sizes[size], device=leaf.device) % size)
+    return found
+
+
+def _taken(tensor: torch.Tensor, dim: int, index: torch.Tensor) -> torch.Tensor:
+    """`index_select`, also for dtypes that torch can only hold."""
+    held = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}.get(tensor.dtype)
+    held = torch.uint8 if held is None and tensor.dtype.itemsize == 1 and tensor.is_floating_point() else held
+    if held is None:
+        return tensor.index_select(dim, index)
+    return tensor.contiguous().view(held).index_select(dim, index).view(tensor.dtype)
+
+
+def _transposed(leaf: Any) -> Any:
+    """The same values in memory the other way round."""
+    if not isinstance(leaf, torch.Tensor) or leaf.dim() < 2 or leaf.device.type == "meta":
+        return leaf
+    order = list(reversed(range(leaf.dim())))
+    return leaf.detach().permute(order).contiguous().permute(order)
+
+
+def _spread(leaf: Any) -> Any:
+    """The same values with gaps between them in memory."""
+    if not isinstance(leaf, torch.Tensor) or not leaf.dim() or leaf.device.type == "meta":
+        return leaf
+    wide = torch.stack([leaf.detach(), leaf.detach()], -1)
+    return wide[..., 0]
+
+
 def _rows(leaf: Any, batch: int, wanted: int) -> Any:
     """The rows of a tensor in another order, the first ones repeated where more are wanted, and other numbers."""
     if isinstance(leaf, list) and len(leaf) == batch:
@@ -61,7 +159,7 @@ def _rows(leaf: Any, batch: int, wanted: int) -> Any:
     if leaf.dim() == 0 or leaf.size(0) != batch:
         return _scaled(leaf.detach())
     order = (torch.arange(wanted, device=leaf.device) + 1) % batch
-    return _scaled(leaf.detach().index_select(0, order))
+    return _scaled(_taken(leaf.detach(), 0, order))
 
 
 def _scaled(leaf: torch.Tensor) -> torch.Tensor:
@@ -80,4 +178,6 @@ def shifted(leaves: Sequence[Any]) -> list[Any] | None:
 
 
 def _shift(leaf: torch.Tensor) -> torch.Tensor:
+    if leaf.dtype in (torch.uint16, torch.uint32, torch.uint64):  # no arithmetic of torch takes them
+        return leaf
     return ~leaf if leaf.dtype is torch.bool else leaf + 1

@@ -29,6 +29,7 @@ class Branch(Recorder):
         self.values.captured, self.values.versions = parent.values.captured, parent.values.versions
         self.lifted: dict[int, tuple[Any, Value]] = {}
         self.outer_versions: list[tuple[torch.Tensor, int]] = []
+        self.grad_mode = self.written_mode = parent.grad_mode
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Takes in what comes from outside, then records as usual."""

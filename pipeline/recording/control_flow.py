@@ -26,8 +26,10 @@ from ..proxies.base import is_traced
 from ..proxies.make import traced
 from ..proxies.trees import concrete, tensor_type
 from ..recheck.diff import difference
+from ..recheck.objects import Objects
 from ..recheck.prune import prune
 from ..recheck.vary import clones
+from ..rules.gradients import follow_grad_mode
 from .branch import Branch
 from .effects import Watch
 from .recorder import Recorder
@@ -201,7 +203,7 @@ class _Control:
 
     def record(self, function: Callable[..., Any], leaves: Sequence[Any], spec: Any, *, carried: bool) -> _Recorded:
         """Records one function on copies of the operands."""
-        branch = Branch(self.recorder)
+        branch, objects = Branch(self.recorder), Objects(function, most=1000)
         with torch._C.DisableTorchFunction():
             copies = clones(concrete(list(leaves)))
             pairs = [self.operand(branch, *both, carried) for both in zip(leaves, copies, strict=True)]
@@ -218,10 +220,22 @@ class _Control:
             raise branch.refused
         self.recorder.failed = self.recorder.failed or branch.failed
         branch.refuse_outer_writes(self.line)
+        self.refuse_changes(objects)
+        branch.grad_mode = self.recorder.grad_mode
+        follow_grad_mode(branch)
+        self.recorder.asks_default_dtype |= branch.asks_default_dtype
         with torch._C.DisableTorchFunction():
             kinds = [_kind(concrete(leaf)) for leaf in results]
         inputs = [value for value, _ in pairs if value is not None]
         return _Recorded(inputs, branch.nodes, output, kinds, found, branch.lifted)
+
+    def refuse_changes(self, objects: Objects) -> None:
+        """Refuses a branch that leaves something behind in Python: both branches run in a trace, one in Python."""
+        changes = objects.changes()
+        if changes:
+            objects.restore()
+            place, key = changes[0]
+            raise self.error(f"a branch changes {place.name} outside of it{f' at {key!r}' if key else ''}")
 
     def operand(self, branch: Branch, leaf: Any, copy: Any, carried: bool) -> tuple[Value | None, Any]:
         """The input of a branch for one operand, and what to hand to the function; a plain number stays itself.
@@ -242,6 +256,7 @@ class _Control:
     def add(self, args: tuple[Any, ...], result: Any, spec: Any) -> Any:
         """Adds the node; returns the result as the function sees it."""
         node = Node(Operator(self.name), args, {}, None, self.line, True)
+        follow_grad_mode(self.recorder)
         self.recorder.nodes.append(node)
         with torch._C.DisableTorchFunction():
             node.output, wrapped = wrapped_result(self.recorder, self.separated(result), True)

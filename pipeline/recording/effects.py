@@ -27,7 +27,7 @@ class Effects(TorchDispatchMode):
     def __init__(self, line: SourceLine | None) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # torch leaves it untyped
         self.line = line
-        self.varying = False
+        self.varying = self.random = False
         self._state: Any = None
 
     def __enter__(self) -> Any:
@@ -38,6 +38,7 @@ class Effects(TorchDispatchMode):
         """Called by torch for every operator."""
         if torch.Tag.dynamic_output_shape in func.tags or torch.Tag.data_dependent_output in func.tags:
             self.varying = True
+        self.random = self.random or torch.Tag.nondeterministic_seeded in func.tags
         return func(*args, **(kwargs or {}))
 
     @property
@@ -46,8 +47,8 @@ class Effects(TorchDispatchMode):
         return self._state
 
     def drew(self) -> bool:
-        """Whether anything was drawn from torch's global generator."""
-        return not torch.equal(self._state, torch.get_rng_state())
+        """Whether anything was drawn from torch's global generator, which other threads may draw from meanwhile."""
+        return self.random and not torch.equal(self._state, torch.get_rng_state())
 
     def refuse_random(self, name: str) -> NoReturn:
         """Refuses a draw from torch's global generator, which is set back.

@@ -29,11 +29,13 @@ from ...ops.runtime.user_code import asked_by, user_line
 from ...ops.tracing_hook import Application, current, recording
 from ..proxies.base import is_traced
 from ..proxies.make import traced
-from ..proxies.trees import concrete, is_recordable, plain_leaf, plain_output, title, to_ir
+from ..proxies.trees import concrete, is_recordable, plain_leaf, plain_output, refuse_deep, title, to_ir
 from ..rules.callbacks import opened, takes_objects
-from ..rules.custom_operators import custom_operator, gives_any_rank
+from ..rules.custom_operators import custom_operator, gives_any_rank, sized_by_tensors
+from ..rules.gradients import follow_grad_mode, own_backward
 from ..rules.metadata import array_rank, rank, read_metadata
 from ..rules.numpy_functions import captured_array, data_decides, is_of_numpy, outputs_of, record_function, record_ufunc
+from ..rules.settings import refuse_errstate
 from ..rules.torch_functions import IGNORED, METADATA, SIZES, TEXTS, TRANSFORMS, refusal
 from .aliases import Twins, versions
 from .effects import Effects
@@ -61,6 +63,10 @@ class Recorder(TorchFunctionMode):
         states: the states of the ops that it met, as they were before.
         generators: what it drew random numbers from.
         sources: generators that stand in for torch's global one, the innermost last; see `drawing`.
+        ended: whether the recording is over, so that nothing can be added.
+        given: ids of the tensors that are inputs.
+        grad_mode: whether gradients are on, as the function sees it; written_mode: what the graph says so far.
+        asks_default_dtype: whether the function asked for torch's default dtype.
     """
 
     def __init__(self, settled: bool = False) -> None:
@@ -77,12 +83,17 @@ class Recorder(TorchFunctionMode):
         self._calling = ""
         self.twins = Twins()
         self._depth = 0
+        self.ended = False
+        self.given: set[int] = set()
+        self.grad_mode = self.written_mode = True
+        self.asks_default_dtype = False
 
     # -- inputs and outputs ------------------------------------------------------------------------------------
 
     def input(self, leaf: Any) -> tuple[Value, Any]:
         """A graph input for one leaf of the examples, and what to hand to the function in its place."""
         if isinstance(leaf, torch.Tensor):
+            self.given.add(id(leaf))
             return self.values.add(leaf), leaf
         value = Value(STRINGS if isinstance(leaf, list) else SCALARS[type(leaf)])
         return value, traced(self, value, leaf, varies=False)
@@ -94,6 +105,7 @@ class Recorder(TorchFunctionMode):
             RecordError: it holds something that an archive cannot.
         """
         self._calling = "the result"
+        refuse_deep(result)
         return to_ir(result, self._output_leaf, self._key)
 
     def _output_leaf(self, leaf: Any) -> Any:
@@ -148,11 +160,14 @@ class Recorder(TorchFunctionMode):
         """Records an operator of torch.library."""
         target, overload = custom_operator(func, args, kwargs)
         if isinstance(target, Operator):
+            if target.name == "aten.lift_fresh.default":  # of an array that the function has made: new in each run
+                return self._operator("torch.clone", torch.clone, args, kwargs)
             return self._operator(target.name, overload, args, kwargs)
         return self.apply(target, overload, args, kwargs)
 
     def apply(self, target: Any, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Runs a function on real values and records it as one node."""
+        self.refuse_ended()
         line = user_line()
         name = self._calling = target.name if isinstance(target, Operator) else title(func)
         node_args, node_kwargs = self.arguments(args), self.arguments(kwargs)
@@ -181,6 +196,8 @@ class Recorder(TorchFunctionMode):
         node = Node(target, node_args, node_kwargs, None, line, varying)
         if effects.drew():
             node = self._drawn(node, effects)
+        node.varying = node.varying or sized_by_tensors(name, inputs)
+        follow_grad_mode(self)
         self.nodes.append(node)
         node.output, wrapped = wrapped_result(self, result, varies or varying, decided)
         if loose:
@@ -242,17 +259,19 @@ class Recorder(TorchFunctionMode):
 
     def scalar(self, name: str, *args: Any) -> Any:
         """Records arithmetic, or a scalar read off a tensor, and returns the traced result."""
+        self.refuse_ended()
         try:
             with torch._C.DisableTorchFunction(), self.within():
                 found = resolve(f"py.{name}")(*concrete(args))
         except Exception as error:
             self.failed = (error, user_line())
             raise
-        read = name not in _SIZE_READERS and any(isinstance(arg, torch.Tensor | np.ndarray) for arg in args)
-        varies = read or any(map(self.values.varies, args))
+        arrays = [arg for arg in args if isinstance(arg, torch.Tensor | np.ndarray) and name not in _SIZE_READERS]
+        kept = all(isinstance(arg, torch.Tensor) and arg not in self.values for arg in arrays)  # weights, and the like
+        varies = bool(arrays and not kept) or any(map(self.values.varies, args))
         arguments = self.arguments(args)
         value, stand_in = wrapped_scalar(self, SCALARS.get(type(found), ANY), found, varies)
-        self.nodes.append(Node(Operator(f"py.{name}"), arguments, {}, value, user_line(), varies))
+        self.nodes.append(Node(Operator(f"py.{name}"), arguments, {}, value, user_line(), varies or bool(arrays)))
         return stand_in
 
     def direct(self, func: Callable[..., Any], *args: Any) -> Any:
@@ -262,6 +281,7 @@ class Recorder(TorchFunctionMode):
 
     def pin(self, scalar: Any, reason: str) -> Any:
         """Guards that a traced scalar keeps its present value, and returns that."""
+        self.refuse_ended()
         return scalar.concrete if self.printing else pin(self, scalar, reason)
 
     @contextmanager
@@ -298,6 +318,7 @@ class Recorder(TorchFunctionMode):
     def array(self, name: str, *args: Any, **kwargs: Any) -> Any:
         """Records a function of numpy, or an operator on arrays."""
         with self.refusing(), torch._C.DisableTorchFunction():
+            refuse_errstate(self)
             outputs = outputs_of(kwargs)
             if writes(name) or outputs:
                 self.allow_array_write(outputs)
@@ -334,6 +355,27 @@ class Recorder(TorchFunctionMode):
         """
         with self.refusing():
             raise RecordError(what, where=str(user_line() or ""), fix=fix)
+
+    def refuse_ended(self) -> None:
+        """Refuses to go on when the recording is over.
+
+        Raises:
+            RecordError: something of it was kept, and is used now.
+        """
+        if self.ended:
+            raise RecordError(
+                "a number or an array of a trace that has ended was kept, and is used now",
+                where=str(user_line() or ""),
+                fix="Return it from the function instead of storing it.",
+            )
+
+    def own_backward(self, name: str) -> None:
+        """Notes that the function has a backward of its own, which is not recorded."""
+        own_backward(self, name)
+
+    def pin_default_dtype(self) -> None:
+        """Notes that the function asked for torch's default dtype."""
+        self.asks_default_dtype = True
 
     # -- arguments ---------------------------------------------------------------------------------------------
 

@@ -5,23 +5,16 @@ This holds also where the trace is refused for the write.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from ...ops.lowering.writes import storage, written
 from ...ops.runtime.interrupts.changes import Change
 from ...ops.runtime.state import State
 from ...ops.runtime.user_code import user_line
 from .tensors import Values
-
-# Operators that write to the running statistics in training without saying so: from which argument on, and where
-# the flag for training is, if there is one.
-_STATISTICS = {
-    "aten::native_batch_norm": (3, 5), "aten::cudnn_batch_norm": (3, 5), "aten::miopen_batch_norm": (3, 5),
-    "aten::batch_norm_update_stats": (1, None),
-}  # fmt: skip
 
 
 class Undo(TorchDispatchMode):
@@ -39,17 +32,17 @@ class Undo(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Called by torch for every operator."""
-        for written in _written(func, args, kwargs or {}):
-            for tensor in self._owners(written):
+        for each in written(func, args, kwargs or {}):
+            for tensor in self._owners(each):
                 self._keep(tensor)
         return func(*args, **(kwargs or {}))
 
-    def _owners(self, written: torch.Tensor) -> list[torch.Tensor]:
+    def _owners(self, target: torch.Tensor) -> list[torch.Tensor]:
         """The tensors from outside that lie in the same memory."""
         if self.values is None:
-            return [written]
+            return [target]
         captured = [constant.tensor for constant in self.values.captured.values()]
-        return [tensor for tensor in captured if _storage(tensor) == _storage(written)]
+        return [tensor for tensor in captured if storage(tensor) == storage(target)]
 
     def _keep(self, tensor: torch.Tensor) -> None:
         if id(tensor) not in self._kept:
@@ -83,29 +76,6 @@ class _Restored(Change):
         self.rollback = None
 
 
-def _written(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[torch.Tensor]:
-    """The tensors with memory that an operator writes to."""
-    found: list[Any] = []
-    schema = func._schema
-    for index, argument in enumerate(schema.arguments):
-        if argument.alias_info is not None and argument.alias_info.is_write:
-            value = args[index] if index < len(args) else kwargs.get(argument.name)
-            found += value if isinstance(value, list) else [value]
-    if schema.name in _STATISTICS:
-        first, training = _STATISTICS[schema.name]
-        found += args[first : first + 2] if training is None or args[training] else ()
-    return filter(_is_dense, found)
-
-
-def _is_dense(leaf: Any) -> bool:
-    """Whether it is a tensor with memory; those of torch.export, which have none, are of kinds of their own."""
-    return type(leaf) in (torch.Tensor, torch.nn.Parameter) and leaf.layout is torch.strided and _storage(leaf) != 0
-
-
-def _storage(tensor: torch.Tensor) -> int:
-    return tensor.untyped_storage().data_ptr() if tensor.device.type != "meta" else 0
-
-
 class States(Change):
     """Remembers what the states of ops were before a recording."""
 
@@ -117,6 +87,10 @@ class States(Change):
         if id(state) not in self._saved:
             self._saved[id(state)] = (state, state.snapshot())
             state.reset()
+
+    def met(self) -> list[State]:
+        """The states that the recording has met."""
+        return [state for state, _ in self._saved.values()]
 
     def make(self) -> None:
         """Changes nothing yet."""

@@ -8,8 +8,9 @@ from typing import Any
 import torch
 
 from ...ops.graph.errors import RecordError
-from ...ops.graph.graph import KernelCall, Operator
+from ...ops.graph.graph import KernelCall, Operator, Value
 from ...ops.graph.operators import allowed, why_not
+from ...ops.graph.types import TensorType
 from ...ops.kernels.registry import check_registered, kernel_of_operator
 from ...ops.runtime.user_code import user_line
 from ..proxies.trees import concrete, overload_of, title
@@ -44,3 +45,14 @@ def gives_any_rank(target: Any) -> bool:
     if isinstance(target, Operator):
         return any(word in target.name for word in ("squeeze", "cov", "corrcoef", "lstsq"))
     return isinstance(target, KernelCall)
+
+
+# Whole numbers in a tensor decide the sizes of the result, and no tag of the operator says so.
+_SIZED_BY_TENSORS = ("tensor_split", "pad_packed_sequence", "pack_padded_sequence", "split_with_sizes")
+
+
+def sized_by_tensors(name: str, inputs: list[Value]) -> bool:
+    """Whether a tensor of whole numbers decides the sizes of what an operator gives, without a tag that says so."""
+    return name.removesuffix(".default").endswith(_SIZED_BY_TENSORS) and any(
+        isinstance(value.type, TensorType) and "int" in value.type.dtype for value in inputs
+    )

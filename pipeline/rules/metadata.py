@@ -10,9 +10,11 @@ import torch
 from ...ops.graph.graph import Guard, Node, Operator, Value
 from ...ops.graph.types import SCALARS
 from ...ops.runtime.primitives.callables import resolve
-from ...ops.runtime.user_code import user_line
+from ...ops.runtime.user_code import is_called_by_user, user_line
 from ..proxies.tracer import NodeWriter
 from .torch_functions import METADATA
+
+_REQUIRES_GRAD = torch.Tensor.requires_grad.__get__  # type: ignore[attr-defined]  # torch leaves it untyped
 
 
 def read_metadata(recorder: NodeWriter, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -22,11 +24,17 @@ def read_metadata(recorder: NodeWriter, func: Callable[..., Any], args: tuple[An
     tensor, options = (args[0], args[1:]) if args else (None, ())
     value = recorder.values.of(tensor)
     check = METADATA[func]
+    if func == _REQUIRES_GRAD and id(tensor) in recorder.given and is_called_by_user():
+        check = "requires_grad"
     if value is None or check is None:
         return found
     if check != "contiguous":
         options, kwargs = (), {}
-    varies = recorder.values.varies(tensor) or check in ("is_conj", "is_neg")  # no part of a run's signature
+    varies = recorder.values.varies(tensor) or check in (
+        "is_conj",
+        "is_neg",
+        "requires_grad",
+    )  # no part of a run's signature
     _guarded(recorder, check, (tensor, *options), kwargs, varies, f"the function asked for the {check} of a tensor")
     return found
 

@@ -14,6 +14,7 @@ from ...ops.graph.errors import RecordError
 from ...ops.runtime.user_code import user_line
 from ..proxies.base import is_traced
 from ..proxies.tracer import Tracer
+from .gradients import set_grad_mode
 
 T = torch.Tensor
 
@@ -119,7 +120,7 @@ METADATA: dict[Any, str | None] = {
 
 # Let through unrecorded: they compute nothing that the graph needs.
 IGNORED: set[Any] = {
-    T.__hash__, T.__dir__, torch._C._set_grad_enabled,
+    T.__hash__, T.__dir__,
 }  # fmt: skip
 
 TEXTS: set[Any] = {T.__repr__, T.__format__}
@@ -192,10 +193,11 @@ _READERS: dict[Any, Reader] = {
     T.__len__: _length,
     **dict.fromkeys((T.numel, T.nelement, torch.numel), _read("numel")),
     T.storage_offset: _read("storage_offset"),
-    T.item: _read("item"),
     T.__deepcopy__: _copy,
     T.__index__: _index,
 }
 SIZES: dict[Any, Reader] = {function: _of_recorded(reader) for function, reader in _READERS.items()}
+SIZES[torch._C._set_grad_enabled] = set_grad_mode
+SIZES[T.item] = lambda recorder, func, tensor: recorder.scalar("item", tensor)  # also of a weight, which may change
 SIZES.update({torch.sym_float: _symbolic("float"), torch.sym_int: _symbolic("int"), torch.sym_not: _symbolic("not_")})
 """What reads a size or a number off a tensor, and comes back traced."""

@@ -86,6 +86,11 @@ class Binding:
             case Slot(index):
                 flat[index] = to_leaf(value, self._parameters.types[index], where)
             case Record():
+                fields = getattr(type(value), "_fields", tree.fields)
+                if fields != tree.fields:
+                    raise SignatureError(
+                        "a named tuple has other fields", where=f"input {where!r}", got=fields, expected=tree.fields
+                    )
                 self._sequence(tree.items, value, where, flat, tuple)
             case tuple() | list():
                 self._sequence(tree, value, where, flat, type(tree))
@@ -178,6 +183,13 @@ def as_tensor(value: Any) -> torch.Tensor | None:
 
 
 def _from_numpy(array: np.ndarray[Any, Any]) -> torch.Tensor:
+    if type(array) not in (np.ndarray, np.memmap):  # masks, matrix products: they behave in a way of their own
+        raise SignatureError(
+            "an array of a kind of its own",
+            got=f"numpy {type(array).__name__}",
+            expected="numpy.ndarray",
+            fix="Pass numpy.asarray(array), and a mask as another array.",
+        )
     if not array.flags.writeable:
         array = _Writable(array).array if array.size else array.copy()
     if any(stride < 0 for stride in array.strides):
@@ -194,7 +206,13 @@ def thawed(tree: Any) -> Any:
 
 
 def _thawed_leaf(leaf: Any) -> Any:
-    return leaf.copy() if isinstance(leaf, np.ndarray) and not leaf.flags.writeable else leaf
+    if not isinstance(leaf, np.ndarray):
+        return leaf
+    if leaf.flags.writeable and any(stride < 0 for stride in leaf.strides):
+        raise SignatureError(
+            "an array with negative strides, into which the pipeline writes", fix="Pass a copy: array.copy()."
+        )
+    return leaf if leaf.flags.writeable else leaf.copy()
 
 
 class _Writable:

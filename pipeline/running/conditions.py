@@ -49,7 +49,7 @@ def _text(node: Node, name: str, texts: dict[int, str]) -> str | None:
         kind, dim = node.args[0].type, node.args[1]
         size = str(kind.shape[dim] if isinstance(kind, TensorType) and dim in range(len(kind.shape)) else "?")
         return None if "?" in size else size if size.isalnum() else f"({size})"
-    parts = [texts.get(id(arg)) if isinstance(arg, Value) else repr(arg) for arg in node.args]
+    parts = [texts.get(id(arg)) if isinstance(arg, Value) else f"({arg!r})" for arg in node.args]
     if not name.startswith("py.") or node.kwargs or not parts or None in parts:
         return None
     form = template(name)

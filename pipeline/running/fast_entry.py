@@ -27,10 +27,11 @@ def make(T, seen, slowly, fast, enabled, enable, transform, fail, keys, dtypes, 
         if type(feed) is dict and len(feed) == {count}:
             try:
                 {fetch}
-            except KeyError:
+                {convert}
+                known = {tests}
+            except (KeyError, RuntimeError):  # of a nested or sparse tensor: it has no strides
                 return slowly(feed)
-            {convert}
-            if {tests}:
+            if known:
                 if enabled():
                     if transform() is not None:
                         return slowly(feed)
@@ -92,7 +93,7 @@ def make_entry(inputs: EntryInputs, fast: Callable[..., Any], slowly: Run, seen:
         tests=_tests(names, on_cpu),
         names=", ".join(names),
         # What is written to a copy on another device must come back, which the slow way sees to.
-        convert="\n            ".join(
+        convert="\n                ".join(
             f"if type({x}) is not T: {x} = convert({x})"
             if cpu or inputs.written
             else f"if type({x}) is not T or {x}.device != h{i}: {x} = arrive({x}, h{i})"

@@ -210,7 +210,13 @@ def _first_run(runner: Runner) -> Callable[[Mapping[str, Any]], Any]:
 
 
 def at_home(value: Any, device: torch.device) -> Any:
-    """An input on the device where it is wanted."""
+    """An input on the device where it is wanted.
+
+    Raises:
+        SignatureError: it has no memory that could be moved there.
+    """
+    if isinstance(value, torch.Tensor) and value.is_meta and device.type != "meta":
+        raise SignatureError("not a plain tensor", got="a meta tensor", expected=f"a tensor on {device}")
     return value.to(device) if isinstance(value, torch.Tensor) and value.device != device else value
 
 

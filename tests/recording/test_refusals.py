@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import builtins as own
 import json
-import math
 import pathlib
 import random
+from math import tanh
 
 import pytest
 import torch
@@ -16,11 +16,11 @@ from tests.recording.cases import X
 
 
 def helper(x):
-    return float(x.sum())
+    return next(map(float, [x.sum()]))
 
 
 def shrunk(number):
-    return math.tanh(number)
+    return next(map(tanh, [number]))
 
 
 def swallow(x):
@@ -48,9 +48,9 @@ REFUSED = {
     "if": (lambda x: x if x.sum() > 0 else -x, BRANCH),
     "and": (lambda x: x.any() and x.sum(), BRANCH),
     "in": (lambda x: x if 0.5 in x else -x, BRANCH),
-    "float in a helper": (lambda x: x * helper(x), NUMBER),
+    "float that map calls": (lambda x: x * helper(x), NUMBER),
     "an own float": (lambda x: x * own.float(x.sum()), NUMBER),
-    "math in a helper": (lambda x: x * shrunk(x.sum().item()), DATA + "it was taken as a plain float, as math does"),
+    "math that map calls": (lambda x: x * shrunk(x.sum().item()), DATA + "it was taken as a plain float, as math does"),
     "branch on an item": (lambda x: x if x.sum().item() > 0 else -x, DATA + "a branch was taken on it"),
     "f-string of an item": (lambda x: {f"{x.sum().item()}": x}, DATA + "it was formatted into a string"),
     "range over an item": (lambda x: [x] * x.argmax().item(), DATA + "it was used as a plain integer"),

@@ -19,6 +19,9 @@ from .numpy import array_function
 from .random import drawing_from, generator
 from .wrapped import wrapper
 
+_get_default_dtype = torch.get_default_dtype  # which a recording replaces
+_DTYPES = {getattr(torch, name): name for name in ("float16", "bfloat16", "float32", "float64")}
+
 _PYTHON: dict[str, Callable[..., Any]] = {
     **{name: getattr(operator, name) for name in ARITHMETIC},
     **{name: getattr(math, name) for name in MATH},
@@ -45,6 +48,10 @@ _PYTHON: dict[str, Callable[..., Any]] = {
     "real": operator.attrgetter("real"),
     "imag": operator.attrgetter("imag"),
     "generator": generator,
+    "default_dtype": lambda: _DTYPES[_get_default_dtype()],
+    "requires_grad": lambda x: x.requires_grad,
+    "grad_mode": torch._C._set_grad_enabled,
+    "own_backward": lambda name: None,
     "draw": lambda source, name, args, kwargs: drawing_from(source, resolve(name), args, kwargs),
     **bounded.FUNCTIONS,
 }

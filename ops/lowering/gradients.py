@@ -1,0 +1,122 @@
+"""Models that switch gradients off inside, or bring a backward of their own: what an export says nothing of.
+
+The graph of such a model gives the right answers, and may give other gradients. So where a model does either, its
+gradients are held against those of the graph, and where they differ the graph says that it keeps none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+from torch.utils import _pytree as pytree
+
+from ..graph.graph import Body, Graph, Node, Operator
+from ..graph.types import TensorType
+from ..runtime.plan import Plan
+from .patches.lock import Patch, Patched
+
+_heard: list[str] = []
+
+
+def _noting(original: Any, patch: Patch) -> Any:
+    @classmethod  # type: ignore[misc]  # it replaces one
+    def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        if patch.needed:
+            _heard.append(cls.__name__)
+        return original.__get__(None, cls)(*args, **kwargs)
+
+    return apply
+
+
+_applied = Patch(torch.autograd.Function, "apply", _noting)
+
+
+class Questions(TorchFunctionMode):
+    """Notes, while it is entered, whether a model decides about its gradients itself. Lowering happens one at a time.
+
+    Args:
+        expected: how often the mode is switched by whoever calls the model.
+    """
+
+    def __init__(self, expected: int) -> None:
+        super().__init__()
+        self.switches, self.expected = 0, expected
+        self._patched = Patched(_applied)
+
+    def __enter__(self) -> Any:
+        _heard.clear()
+        self._patched.__enter__()
+        return super().__enter__()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+
+    def __exit__(self, *exc: Any) -> None:
+        super().__exit__(*exc)  # type: ignore[no-untyped-call]  # torch leaves it untyped
+        self._patched.__exit__(*exc)
+        self.decides = bool(_heard) or self.switches > self.expected
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Called by torch for every torch function."""
+        if func is torch._C._set_grad_enabled:
+            self.switches += 1
+        return func(*args, **(kwargs or {}))
+
+
+def without_gradients(body: Body, model: Any, reference: Callable[..., Any], tensors: Sequence[Any]) -> Body:
+    """The body, marked where its gradients are not the model's.
+
+    Args:
+        body: what was lowered.
+        model: the user's model.
+        reference: the model with gradients, as a function of flat tensors.
+        tensors: the example.
+    """
+    if _same_gradients(body, model, reference, tensors):
+        return body
+    text = f"op {body.name!r} switches gradients off inside, or has a backward of its own"
+    nodes = (Node(Operator("py.own_backward"), (text,)), *body.graph.nodes)
+    body.graph = Graph(body.graph.inputs, nodes, body.graph.output)
+    return body
+
+
+def _same_gradients(body: Body, model: Any, reference: Callable[..., Any], tensors: Sequence[Any]) -> bool:
+    plan = Plan(body.graph, grad=True)
+    weights = _some_weights(model) if isinstance(model, torch.nn.Module) else []
+    kinds = [value.type for value in body.graph.inputs]
+    found = []
+    for function in (reference, plan.fast):
+        given = [_leaf(t, kind) for t, kind in zip(tensors, kinds, strict=True)]
+        wanted = [t for t in given if isinstance(t, torch.Tensor) and t.requires_grad] + weights
+        try:
+            with torch.enable_grad():
+                results = [r for r in pytree.tree_leaves(function(*given)) if isinstance(r, torch.Tensor)]
+                totals = [r.to(torch.float64).square().sum() for r in results if r.requires_grad]
+                gradients = torch.autograd.grad(totals, wanted, allow_unused=True) if totals else None
+        except Exception:  # what cannot be differentiated here is not trained either
+            return False
+        found.append([None] * len(wanted) if gradients is None else list(gradients))
+    return all(_near(a, b) for a, b in zip(*found, strict=True))
+
+
+MOST_WEIGHTS, MOST_ELEMENTS = 16, 1 << 22
+
+
+def _some_weights(model: torch.nn.Module) -> list[torch.Tensor]:
+    """Parameters from all over a model, not so many that their gradients would need much memory."""
+    small: list[torch.Tensor] = [p for p in model.parameters() if p.requires_grad and p.numel() <= MOST_ELEMENTS]
+    return small[:: max(1, len(small) // MOST_WEIGHTS)]
+
+
+def _leaf(tensor: Any, kind: Any) -> Any:
+    if not isinstance(tensor, torch.Tensor) or not isinstance(kind, TensorType):
+        return tensor
+    copy = tensor.detach().clone()
+    return copy.requires_grad_() if copy.is_floating_point() else copy
+
+
+def _near(a: torch.Tensor | None, b: torch.Tensor | None) -> bool:
+    if a is None or b is None:
+        given = a if b is None else b
+        return given is None or not bool(given.any())
+    return torch.allclose(a, b, rtol=1e-3, atol=1e-4 * float(a.abs().max()) if a.numel() else 0.0, equal_nan=True)

@@ -1,0 +1,107 @@
+"""Whether a pipeline answered as Python did: containers, kinds, strides and values."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import torch
+
+
+def difference(wanted: Any, got: Any, *, values: bool = True) -> str:
+    """What differs between two results in a few words; empty if nothing does.
+
+    Floating-point values may differ as much as sums in another order do.
+
+    Args:
+        wanted: what the function gave.
+        got: what the pipeline gave.
+        values: whether values count, and not their kinds alone.
+    """
+    if isinstance(wanted, torch.Tensor):
+        return _of_tensors(wanted, got, values)
+    if isinstance(wanted, np.ndarray | np.generic):
+        return _of_arrays(wanted, got, values)
+    if _kind(wanted) != _kind(got):
+        return f"a {type(got).__name__} instead of a {type(wanted).__name__}"
+    if isinstance(wanted, tuple | list):
+        if len(wanted) != len(got):
+            return f"{len(got)} items instead of {len(wanted)}"
+        pairs = zip(wanted, got, strict=True)
+        return next((found for a, b in pairs if (found := difference(a, b, values=values))), "")
+    if isinstance(wanted, dict):
+        if list(wanted) != list(got):
+            return f"keys {list(got)} instead of {list(wanted)}"
+        return next((found for key in wanted if (found := difference(wanted[key], got[key], values=values))), "")
+    if not values or _is_same(wanted, got):
+        return ""
+    return f"{got!r:.60} instead of {wanted!r:.60}"
+
+
+def _kind(thing: Any) -> Any:
+    """The class of a container or a value, as far as an archive keeps it."""
+    if isinstance(thing, tuple):
+        return getattr(type(thing), "_fields", tuple)
+    for kind in (list, dict, str):
+        if isinstance(thing, kind):
+            return kind
+    return type(thing)
+
+
+def _is_same(wanted: Any, got: Any) -> bool:
+    if isinstance(wanted, float | complex):
+        return bool(np.isclose(wanted, got, rtol=1e-3, atol=1e-6, equal_nan=True)) and _sign(wanted) == _sign(got)
+    return bool(wanted == got)
+
+
+def _sign(number: Any) -> float:
+    return math.copysign(1, number) if number == 0 and isinstance(number, float) else 0
+
+
+def _of_arrays(wanted: Any, got: Any, values: bool) -> str:
+    if type(got) is not type(wanted) or got.dtype != wanted.dtype or got.shape != wanted.shape:
+        return f"{_array(got)} instead of {_array(wanted)}"
+    if not values or np.array_equal(wanted, got, equal_nan=wanted.dtype.kind in "fc"):
+        return ""
+    near = wanted.dtype.kind in "fc" and np.allclose(wanted, got, rtol=1e-3, atol=1e-5, equal_nan=True)
+    return "" if near else "an array of other values"
+
+
+def _array(thing: Any) -> str:
+    kind = f"{thing.dtype} {list(thing.shape)}" if isinstance(thing, np.ndarray | np.generic) else ""
+    return f"{type(thing).__name__} {kind}".strip()
+
+
+def _of_tensors(wanted: torch.Tensor, got: Any, values: bool) -> str:
+    if not isinstance(got, torch.Tensor):
+        return f"a {type(got).__name__} instead of a tensor"
+    if wanted.dtype != got.dtype or wanted.shape != got.shape or wanted.layout != got.layout:
+        return f"{_tensor(got)} instead of {_tensor(wanted)}"
+    if wanted.layout is not torch.strided or not wanted.numel():
+        return ""
+    if wanted.stride() != got.stride() and not _is_dense_alike(wanted, got):
+        return f"strides {got.stride()} instead of {wanted.stride()}"
+    if not values or wanted.device.type == "meta" or _near(wanted, got.to(wanted.device)):
+        return ""
+    return f"other values of {_tensor(wanted)}"
+
+
+def _is_dense_alike(wanted: torch.Tensor, got: torch.Tensor) -> bool:
+    """Whether strides differ only where a size of 1 makes them mean nothing."""
+    return all(a == b or n == 1 for a, b, n in zip(wanted.stride(), got.stride(), wanted.shape, strict=True))
+
+
+def _tensor(tensor: torch.Tensor) -> str:
+    return f"{str(tensor.dtype).removeprefix('torch.')} {list(tensor.shape)}"
+
+
+def _near(wanted: torch.Tensor, got: torch.Tensor) -> bool:
+    if not wanted.is_floating_point() and not wanted.is_complex():
+        return bool(torch.equal(wanted, got))
+    wide = torch.complex128 if wanted.is_complex() else torch.float64
+    a, b = wanted.detach().to(wide), got.detach().to(wide)
+    finite = a[a.abs().isfinite()]
+    scale = float(finite.abs().max()) if finite.numel() else 0.0
+    loose = 3e-2 if wanted.dtype.itemsize < (8 if wanted.is_complex() else 4) else 1e-3
+    return torch.allclose(a, b, rtol=loose, atol=loose * 1e-2 * scale + 1e-8, equal_nan=True)

@@ -1,0 +1,236 @@
+"""Proof by replay: a pipeline held against the function that it was recorded from, which runs outside of any recording.
+
+Both are called in turn, on the example several times and on other data, sizes, layouts and numbers. What the function
+leaves in Python's objects stays there from call to call, so that state shows; in the end everything is as it was.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import torch
+
+from ..ops.graph.errors import TracepackError
+from ..ops.graph.graph import Graph, Operator
+from ..ops.graph.traverse import bodies, walk
+from ..ops.runtime.primitives.control_flow import LimitedRounds
+from ..ops.tracing_hook import plainly
+from .patches.print import muted
+from .recheck.answers import difference
+from .recheck.objects import Objects, Place
+from .recheck.vary import clones, ones, trials
+from .recording.recorder import Recorder
+from .recording.rollback import States, Undo
+
+CALLS = 3  # with the example itself, in a row
+MOST_ROUNDS = 20  # of a loop on other data than the example: it may never end, or double what it carries each time
+MOST_SECONDS = 10.0  # for replays, unless the recording took longer: so that all of them are made but of large models
+
+
+class Examples(Protocol):
+    """The arguments of a recording."""
+
+    @property
+    def leaves(self) -> Sequence[Any]:
+        """The flat examples."""
+        ...
+
+    def call(self, leaves: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments for leaves."""
+        ...
+
+    def alike(self, leaves: Sequence[Any]) -> list[Any]:
+        """Copies with what else the example's tensors are."""
+        ...
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """A call in which the two differ.
+
+    Attributes:
+        what: how.
+        leaves: what they were called with.
+        repeated: whether they agreed on the same data before, so that it is state that differs.
+        place: what the function keeps its state in, as far as that was seen.
+    """
+
+    what: str
+    leaves: Sequence[Any]
+    repeated: bool = False
+    place: tuple[Place, Any] | None = None
+
+
+class Replay:
+    """Calls of one function and its pipeline.
+
+    Args:
+        process: the user's function.
+        examples: what it was recorded with.
+        recorder: of the recording.
+        pipeline: what was made of it.
+        objects: what the function can reach of Python, as it was.
+        seconds: how long the recording took.
+    """
+
+    def __init__(
+        self, process: Callable[..., Any], examples: Examples, recorder: Recorder, pipeline: Any, objects: Objects,
+        seconds: float,
+    ) -> None:  # fmt: skip
+        self.process, self.examples, self.recorder, self.objects = process, examples, recorder, objects
+        self.stateful = pipeline.stateful
+        self.pipeline = pipeline.session() if self.stateful else pipeline
+        self.values = not _is_uninitialised(pipeline.graph)
+        self.until = time.perf_counter() + max(MOST_SECONDS, seconds)
+        self.shapes: list[tuple[Sequence[Any], Any]] = []
+
+    def mismatch(self) -> Mismatch | None:
+        """The first call in which the two differ."""
+        return self._in_turn() or self._with_models()
+
+    # -- sequences ---------------------------------------------------------------------------------------------
+
+    def _in_turn(self) -> Mismatch | None:
+        with self._aside():
+            for number in range(CALLS):
+                before = self._state()
+                ran, found = self._call(self.examples.leaves, own=True)
+                if found:
+                    return Mismatch(found, self.examples.leaves, repeated=number > 0, place=self._place())
+                if not ran:
+                    return None
+            moving = [each for each in self._state() if each not in before]
+            for leaves in trials(self.examples.leaves):
+                if time.perf_counter() > self.until:
+                    break
+                ran, found = self._call(leaves)
+                if found:
+                    return self._judged(found, leaves)
+                if not ran and self.stateful:
+                    break
+            return self._after_many_calls(moving)
+
+    def _judged(self, found: str, leaves: Sequence[Any]) -> Mismatch:
+        """Whether the two agree on that call when it is the first one: then it is state that differs."""
+        changed = self._place()
+        if changed is None:
+            return Mismatch(found, leaves)
+        self.objects.restore()
+        _, first = self._call(leaves)
+        return Mismatch(found, leaves, repeated=not first, place=changed)
+
+    def _after_many_calls(self, moving: list[tuple[Place, Any, str]]) -> Mismatch | None:
+        """Holds the two against each other as if the function had been called very often.
+
+        What still moves after some calls with one example counts, sums or collects; it is set to another value.
+        """
+        for place, key, _ in moving:
+            content = place.read()
+            if key in content and (other := _later(content[key])) is not None:
+                place.write({**content, key: other})
+        if not moving or self.stateful:
+            return None
+        for leaves in (self.examples.leaves, ones(self.examples.leaves)):  # zeros would hide what they are scaled by
+            _, found = self._call(leaves)
+            if found:
+                return Mismatch(found, leaves, repeated=True, place=moving[0][:2])
+        return None
+
+    def _with_models(self) -> Mismatch | None:
+        """One call in which ops run the models that they were made of: hooks and attributes may leave something."""
+        if self.stateful or not any(True for _ in bodies(self.pipeline.graph)):
+            return None
+        with self._aside(), plainly():
+            ran, found = self._call(self.examples.leaves)
+            changes = self.objects.changes()
+        return Mismatch(found, self.examples.leaves, place=changes[0]) if ran and found and changes else None
+
+    def _state(self) -> list[tuple[Place, Any, str]]:
+        return [(place, key, _brief(place.read().get(key))) for place, key in self.objects.changes()]
+
+    def _place(self) -> tuple[Place, Any] | None:
+        return next(iter(self.objects.changes()), None)
+
+    # -- calls -------------------------------------------------------------------------------------------------
+
+    def _call(self, leaves: Sequence[Any], own: bool = False) -> tuple[bool, str]:
+        """Calls both; whether they ran, and how they differ. Where one refuses its inputs nothing is said."""
+        alike = self.examples.alike if own else clones
+        given, handed = alike(leaves), alike(leaves)
+        try:
+            args, kwargs = self.examples.call(given)
+            with nullcontext() if own else LimitedRounds(MOST_ROUNDS):
+                got = self.pipeline(*args, **kwargs)
+        except TracepackError as error:
+            return False, f"it refuses its own example: {error}" if own and self._runs(leaves, alike) else ""
+        except Exception:
+            return False, ""
+        try:
+            wanted = self._plain(handed)
+        except Exception:
+            return False, ""
+        found = self._difference(wanted, got) or self._difference(handed, given)
+        if found and not self._place() and self._difference(wanted, self._plain(alike(leaves))):
+            found = ""  # Python itself does not answer twice alike
+        self.shapes.append((leaves, got))
+        return True, found
+
+    def _runs(self, leaves: Sequence[Any], alike: Callable[[Sequence[Any]], list[Any]]) -> bool:
+        try:
+            self._plain(alike(leaves))
+        except Exception:
+            return False
+        return True
+
+    def _difference(self, wanted: Any, got: Any) -> str:
+        return difference(wanted, got, values=self.values)
+
+    def _plain(self, leaves: Sequence[Any]) -> Any:
+        args, kwargs = self.examples.call(leaves)
+        with torch.no_grad():
+            return self.process(*args, **kwargs)
+
+    @contextmanager
+    def _aside(self) -> Iterator[None]:
+        """Calls the function so that nothing of it is left: no text, no state, no memory that it wrote."""
+        generators = self.recorder.generators
+        generators.restore()
+        states, undo = States(), Undo(self.recorder.values if self.recorder.values.captured else None)
+        with muted(), states, undo.restored(), undo if self.recorder.values.captured else nullcontext():
+            for state in self.recorder.states.met():
+                states.enter(state)
+            try:
+                yield
+            finally:
+                self.objects.restore()
+        generators.restore()
+
+
+def _later(value: Any) -> Any:
+    """What may stand in the place of a value after many more calls; None where that is not known."""
+    if isinstance(value, bool) or value is None:
+        return None
+    if isinstance(value, int | float | complex):
+        return value * 7 + 1000
+    if isinstance(value, torch.Tensor) and value.is_floating_point():
+        return value.detach() * 2 + 1
+    if type(value) is list and value:
+        return value + value[-1:] * 100
+    return None
+
+
+def _brief(value: Any) -> str:
+    if isinstance(value, torch.Tensor):
+        return f"{id(value)} {value._version if not value.is_inference() else 0}"
+    return f"{type(value)} {len(value)}" if isinstance(value, list | dict | set) else repr(value)[:200]
+
+
+def _is_uninitialised(graph: Graph) -> bool:
+    """Whether a graph may hand out memory that nothing was written to."""
+    graphs = [graph, *(body.graph for body in bodies(graph))]
+    names = [node.target.name for each in graphs for node in walk(each) if isinstance(node.target, Operator)]
+    return any("empty" in name for name in names)

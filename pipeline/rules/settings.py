@@ -1,0 +1,88 @@
+"""Settings of the process that decide what operators do: the default dtype of torch, the error state of numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+
+from ...ops.graph.graph import Body, BodyCall, Graph, Guard, Literal, Node, Operator, Value
+from ...ops.graph.traverse import leaves, walk
+from ...ops.graph.types import ARRAY, SCALARS, TensorType
+
+_COMPLEX = {"float16": "complex32", "float32": "complex64", "float64": "complex128", "bfloat16": "complex64"}
+
+
+def with_default_dtype(graph: Graph, dtype: str, asked: bool) -> Graph:
+    """The graph with a guard on the default dtype, where its results hang on it.
+
+    Args:
+        graph: of a whole function.
+        dtype: torch's default dtype while it was recorded.
+        asked: whether the function asked for it.
+    """
+    if not asked and not _hangs_on_default(graph, dtype):
+        return graph
+    found = Value(SCALARS[str])
+    reason = "the results depend on torch's default dtype, which was another one when the function was recorded"
+    read = Node(Operator("py.default_dtype"), (), {}, found, None, varying=True)
+    return Graph(graph.inputs, (read, Node(Guard(dtype, reason), (found,)), *graph.nodes), graph.output)
+
+
+def _hangs_on_default(graph: Graph, dtype: str) -> bool:
+    return any(_takes_default(node, {dtype, _COMPLEX[dtype]}) for node in _all_nodes(graph))
+
+
+def _all_nodes(graph: Graph) -> Iterator[Node]:
+    for node in walk(graph):
+        yield node
+        if isinstance(node.target, BodyCall):
+            body: Body = node.target.body
+            yield from _all_nodes(body.graph)
+
+
+# They take their dtype from what they are given, whatever that is, or have a fixed one.
+_SETTLED = ("torch.from_numpy", "py.draw", "cond", "while_loop")
+
+
+def _takes_default(node: Node, defaults: set[str]) -> bool:
+    """Whether an operator makes a floating-point tensor of the default dtype out of things that are none."""
+    if not isinstance(node.target, Operator) or node.target.name in _SETTLED:
+        return False
+    made = [leaf.type for leaf in leaves(node.output) if isinstance(leaf, Value)]
+    if not any(isinstance(kind, TensorType) and kind.dtype in defaults for kind in made):
+        return False
+    return not any(map(_gives_dtype, leaves((node.args, node.kwargs))))
+
+
+def _gives_dtype(leaf: Any) -> bool:
+    """Whether an argument carries a floating-point dtype: a tensor, an array, or a dtype itself."""
+    match leaf:
+        case Value(TensorType(dtype, _)):
+            return "float" in dtype or "complex" in dtype
+        case Value():
+            return leaf.type == ARRAY
+        case Literal():
+            return "dtype" in leaf.kind
+    tensor = getattr(leaf, "tensor", None)  # of a constant
+    return tensor is not None and bool(tensor.is_floating_point() or tensor.is_complex())
+
+
+def refuse_errstate(recorder: Any) -> None:
+    """Refuses to record work of numpy that would raise or call something where it meets a zero or an overflow.
+
+    Raises:
+        RecordError: numpy is set to do so.
+    """
+    if any(mode in ("raise", "call", "log") for mode in np.geterr().values()):
+        recorder.refuse(
+            "numpy.errstate that raises cannot be recorded: a graph goes on",
+            "Test for such values with numpy.isfinite.",
+        )
+
+
+def default_dtype() -> str:
+    """The name of torch's default dtype."""
+    return str(torch.empty(0).dtype).removeprefix("torch.")

@@ -1,0 +1,125 @@
+"""The default dtype: a recording holds for the one that it was made under, and says so under another."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+
+import tracepack
+
+INTS, X = torch.arange(6).reshape(2, 3), torch.randn(2, 3)
+
+
+@pytest.fixture(autouse=True)
+def _as_it_was() -> Iterator[None]:
+    before = torch.get_default_dtype()
+    yield
+    torch.set_default_dtype(before)
+
+
+class Means(torch.nn.Module):
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        return ids / ids.shape[0] + torch.ones(3)
+
+
+class Roots(torch.nn.Module):
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        return ids.sqrt() * 0.5
+
+
+MEANS, ROOTS = Means(), Roots()
+
+
+def halves(ids: torch.Tensor) -> torch.Tensor:
+    return ids / 2
+
+
+def roots(ids: torch.Tensor) -> torch.Tensor:
+    return ids.sqrt() + 1
+
+
+def made(ids: torch.Tensor) -> torch.Tensor:
+    return ids + torch.zeros(3)
+
+
+def asked(ids: torch.Tensor) -> torch.Tensor:
+    return ids.to(torch.get_default_dtype())
+
+
+def scripted_means(ids: torch.Tensor) -> torch.Tensor:
+    return tracepack.script(MEANS)(ids)
+
+
+def scripted_roots(ids: torch.Tensor) -> torch.Tensor:
+    return tracepack.script(ROOTS)(ids)
+
+
+def in_a_branch(ids: torch.Tensor) -> torch.Tensor:
+    return tracepack.cond(ids.sum() > 0, lambda i: i * 0.5, lambda i: i * 1.5, ids)
+
+
+@pytest.mark.parametrize("process", [halves, roots, made, asked, scripted_means, scripted_roots, in_a_branch])
+@pytest.mark.parametrize("first", [torch.float32, torch.float64])
+def test_another_default_dtype_is_stopped_or_changes_nothing(process: Any, first: torch.dtype) -> None:
+    other = torch.float64 if first is torch.float32 else torch.float32
+    torch.set_default_dtype(first)
+    traced, file = tracepack.trace(process, INTS), io.BytesIO()
+    traced.save(file)
+    wanted = process(INTS)
+    for pipeline in (traced, tracepack.load(file.getvalue())):
+        torch.set_default_dtype(first)
+        for _ in range(2):
+            got = pipeline(INTS)
+            assert got.dtype == wanted.dtype
+            assert torch.equal(got, wanted)
+        torch.set_default_dtype(other)
+        for _ in range(2):
+            try:
+                got = pipeline(INTS)
+            except tracepack.GuardError as error:
+                assert "default dtype" in str(error)  # noqa: PT017  # both ways are right
+            else:
+                assert got.dtype == wanted.dtype
+                assert torch.equal(got, wanted)
+
+
+def test_floating_point_work_asks_for_no_default_dtype() -> None:
+    traced = tracepack.trace(lambda x: (x * 2 + torch.zeros(3)).softmax(-1), X)
+    torch.set_default_dtype(torch.float64)
+    assert traced(X).dtype is torch.float32
+
+
+def test_a_function_that_sets_the_default_dtype_is_refused() -> None:
+    def process(ids: torch.Tensor) -> torch.Tensor:
+        torch.set_default_dtype(torch.float64)
+        try:
+            return ids / 2
+        finally:
+            torch.set_default_dtype(torch.float32)
+
+    with pytest.raises(tracepack.RecordError, match="sets torch's default dtype") as caught:
+        tracepack.trace(process, INTS)
+    assert "in process" in str(caught.value)
+    assert torch.get_default_dtype() is torch.float32
+
+
+def test_a_function_that_leaves_another_default_dtype_is_refused() -> None:
+    def process(x: torch.Tensor) -> torch.Tensor:
+        y = x * 2
+        torch.set_default_dtype(torch.float64)
+        return y
+
+    with pytest.raises(tracepack.RecordError, match="sets torch's default dtype"):
+        tracepack.trace(process, X)
+    assert torch.get_default_dtype() is torch.float32
+
+
+def test_an_op_is_lowered_anew_under_another_default_dtype() -> None:
+    op = tracepack.script(Means())
+    tracepack.trace(lambda i: op(i), INTS)
+    torch.set_default_dtype(torch.float64)
+    assert op(INTS).dtype is torch.float64

@@ -1,0 +1,186 @@
+"""Gradients of loaded pipelines: those of Python, or a refusal that says what is missing."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+import tracepack
+
+X = torch.randn(3, 4)
+
+
+class Straight(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        return x.round()
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> torch.Tensor:
+        return gradient
+
+
+class Reversed(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        return x * 1
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> torch.Tensor:
+        return -gradient
+
+
+def loaded(process: Callable[..., Any], *example: Any, grad: bool = True) -> tracepack.Pipeline:
+    file = io.BytesIO()
+    tracepack.trace(process, *example).save(file)
+    return tracepack.load(file.getvalue(), grad=grad)
+
+
+def gradient(process: Callable[..., Any], x: torch.Tensor) -> torch.Tensor:
+    x = x.clone().requires_grad_()
+    result = process(x)
+    if result.requires_grad:
+        result.square().sum().backward()
+    return torch.zeros_like(x) if x.grad is None else x.grad
+
+
+def all_off(x: torch.Tensor) -> torch.Tensor:
+    with torch.no_grad():
+        return x * 3
+
+
+def part_off(x: torch.Tensor) -> torch.Tensor:
+    with torch.no_grad():
+        scale = x.abs().max() + x.shape[0]
+    return x / scale
+
+
+def off_and_on(x: torch.Tensor) -> torch.Tensor:
+    with torch.no_grad():
+        a = x * 2
+        with torch.enable_grad():
+            b = x * 5
+        c = x * 7
+    return a + b + c + x
+
+
+@torch.no_grad()
+def decorated(x: torch.Tensor) -> torch.Tensor:
+    return x * 3
+
+
+def calls_decorated(x: torch.Tensor) -> torch.Tensor:
+    return x * decorated(x)
+
+
+def switched(x: torch.Tensor) -> torch.Tensor:
+    with torch.set_grad_enabled(False):
+        y = x * 3
+    return y * x
+
+
+def in_a_branch(x: torch.Tensor) -> torch.Tensor:
+    def positive(x: torch.Tensor) -> torch.Tensor:
+        with torch.no_grad():
+            y = x * 3
+        return y * x
+
+    return tracepack.cond(x.sum() > 0, positive, lambda x: x * 2, x)
+
+
+def around_a_branch(x: torch.Tensor) -> torch.Tensor:
+    with torch.no_grad():
+        y = tracepack.cond(x.sum() > 0, lambda x: x * 3, lambda x: x * 2, x)
+    return y * x
+
+
+def detached(x: torch.Tensor) -> torch.Tensor:
+    return x * x.detach() + x.data
+
+
+def inferred(x: torch.Tensor) -> torch.Tensor:
+    with torch.inference_mode():
+        scale = float(2) * x.shape[0]
+    return x * scale
+
+
+FUNCTIONS = [all_off, part_off, off_and_on, calls_decorated, switched, in_a_branch, around_a_branch, detached, inferred]
+
+
+@pytest.mark.parametrize("process", FUNCTIONS)
+def test_blocks_without_gradients(process: Any) -> None:
+    pipeline = loaded(process, X)
+    plain = loaded(process, X, grad=False)
+    for x in (X, X.abs(), -X.abs()):
+        assert torch.equal(gradient(pipeline, x), gradient(process, x)), x
+        assert torch.equal(plain(x), process(x))
+
+
+def test_the_mode_is_given_back_after_an_error() -> None:
+    def process(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        with torch.no_grad():
+            return x.reshape(-1)[: y.shape[0]] @ y
+
+    pipeline = loaded(process, torch.randn(6), torch.randn(3))
+    with pytest.raises(tracepack.TracepackError):
+        pipeline(torch.randn(2), torch.randn(3))
+    assert torch.is_grad_enabled()
+
+
+@pytest.mark.parametrize("function", [Straight, Reversed])
+def test_a_backward_of_the_users_own_is_refused_with_gradients(function: Any) -> None:
+    def process(x: torch.Tensor) -> torch.Tensor:
+        return function.apply(x) * 2
+
+    assert torch.equal(loaded(process, X, grad=False)(X), process(X))
+    with pytest.raises(tracepack.TracepackError, match="backward of its own") as caught:
+        loaded(process, X)
+    assert "in process" in str(caught.value)
+
+
+class Blocks(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = torch.nn.Linear(4, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        with torch.no_grad():
+            scale = self.layer(x).abs().max()
+        return self.layer(x) / scale
+
+
+class Rounds(Blocks):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return Straight.apply(self.layer(x))  # type: ignore[no-any-return, no-untyped-call]
+
+
+class Positions(Blocks):
+    """Blocks out what has no gradients anyway."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        with torch.no_grad():
+            positions = torch.arange(x.shape[0])[:, None] * 2.0
+        return self.layer(x) + positions
+
+
+@pytest.mark.parametrize("model", [Blocks, Rounds, Positions])
+def test_the_same_inside_models(model: Any) -> None:
+    plain = model()
+    op = tracepack.script(plain)
+
+    def process(x: torch.Tensor) -> torch.Tensor:
+        return op(x)
+
+    traced, file = tracepack.trace(process, X), io.BytesIO()
+    traced.save(file)
+    try:
+        pipeline = tracepack.load(file.getvalue(), grad=True)
+    except tracepack.TracepackError as error:
+        assert "gradient" in str(error)  # noqa: PT017  # both ways are right
+        assert model is not Positions
+        return
+    torch.testing.assert_close(gradient(pipeline, X), gradient(plain, X))

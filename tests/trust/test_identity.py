@@ -1,0 +1,106 @@
+"""Identity: `is` with True, False and numbers, and the types that helpers ask for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from tests.trust.trials import trial
+
+X, MORE = torch.randn(2, 3), torch.randn(4, 3)
+
+
+def of_flag(x: torch.Tensor, flag: bool) -> torch.Tensor:
+    return x * 2 if flag is True else x
+
+
+def of_flag_negated(x: torch.Tensor, flag: bool) -> torch.Tensor:
+    return x * 2 if flag is not False else x
+
+
+ZERO = 0
+
+
+def of_number(x: torch.Tensor, n: int) -> torch.Tensor:
+    return x * 2 if n is ZERO else x
+
+
+def of_item(x: torch.Tensor) -> torch.Tensor:
+    return x * 2 if (x.sum() > 0).item() is True else x
+
+
+def of_size(x: torch.Tensor) -> torch.Tensor:
+    return x * 2 if (x.shape[0] > 2) is True else x
+
+
+def _kind(n: Any) -> int:
+    return 2 if type(n) is int else 1
+
+
+def _looked_up(n: Any) -> int:
+    return {int: 2}.get(type(n), 1)
+
+
+def _told(flag: Any) -> int:
+    return 2 if flag is True else 1
+
+
+def of_type_in_helper(x: torch.Tensor, n: int) -> torch.Tensor:
+    return x * _kind(n) + _kind(x.shape[0])
+
+
+def of_table_in_helper(x: torch.Tensor, n: int) -> torch.Tensor:
+    return x * _looked_up(n) + _looked_up(x.shape[0])
+
+
+def of_flag_in_helper(x: torch.Tensor, flag: bool) -> torch.Tensor:
+    return x * _told(flag)
+
+
+class Options:
+    def factor(self, flag: Any) -> int:
+        return 2 if flag is True else 1
+
+
+OPTIONS = Options()
+
+
+def of_flag_in_method(x: torch.Tensor, flag: bool) -> torch.Tensor:
+    return x * OPTIONS.factor(flag)
+
+
+def of_two_flags(x: torch.Tensor, flag: bool, other: bool) -> torch.Tensor:
+    return x * 2 if flag is other else x
+
+
+CASES: list[tuple[Any, tuple[Any, ...], list[tuple[Any, ...]]]] = [
+    (of_flag, (X, True), [(X, False)]),
+    (of_flag, (X, False), [(X, True)]),
+    (of_flag_negated, (X, True), [(X, False)]),
+    (of_number, (X, 0), [(X, 1)]),
+    (of_number, (X, 1), [(X, 0)]),
+    (of_item, (X.abs(),), [(-X.abs(),)]),
+    (of_size, (X,), [(MORE,)]),
+    (of_size, (MORE,), [(X,)]),
+    (of_type_in_helper, (X, 3), [(MORE, 1)]),
+    (of_table_in_helper, (X, 3), [(MORE, 1)]),
+    (of_flag_in_helper, (X, True), [(X, False)]),
+    (of_flag_in_method, (X, True), [(X, False)]),
+    (of_flag_in_method, (X, False), [(X, True)]),
+    (of_two_flags, (X, True, True), [(X, True, False)]),
+    (of_two_flags, (X, True, False), [(X, True, True)]),
+]
+
+
+@pytest.mark.parametrize(("process", "example", "others"), CASES)
+def test_identity_is_never_frozen(process: Any, example: tuple[Any, ...], others: list[tuple[Any, ...]]) -> None:
+    found = trial(lambda: process, *example, others=others)
+    assert found == "right" or "test_identity.py" in found, found
+
+
+@pytest.mark.parametrize("process", [of_flag, of_flag_in_helper, of_flag_in_method, of_type_in_helper])
+def test_identity_tests_of_flags_are_taken(process: Any) -> None:
+    example = (X, 3) if process is of_type_in_helper else (X, True)
+    assert trial(lambda: process, *example) == "right"

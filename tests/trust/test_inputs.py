@@ -1,0 +1,201 @@
+"""What no signature holds, literals in every position, and inputs that end in errors of ours."""
+
+from __future__ import annotations
+
+import io
+from collections import namedtuple
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import tracepack
+from tests.trust.trials import trial
+
+X = torch.randn(2, 3)
+
+
+class Tagged(torch.Tensor):
+    pass
+
+
+def by_gradient(x: torch.Tensor) -> torch.Tensor:
+    return x.detach() * 2 if x.requires_grad else x.detach()
+
+
+def by_parameter(x: torch.Tensor) -> torch.Tensor:
+    return x.detach() * 2 if isinstance(x, torch.nn.Parameter) else x.detach()
+
+
+def by_attribute(x: torch.Tensor) -> torch.Tensor:
+    return x.detach() * getattr(x, "scale", 1)
+
+
+def by_class(x: torch.Tensor) -> torch.Tensor:
+    return torch.Tensor(x) * 2 if isinstance(x, Tagged) else x.detach()
+
+
+def tagged() -> torch.Tensor:
+    return X.clone().as_subclass(Tagged)
+
+
+def scaled() -> torch.Tensor:
+    x = X.clone()
+    x.scale = 3  # type: ignore[attr-defined]  # that is the trial
+    return x
+
+
+KINDS: list[tuple[Any, Any]] = [
+    (by_gradient, lambda: X.clone().requires_grad_()),
+    (by_parameter, lambda: torch.nn.Parameter(X.clone())),
+    (by_attribute, scaled),
+    (by_class, tagged),
+]
+
+
+@pytest.mark.parametrize(("process", "special"), KINDS)
+def test_what_no_signature_holds(process: Any, special: Any) -> None:
+    for first, second in ((special, X.clone), (X.clone, special)):
+        try:
+            traced = tracepack.trace(process, first())
+        except tracepack.TracepackError:
+            continue
+        for make in (first, second, second):
+            try:
+                got = traced(make())
+            except tracepack.TracepackError:
+                continue
+            assert torch.equal(torch.Tensor(got), torch.Tensor(process(make()).detach()))
+
+
+def test_a_parameter_or_a_tensor_with_gradients_is_taken_where_nothing_asks() -> None:
+    traced = tracepack.trace(lambda x: x * 2, X)
+    for given in (torch.nn.Parameter(X.clone()), X.clone().requires_grad_(), scaled()):
+        assert torch.equal(traced(given), X * 2)
+
+
+def test_the_fields_of_a_named_tuple_keep_their_order() -> None:
+    given, swapped = namedtuple("Pair", "a b"), namedtuple("Pair", "b a")
+    traced = tracepack.trace(lambda pair: pair.a - pair.b, given(X, X * 2))
+    assert torch.equal(traced(given(X, X * 3)), X - X * 3)
+    with pytest.raises(tracepack.SignatureError, match="fields"):
+        traced(swapped(X, X * 3))
+
+
+# -- literals ---------------------------------------------------------------------------------------------------
+
+LITERALS = [-1, 0, -3, -(2**70), -1.5, -0.0, float("-inf"), True, -1j]
+OPERATORS = {
+    "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b, "mod": lambda a, b: a % b,
+    "floordiv": lambda a, b: a // b, "truediv": lambda a, b: a / b, "pow": lambda a, b: a**b, "eq": lambda a, b: a == b,
+    "lt": lambda a, b: a < b, "ge": lambda a, b: a >= b, "and": lambda a, b: a & b, "shift": lambda a, b: a << b,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_literals_in_every_position(name: str) -> None:
+    operate, taken = OPERATORS[name], []
+    for literal in LITERALS:
+        for left in (False, True):
+            try:
+                operate(literal, 2) if left else operate(2, literal)
+            except (TypeError, ValueError, OverflowError, ZeroDivisionError):
+                continue
+            taken.append((left, literal))
+
+    def process(x: torch.Tensor) -> Any:
+        n = x.shape[0]
+        return [operate(literal, n) if left else operate(n, literal) for left, literal in taken], x
+
+    assert taken
+    assert trial(lambda: process, X) == "right"
+
+
+def test_a_negative_base_keeps_its_brackets() -> None:
+    traced = tracepack.trace(lambda x: x * ((-1) ** x.shape[0]), X)
+    for rows in (1, 2, 3, 4):
+        assert torch.equal(traced(torch.ones(rows, 3)), torch.ones(rows, 3) * (-1) ** rows)
+
+
+# -- errors of ours -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [torch.uint16, torch.uint32, torch.uint64])
+def test_wide_unsigned_inputs(dtype: torch.dtype) -> None:
+    given = torch.tensor([1, 2, 3]).to(dtype)
+    found = trial(lambda: lambda x: x.to(torch.int64) + 1, given, others=[(given[:2],)])
+    assert found == "right" or "uint" in found, found
+
+
+def test_a_keyword_with_the_name_of_a_positional_one() -> None:
+    def process(x: torch.Tensor, /, **options: Any) -> torch.Tensor:
+        return x * options["x"]
+
+    with pytest.raises(tracepack.TracepackError, match="'x'"):
+        tracepack.trace(process, X, x=2.0)
+    traced = tracepack.trace(lambda x, /, **options: x * options["y"], X, y=2.0)
+    assert torch.equal(traced(X, y=3.0), X * 3)
+
+
+def test_deep_nesting() -> None:
+    deep: Any = X
+    for _ in range(5000):
+        deep = [deep]
+    with pytest.raises(tracepack.TracepackError, match="nested"):
+        tracepack.trace(lambda x: X * 2, deep)
+    traced = tracepack.trace(lambda x: x[0] * 2, [X])
+    with pytest.raises(tracepack.TracepackError):
+        traced(deep)
+
+    def returns(x: torch.Tensor) -> Any:
+        found: Any = x
+        for _ in range(5000):
+            found = [found]
+        return found
+
+    with pytest.raises(tracepack.TracepackError, match="nested"):
+        tracepack.trace(returns, X)
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors:UserWarning")
+@pytest.mark.parametrize("kind", ["meta", "nested", "sparse"])
+def test_tensors_without_plain_memory(kind: str) -> None:
+    match kind:
+        case "meta":
+            given = X.to("meta")
+        case "nested":
+            given = torch.nested.nested_tensor([X[0], X[1, :2]])
+        case _:
+            given = X.to_sparse()
+    traced = tracepack.trace(lambda x: x * 2, X)
+    with pytest.raises(tracepack.TracepackError):
+        traced(given)
+    with pytest.raises(tracepack.TracepackError):
+        tracepack.trace(lambda x: x * 2, given)
+
+
+@pytest.mark.parametrize("key", [(1, 2), None, b"k", 1.5, 3, True], ids=str)
+def test_keys_of_dicts(key: Any) -> None:
+    for process, example in (
+        (lambda d: d[key] * 2, {key: X}),
+        (lambda x: {key: x * 2}, X),
+    ):
+        try:
+            traced = tracepack.trace(process, example)
+        except tracepack.TracepackError:
+            continue
+        file = io.BytesIO()
+        try:
+            traced.save(file)
+        except tracepack.TracepackError:
+            continue
+        loaded = tracepack.load(file.getvalue())
+        got, wanted = loaded(example), process(example)
+        assert str(got) == str(wanted)
+
+
+def test_the_text_of_a_signature_holds_no_object() -> None:
+    traced = tracepack.trace(lambda x: (x * 2, x.dtype, np.float32(2)), X)
+    assert "Literal(" not in traced.signature
+    assert "Literal(" not in str(traced.graph)

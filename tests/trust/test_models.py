@@ -1,0 +1,159 @@
+"""Models: what they leave beside their result, what they write, and weights that change after the trace."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+import torch
+
+import tracepack
+from tests.trust.trials import refused, trial
+
+pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")
+X, OTHER = torch.randn(2, 3), torch.randn(2, 3)
+
+
+def hooked() -> Any:
+    model: Any = torch.nn.Linear(3, 3)
+    seen: dict[str, torch.Tensor] = {}
+    model.register_forward_hook(lambda module, args, out: seen.update(out=out))
+    model(OTHER)
+    op = tracepack.script(model)
+
+    def process(x: torch.Tensor) -> torch.Tensor:
+        return op(x) + seen["out"]
+
+    return process
+
+
+class Leaves(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.last = x * 2
+        return x + 1
+
+
+def left_behind() -> Any:
+    model = Leaves()
+    model(OTHER)
+    op = tracepack.script(model)
+
+    def process(x: torch.Tensor) -> torch.Tensor:
+        return op(x) + model.last
+
+    return process
+
+
+@pytest.mark.parametrize("make", [hooked, left_behind])
+def test_side_outputs_are_refused(make: Any) -> None:
+    with pytest.raises(tracepack.TracepackError) as caught:
+        tracepack.trace(make(), X)
+    assert "test_models.py" in str(caught.value), caught.value
+
+
+class WritesParameter(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(3))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        with torch.no_grad():
+            self.weight.add_(1)
+        return x * self.weight
+
+
+class WritesData(WritesParameter):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.weight.data.add_(1)
+        return x * self.weight
+
+
+class WritesPlain(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.total = torch.zeros(3)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.total.add_(x.sum(0))
+        return x + self.total
+
+
+class WritesHeld(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept = [torch.zeros(3)]
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.kept[0] += 1
+        return x + self.kept[0]
+
+
+@pytest.mark.parametrize("model", [WritesParameter, WritesData, WritesPlain, WritesHeld])
+def test_a_model_that_writes_what_is_no_buffer_is_refused_and_left(model: Any) -> None:
+    made = model()
+    before = copy.deepcopy({**made.__dict__["_parameters"], **{k: v for k, v in vars(made).items() if k[0] != "_"}})
+    op = tracepack.script(made)
+    with pytest.raises(tracepack.LoweringError, match="writes to its"):
+        tracepack.trace(lambda x: op(x), X)
+    for name, value in before.items():
+        now = getattr(made, name)
+        assert str(now) == str(value), name
+
+
+def test_a_script_module_written_after_the_trace() -> None:
+    model = torch.jit.script(torch.nn.Linear(3, 3))
+    op = tracepack.script(model)
+    traced = tracepack.trace(lambda x: op(x), X)
+    torch.testing.assert_close(traced(X), model(X))
+    with torch.no_grad():
+        model.weight.add_(1)
+    try:
+        got = traced(X)
+    except tracepack.TracepackError as error:
+        assert "changed" in str(error)  # noqa: PT017  # both ways are right
+    else:
+        torch.testing.assert_close(got, model(X))
+
+
+def test_a_number_read_off_a_weight_follows_it() -> None:
+    weight = torch.tensor(2.0)
+
+    def process(x: torch.Tensor) -> torch.Tensor:
+        return x * weight.item() + float(weight)
+
+    traced = tracepack.trace(process, X)
+    assert torch.equal(traced(X), process(X))
+    weight.add_(3)
+    try:
+        got = traced(X)
+    except tracepack.TracepackError as error:
+        assert "changed" in str(error)  # noqa: PT017  # both ways are right
+    else:
+        assert torch.equal(got, process(X))
+
+
+def test_a_branch_on_a_weight_is_taken_and_follows_it() -> None:
+    weight = torch.tensor(2.0)
+
+    def process(x: torch.Tensor) -> torch.Tensor:
+        return x * 2 if weight.item() > 1 else x
+
+    traced = tracepack.trace(process, X)
+    assert torch.equal(traced(X), X * 2)
+    weight.zero_()
+    try:
+        got = traced(X)
+    except tracepack.TracepackError as error:
+        assert "changed" in str(error) or "2.0" in str(error) or "True" in str(error)  # noqa: PT017
+    else:
+        assert torch.equal(got, X)
+
+
+def test_a_torchscript_function_that_reads_sizes() -> None:
+    @torch.jit.script
+    def rows(x: torch.Tensor) -> int:
+        return x.size(0) * 10
+
+    found = trial(lambda: lambda x: x * rows(x), X, others=[(torch.randn(5, 3),)])
+    refused(found, "differs|does not answer", "test_models.py")

@@ -1,0 +1,201 @@
+"""State in Python: what one call leaves for the next is seen, whatever holds it."""
+
+from __future__ import annotations
+
+import itertools
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import tracepack
+from tests.trust.trials import refused, trial
+
+X, BIG, WIDE = torch.randn(2, 3), torch.randn(2, 3) * 10, torch.randn(2, 5)
+ZEROS = torch.zeros(2, 3)
+
+
+class Counts:
+    def __init__(self) -> None:
+        self.n = 0
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        before = self.n
+        self.n += x.shape[1]
+        return x.sum() * 0 + before
+
+
+class Averages:
+    def __init__(self, reads: Any) -> None:
+        self.mean, self.reads = 0.0, reads
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        self.mean = 0.9 * self.mean + 0.1 * self.reads(x.mean())
+        return x - self.mean
+
+
+class Scales:
+    def __init__(self) -> None:
+        self.scale: float | None = None
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        if self.scale is None:
+            self.scale = float(x.abs().max())
+        return x * self.scale
+
+
+class Warms:
+    """Answers otherwise from its fourth call on."""
+
+    def __init__(self, calls: int = 3) -> None:
+        self.calls, self.limit = 0, calls
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        self.calls += 1
+        return x * 2 if self.calls > self.limit else x
+
+
+class Arrays:
+    def __init__(self) -> None:
+        self.total = np.zeros(3, np.float32)
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        self.total = self.total + x.sum(0).numpy()
+        return x + torch.from_numpy(self.total)
+
+
+class Tensors:
+    def __init__(self) -> None:
+        self.last = torch.zeros(2, 3)
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        y = x + self.last
+        self.last = x
+        return y
+
+
+class Lists:
+    def __init__(self) -> None:
+        self.seen: list[Any] = []
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        self.seen.append(x)
+        return x * len(self.seen)
+
+
+class Optional:
+    """Leaves an attribute behind, and looks for it."""
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        offset = getattr(self, "offset", 0.0)
+        self.offset = x.mean().item()
+        return x + offset
+
+
+def closure() -> Any:
+    count = 0
+
+    def process(x: torch.Tensor) -> torch.Tensor:
+        nonlocal count
+        count += x.shape[0]
+        return x * count
+
+    return process
+
+
+def helper() -> Any:
+    state = SimpleNamespace(n=0)
+
+    def step(x: torch.Tensor) -> int:
+        state.n += x.shape[1]
+        return state.n
+
+    return lambda x: x + step(x)
+
+
+def default() -> Any:
+    def process(x: torch.Tensor, memory: dict[str, Any] = {}) -> torch.Tensor:  # noqa: B006  # that is the trial
+        memory["n"] = memory.get("n", 0) + 1
+        return x * memory["n"]
+
+    memory: dict[str, Any] = {}
+    return lambda x: process(x, memory)
+
+
+CASES = {
+    "a sum of sizes": Counts,
+    "an average by item": lambda: Averages(lambda t: t.item()),
+    "an average by float": lambda: Averages(float),
+    "the first call's scale": Scales,
+    "the fourth call": Warms,
+    "the hundredth call": lambda: Warms(99),
+    "an array": Arrays,
+    "a tensor": Tensors,
+    "a list that grows": Lists,
+    "an attribute made": Optional,
+    "a closure": closure,
+    "a helper": helper,
+    "a default": default,
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("example", [X, ZEROS], ids=["data", "zeros"])
+def test_state_in_python_is_refused(name: str, example: torch.Tensor) -> None:
+    others = [(BIG,), (WIDE,), *[(X,)] * 5]
+    refused(trial(CASES[name], example, others=others), "a second recording|keeps state|cannot leave the graph")
+
+
+def test_the_users_objects_are_left_as_they_were() -> None:
+    for make in (Counts, Scales, Tensors, Lists, Optional, Warms):
+        process: Any = make()
+        before = {key: list(v) if isinstance(v, list) else v for key, v in vars(process).items()}
+        with pytest.raises(tracepack.TracepackError):
+            tracepack.trace(process, X)
+        assert vars(process) == before
+
+
+def test_a_cache_that_changes_no_answer_is_taken() -> None:
+    class Positions:
+        def __init__(self) -> None:
+            self.known: torch.Tensor | None = None
+
+        def __call__(self, x: torch.Tensor) -> torch.Tensor:
+            if self.known is None or self.known.shape[0] < x.shape[0]:
+                self.known = torch.arange(x.shape[0]).float()[:, None]
+            return x + self.known[: x.shape[0]]
+
+    others = [(torch.randn(5, 3),), (torch.randn(1, 3),)]
+    assert trial(Positions, X, others=others) == "right"
+
+
+def test_notes_that_nobody_reads_are_taken() -> None:
+    class Notes:
+        def __init__(self) -> None:
+            self.calls, self.shapes, self.last = 0, list[Any](), None
+
+        def __call__(self, x: torch.Tensor) -> torch.Tensor:
+            self.calls += 1
+            self.shapes.append(x.shape)
+            self.last = x.mean()
+            return x * 2
+
+    assert trial(Notes, X, others=[(BIG,), (WIDE,)]) == "right"
+    process = Notes()
+    tracepack.trace(process, X)
+    assert (process.calls, process.shapes, process.last) == (0, [], None)
+
+
+def test_a_number_kept_beyond_its_trace_says_so() -> None:
+    places: list[Any] = []
+    store = itertools.repeat(places.append)  # what an iterator holds is out of sight
+
+    def process(x: torch.Tensor) -> torch.Tensor:
+        next(store)(x.shape[0])
+        return x * 2
+
+    tracepack.trace(process, X)
+    with pytest.raises(tracepack.RecordError, match="of a trace that has ended"):
+        _ = places[0] + 1

@@ -1,0 +1,98 @@
+"""Strides: what a scripted model or a function makes of them holds for every layout, or is stopped."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+import tracepack
+from tests.trust.trials import trial
+
+X = torch.randn(4, 4)
+STRIDED = [(X.t(),), (torch.randn(8, 8)[::2, ::2],), (torch.randn(4, 1).expand(4, 4).clone(),), (X[:1].expand(4, 4),)]
+
+
+class Asks(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * 2 if x.is_contiguous() else x * 3
+
+
+class Reads(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * x.stride(0) + x.stride()[1]
+
+
+class Writes(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = x.contiguous()
+        y.add_(1)
+        return x * 2
+
+
+class WritesWithin(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = x + 0
+        y = x.t()
+        z = y.contiguous()
+        z.mul_(2)
+        return (y + z).contiguous()
+
+
+class WritesReshaped(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = x.reshape(-1)
+        y.add_(1)
+        return x * 2
+
+
+class InPlace(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.relu_(x + 1).mul_(2).contiguous()
+
+
+@pytest.mark.parametrize("model", [Asks, Reads, Writes, WritesWithin, WritesReshaped, InPlace])
+@pytest.mark.parametrize("first", [X, X.t()], ids=["contiguous", "transposed"])
+def test_a_model_under_every_layout(model: Any, first: torch.Tensor) -> None:
+    plain = model()
+
+    def make() -> Any:
+        op = tracepack.script(model())
+
+        def process(x: torch.Tensor) -> torch.Tensor:
+            return op(x) if tracepacking() else plain(x)
+
+        return process
+
+    trial(make, first, others=[(X,), *STRIDED])
+
+
+def tracepacking() -> bool:
+    from tracepack.ops.tracing_hook import current
+
+    return current() is not None
+
+
+@pytest.mark.parametrize("model", [InPlace])
+def test_writes_that_strides_do_not_decide_are_free(model: Any) -> None:
+    op = tracepack.script(model(), contiguous=True)
+    traced, plain = tracepack.trace(lambda x: op(x), X), model()
+    for (other,) in STRIDED:
+        assert torch.equal(traced(other), plain(other))
+
+
+def test_a_function_under_every_layout() -> None:
+    def asks(x: torch.Tensor) -> torch.Tensor:
+        return x * 2 if x.is_contiguous() else x * 3
+
+    def reads(x: torch.Tensor) -> torch.Tensor:
+        return x * x.stride(0)
+
+    def writes(x: torch.Tensor) -> torch.Tensor:
+        y = x.contiguous()
+        y.add_(1)
+        return x * 2
+
+    for process in (asks, reads, writes):
+        trial(lambda process=process: process, X, others=STRIDED)
