@@ -85,7 +85,7 @@ def test_every_operator_of_the_table_has_a_grade_and_calls():
     for name, entry in table.items():
         assert entry.grade in (operators.PROVEN, operators.WRAPPED, operators.TRUSTED), name
         assert entry.effect in ("fresh", "view", "writes", "writes-any", "reshapes"), name
-        assert entry.calls >= 200, name
+        assert entry.calls >= 200 or entry.grade == operators.TRUSTED, name
         assert bool(entry.reason) == (entry.grade != operators.PROVEN), name
 
 
