@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from ..ops.graph.traverse import map_leaves
 from ..ops.graph.types import SCALARS
 from ..ops.lowering.held_objects import is_held
 from ..ops.runtime.primitives.named_tuples import is_record, record_factory, to_record
+from .recheck.vary import clones
 from .running.binding import as_tensor
 
 MOST_LEVELS = 200  # of containers in one argument
@@ -116,3 +118,41 @@ def rebuild(tree: Any, leaves: Sequence[Any]) -> Any:
         tree,
         lambda record, items: record_factory(record)(*items),
     )
+
+
+@dataclass(frozen=True)
+class Examples:
+    """The arguments to record with.
+
+    Attributes:
+        items: the function's parameters.
+        leaves: their leaves, arrays as tensors over the same memory.
+        arrays: which of the leaves the function gets as numpy arrays, as they were given.
+        keywords: names of the parameters passed by keyword.
+        special: tensors that are more than a signature says, by their place.
+    """
+
+    items: tuple[Parameter, ...]
+    leaves: Sequence[Any]
+    arrays: frozenset[int]
+    keywords: Sequence[str]
+    special: dict[int, torch.Tensor]
+
+    def alike(self, leaves: Sequence[Any]) -> list[Any]:
+        """Copies of leaves as what else the examples are."""
+        return alike(self.special, clones(leaves))
+
+    def call(self, leaves: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments for leaves; while something is recorded, what makes arrays of them is too."""
+        handed = [leaf.numpy() if index in self.arrays else leaf for index, leaf in enumerate(leaves)]
+        args: list[Any] = []
+        kwargs: dict[str, Any] = {}
+        for item in self.items:
+            value = rebuild(item.tree, handed)
+            if item.name in self.keywords:
+                kwargs[item.name] = value
+            elif item.kind == "variadic":
+                args += value
+            else:
+                args.append(value)
+        return args, kwargs

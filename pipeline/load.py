@@ -15,11 +15,11 @@ from ..ops.runtime.safety.admission import admit
 from ..ops.runtime.safety.budget import Budget
 from ..serialization.archive import Archive
 from ..serialization.contents import trusted_build
-from ..serialization.faults import one_error
 from ..serialization.golden import golden_examples, golden_terms
 from ..serialization.program import load_program
+from ..serialization.safety.faults import one_error
+from ..serialization.safety.signatures import require_signature
 from ..serialization.schema import WEIGHTS
-from ..serialization.signatures import require_signature
 from .golden import Report, replay
 from .pipeline import Pipeline
 from .training import make_trainable

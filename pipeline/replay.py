@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 
@@ -19,6 +19,7 @@ from ..ops.graph.graph import Graph, Operator
 from ..ops.graph.traverse import bodies, walk
 from ..ops.runtime.primitives.control_flow import LimitedRounds
 from ..ops.tracing_hook import plainly
+from .examples import Examples
 from .patches.print import muted
 from .recheck.answers import difference
 from .recheck.objects import Objects, Place
@@ -29,23 +30,6 @@ from .recording.rollback import States, Undo
 CALLS = 3  # with the example itself, in a row
 MOST_ROUNDS = 20  # of a loop on other data than the example: it may never end, or double what it carries each time
 MOST_SECONDS = 10.0  # for replays, unless the recording took longer: so that all of them are made but of large models
-
-
-class Examples(Protocol):
-    """The arguments of a recording."""
-
-    @property
-    def leaves(self) -> Sequence[Any]:
-        """The flat examples."""
-        ...
-
-    def call(self, leaves: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
-        """The arguments for leaves."""
-        ...
-
-    def alike(self, leaves: Sequence[Any]) -> list[Any]:
-        """Copies with what else the example's tensors are."""
-        ...
 
 
 @dataclass(frozen=True)

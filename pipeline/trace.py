@@ -18,12 +18,12 @@ import torch
 
 from ..ops.graph.errors import GraphError, RecordError, TracepackError
 from ..ops.graph.graph import Graph
-from ..ops.graph.program import Parameter, Program
+from ..ops.graph.program import Program
 from ..ops.graph.verify import verify
 from ..ops.runtime.interrupts.verbs import undisturbed
 from ..ops.runtime.user_code import first_line, raising_line, writing_line
 from ..ops.tracing_hook import current, recording
-from .examples import alike, describe, rebuild
+from .examples import Examples, describe
 from .patches.builtins import lent, recordable
 from .patches.numpy import hooks
 from .patches.print import muted, printable
@@ -78,7 +78,7 @@ def trace(process: Callable[..., Any], *examples: Any, **named: Any) -> Pipeline
         raise RecordError("trace was called while another trace runs", fix="Trace the outer function only.")
     given, fixed = _arguments(process, examples, named)
     items, names, leaves, arrays, special = describe(given)
-    examined, objects = _Examples(items, leaves, arrays, fixed, special), Objects(process)
+    examined, objects = Examples(items, leaves, arrays, fixed, special), Objects(process)
     with lent(objects.functions):
         return _Tracing(process, examined, names, objects).pipeline()
 
@@ -127,44 +127,6 @@ def _skips(signature: inspect.Signature, given: dict[str, Any], name: str) -> bo
     return False
 
 
-@dataclass(frozen=True)
-class _Examples:
-    """The arguments to record with.
-
-    Attributes:
-        items: the function's parameters.
-        leaves: their leaves, arrays as tensors over the same memory.
-        arrays: which of the leaves the function gets as numpy arrays, as they were given.
-        keywords: names of the parameters passed by keyword.
-        special: tensors that are more than a signature says, by their place.
-    """
-
-    items: tuple[Parameter, ...]
-    leaves: Sequence[Any]
-    arrays: frozenset[int]
-    keywords: Sequence[str]
-    special: dict[int, torch.Tensor]
-
-    def alike(self, leaves: Sequence[Any]) -> list[Any]:
-        """Copies of leaves as what else the examples are."""
-        return alike(self.special, clones(leaves))
-
-    def call(self, leaves: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
-        """The arguments for leaves; while something is recorded, what makes arrays of them is too."""
-        handed = [leaf.numpy() if index in self.arrays else leaf for index, leaf in enumerate(leaves)]
-        args: list[Any] = []
-        kwargs: dict[str, Any] = {}
-        for item in self.items:
-            value = rebuild(item.tree, handed)
-            if item.name in self.keywords:
-                kwargs[item.name] = value
-            elif item.kind == "variadic":
-                args += value
-            else:
-                args.append(value)
-        return args, kwargs
-
-
 @dataclass
 class _Recording:
     """A recording, and the whole of it: with what nothing uses, which tells where two recordings part."""
@@ -184,9 +146,7 @@ class _Tracing:
         objects: what the function can reach, as it was.
     """
 
-    def __init__(
-        self, process: Callable[..., Any], examples: _Examples, names: Sequence[str], objects: Objects
-    ) -> None:
+    def __init__(self, process: Callable[..., Any], examples: Examples, names: Sequence[str], objects: Objects) -> None:
         self.user, self.process = process, recordable(process)
         self.examples, self.names, self.objects = examples, names, objects
 
@@ -210,7 +170,7 @@ class _Tracing:
             first.recorder.generators.restore()
         return found
 
-    def record(self, examples: _Examples, settled: bool = True) -> _Recording:
+    def record(self, examples: Examples, settled: bool = True) -> _Recording:
         """One recording, which leaves Python's objects as they were."""
         try:
             return _record(self.process, examples, settled)
@@ -244,7 +204,8 @@ class _Tracing:
     def explained_state(self, mismatch: Mismatch, first: _Recording) -> RecordError:
         args, kwargs = self.examples.call(self.examples.alike(self.examples.leaves))
         try:
-            with torch.no_grad(), muted(), Undo(first.recorder.values):
+            undo = Undo(first.recorder.values)
+            with torch.no_grad(), muted(), undo.restored(), undo:
                 self.user(*args, **kwargs)
             found = self.again(self.examples.leaves, first)
         except Exception:  # the difference is known already
@@ -273,7 +234,7 @@ class _Tracing:
         return difference(first.whole, other.whole)
 
 
-def _record(process: Callable[..., Any], examples: _Examples, settled: bool = False) -> _Recording:
+def _record(process: Callable[..., Any], examples: Examples, settled: bool = False) -> _Recording:
     """One recording, on copies of the leaves."""
     recorder = Recorder(settled=settled)
     pairs = [recorder.input(leaf) for leaf in clones(examples.leaves)]
@@ -301,7 +262,7 @@ def _record(process: Callable[..., Any], examples: _Examples, settled: bool = Fa
     return _Recording(graph, whole, recorder)
 
 
-def _blamed(error: Exception, process: Callable[..., Any], examples: _Examples) -> Exception:
+def _blamed(error: Exception, process: Callable[..., Any], examples: Examples) -> Exception:
     """The error that Python itself gives; one that only the recording brought about as a RecordError with the line."""
     args, kwargs = examples.call(examples.alike(examples.leaves))
     try:
@@ -335,7 +296,7 @@ def _refuse_swallowed(recorder: Recorder) -> None:
         )
 
 
-def _second(record: Callable[..., _Recording], examples: _Examples, first: _Recording) -> Graph | None:
+def _second(record: Callable[..., _Recording], examples: Examples, first: _Recording) -> Graph | None:
     """Records again on varied examples and compares; returns the other graph, to see which sizes moved.
 
     Where the function makes a tensor anew in each run without torch, it is recorded once more, on other whole

@@ -17,7 +17,7 @@ from .archive import Archive, unpack
 from .archive_writer import Member, member, pack
 from .decoder import Decoder, decode_facts, decode_type, expect, malformed
 from .encoder import Encoder, Tables, encode_facts, encode_type
-from .limits import check_expansion, check_rows
+from .safety.limits import check_expansion, check_rows
 from .schema import FORMAT, LARGEST_MANIFEST, MAIN_GRAPH, VERSION
 
 

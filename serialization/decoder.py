@@ -37,7 +37,7 @@ from ..ops.graph.graph import (
 )
 from ..ops.graph.guards import FUNCTIONS, Expression, is_plain_name
 from ..ops.graph.kernel import Kernel
-from ..ops.graph.operators import check_name
+from ..ops.graph.operators.names import check_name
 from ..ops.graph.types import DTYPES, ScalarType, TensorType, Type
 from .schema import DEEPEST, MOST_NODES, MOST_SYMBOLS
 

@@ -14,8 +14,8 @@ from ..ops.graph.traverse import leaves, map_leaves
 from .archive import Archive
 from .decoder import Decoder, malformed
 from .encoder import encode_tree
-from .faults import one_error
-from .limits import check_copies
+from .safety.faults import one_error
+from .safety.limits import check_copies
 from .schema import EXAMPLES
 from .weights import MappedTensors, TensorTable, tensors_of
 

@@ -17,7 +17,7 @@ from .contents import Contents, decode, encode, input_types
 from .decoder import decode_tree, expect, malformed
 from .encoder import encode_tree, encode_type
 from .golden import Example, Golden, encode_examples, encode_golden
-from .limits import check_copies, mutable
+from .safety.limits import check_copies, mutable
 from .schema import EXAMPLES, WEIGHTS
 from .version import __version__
 from .weights import TensorTable, mapped_weights, tensors_of

@@ -1,4 +1,4 @@
-"""Writes `ops/graph/operators.txt`, the table of operators that an archive may name, each with its grade and effect.
+"""Writes `operators.txt`, the table of operators that an archive may name, each with its grade and effect.
 
 Run it by hand when a new torch is supported, and read the diff: a name that enters the table can be called by any
 file that a user loads. What reads or writes files, exposes memory, or changes a tensor's storage stays out. Grades come
@@ -20,10 +20,10 @@ from typing import Any
 import torch
 from torch.overrides import get_overridable_functions, resolve_name
 
-from tracepack.ops.graph import operators
+from tracepack.ops.graph.operators import names as operators
 from tracepack.ops.runtime.primitives.wrapped import wrapper
 
-TARGET = Path(__file__).parent.parent / "ops" / "graph" / "operators.txt"
+TARGET = Path(__file__).parent.parent / "ops" / "graph" / "operators" / "operators.txt"
 
 # Storage, files, memory, autograd, hooks, Python escapes. Matched against the last parts of a name.
 DENIED = re.compile(

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .graph import BodyCall, Constant, Graph, Node, Operator, Value
-from .operators import FRESH, RESHAPES, WRITES, WRITES_ANY, effect
+from .operators.names import FRESH, RESHAPES, WRITES, WRITES_ANY, effect
 from .traverse import leaves, subgraphs, uses
 from .types import ARRAY
 

@@ -22,7 +22,7 @@ from typing import Any
 import torch
 
 from ...ops.graph.errors import RecordError
-from ...ops.graph.operators import MATH
+from ...ops.graph.operators.names import MATH
 from ...ops.runtime.user_code import is_users
 from ...ops.tracing_hook import current
 from ..proxies.arrays import TracedArray

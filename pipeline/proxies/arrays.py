@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from ...ops.graph.graph import Value
-from ...ops.graph.operators import allowed
+from ...ops.graph.operators.names import allowed
 from ...ops.runtime.primitives.numpy import METHOD
 from ...ops.runtime.user_code import running_instruction
 from .base import Traced

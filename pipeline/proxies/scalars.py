@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from ...ops.graph.graph import Value
-from ...ops.graph.operators import allowed
+from ...ops.graph.operators.names import allowed
 from ...ops.runtime.primitives.numpy import METHOD
 from .base import Traced
 from .tracer import Tracer

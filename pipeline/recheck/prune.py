@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...ops.graph.graph import Graph, Node, Operator, Value
-from ...ops.graph.operators import GRADIENTS
+from ...ops.graph.operators.names import GRADIENTS
 from ...ops.graph.traverse import leaves, uses
 from ...ops.runtime.primitives.numpy import writes
 

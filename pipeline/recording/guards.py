@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import torch
 
 from ...ops.graph.errors import RecordError
 from ...ops.graph.graph import Guard, Node
@@ -45,20 +44,3 @@ def pin(recorder: Tracer, scalar: Any, reason: str) -> Any:
 
 def _brief(found: Any) -> str:
     return f"an array of shape {found.shape}" if isinstance(found, np.ndarray) else repr(found)
-
-
-def pin_rows(recorder: Tracer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Fixes the number of rows that a function goes through one by one.
-
-    Args:
-        recorder: whose tensor it is.
-        args: of `torch.unbind`.
-        kwargs: likewise.
-    """
-    tensor, dim = (*args, kwargs.get("input"))[0], (*args[1:], kwargs.get("dim", 0))[0]
-    if isinstance(tensor, torch.Tensor) and tensor in recorder.values and not recorder.values.varies(tensor):
-        with torch._C.DisableTorchFunction():
-            rank = tensor.dim()
-        if isinstance(dim, int) and dim in range(-rank, rank):
-            rows = recorder.scalar("size", tensor, dim % rank)
-            recorder.pin(rows, "the function goes through the rows of a tensor one by one")

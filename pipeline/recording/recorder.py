@@ -21,25 +21,23 @@ from ...ops.graph.graph import KernelCall, Node, Operator, Value
 from ...ops.graph.program import Program
 from ...ops.graph.traverse import leaves
 from ...ops.graph.types import ANY, SCALARS, STRINGS
-from ...ops.runtime.primitives.callables import recorded_names, resolve
+from ...ops.runtime.primitives.callables import resolve
 from ...ops.runtime.primitives.numpy import writes
-from ...ops.runtime.primitives.views import CHECKED, OutsideError
 from ...ops.runtime.state import State
-from ...ops.runtime.user_code import asked_by, user_line
+from ...ops.runtime.user_code import user_line
 from ...ops.tracing_hook import Application, current, recording
 from ..proxies.base import is_traced
 from ..proxies.make import traced
 from ..proxies.trees import concrete, is_recordable, plain_leaf, plain_output, refuse_deep, title, to_ir
-from ..rules.callbacks import opened, takes_objects
-from ..rules.custom_operators import custom_operator, gives_any_rank, sized_by_tensors
+from ..rules.custom_operators import gives_any_rank, sized_by_tensors
+from ..rules.dispatch import dispatch, record
 from ..rules.gradients import follow_grad_mode, own_backward
-from ..rules.metadata import array_rank, rank, read_metadata
+from ..rules.metadata import array_rank, rank
 from ..rules.numpy_functions import captured_array, data_decides, is_of_numpy, outputs_of, record_function, record_ufunc
 from ..rules.settings import refuse_errstate
-from ..rules.torch_functions import IGNORED, METADATA, SIZES, TEXTS, TRANSFORMS, refusal
 from .aliases import Twins, versions
 from .effects import Effects
-from .guards import pin, pin_rows
+from .guards import pin
 from .random import Generators
 from .results import settled_dtype, wrapped_result, wrapped_scalar
 from .rollback import States
@@ -118,52 +116,7 @@ class Recorder(TorchFunctionMode):
     ) -> Any:
         """Called by torch for every torch function while this mode is on."""
         with self.refusing():
-            return self._dispatch(func, args, kwargs or {})
-
-    def _dispatch(self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if torch._C._functorch.peek_interpreter_stack() is not None:
-            self.refuse(TRANSFORMS.what, TRANSFORMS.fix)
-        if func in IGNORED or (self.printing and func in TEXTS):
-            with self.within():
-                return func(*args, **kwargs)
-        if func in METADATA:
-            if asked_by("<tracepack entry>"):  # a pipeline is called, and is to go its slow way, where it is recorded
-                return None
-            return read_metadata(self, func, args, kwargs)
-        if func in SIZES:
-            return SIZES[func](self, func, *args, **kwargs)
-        why = refusal(func)
-        if why is not None:
-            self.refuse(why.what.format(function=title(func)), why.fix)
-        return self._record(func, args, kwargs)
-
-    def _record(self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        name = recorded_names().get(func)
-        if name is None:
-            return self._unknown(func, args, kwargs)
-        if name.endswith(".unbind"):
-            pin_rows(self, args, kwargs)
-        if takes_objects(func, (args, kwargs)):
-            with self:
-                return opened(func)(*args, **kwargs)
-        return self._operator(name, func, args, kwargs)
-
-    def _operator(self, name: str, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Records an operator; one that torch checks too little is run, here as later, in a form that checks."""
-        try:
-            return self.apply(Operator(name), CHECKED.get(name, func), args, kwargs)
-        except OutsideError as error:
-            where = str(user_line() or "")
-            raise RecordError(error.what, where=where, got=error.got, expected=error.expected, fix=error.fix) from None
-
-    def _unknown(self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Records an operator of torch.library."""
-        target, overload = custom_operator(func, args, kwargs)
-        if isinstance(target, Operator):
-            if target.name == "aten.lift_fresh.default":  # of an array that the function has made: new in each run
-                return self._operator("torch.clone", torch.clone, args, kwargs)
-            return self._operator(target.name, overload, args, kwargs)
-        return self.apply(target, overload, args, kwargs)
+            return dispatch(self, func, args, kwargs or {})
 
     def apply(self, target: Any, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Runs a function on real values and records it as one node."""
@@ -221,7 +174,6 @@ class Recorder(TorchFunctionMode):
                 return application.run(args, kwargs)
 
         self.states.enter(application.state)
-
         with self.refusing():
             result = self.apply(application.target, run, application.args, application.kwargs)
         return application.rebuild(result)
@@ -255,8 +207,6 @@ class Recorder(TorchFunctionMode):
             self.refused = self.refused or error
             raise
 
-    # -- scalars -----------------------------------------------------------------------------------------------
-
     def scalar(self, name: str, *args: Any) -> Any:
         """Records arithmetic, or a scalar read off a tensor, and returns the traced result."""
         self.refuse_ended()
@@ -277,7 +227,7 @@ class Recorder(TorchFunctionMode):
     def direct(self, func: Callable[..., Any], *args: Any) -> Any:
         """Records a torch function that torch's own parser would not take a traced scalar for."""
         with torch._C.DisableTorchFunction():
-            return self._record(func, args, {})
+            return record(self, func, args, {})
 
     def pin(self, scalar: Any, reason: str) -> Any:
         """Guards that a traced scalar keeps its present value, and returns that."""
@@ -307,8 +257,6 @@ class Recorder(TorchFunctionMode):
     def rank(self, tensor: torch.Tensor) -> int:
         """The rank of a tensor of the recording, guarded where sizes may decide it."""
         return rank(self, tensor)
-
-    # -- numpy -------------------------------------------------------------------------------------------------
 
     @property
     def busy(self) -> bool:
@@ -363,11 +311,8 @@ class Recorder(TorchFunctionMode):
             RecordError: something of it was kept, and is used now.
         """
         if self.ended:
-            raise RecordError(
-                "a number or an array of a trace that has ended was kept, and is used now",
-                where=str(user_line() or ""),
-                fix="Return it from the function instead of storing it.",
-            )
+            what = "a number or an array of a trace that has ended was kept, and is used now"
+            self.refuse(what, "Return it from the function instead of storing it.")
 
     def own_backward(self, name: str) -> None:
         """Notes that the function has a backward of its own, which is not recorded."""

@@ -9,7 +9,7 @@ import torch
 
 from ...ops.graph.errors import RecordError
 from ...ops.graph.graph import KernelCall, Operator, Value
-from ...ops.graph.operators import allowed, why_not
+from ...ops.graph.operators.names import allowed, why_not
 from ...ops.graph.types import TensorType
 from ...ops.kernels.registry import check_registered, kernel_of_operator
 from ...ops.runtime.user_code import user_line

@@ -11,7 +11,7 @@ from ...ops.graph.graph import Guard, Node, Operator, Value
 from ...ops.graph.types import SCALARS
 from ...ops.runtime.primitives.callables import resolve
 from ...ops.runtime.user_code import is_called_by_user, user_line
-from ..proxies.tracer import NodeWriter
+from ..proxies.tracer import NodeWriter, Tracer
 from .torch_functions import METADATA
 
 _REQUIRES_GRAD = torch.Tensor.requires_grad.__get__  # type: ignore[attr-defined]  # torch leaves it untyped
@@ -67,3 +67,20 @@ def _guarded(
     arguments = recorder.arguments(args)
     recorder.nodes.append(Node(Operator(f"py.{check}"), arguments, recorder.arguments(kwargs), read, line, varies))
     recorder.nodes.append(Node(Guard(expected, reason), (read,), {}, None, line))
+
+
+def pin_rows(recorder: Tracer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Fixes the number of rows that a function goes through one by one.
+
+    Args:
+        recorder: whose tensor it is.
+        args: of `torch.unbind`.
+        kwargs: likewise.
+    """
+    tensor, dim = (*args, kwargs.get("input"))[0], (*args[1:], kwargs.get("dim", 0))[0]
+    if isinstance(tensor, torch.Tensor) and tensor in recorder.values and not recorder.values.varies(tensor):
+        with torch._C.DisableTorchFunction():
+            rank = tensor.dim()
+        if isinstance(dim, int) and dim in range(-rank, rank):
+            rows = recorder.scalar("size", tensor, dim % rank)
+            recorder.pin(rows, "the function goes through the rows of a tensor one by one")

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from ...ops.graph.graph import Node, Operator, Value
-from ...ops.graph.operators import allowed
+from ...ops.graph.operators.names import allowed
 from ...ops.graph.traverse import leaves
 from ...ops.graph.types import ARRAY, TensorType
 from ...ops.runtime.primitives.numpy import METHOD, array_function

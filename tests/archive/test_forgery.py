@@ -30,7 +30,7 @@ def test_an_operator_that_is_not_allowed_is_refused(cell_file, name):
 
 
 def test_an_operator_that_this_torch_lacks_says_so(cell_file, monkeypatch):
-    from tracepack.ops.graph import operators
+    from tracepack.ops.graph.operators import names as operators
 
     monkeypatch.setattr(operators, "allowed", lambda: frozenset(["torch.not_there_yet"]))
 

@@ -198,7 +198,7 @@ def test_saving_twice_gives_the_same_bytes() -> None:
 def test_the_page_names_every_operator_of_python_and_every_limit() -> None:
     from pathlib import Path
 
-    from tracepack.ops.graph.operators import PYTHON
+    from tracepack.ops.graph.operators.names import PYTHON
     from tracepack.ops.graph.types import DTYPES
     from tracepack.serialization.schema import FIELDS, VERSION
 

@@ -40,7 +40,7 @@ def main() -> int:
 
 
 def _names(share: int, parts: int) -> list[str]:
-    from tracepack.ops.graph.operators import PYTHON, allowed
+    from tracepack.ops.graph.operators.names import PYTHON, allowed
 
     skipped = ("py.generator", "py.draw")
     python = [f"py.{name}" for name in PYTHON if f"py.{name}" not in skipped]
@@ -49,7 +49,7 @@ def _names(share: int, parts: int) -> list[str]:
 
 def _operators(chosen: argparse.Namespace, share: int, parts: int) -> int:
     from tests.fuzz.operators import run
-    from tracepack.ops.graph.operators import TRUSTED, grade
+    from tracepack.ops.graph.operators.names import TRUSTED, grade
 
     names = _names(share, parts)
     with tempfile.TemporaryDirectory() as folder:

@@ -20,7 +20,7 @@ from tests.fuzz.hostile import Hostile
 from tests.fuzz.operators import _live, arguments
 from tracepack.ops.graph.graph import Node, Operator
 from tracepack.ops.graph.memory import INPLACE_AT
-from tracepack.ops.graph.operators import FRESH, RESHAPES, VIEW, WRITES, WRITES_ANY
+from tracepack.ops.graph.operators.names import FRESH, RESHAPES, VIEW, WRITES, WRITES_ANY
 from tracepack.ops.graph.traverse import leaves, map_leaves
 from tracepack.ops.runtime.primitives.callables import resolve
 from tracepack.ops.runtime.safety.arguments import check_arguments

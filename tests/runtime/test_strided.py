@@ -90,7 +90,7 @@ def test_a_run_whose_tensor_is_too_small_or_lies_elsewhere_is_stopped(reloaded):
 
 
 def test_every_as_strided_of_the_allow_list_is_the_one_that_checks():
-    from tracepack.ops.graph.operators import allowed
+    from tracepack.ops.graph.operators.names import allowed
     from tracepack.ops.runtime.primitives.callables import resolve
     from tracepack.ops.runtime.primitives.views import CHECKED
 

@@ -7,9 +7,9 @@ import torch
 
 import tracepack
 from tests.security.forge import apply, archive_of, one_node, tensor
-from tracepack.ops.graph import operators
 from tracepack.ops.graph.graph import Graph, Literal, Value
-from tracepack.ops.graph.operators import Entry
+from tracepack.ops.graph.operators import names as operators
+from tracepack.ops.graph.operators.names import Entry
 from tracepack.ops.graph.types import ANY, INT
 
 X = torch.arange(4.0)

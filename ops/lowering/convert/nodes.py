@@ -17,7 +17,7 @@ from torch.export.graph_signature import InputKind
 
 from ...graph.errors import LoweringError, UnknownOperatorError
 from ...graph.graph import Constant, Graph, Guard, KernelCall, Literal, Node, Operator, Value
-from ...graph.operators import PYTHON, check_name, why_not
+from ...graph.operators.names import PYTHON, check_name, why_not
 from ...graph.traverse import map_leaves
 from ...graph.types import BOOL, INT, ScalarType
 from ...kernels.registry import check_registered, kernel_of_operator

@@ -12,7 +12,7 @@ import numpy
 import torch
 
 from ...graph.errors import UnknownOperatorError
-from ...graph.operators import ARITHMETIC, CONTROL_FLOW, MATH, allowed, check_name
+from ...graph.operators.names import ARITHMETIC, CONTROL_FLOW, MATH, allowed, check_name
 from . import bounded
 from .control_flow import FUNCTIONS
 from .numpy import array_function

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...graph.errors import GraphError, TrustError
 from ...graph.graph import Graph, Node, Operator, target_name
-from ...graph.operators import TRUSTED, check_name, grade, table
+from ...graph.operators.names import TRUSTED, check_name, grade, table
 from ...graph.traverse import every_node, uses
 from .arguments import check_arguments
 

@@ -18,7 +18,7 @@ import torch
 
 from ...graph.errors import GraphError, UnknownOperatorError
 from ...graph.graph import Constant, Graph, Literal, Node, Operator, Value
-from ...graph.operators import CONTROL_FLOW, check_name
+from ...graph.operators.names import CONTROL_FLOW, check_name
 from ...graph.traverse import leaves
 from ...graph.types import STR, STRINGS, ScalarType
 from ..primitives.numpy import DTYPES

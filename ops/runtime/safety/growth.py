@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...graph.graph import Node, Operator, Value
-from ...graph.operators import MATH
+from ...graph.operators.names import MATH
 from ..primitives.bounded import MOST_BITS
 
 INLINE_BITS = 4096

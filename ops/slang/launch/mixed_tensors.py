@@ -11,7 +11,7 @@ from ..language.errors import SlangArgumentError
 from .slangpy_device import import_slangpy
 
 
-class Lent:
+class Shared:
     """The torch tensors of one call as SlangPy's.
 
     Args:

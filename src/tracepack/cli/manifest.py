@@ -14,7 +14,7 @@ from ..ops.graph.traverse import walk
 from ..serialization.archive import Archive
 from ..serialization.contents import Contents, constants_of, decode, input_types
 from ..serialization.decoder import expect, malformed
-from ..serialization.faults import one_error
+from ..serialization.safety.faults import one_error
 from ..serialization.schema import WEIGHTS
 
 # Bytes of an element for the dtypes whose name does not end in the number of bits.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..ops.graph.errors import ArchiveError, TracepackError
+from ...ops.graph.errors import ArchiveError, TracepackError
 
 
 @contextmanager

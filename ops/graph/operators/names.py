@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from .errors import UnknownOperatorError
+from ..errors import UnknownOperatorError
 
 # Why an operator is not on the list, by what its name holds.
 _REASONS = {
@@ -72,7 +72,7 @@ its first argument; writes-any: another one. Reshapes: it changes what its first
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class Row:
     """A line of the table."""
 
     grade: str
@@ -82,14 +82,14 @@ class Entry:
 
 
 @cache
-def table() -> dict[str, Entry]:
+def table() -> dict[str, Row]:
     """The table of operators by name, without ``py.…``."""
     lines = (files(__package__) / "operators.txt").read_text().splitlines()
-    found: dict[str, Entry] = {}
+    found: dict[str, Row] = {}
     for line in lines:
         if line and not line.startswith("#"):
             name, grade, effect, calls, *reason = line.split(" ", 4)
-            found[name] = Entry(grade, effect, int(calls), "".join(reason))
+            found[name] = Row(grade, effect, int(calls), "".join(reason))
     return found
 
 

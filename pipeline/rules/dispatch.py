@@ -1,0 +1,70 @@
+"""Which rule takes a torch function that the recorder sees: metadata, sizes, a refusal, or an operator to record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from ...ops.graph.errors import RecordError
+from ...ops.graph.graph import Operator
+from ...ops.runtime.primitives.callables import recorded_names
+from ...ops.runtime.primitives.views import CHECKED, OutsideError
+from ...ops.runtime.user_code import asked_by, user_line
+from ..proxies.trees import title
+from .callbacks import opened, takes_objects
+from .custom_operators import custom_operator
+from .metadata import pin_rows, read_metadata
+from .torch_functions import IGNORED, METADATA, SIZES, TEXTS, TRANSFORMS, refusal
+
+
+def dispatch(recorder: Any, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Records a torch function, reads what it asks for, or refuses it."""
+    if torch._C._functorch.peek_interpreter_stack() is not None:
+        recorder.refuse(TRANSFORMS.what, TRANSFORMS.fix)
+    if func in IGNORED or (recorder.printing and func in TEXTS):
+        with recorder.within():
+            return func(*args, **kwargs)
+    if func in METADATA:
+        if asked_by("<tracepack entry>"):  # a pipeline is called, and is to go its slow way, where it is recorded
+            return None
+        return read_metadata(recorder, func, args, kwargs)
+    if func in SIZES:
+        return SIZES[func](recorder, func, *args, **kwargs)
+    why = refusal(func)
+    if why is not None:
+        recorder.refuse(why.what.format(function=title(func)), why.fix)
+    return record(recorder, func, args, kwargs)
+
+
+def record(recorder: Any, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Records a torch function by its name."""
+    name = recorded_names().get(func)
+    if name is None:
+        return _unknown(recorder, func, args, kwargs)
+    if name.endswith(".unbind"):
+        pin_rows(recorder, args, kwargs)
+    if takes_objects(func, (args, kwargs)):
+        with recorder:
+            return opened(func)(*args, **kwargs)
+    return _operator(recorder, name, func, args, kwargs)
+
+
+def _operator(recorder: Any, name: str, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Records an operator; one that torch checks too little is run, here as later, in a form that checks."""
+    try:
+        return recorder.apply(Operator(name), CHECKED.get(name, func), args, kwargs)
+    except OutsideError as error:
+        where = str(user_line() or "")
+        raise RecordError(error.what, where=where, got=error.got, expected=error.expected, fix=error.fix) from None
+
+
+def _unknown(recorder: Any, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Records an operator of torch.library."""
+    target, overload = custom_operator(func, args, kwargs)
+    if isinstance(target, Operator):
+        if target.name == "aten.lift_fresh.default":  # of an array that the function has made: new in each run
+            return _operator(recorder, "torch.clone", torch.clone, args, kwargs)
+        return _operator(recorder, target.name, overload, args, kwargs)
+    return recorder.apply(target, overload, args, kwargs)

@@ -1,0 +1,1 @@
+"""What protects from files that others wrote: one kind of error, limits, signatures."""
