@@ -13,13 +13,13 @@ from ..ops.runtime.interrupts.verbs import undisturbed
 from ..ops.runtime.placement import accelerator, check_gpu_ops, present
 from ..ops.runtime.safety.admission import admit
 from ..ops.runtime.safety.budget import Budget
-from ..serialization.archive import Archive
+from ..serialization.container.archive import Archive
+from ..serialization.container.faults import one_error
+from ..serialization.container.schema import WEIGHTS
+from ..serialization.container.signatures import require_signature
 from ..serialization.contents import trusted_build
 from ..serialization.golden import golden_examples, golden_terms
 from ..serialization.program import load_program
-from ..serialization.safety.faults import one_error
-from ..serialization.safety.signatures import require_signature
-from ..serialization.schema import WEIGHTS
 from .golden import Report, replay
 from .pipeline import Pipeline
 from .training import make_trainable

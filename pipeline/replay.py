@@ -22,7 +22,7 @@ from ..ops.tracing_hook import plainly
 from .examples import Examples
 from .patches.print import muted
 from .recheck.answers import difference
-from .recheck.objects import Objects, Place
+from .recheck.objects import Location, Objects
 from .recheck.vary import clones, ones, trials
 from .recording.recorder import Recorder
 from .recording.rollback import States, Undo
@@ -46,7 +46,7 @@ class Mismatch:
     what: str
     leaves: Sequence[Any]
     repeated: bool = False
-    place: tuple[Place, Any] | None = None
+    place: tuple[Location, Any] | None = None
 
 
 class Replay:
@@ -107,7 +107,7 @@ class Replay:
         _, first = self._call(leaves)
         return Mismatch(found, leaves, repeated=not first, place=changed)
 
-    def _after_many_calls(self, moving: list[tuple[Place, Any, str]]) -> Mismatch | None:
+    def _after_many_calls(self, moving: list[tuple[Location, Any, str]]) -> Mismatch | None:
         """Holds the two against each other as if the function had been called very often.
 
         What still moves after some calls with one example counts, sums or collects; it is set to another value.
@@ -133,10 +133,10 @@ class Replay:
             changes = self.objects.changes()
         return Mismatch(found, self.examples.leaves, place=changes[0]) if ran and found and changes else None
 
-    def _state(self) -> list[tuple[Place, Any, str]]:
+    def _state(self) -> list[tuple[Location, Any, str]]:
         return [(place, key, _brief(place.read().get(key))) for place, key in self.objects.changes()]
 
-    def _place(self) -> tuple[Place, Any] | None:
+    def _place(self) -> tuple[Location, Any] | None:
         return next(iter(self.objects.changes()), None)
 
     # -- calls -------------------------------------------------------------------------------------------------

@@ -13,12 +13,12 @@ from ..ops.graph.errors import ArchiveError, TrustError
 from ..ops.graph.graph import Body, Constant, Facts, Graph
 from ..ops.graph.kernel import Kernel
 from ..ops.graph.verify import verify
-from .archive import Archive, unpack
-from .archive_writer import Member, member, pack
+from .container.archive import Archive, unpack
+from .container.archive_writer import Member, member, pack
+from .container.schema import FORMAT, LARGEST_MANIFEST, MAIN_GRAPH, VERSION
 from .decoder import Decoder, decode_facts, decode_type, expect, malformed
 from .encoder import Encoder, Tables, encode_facts, encode_type
-from .safety.limits import check_expansion, check_rows
-from .schema import FORMAT, LARGEST_MANIFEST, MAIN_GRAPH, VERSION
+from .limits import check_expansion, check_rows
 
 
 @dataclass

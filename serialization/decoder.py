@@ -39,7 +39,7 @@ from ..ops.graph.guards import FUNCTIONS, Expression, is_plain_name
 from ..ops.graph.kernel import Kernel
 from ..ops.graph.operators.names import check_name
 from ..ops.graph.types import DTYPES, ScalarType, TensorType, Type
-from .schema import DEEPEST, MOST_NODES, MOST_SYMBOLS
+from .container.schema import DEEPEST, MOST_NODES, MOST_SYMBOLS
 
 _INTEGER = re.compile(r"-?[0-9]{1,99}", re.ASCII)
 LONGEST_PATH = 100  # characters of a member's name in errors: a file chooses it, and every path begins with it

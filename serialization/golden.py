@@ -11,12 +11,12 @@ import torch
 
 from ..ops.graph.graph import Constant
 from ..ops.graph.traverse import leaves, map_leaves
-from .archive import Archive
+from .container.archive import Archive
+from .container.faults import one_error
+from .container.schema import EXAMPLES
 from .decoder import Decoder, malformed
 from .encoder import encode_tree
-from .safety.faults import one_error
-from .safety.limits import check_copies
-from .schema import EXAMPLES
+from .limits import check_copies
 from .weights import MappedTensors, TensorTable, tensors_of
 
 Example = tuple[dict[str, Any], Any]

@@ -11,15 +11,15 @@ import torch
 from ..ops.graph.graph import Constant
 from ..ops.graph.kernel import Kernel
 from ..ops.graph.program import Parameter, Parameters, Program, Slot
-from .archive import Archive
-from .archive_writer import write
+from .container.archive import Archive
+from .container.archive_writer import write
+from .container.schema import EXAMPLES, WEIGHTS
+from .container.version import __version__
 from .contents import Contents, decode, encode, input_types
 from .decoder import decode_tree, expect, malformed
 from .encoder import encode_tree, encode_type
 from .golden import Example, Golden, encode_examples, encode_golden
-from .safety.limits import check_copies, mutable
-from .schema import EXAMPLES, WEIGHTS
-from .version import __version__
+from .limits import check_copies, mutable
 from .weights import TensorTable, mapped_weights, tensors_of
 
 

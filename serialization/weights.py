@@ -19,9 +19,9 @@ import torch
 
 from ..ops.graph.errors import ArchiveError
 from ..ops.graph.types import DTYPES
-from .archive import Archive
-from .archive_writer import Member
-from .schema import ALIGNMENT, MOST_DIMENSIONS, WEIGHTS
+from .container.archive import Archive
+from .container.archive_writer import Member
+from .container.schema import ALIGNMENT, MOST_DIMENSIONS, WEIGHTS
 
 # torch's dtypes -> those of safetensors; the others are stored as bytes, and the manifest has their dtype.
 _NAMES = {

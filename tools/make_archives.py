@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 import tracepack
-from tracepack.serialization.schema import VERSION
+from tracepack.serialization.container.schema import VERSION
 
 FOLDER = Path(__file__).parent.parent / "tests" / "archives"
 

@@ -17,7 +17,7 @@ from .kernel import SlangKernel, kernel_of
 from .language.errors import SlangArgumentError
 from .language.specialization import Specialization
 from .language.types import FunctionType
-from .launch.mixed_tensors import Lent
+from .launch.mixed_tensors import Shared
 from .launch.operation import Operation
 
 _RESULT = "_result"
@@ -256,7 +256,7 @@ class SlangFunction:
             function = function.map(**self._maps)
         if isinstance(result, type):
             function, result = function.return_type(result), None
-        lent = Lent(device or self.module.slangpy_module().device, method == "bwds", str(self.signatures[0]))
+        lent = Shared(device or self.module.slangpy_module().device, method == "bwds", str(self.signatures[0]))
         args, kwargs = lent.arguments(args, kwargs)
         extra = {} if result is None else {_RESULT: lent.of(result)}
         called: Callable[..., Any] = function if method == "__call__" else function.bwds

@@ -99,7 +99,7 @@ def _attribute(plain: Callable[..., Any]) -> Callable[..., Any]:
     return attribute
 
 
-class _Same:
+class _Identity:
     """Stands for a constant in ``x is CONSTANT``, which becomes ``x in …``."""
 
     def __init__(self, constant: Any) -> None:
@@ -205,7 +205,7 @@ def recordable(process: Callable[..., Any]) -> Callable[..., Any]:
     return process
 
 
-class _Lent:
+class _LentCode:
     """Helpers of recorded functions, whose own code is exchanged while a recording needs it."""
 
     def __init__(self) -> None:
@@ -242,7 +242,7 @@ class _Lent:
                 del self._plain[id(function)]
 
 
-lent = _Lent()
+lent = _LentCode()
 
 
 def _copied(function: FunctionType) -> FunctionType:
@@ -292,7 +292,7 @@ def _with_identity(code: CodeType, constants: tuple[Any, ...]) -> tuple[CodeType
         if type(load.argval) in (bool, int, float, str) and len(found) < 256:
             changed[load.offset + 1] = len(found)
             changed[test.offset] = dis.opmap["CONTAINS_OP"]
-            found.append(_Same(load.argval))
+            found.append(_Identity(load.argval))
     if len(found) == len(constants):
         return code, constants
     return code.replace(co_code=bytes(changed), co_consts=tuple(found)), tuple(found)

@@ -29,7 +29,7 @@ _ABSENT = object()
 
 
 @dataclass(frozen=True)
-class Place:
+class Location:
     """One thing that holds others, and how its content is read and set.
 
     Attributes:
@@ -68,7 +68,7 @@ class Objects:
 
     def __init__(self, process: Any, most: int = MOST_OBJECTS) -> None:
         self.functions: list[FunctionType] = []
-        self._places: list[Place] = []
+        self._places: list[Location] = []
         self._arrays: list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]] = []
         self._met: dict[int, Any] = {}
         self._waiting: deque[tuple[Any, str]] = deque([(process, "the function")])
@@ -77,7 +77,7 @@ class Objects:
 
     # -- after a run -------------------------------------------------------------------------------------------
 
-    def changes(self) -> list[tuple[Place, Any]]:
+    def changes(self) -> list[tuple[Location, Any]]:
         """Every place that changed, with the key under which it did."""
         found = [(place, key) for place in self._places for key in place.changed()]
         for array, before in self._arrays:
@@ -129,7 +129,7 @@ class Objects:
         self._waiting.extend(pairs)
 
     def _add(self, name: str, read: Callable[[], dict[Any, Any]], write: Callable[[dict[Any, Any]], None]) -> None:
-        place = Place(name, read, write, read())
+        place = Location(name, read, write, read())
         self._places.append(place)
         self._wait(*((item, name) for item in place.before.values() if not is_traced(item)))
 
@@ -258,8 +258,8 @@ def _set_attributes(thing: Any, names: list[str] | None, items: dict[Any, Any]) 
             setattr(thing, name, item)
 
 
-def _of_array(array: np.ndarray[Any, Any], before: np.ndarray[Any, Any]) -> Place:
-    return Place("a numpy array", lambda: {...: array}, lambda items: None, {...: before})
+def _of_array(array: np.ndarray[Any, Any], before: np.ndarray[Any, Any]) -> Location:
+    return Location("a numpy array", lambda: {...: array}, lambda items: None, {...: before})
 
 
 # -- what is whose --------------------------------------------------------------------------------------------------

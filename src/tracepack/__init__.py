@@ -14,7 +14,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .serialization.version import __version__ as __version__
+from .serialization.container.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from .ops import comprehension as comprehension

@@ -7,8 +7,8 @@ import zipfile
 
 import msgpack
 
-from tracepack.serialization.archive import Archive
-from tracepack.serialization.schema import MANIFEST
+from tracepack.serialization.container.archive import Archive
+from tracepack.serialization.container.schema import MANIFEST
 
 
 def manifest_of(path) -> dict:

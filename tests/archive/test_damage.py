@@ -11,7 +11,7 @@ from torch import nn
 
 import tracepack
 from tests.archive.files import corrupt, rewritten
-from tracepack.serialization.schema import MANIFEST, WEIGHTS
+from tracepack.serialization.container.schema import MANIFEST, WEIGHTS
 
 
 def test_a_file_that_is_not_there_or_not_ours(tmp_path):

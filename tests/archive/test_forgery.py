@@ -10,7 +10,7 @@ import torch
 
 import tracepack
 from tests.archive.files import rewritten, with_graph
-from tracepack.serialization.schema import MANIFEST, WEIGHTS
+from tracepack.serialization.container.schema import MANIFEST, WEIGHTS
 
 
 @pytest.mark.parametrize(

@@ -200,7 +200,7 @@ def test_the_page_names_every_operator_of_python_and_every_limit() -> None:
 
     from tracepack.ops.graph.operators.names import PYTHON
     from tracepack.ops.graph.types import DTYPES
-    from tracepack.serialization.schema import FIELDS, VERSION
+    from tracepack.serialization.container.schema import FIELDS, VERSION
 
     page = (Path(__file__).parents[2] / "docs" / "format.md").read_text()
     words = set(page.replace("`", " ").split())

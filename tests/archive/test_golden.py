@@ -16,7 +16,7 @@ import tracepack
 from tests.archive.files import corrupt, rewritten
 from tracepack.pipeline import golden
 from tracepack.pipeline.load import verify_golden
-from tracepack.serialization.archive import Archive
+from tracepack.serialization.container.archive import Archive
 
 
 def test_golden_examples_find_skew(cell_file, tmp_path):

@@ -40,7 +40,7 @@ def test_a_long_name_is_saved(mod, tmp_path, length):
 
 KILLED = """
     import os, signal, sys, torch, tracepack
-    import tracepack.serialization.archive_writer as writer
+    import tracepack.serialization.container.archive_writer as writer
     plain = writer._write_member
     def die(archive, item):
         plain(archive, item)

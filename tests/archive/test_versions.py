@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import tracepack
-from tracepack.serialization.schema import VERSION
+from tracepack.serialization.container.schema import VERSION
 
 VALUES = [5.833123, 6.933182, 9.372519]
 OUT = [[0.142697, 0.016169], [0.125107, 0.102534], [-0.102878, 0.497706]]

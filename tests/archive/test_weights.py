@@ -16,8 +16,8 @@ from torch import nn
 
 import tracepack
 from tests.archive.files import manifest_of
-from tracepack.serialization.archive import Archive
-from tracepack.serialization.schema import WEIGHTS
+from tracepack.serialization.container.archive import Archive
+from tracepack.serialization.container.schema import WEIGHTS
 
 
 def test_weights_are_aligned_stored_once_and_readable_by_safetensors(tmp_path):

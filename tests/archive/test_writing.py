@@ -18,7 +18,7 @@ def test_a_full_disk_leaves_the_old_file_whole(cell_file, monkeypatch):
     def full(*args, **kwargs):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("tracepack.serialization.replacing.os.fsync", full)
+    monkeypatch.setattr("tracepack.serialization.container.replacing.os.fsync", full)
     with pytest.raises(
         tracepack.ArchiveError, match="cannot write the archive; got No space left on device. A file that was"
     ):
@@ -46,7 +46,7 @@ def test_a_read_only_folder_is_reported(cell_file, tmp_path, monkeypatch):
     def refuse(*args, **kwargs):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
-    monkeypatch.setattr("tracepack.serialization.replacing.os.open", refuse)  # root may write anywhere
+    monkeypatch.setattr("tracepack.serialization.container.replacing.os.open", refuse)  # root may write anywhere
     with pytest.raises(tracepack.ArchiveError, match="cannot write the archive; got Permission denied"):
         mod.save(tmp_path / "a.tpk")
     assert list(tmp_path.iterdir()) == [cell_file[0]]
@@ -60,7 +60,7 @@ def test_an_interrupt_while_saving_leaves_nothing_behind(cell_file, monkeypatch)
     def interrupt(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tracepack.serialization.archive_writer._write_member", interrupt)
+    monkeypatch.setattr("tracepack.serialization.container.archive_writer._write_member", interrupt)
     with pytest.raises(KeyboardInterrupt):
         mod.save(path)
     assert path.read_bytes() == before

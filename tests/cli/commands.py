@@ -48,7 +48,7 @@ def process(arguments: Sequence[str], **options: Any) -> subprocess.CompletedPro
 
 def damaged(file: str, target: Path, member: str) -> str:
     """A copy with one bit of a member flipped."""
-    from tracepack.serialization.archive import Archive
+    from tracepack.serialization.container.archive import Archive
 
     data = bytearray(Path(file).read_bytes())
     data[Archive(file).offset(member) + Archive(file).view(member).nbytes - 1] ^= 1

@@ -12,10 +12,10 @@ import pytest
 
 from tracepack.cli import exit_codes as exits
 from tracepack.cli import main
-from tracepack.serialization.archive import Archive
-from tracepack.serialization.archive import unpack as unpacked
-from tracepack.serialization.archive_writer import Member, member, write
-from tracepack.serialization.archive_writer import pack as packed
+from tracepack.serialization.container.archive import Archive
+from tracepack.serialization.container.archive import unpack as unpacked
+from tracepack.serialization.container.archive_writer import Member, member, write
+from tracepack.serialization.container.archive_writer import pack as packed
 
 SOURCE = Path(__file__).parents[1] / "archives" / "1.0.tpk"
 JUNK: list[Any] = [None, True, -1, 2**62, 1.5, "", "x", b"x", [], [1], {}, {"v": 0}, {"t": [None]}, [["float32", [1]]]]

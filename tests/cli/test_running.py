@@ -89,8 +89,8 @@ def test_verify_finds_a_flipped_bit(capsys: pytest.CaptureFixture[str], file: st
 
 def test_verify_finds_another_answer(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """An archive whose golden outputs are those of other weights."""
-    from tracepack.serialization import archive_writer
-    from tracepack.serialization.archive import Archive
+    from tracepack.serialization.container import archive_writer
+    from tracepack.serialization.container.archive import Archive
 
     path = str(tmp_path / "skewed.tpk")
     tracepack.trace(lambda x: x * 2, torch.ones(3)).save(path, examples=[{"x": torch.ones(3)}])

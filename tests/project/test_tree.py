@@ -20,6 +20,7 @@ MOST_FILES, MOST_LINES = 12, 350
 
 # Modules that share a name because they are the same idea in several places.
 SAME_MODULES = {
+    "gradients": "what becomes of gradients: of a model that is lowered, and of a function that is recorded",
     "golden": "golden examples: recording and replaying them, and their form in an archive",
     "torch_library": "torch.library operators: what all kernels share, and those of comprehensions",
     "errors": "the catalogue of each language, and of lowering",

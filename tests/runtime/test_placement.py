@@ -69,7 +69,7 @@ def test_a_gpu_archive_is_refused_before_any_weight_is_read(tmp_path, monkeypatc
         raise AssertionError("a weight was read")
 
     monkeypatch.setattr("tracepack.serialization.program.mapped_weights", never)
-    monkeypatch.setattr("tracepack.serialization.archive.Archive.check", never)
+    monkeypatch.setattr("tracepack.serialization.container.archive.Archive.check", never)
     with pytest.raises(
         tracepack.PlacementError, match="op 'MyCell': it was scripted for cuda:1 and cannot run on the CPU"
     ):

@@ -15,7 +15,7 @@ from tests.archive.files import rewritten
 from tests.security.forge import apply, archive_of, tensor
 from tracepack.ops.graph.graph import Constant, Facts, Graph
 from tracepack.ops.graph.guards import Expression
-from tracepack.serialization.archive import Archive
+from tracepack.serialization.container.archive import Archive
 
 X = torch.arange(4.0)
 
@@ -141,7 +141,7 @@ def test_examples_that_share_a_tensor_are_bounded(cell_file):
 def test_the_page_names_every_limit():
     from pathlib import Path
 
-    from tracepack.serialization import schema
+    from tracepack.serialization.container import schema
 
     page = (Path(__file__).parents[2] / "docs" / "format.md").read_text().replace(" ", "")
     for name in ("MOST_MEMBERS", "MOST_NODES", "MOST_EXPANDED", "MOST_ROWS", "MOST_SYMBOLS", "MOST_DIMENSIONS",

@@ -9,7 +9,7 @@ import tracepack
 from tests.security.forge import apply, archive_of, one_node, tensor
 from tracepack.ops.graph.graph import Graph, Literal, Value
 from tracepack.ops.graph.operators import names as operators
-from tracepack.ops.graph.operators.names import Entry
+from tracepack.ops.graph.operators.names import Row
 from tracepack.ops.graph.types import ANY, INT
 
 X = torch.arange(4.0)
@@ -69,7 +69,7 @@ def test_forms_that_no_recording_has_are_not_listed(name):
 
 
 def test_an_operator_for_trusted_files_is_named(monkeypatch):
-    entry = Entry(operators.TRUSTED, operators.FRESH, 300, "signal 11 in call 7")
+    entry = Row(operators.TRUSTED, operators.FRESH, 300, "signal 11 in call 7")
     monkeypatch.setattr(operators, "table", lambda: {"torch.abs": entry})
     monkeypatch.setattr("tracepack.ops.runtime.safety.admission.table", lambda: {"torch.abs": entry})
     data = one_node("torch.abs", "x0")

@@ -8,9 +8,9 @@ import torch
 import tracepack
 from tests.archive.files import corrupt, rewritten
 from tracepack.cli import main
-from tracepack.serialization.archive import Archive
-from tracepack.serialization.safety.signatures import sign, signatures
-from tracepack.serialization.schema import WEIGHTS
+from tracepack.serialization.container.archive import Archive
+from tracepack.serialization.container.schema import WEIGHTS
+from tracepack.serialization.container.signatures import sign, signatures
 
 ed25519 = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.ed25519")
 from cryptography.hazmat.primitives import serialization  # noqa: E402

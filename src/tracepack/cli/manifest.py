@@ -11,11 +11,11 @@ from ..ops.graph.kernel import Kernel
 from ..ops.graph.memory import touched
 from ..ops.graph.text import guards_text, types_text
 from ..ops.graph.traverse import walk
-from ..serialization.archive import Archive
+from ..serialization.container.archive import Archive
+from ..serialization.container.faults import one_error
+from ..serialization.container.schema import WEIGHTS
 from ..serialization.contents import Contents, constants_of, decode, input_types
 from ..serialization.decoder import expect, malformed
-from ..serialization.safety.faults import one_error
-from ..serialization.schema import WEIGHTS
 
 # Bytes of an element for the dtypes whose name does not end in the number of bits.
 _ITEM_BYTES = {"bool": 1}

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from ...pipeline.pipeline import Pipeline
-from ...serialization.archive import Archive
+from ...serialization.container.archive import Archive
 from ...serialization.golden import golden_examples
 from ..loading import Loading
 from ..output_leaves import named, shape_text, type_text

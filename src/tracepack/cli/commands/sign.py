@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...serialization.safety.signatures import sign as sign_file
+from ...serialization.container.signatures import sign as sign_file
 from ..report import Report, Text
 
 

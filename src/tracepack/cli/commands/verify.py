@@ -8,7 +8,7 @@ from typing import Any
 from ...ops.graph.errors import ArchiveError
 from ...pipeline.golden import OutputReport, replay
 from ...pipeline.pipeline import Pipeline
-from ...serialization.archive import Archive
+from ...serialization.container.archive import Archive
 from ...serialization.golden import golden_examples, golden_terms
 from .. import exit_codes as exits
 from ..loading import Loading

@@ -13,8 +13,8 @@ import zipfile
 from typing import Any
 
 from ...ops.graph.errors import ArchiveError, MissingExtraError, TrustError
-from ..archive import Archive
-from ..replacing import replacing
+from .archive import Archive
+from .replacing import replacing
 
 _PREFIX = "tracepack-ed25519"
 _CONTEXT = b"tracepack archive, manifest sha256: "

@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from ..ops.graph.errors import ArchiveError
+from ...ops.graph.errors import ArchiveError
 
 try:
     import fcntl

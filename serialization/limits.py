@@ -9,11 +9,11 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ...ops.graph.errors import ArchiveError
-from ...ops.graph.graph import Body, BodyCall, Constant, Graph, Node
-from ...ops.graph.traverse import walk
-from ..decoder import malformed
-from ..schema import DEEPEST_CALLS, LEAST_STATE, MAIN_GRAPH, MOST_EXPANDED, MOST_ROWS, STATE_TIMES
+from ..ops.graph.errors import ArchiveError
+from ..ops.graph.graph import Body, BodyCall, Constant, Graph, Node
+from ..ops.graph.traverse import walk
+from .container.schema import DEEPEST_CALLS, LEAST_STATE, MAIN_GRAPH, MOST_EXPANDED, MOST_ROWS, STATE_TIMES
+from .decoder import malformed
 
 
 def check_rows(manifest: dict[str, Any]) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgpack
 
-from ..ops.graph.errors import ArchiveError
+from ...ops.graph.errors import ArchiveError
 from .schema import FIELDS, FORMAT, LARGEST_MANIFEST, LATER, MANIFEST, MOST_MEMBERS, VERSION, WEIGHTS
 
 CHUNK = 8 << 20  # bytes that are hashed, and written, at a time

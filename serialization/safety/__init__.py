@@ -1,1 +1,0 @@
-"""What protects from files that others wrote: one kind of error, limits, signatures."""
