@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,7 +103,8 @@ class ModelOp(InferenceOp):
 
     def _run_model(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if runs_plainly() and _lies_on(self.model, self.device):
-            with torch.no_grad(), InferenceForm(self.model, self.training):  # what it leaves in its attributes stays
+            mine = lowering() if isinstance(self.model, torch.nn.Module) else nullcontext()  # the flags are the model's
+            with mine, torch.no_grad(), InferenceForm(self.model, self.training):  # what it leaves in attributes stays
                 result = self.model(*args, **kwargs)
         elif isinstance(self.model, torch.nn.Module):
             with lowering():  # another thread may be lowering this very module

@@ -35,6 +35,8 @@ _FACTORIES = (
     "randint randn randn_like randperm scalar_tensor tensor zeros zeros_like"
 ).split()
 _TYPES = {"float": ctypes.c_float, "int": ctypes.c_int, "double": ctypes.c_double, "uint8_t": ctypes.c_uint8}
+# On a card an index outside becomes 0; what C++ calls instead is written by the launcher on the CPU, which is not here.
+_OUTSIDE = "static int tracepack_outside(unsigned, unsigned) { return 0; }\n"
 _RUN_THREADS = """
 extern "C" void run(void* parameters, unsigned threads)
 {{
@@ -75,7 +77,7 @@ class Card:
         unit.write_text(text)
         self._kernels.append((unit, entry))
         library = unit.with_suffix(".so")
-        code = _translated(unit, entry, "cpp") + _RUN_THREADS.format(group=GROUP, entry=entry)
+        code = _OUTSIDE + _translated(unit, entry, "cpp") + _RUN_THREADS.format(group=GROUP, entry=entry)
         toolchain = find_toolchain()
         toolchain.compile(code, library, *flags_for(toolchain))
         run = ctypes.CDLL(str(library)).run

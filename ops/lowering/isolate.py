@@ -146,7 +146,32 @@ def scratch(model: Any, run: Callable[[], Any]) -> frozenset[Attribute]:
             del module.__dict__[key]
 
 
-class GuardedState(Change):
+class KeptAttributes(Change):
+    """Restores plain attributes that a call of the model changed or made.
+
+    Args:
+        model: the user's model.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self.before: list[Saved] | None = None
+
+    def make(self) -> None:
+        """Notes the attributes."""
+        self.before = _attributes(self.model)
+
+    def undo(self) -> None:
+        """Restores them."""
+        before = self.before or []
+        for saved in before:
+            if not _same(*saved):
+                _restore(*saved)
+        for module, key in _made(self.model, before) if before else ():
+            del module.__dict__[key]
+
+
+class GuardedState(KeptAttributes):
     """Restores plain attributes that a call of the model changed or made, and refuses such a model.
 
     A counter kept as a Python int, a list that grows, or what the first call keeps for later ones would be frozen
@@ -162,21 +187,8 @@ class GuardedState(Change):
     """
 
     def __init__(self, model: Any, name: str, notes: frozenset[Attribute] = frozenset()) -> None:
-        self.model, self.name, self.notes = model, name, notes
-        self.before: list[Saved] | None = None
-
-    def make(self) -> None:
-        """Notes the attributes."""
-        self.before = _attributes(self.model)
-
-    def undo(self) -> None:
-        """Restores them."""
-        before = self.before or []
-        for saved in before:
-            if not _same(*saved):
-                _restore(*saved)
-        for module, key in _made(self.model, before) if before else ():
-            del module.__dict__[key]
+        super().__init__(model)
+        self.name, self.notes = name, notes
 
     def __exit__(self, *exc: Any) -> None:
         before = self.before or []

@@ -19,7 +19,7 @@ from .convert.body import convert
 from .errors import fixes_ones, undecided
 from .export import Flat, programs
 from .gradients import Questions, without_gradients
-from .isolate import Attribute, GuardedState, Live, scratch
+from .isolate import Attribute, GuardedState, KeptAttributes, Live, scratch
 from .validate import prove
 from .writes import FixedTensors
 
@@ -69,7 +69,7 @@ def lower(
     def once() -> None:
         Live(model, training)(*call.rebuild(separate(tensors))[:2])
 
-    with suppress(Exception), fixed, questions:  # what it refuses comes up where it is exported
+    with suppress(Exception), KeptAttributes(model), fixed, questions:  # what it refuses comes up where it is exported
         once()
     fixed.refuse_writes()
     notes = scratch(model, once)

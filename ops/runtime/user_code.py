@@ -95,10 +95,9 @@ def user_line() -> SourceLine | None:
 
 
 def asked_by(path: str) -> bool:
-    """Whether the innermost frame outside of the caller's folder is of some file."""
+    """Whether the innermost frame that is not ours is of some file."""
     frame: FrameType | None = sys._getframe(1)
-    folder = os.path.dirname(sys._getframe(1).f_code.co_filename)
-    while frame is not None and os.path.dirname(frame.f_code.co_filename) == folder:
+    while frame is not None and frame.f_code.co_filename.startswith(OURS):
         frame = frame.f_back
     return frame is not None and frame.f_code.co_filename == path
 

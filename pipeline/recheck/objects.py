@@ -19,6 +19,7 @@ import numpy as np
 import torch
 
 from ...ops.lowering.isolate import equal_content
+from ...ops.lowering.patches.lock import lowering
 from ...ops.op import InferenceOp
 from ...ops.runtime.user_code import OURS, is_users
 from ..proxies.base import is_traced
@@ -58,6 +59,8 @@ class Location:
 class Objects:
     """All places that a function can reach.
 
+    They are looked at and set while no other thread lowers: a model that is being lowered is not as its user left it.
+
     Args:
         process: the function, or whatever is called.
         most: how many objects are looked at.
@@ -72,14 +75,16 @@ class Objects:
         self._arrays: list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]] = []
         self._met: dict[int, Any] = {}
         self._waiting: deque[tuple[Any, str]] = deque([(process, "the function")])
-        while self._waiting and len(self._met) < most:
-            self._visit(*self._waiting.popleft())
+        with lowering():
+            while self._waiting and len(self._met) < most:
+                self._visit(*self._waiting.popleft())
 
     # -- after a run -------------------------------------------------------------------------------------------
 
     def changes(self) -> list[tuple[Location, Any]]:
         """Every place that changed, with the key under which it did."""
-        found = [(place, key) for place in self._places for key in place.changed()]
+        with lowering():
+            found = [(place, key) for place in self._places for key in place.changed()]
         for array, before in self._arrays:
             if array.tobytes() != before.tobytes():
                 found.append((_of_array(array, before), ...))
@@ -87,18 +92,19 @@ class Objects:
 
     def restore(self) -> None:
         """Gives everything back what it held."""
-        for place in self._places:
-            now = place.read()
-            same = len(now) == len(place.before) and all(
-                a is b
-                for pair in zip(now.items(), place.before.items(), strict=True)
-                for a, b in zip(*pair, strict=True)
-            )
-            if not same:
-                place.write(place.before)
-        for array, before in self._arrays:
-            if array.flags.writeable and array.tobytes() != before.tobytes():
-                array[...] = before
+        with lowering():
+            for place in self._places:
+                now = place.read()
+                same = len(now) == len(place.before) and all(
+                    a is b
+                    for pair in zip(now.items(), place.before.items(), strict=True)
+                    for a, b in zip(*pair, strict=True)
+                )
+                if not same:
+                    place.write(place.before)
+            for array, before in self._arrays:
+                if array.flags.writeable and array.tobytes() != before.tobytes():
+                    array[...] = before
 
     # -- looking -----------------------------------------------------------------------------------------------
 

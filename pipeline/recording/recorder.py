@@ -39,7 +39,7 @@ from .aliases import Twins, versions
 from .effects import Effects
 from .guards import pin
 from .random import Generators
-from .results import settled_dtype, wrapped_result, wrapped_scalar
+from .results import settled_device, settled_dtype, wrapped_result, wrapped_scalar
 from .rollback import States
 from .splice import hold, splice
 from .tensors import Values
@@ -145,7 +145,7 @@ class Recorder(TorchFunctionMode):
         self.generators.drew(inputs)
         varying = here or effects.varying or (isinstance(target, KernelCall) and target.kernel.varying)
         with self.within():
-            node_kwargs |= settled_dtype(name, kwargs, result)
+            node_kwargs |= settled_device(name, kwargs) | settled_dtype(name, kwargs, result)
         node = Node(target, node_args, node_kwargs, None, line, varying)
         if effects.drew():
             node = self._drawn(node, effects)

@@ -13,7 +13,7 @@ from ...ops.runtime.primitives.named_tuples import is_record
 from ...ops.runtime.primitives.numpy import DTYPES
 from ..proxies.make import traced
 from ..proxies.tracer import Tracer
-from ..proxies.trees import same_container
+from ..proxies.trees import plain_leaf, same_container
 
 
 def wrapped_result(recorder: Tracer, result: Any, varies: bool, decided: bool = True) -> tuple[Any, Any]:
@@ -50,6 +50,14 @@ _FACTORIES = frozenset(
     hamming_window hann_window kaiser_window linspace logspace ones rand randn range scalar_tensor tensor
     zeros""".split()
 )
+
+
+def settled_device(name: str, kwargs: dict[str, Any]) -> dict[str, Any]:
+    """A device that a torch function was given by its name or number, as the literal that stands for such a device."""
+    device: Any = kwargs.get("device")
+    if type(device) not in (str, int) or not name.startswith(("torch.", "aten.")):
+        return {}
+    return {"device": plain_leaf(torch.device(device), name)}
 
 
 def settled_dtype(name: str, kwargs: dict[str, Any], result: Any) -> dict[str, Any]:

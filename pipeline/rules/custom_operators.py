@@ -11,7 +11,8 @@ from ...ops.graph.errors import RecordError
 from ...ops.graph.graph import KernelCall, Operator, Value
 from ...ops.graph.operators.names import allowed, why_not
 from ...ops.graph.types import TensorType
-from ...ops.kernels.registry import check_registered, kernel_of_operator
+from ...ops.kernels.registry import kernel_of_operator
+from ...ops.kinds import check_registered
 from ...ops.runtime.user_code import user_line
 from ..proxies.trees import concrete, overload_of, title
 

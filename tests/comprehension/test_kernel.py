@@ -92,6 +92,11 @@ def test_a_foreign_artifact_is_not_loaded(tuned, inputs):
 
 def test_missing_text():
     with pytest.raises(errors.ComprehensionInputError, match=r"mm: the asset 'comprehension\.tc' is missing"):
+        ComprehensionKernel.build({"name": "mm", "gather": "check", "tuned": {}}, {})
+
+
+def test_a_description_without_a_field():
+    with pytest.raises(errors.ComprehensionInputError, match="a packed comprehension has no 'gather'; got NoneType"):
         ComprehensionKernel.build({"name": "mm"}, {})
 
 

@@ -21,6 +21,7 @@ from tracepack.ops.runtime.interrupts.verbs import undisturbed
 
 
 @pytest.mark.campaign
+@pytest.mark.filterwarnings("ignore:.*torch.jit.* is deprecated:DeprecationWarning")
 def test_a_share_of_the_interrupts() -> None:
     seed = int(os.environ.get("CAMPAIGN_SHARE", datetime.date.today().timetuple().tm_yday))
     tally = interrupts.run(seed)

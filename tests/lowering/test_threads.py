@@ -16,6 +16,8 @@ from tests.campaigns.process_state import ProcessState
 from tracepack.ops.lowering.patches import lock, modules, silence
 from tracepack.ops.lowering.patches.int_range import Lent, Noting
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.* is deprecated:DeprecationWarning")
+
 ROUNDS = 20
 PATIENCE = 300
 

@@ -29,7 +29,7 @@ void put(int i, IWTensor<float, 1> x) { x[i] = 1; }
 
 
 @pytest.fixture(scope="module")
-def module(cache: None) -> slang.SlangModule:
+def module() -> slang.SlangModule:
     return slang.load(SOURCE)
 
 
@@ -93,7 +93,7 @@ def test_a_loop_longer_than_its_max_iters(module: slang.SlangModule) -> None:
     torch.testing.assert_close(module.power(x, 9).detach(), x.detach() ** 10)  # forward keeps nothing
 
 
-def test_the_check_can_be_left_out(cache: None) -> None:
+def test_the_check_can_be_left_out() -> None:
     checked, bare = slang.load(SOURCE), slang.load(SOURCE, bounds=False)
     assert checked.program.source.key != bare.program.source.key
     assert bare.pick(slang.grid((3,)), torch.arange(3.0)).tolist() == [0.0, 1.0, 2.0]
@@ -115,7 +115,7 @@ import "slangpy";
 """
 
 
-def test_the_linear_layer_of_the_page_as_printed(cache: None) -> None:
+def test_the_linear_layer_of_the_page_as_printed() -> None:
     w, b, x = (torch.rand(size, requires_grad=True) for size in ((3, 300), (3,), (300,)))
     y = torch.empty(3)
     slang.load(UNBOUNDED).linear_layer(slang.grid((3,)), w, b, x, y)
@@ -125,7 +125,7 @@ def test_the_linear_layer_of_the_page_as_printed(cache: None) -> None:
     torch.testing.assert_close(b.grad, torch.ones(3))
 
 
-def test_a_loop_without_a_limit_that_keeps_its_rounds(cache: None) -> None:
+def test_a_loop_without_a_limit_that_keeps_its_rounds() -> None:
     module, x = slang.load(UNBOUNDED), torch.tensor([1.001], requires_grad=True)
     module.power(x, 100).sum().backward()
     torch.testing.assert_close(x.grad, 101 * x.detach() ** 100)

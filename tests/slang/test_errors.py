@@ -206,7 +206,7 @@ def test_a_compile_error_keeps_what_the_compiler_named(body: str, said: str) -> 
     assert str(got.value).startswith(f"<text>:2: Slang does not compile: {said}")
 
 
-def test_a_bracket_that_stays_open_is_the_users(cache: None) -> None:
+def test_a_bracket_that_stays_open_is_the_users() -> None:
     with pytest.raises(
         slang.SlangCompileError, match=r"^<text>:3: .* The text ends too early: is a bracket still open\?"
     ):

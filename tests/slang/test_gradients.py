@@ -32,7 +32,7 @@ def check(function: Any, reference: Any, *inputs: torch.Tensor, tolerance: float
 
 
 @pytest.fixture(scope="module")
-def mixed(cache: None) -> slang.SlangModule:
+def mixed() -> slang.SlangModule:
     lines = [f"[Differentiable] float3 f{i}(float a, float3 x) {{ return {body}; }}" for i, body in enumerate(MIXED)]
     return slang.load("\n".join(lines))
 
@@ -43,7 +43,7 @@ def test_a_scalar_with_a_vector_has_the_right_gradient(mixed: slang.SlangModule,
     check(function, lambda a, x: eval(body, {"a": a, "x": x}), torch.tensor(1.7), torch.rand(5, 3) + 0.5)
 
 
-def test_beside_a_derivative_of_the_users_own(cache: None) -> None:
+def test_beside_a_derivative_of_the_users_own() -> None:
     module = slang.load(OWN + "[Differentiable] float3 f(float a, float3 x) { return a * x + float3(own(a)); }")
     a, x = torch.tensor(1.5), torch.rand(4, 3)
     found, of_x = gradients(module.f, a, x)
@@ -51,22 +51,22 @@ def test_beside_a_derivative_of_the_users_own(cache: None) -> None:
     torch.testing.assert_close(of_x, torch.full_like(x, 1.5))
 
 
-def test_under_detach(cache: None) -> None:
+def test_under_detach() -> None:
     module = slang.load("[Differentiable] float3 f(float a, float3 x) { return a * x + detach(x) * detach(a); }")
     check(module.f, lambda a, x: a * x + (a * x).detach(), torch.tensor(1.5), torch.rand(4, 3))
 
 
-def test_with_prefer_recompute(cache: None) -> None:
+def test_with_prefer_recompute() -> None:
     module = slang.load("[Differentiable][PreferRecompute] float3 f(float a, float3 x) { return a * x; }")
     check(module.f, lambda a, x: a * x, torch.tensor(1.5), torch.rand(4, 3))
 
 
-def test_of_half_scalars(cache: None) -> None:
+def test_of_half_scalars() -> None:
     module = slang.load("[Differentiable] half3 f(half a, half3 x) { return a * x; }")
     check(module.f, lambda a, x: a * x, torch.tensor(1.5).half(), torch.rand(4, 3).half(), tolerance=1e-2)
 
 
-def test_a_part_of_a_vectors_gradient_is_not_lost_in_a_helper(cache: None) -> None:
+def test_a_part_of_a_vectors_gradient_is_not_lost_in_a_helper() -> None:
     """The scalar is of the vector itself, so nothing that the user passes is a scalar."""
     module = slang.load(
         "[Differentiable] float3 helper(float a, float3 x) { return a * x; }"
@@ -75,7 +75,7 @@ def test_a_part_of_a_vectors_gradient_is_not_lost_in_a_helper(cache: None) -> No
     check(module.f, lambda x: (x * x).sum(-1, keepdim=True) * x, torch.rand(4, 3))
 
 
-def test_a_gradient_that_stays_wrong_is_an_error(cache: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gradient_that_stays_wrong_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gradient_check, "_wrong", lambda spec, few, ways: ["a"])
     module = slang.load("[Differentiable] float3 f(float a, float3 x) { return a * x * 1.25; }")
     a = torch.tensor(1.5, requires_grad=True)
@@ -85,14 +85,25 @@ def test_a_gradient_that_stays_wrong_is_an_error(cache: None, monkeypatch: pytes
 
 
 @pytest.mark.parametrize(
-    "body", ["x * (x.x > 0.5 ? 1.0 : 2.0)", "frac(sin(x * 43758.5)) * x", "abs(x - 0.5)", "max(x, float3(0.3))"]
+    "body",
+    [
+        "x * (x.x > 0.5 ? 1.0 : 2.0)",
+        pytest.param(
+            "sin(x * 43758.5) * x",
+            marks=pytest.mark.xfail(
+                reason="differences of so fast a function say nothing, and it is refused", strict=True
+            ),
+        ),
+        "abs(x - 0.5)",
+        "max(x, float3(0.3))",
+    ],
 )
-def test_rough_functions_are_not_called_wrong(cache: None, body: str) -> None:
+def test_rough_functions_are_not_called_wrong(body: str) -> None:
     module = slang.load(f"[Differentiable] float3 f(float3 x) {{ return {body}; }}")
     assert len(gradients(module.f, torch.rand(4, 3))) == 1
 
 
-def test_a_field_of_a_struct_without_a_derivative(cache: None) -> None:
+def test_a_field_of_a_struct_without_a_derivative() -> None:
     module = slang.load("struct Q { float a; float b; }; [Differentiable] float f(Q q) { return q.a * q.b; }")
     a, b = torch.ones(3, requires_grad=True), torch.ones(3)
     text = r"no gradient flows into 'q\.a': its struct is not differentiable\. Write `struct Q : IDifferentiable`"
@@ -109,7 +120,7 @@ def test_a_field_that_is_no_diff_has_no_gradient_on_purpose(types: slang.SlangMo
     assert x.grad.tolist() == [1.0, 1.0, 1.0]
 
 
-def test_a_function_with_a_forward_derivative_only(cache: None) -> None:
+def test_a_function_with_a_forward_derivative_only() -> None:
     module = slang.load("[ForwardDifferentiable] float f(float x) { return x * x; }")
     x = torch.ones(3, requires_grad=True)
     with pytest.raises(
@@ -129,7 +140,7 @@ HALVES = """
 """
 
 
-def test_arithmetic_of_half_vectors(cache: None) -> None:
+def test_arithmetic_of_half_vectors() -> None:
     module = slang.load(HALVES)
     a, b = torch.rand(4, 2).half() + 1, torch.rand(4, 2).half() + 1
     one = torch.tensor([1, 2]).half()

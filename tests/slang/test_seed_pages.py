@@ -122,7 +122,8 @@ class TestDifferentiableTensorsPage:
             (tmp_path / "parts").mkdir(exist_ok=True)
             part = f"public float factor() {{ return {factor}; }}"
             (tmp_path / "parts" / "part.slang").write_text(f"module part;\n{part}" if imports else "")
-            head = 'import "slangpy";\nimport part;\n' if imports else f'import "slangpy";\n{part}\n'
+            own = part.removeprefix("public ")  # one `public` in a file hides all else that is in it
+            head = 'import "slangpy";\nimport part;\n' if imports else f'import "slangpy";\n{own}\n'
             body = "[Differentiable] void f(int i, IDiffTensor<float, 1> x, IWDiffTensor<float, 1> y)"
             (tmp_path / "example.slang").write_text(f"{head}{body} {{ y[i] = x[i] * x[i] * no_diff factor(); }}")
 

@@ -103,8 +103,15 @@ def never_wraps(e: Expr, box: Box) -> bool:
 
 
 def fits(span: Span | None, dtype: DType) -> bool:
-    """Whether values between these bounds are values of an integer type."""
-    return span is not None and dtype.is_integral and span[0] >= dtype.span[0] and span[1] <= dtype.span[1]
+    """Whether values between these bounds are values of an integer type.
+
+    A bound that a tracer's symbol stands for does not say, and is not asked: the answer would become a limit on the
+    sizes of what is exported. Shapes do not depend on it, and what runs has numbers.
+    """
+    if span is None or not dtype.is_integral:
+        return False
+    low, high = dtype.span
+    return (type(span[0]) is not int or span[0] >= low) and (type(span[1]) is not int or span[1] <= high)
 
 
 class _Spans:

@@ -34,7 +34,7 @@ from ..expr.ir import (
     var,
     walk,
 )
-from .affine import Affine, affine, bounds, facts, is_nonnegative
+from .affine import Affine, affine, bounds, facts, fits, is_nonnegative
 from .folding import fold
 from .identity import identity
 from .prefixes import in_blocks
@@ -256,7 +256,7 @@ def _proof(e: Access, dim: int, size: int, known: list[Affine], guarded: bool, b
 def _check_variables(s: Statement, ranges: Ranges) -> None:
     """Index variables are int32."""
     for name, (low, high) in ranges.box.items():
-        if low < INT32.span[0] or high > INT32.span[1]:
+        if not fits((low, high), INT32):
             raise OutOfBoundsError(
                 f"'{name}' takes the values {low}:{high + 1}, but an index variable is an int32", at=s.place
             )

@@ -26,7 +26,8 @@ def selected(reorder: Reorder | Sequence[str], outputs: Sequence[str]) -> tuple[
         if unknown:
             raise DerivativeError(f"there is no output '{unknown[0]}' to take the gradient of", expected=list(outputs))
         return tuple(reorder)
-    probes = [torch.empty(0, device="meta") for _ in outputs]
+    with torch._C.DisableTorchFunction():  # no part of a recording that is under way
+        probes = [torch.empty(0, device="meta") for _ in outputs]
     try:
         found = [next(n for n, p in zip(outputs, probes, strict=True) if p is given) for given in reorder(list(probes))]
     except Exception as error:

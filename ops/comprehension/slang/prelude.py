@@ -17,9 +17,9 @@ _INLINE = frozenset({"rsqrt", "sigmoid", "fma", "fmax", "fmin"})
 """Written where they are used, or for every target below."""
 _OWN = frozenset(
     "sqrt log log2 log10 pow fmod sin cos tan atan2 asin acos acosh atanh exp10 expm1 log1p erf erfc lgamma cbrt hypot"
-    " round".split()
+    " round rint".split()
 )
-_SLANG = {"fabs": "abs({0})", "fdim": "{0} <= {1} ? {kind}(0) : {0} - {1}", "rint": "rint({0})"}
+_SLANG = {"fabs": "abs({0})", "fdim": "{0} <= {1} ? {kind}(0) : {0} - {1}"}
 OF_DOUBLES = frozenset("sqrt rsqrt floor ceil trunc rint round fabs fmax fmin fmod copysign fdim fma hypot".split())
 """What Vulkan computes of doubles."""
 

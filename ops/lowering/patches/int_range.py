@@ -52,7 +52,18 @@ def _range(*args: Any) -> Any:
     return found
 
 
-_LENT: Globals = {"int": _Int, "range": _range}
+STAND_IN = "_tracepack int"
+"""The name under which a recorded function finds what stands for `int` (see `pipeline.patches.builtins`)."""
+
+
+def _recorded_int(*args: Any, **kwargs: Any) -> Any:
+    """What stands for `int` in a recording, but a symbolic size stays one; another thread may be recording."""
+    if len(args) == 1 and isinstance(args[0], _SYMBOLIC):
+        return torch.sym_int(args[0])  # type: ignore[no-untyped-call]  # torch leaves it untyped
+    return vars(builtins)[STAND_IN](*args, **kwargs)
+
+
+_LENT: Globals = {"int": _Int, "range": _range, STAND_IN: _recorded_int}
 
 
 _asking: list[Globals] = []
@@ -61,12 +72,28 @@ _asking: list[Globals] = []
 def _noted(original: Any, patch: Patch) -> Any:
     def ask(self: Any) -> Any:
         if patch.needed:
-            asking = sys._getframe(1).f_globals
+            asking = _asker(sys._getframe(1))
             if not _is_torch(asking) and not any(asking is other for other in _asking):
                 _asking.append(asking)
         return original(self)
 
     return ask
+
+
+def _asker(frame: Any) -> Globals:
+    """The globals of the function that asks; in a recording, where it calls what stands there for `int`, still its."""
+    while frame.f_back is not None and frame.f_code.co_name in STAND_INS and _is_own(frame.f_globals):
+        frame = frame.f_back
+    found: Globals = frame.f_globals
+    return found
+
+
+STAND_INS = frozenset(("convert",))
+"""How functions of this package are called that stand for `int` while a function is recorded."""
+
+
+def _is_own(module: Globals) -> bool:
+    return str(module.get("__name__", "")).startswith("tracepack.")
 
 
 class Noting(Patched):

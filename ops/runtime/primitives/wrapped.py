@@ -6,7 +6,7 @@ the process, hung it, or showed memory. What checks views stands in `views`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
@@ -77,13 +77,23 @@ def of_packed(function: Callable[..., Any]) -> Callable[..., Any]:
     """A recurrent layer, whose packed sequence must be one: torch reads past its data otherwise."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if len(args) > 1 and isinstance(args[1], torch.Tensor):
+        if len(args) > 1 and isinstance(args[1], torch.Tensor) and not _is_hidden_state(args, kwargs):
             _check_packed(args[0], args[1])
         elif isinstance(kwargs.get("batch_sizes"), torch.Tensor):
             _check_packed(args[0] if args else kwargs.get("data"), kwargs["batch_sizes"])
         return function(*args, **kwargs)
 
     return call
+
+
+def _is_hidden_state(args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
+    """Whether the second tensor is the hidden state of a whole sequence: weights and a flag follow it.
+
+    Of a packed one there follow a tensor, or two lists where the layer is an LSTM.
+    """
+    flag = args[3] if len(args) > 3 else kwargs.get("has_biases")
+    whole = isinstance(flag, bool) and "params" not in kwargs and "hx" not in kwargs
+    return whole and len(args) > 2 and isinstance(args[2], list | tuple)
 
 
 def _check_packed(data: Any, sizes: torch.Tensor) -> None:

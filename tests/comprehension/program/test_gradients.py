@@ -27,9 +27,11 @@ def convolution_grad(float(N,C,H,W) I, float(M,C,KH,KW) W1, float(N,M,H,W) O_gra
 def test_the_page():
     layer = define(PAGE, training=True, name="convolution", backward="convolution_grad", constants={"sh": 1, "sw": 1})
     image, weight = torch.randn(4, 4, 9, 8, requires_grad=True), torch.nn.Parameter(torch.randn(16, 4, 1, 1))
-    layer(image, weight)[0].sum().backward()
+    outputs = layer(image, weight)  # a list, as of every layer that is defined to be trained
+    assert [tuple(o.shape) for o in outputs] == [(4, 16, 9, 8)]
+    outputs[0].sum().backward()
     found = image.grad, weight.grad
-    expected = torch.autograd.grad(torch.conv2d(image, weight)[0].sum(), [image, weight])
+    expected = torch.autograd.grad(torch.conv2d(image, weight).sum(), [image, weight])
     torch.testing.assert_close(found, expected)
 
 
