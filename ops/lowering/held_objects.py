@@ -166,3 +166,16 @@ def _restore(thing: Any, held: Held, met: list[Any]) -> None:
     attributes = dict(zip(held.context.names, (unpack(child, met) for child in held.children), strict=True))
     vars(thing).clear()
     vars(thing).update({**copy.deepcopy(held.context.static), **attributes})
+
+
+def equal_content(a: Any, b: Any) -> bool:
+    """Whether two things are one, or plain values and containers with equal content."""
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, list | tuple):
+        return len(a) == len(b) and all(map(equal_content, a, b))
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(equal_content(a[key], b[key]) for key in a)
+    return isinstance(a, int | float | complex | str | bytes | set | frozenset) and bool(a == b)

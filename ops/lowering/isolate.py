@@ -15,6 +15,7 @@ import torch
 
 from ..graph.errors import LoweringError
 from ..runtime.interrupts.changes import Change, Kept
+from .held_objects import equal_content
 from .patches.modules import Missed
 
 
@@ -253,19 +254,6 @@ def _same(module: Any, key: str, saved: tuple[Any, Any]) -> bool:
     value, content = saved
     now = module.__dict__.get(key)
     return equal_content(now, value) and (content is None or equal_content(now, content))
-
-
-def equal_content(a: Any, b: Any) -> bool:
-    """Whether two things are one, or plain values and containers with equal content."""
-    if a is b:
-        return True
-    if type(a) is not type(b):
-        return False
-    if isinstance(a, list | tuple):
-        return len(a) == len(b) and all(map(equal_content, a, b))
-    if isinstance(a, dict):
-        return a.keys() == b.keys() and all(equal_content(a[key], b[key]) for key in a)
-    return isinstance(a, int | float | complex | str | bytes | set | frozenset) and bool(a == b)
 
 
 class Live:

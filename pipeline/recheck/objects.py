@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ...ops.lowering.isolate import equal_content
+from ...ops.lowering.held_objects import equal_content
 from ...ops.lowering.patches.lock import lowering
 from ...ops.op import InferenceOp
 from ...ops.runtime.user_code import OURS, is_users
