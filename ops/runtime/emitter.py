@@ -113,6 +113,8 @@ class Emitter:
         match node.target:
             case Operator("py.grad_mode" | "py.own_backward") if not self.bindings.grad:
                 pass  # they matter with gradients only
+            case Operator("py.key_order"):
+                pass  # whoever binds the inputs sees to it
             case Operator(name):
                 self._operator(node, name, device)
             case KernelCall(kernel):

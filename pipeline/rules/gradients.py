@@ -44,5 +44,13 @@ def follow_grad_mode(recorder: Any) -> None:
 
 def own_backward(recorder: Any, name: str) -> None:
     """Notes that a backward of the user's own is not recorded."""
-    text = f"{name} has a backward of its own, which is not recorded"
+    _lost(recorder, f"{name} has a backward of its own, which is not recorded")
+
+
+def asks_grad_mode(recorder: Any) -> None:
+    """Notes that the function asks for the mode, which is off while it is recorded."""
+    _lost(recorder, "the function asks whether gradients are on")
+
+
+def _lost(recorder: Any, text: str) -> None:
     recorder.nodes.append(Node(Operator("py.own_backward"), (text,), {}, None, user_line()))

@@ -54,7 +54,10 @@ _VIEWING = ("getitem", "pos", "real", "imag", "min", "max", "draw", "generator",
 GRADIENTS = ("grad_mode", "own_backward")
 """What matters with gradients only: where they are switched off or on, and where a backward of the user's is lost."""
 
-PYTHON = frozenset((*ARITHMETIC, *MATH, *_READS, *GRADIENTS))
+KEY_ORDER = "key_order"
+"""Marks an input whose dicts must come with their keys in the order that is stored."""
+
+PYTHON = frozenset((*ARITHMETIC, *MATH, *_READS, *GRADIENTS, KEY_ORDER))
 """Arithmetic on scalars, and what reads a scalar off a tensor: the names of the family ``py.…``."""
 
 CONTROL_FLOW = ("cond", "while_loop")
