@@ -21,6 +21,7 @@ from ..ops.runtime.primitives.control_flow import LimitedRounds
 from ..ops.tracing_hook import plainly
 from .examples import Examples
 from .patches.print import muted
+from .pipeline import Pipeline
 from .recheck.answers import difference
 from .recheck.objects import Location, Objects
 from .recheck.vary import clones, ones, trials
@@ -62,7 +63,7 @@ class Replay:
     """
 
     def __init__(
-        self, process: Callable[..., Any], examples: Examples, recorder: Recorder, pipeline: Any, objects: Objects,
+        self, process: Callable[..., Any], examples: Examples, recorder: Recorder, pipeline: Pipeline, objects: Objects,
         seconds: float,
     ) -> None:  # fmt: skip
         self.process, self.examples, self.recorder, self.objects = process, examples, recorder, objects

@@ -267,7 +267,7 @@ class _Control:
         values, found = self.recorder.values, list[Any]()
         for leaf in result:
             known = leaf in values or id(leaf) in values.captured or any(leaf is other for other in found)
-            found.append(self.recorder.twins.twin(leaf) if known and isinstance(leaf, torch.Tensor) else leaf)
+            found.append(values.twin(leaf) if known and isinstance(leaf, torch.Tensor) else leaf)
         return tuple(found)
 
     def truth(self, value: Any) -> bool:

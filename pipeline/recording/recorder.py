@@ -35,7 +35,7 @@ from ..rules.gradients import follow_grad_mode, own_backward
 from ..rules.metadata import array_rank, rank
 from ..rules.numpy_functions import captured_array, data_decides, is_of_numpy, outputs_of, record_function, record_ufunc
 from ..rules.settings import refuse_errstate
-from .aliases import Twins, versions
+from .aliases import versions
 from .effects import Effects
 from .guards import pin
 from .random import Generators
@@ -56,7 +56,6 @@ class Recorder(TorchFunctionMode):
         values: the tensors that it knows.
         failed: the last error of torch that the function caught, with its line.
         refused: the first refusal.
-        twins: tensors that may, or may not, be one.
         printing: whether `print` reads the values, so that their text does not come back.
         states: the states of the ops that it met, as they were before.
         generators: what it drew random numbers from.
@@ -79,7 +78,6 @@ class Recorder(TorchFunctionMode):
         self.printing = False
         self.states = States()
         self._calling = ""
-        self.twins = Twins()
         self._depth = 0
         self.ended = False
         self.given: set[int] = set()
@@ -141,7 +139,7 @@ class Recorder(TorchFunctionMode):
             self.failed = (error, line)
             raise
         with self.within():
-            result = self.twins.separate(result, before, name)
+            result = self.values.twins.separate(result, before, name)
         self.generators.drew(inputs)
         varying = here or effects.varying or (isinstance(target, KernelCall) and target.kernel.varying)
         with self.within():

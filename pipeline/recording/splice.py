@@ -18,10 +18,11 @@ from ...ops.graph.types import TensorType
 from ...ops.runtime.primitives.named_tuples import is_record
 from ..proxies.base import is_traced
 from ..proxies.make import traced
+from ..proxies.tracer import Refuser, Tracer
 from ..proxies.trees import concrete, same_container
 
 
-def hold(recorder: Any, program: Program, inputs: Sequence[Any]) -> None:
+def hold(recorder: Refuser, program: Program, inputs: Sequence[Any]) -> None:
     """Guards what a pipeline relies on: sizes that it has fixed, sizes that it takes for equal, and its conditions."""
     reason, facts = f"pipeline {program.name!r} takes it as a fixed size", program.facts
     known = {symbol: _size(inputs[index], dim) for symbol, (index, dim) in facts.symbols.items()}
@@ -40,7 +41,7 @@ def _size(value: Any, dim: int) -> Any:
     return value.size(dim) if isinstance(value, torch.Tensor) else value
 
 
-def splice(recorder: Any, graph: Graph, inputs: Sequence[Any], run: Callable[[Sequence[Any]], Any]) -> Any:
+def splice(recorder: Tracer, graph: Graph, inputs: Sequence[Any], run: Callable[[Sequence[Any]], Any]) -> Any:
     """Records the nodes of a pipeline, and returns its result on the examples.
 
     Args:
@@ -64,7 +65,7 @@ def splice(recorder: Any, graph: Graph, inputs: Sequence[Any], run: Callable[[Se
 class _Splicing:
     """The values of the recording for those of the graph, by their ids."""
 
-    def __init__(self, recorder: Any, known: dict[int, Any]) -> None:
+    def __init__(self, recorder: Tracer, known: dict[int, Any]) -> None:
         self.recorder, self.known = recorder, known
         self.varying = any(id(leaf) in recorder.values.varying for leaf in known.values())
 
@@ -110,6 +111,6 @@ class _Splicing:
         if recorder.values.of(result) is value:
             return result
         known = result in recorder.values or id(result) in recorder.values.captured
-        result = recorder.twins.twin(result) if known else result
+        result = recorder.values.twin(result) if known else result
         recorder.values.add(result, value, varies)
         return result

@@ -12,7 +12,7 @@ from ...ops.graph.traverse import leaves
 from ...ops.runtime.user_code import user_line
 from ..proxies.base import is_traced
 from ..proxies.trees import tensor_type
-from .aliases import version
+from .aliases import Twins, version
 
 _WRITTEN = -1  # no tensor has this version
 
@@ -24,6 +24,7 @@ class Values:
         captured: tensors that the function used without being given them, by id.
         varying: ids of the Values whose sizes, or whose existence, data decides.
         loose: ids of the Values whose rank may hang on sizes.
+        twins: those that may, or may not, be one object.
     """
 
     def __init__(self) -> None:
@@ -31,6 +32,7 @@ class Values:
         self.versions: dict[int, tuple[torch.Tensor, int, Any]] = {}
         self.varying: set[int] = set()
         self.loose: set[int] = set()
+        self.twins = Twins()
         self._open: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}  # that numpy can write unseen, as they were
         self._values: dict[int, Value] = {}
         self._contents: dict[int, int] = {}  # where torch keeps what a tensor is, by the tensor's id
@@ -92,6 +94,10 @@ class Values:
                 if tensor.device.type == "cpu" and not tensor.untyped_storage().resizable():  # made of an array
                     self.open(tensor)
         return constant
+
+    def twin(self, tensor: torch.Tensor) -> torch.Tensor:
+        """Another object over the memory of a tensor."""
+        return self.twins.twin(tensor)
 
     def open_captured(self, tree: Any) -> None:
         """Opens the captured tensors among the arguments of a function of numpy."""

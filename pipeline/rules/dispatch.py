@@ -12,6 +12,7 @@ from ...ops.graph.graph import Operator
 from ...ops.runtime.primitives.callables import recorded_names
 from ...ops.runtime.primitives.views import CHECKED, OutsideError
 from ...ops.runtime.user_code import asked_by, user_line
+from ..proxies.tracer import NodeWriter, Tracer
 from ..proxies.trees import title
 from .callbacks import opened, takes_objects
 from .custom_operators import custom_operator
@@ -19,7 +20,7 @@ from .metadata import pin_rows, read_metadata
 from .torch_functions import IGNORED, METADATA, SIZES, TEXTS, TRANSFORMS, refusal
 
 
-def dispatch(recorder: Any, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def dispatch(recorder: Tracer, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Records a torch function, reads what it asks for, or refuses it."""
     if torch._C._functorch.peek_interpreter_stack() is not None:
         recorder.refuse(TRANSFORMS.what, TRANSFORMS.fix)
@@ -38,7 +39,7 @@ def dispatch(recorder: Any, func: Callable[..., Any], args: tuple[Any, ...], kwa
     return record(recorder, func, args, kwargs)
 
 
-def record(recorder: Any, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def record(recorder: Tracer, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Records a torch function by its name."""
     name = recorded_names().get(func)
     if name is None:
@@ -51,7 +52,9 @@ def record(recorder: Any, func: Callable[..., Any], args: tuple[Any, ...], kwarg
     return _operator(recorder, name, func, args, kwargs)
 
 
-def _operator(recorder: Any, name: str, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _operator(
+    recorder: NodeWriter, name: str, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """Records an operator; one that torch checks too little is run, here as later, in a form that checks."""
     try:
         return recorder.apply(Operator(name), CHECKED.get(name, func), args, kwargs)
@@ -60,7 +63,7 @@ def _operator(recorder: Any, name: str, func: Callable[..., Any], args: tuple[An
         raise RecordError(error.what, where=where, got=error.got, expected=error.expected, fix=error.fix) from None
 
 
-def _unknown(recorder: Any, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _unknown(recorder: NodeWriter, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Records an operator of torch.library."""
     target, overload = custom_operator(func, args, kwargs)
     if isinstance(target, Operator):

@@ -14,6 +14,7 @@ import torch
 
 from ...ops.graph.graph import Node, Operator
 from ...ops.runtime.user_code import OURS, TORCHS, user_line
+from ..proxies.tracer import NodeWriter
 
 _OWN = tuple(os.path.join("pipeline", *parts) for parts in (("recording",), ("rules",), ("patches",)))
 
@@ -26,7 +27,7 @@ def is_asked_by_us() -> bool:
     return frame.f_code.co_filename.startswith(OURS)
 
 
-def set_grad_mode(recorder: Any, func: Any, mode: bool) -> None:
+def set_grad_mode(recorder: NodeWriter, func: Any, mode: bool) -> None:
     """Stands for `torch._C._set_grad_enabled`, which torch's own blocks call."""
     if recorder.busy or is_asked_by_us():  # an op that runs
         func(mode)
@@ -34,7 +35,7 @@ def set_grad_mode(recorder: Any, func: Any, mode: bool) -> None:
         recorder.grad_mode = bool(mode)
 
 
-def follow_grad_mode(recorder: Any) -> None:
+def follow_grad_mode(recorder: NodeWriter) -> None:
     """Writes the mode into the graph where it is another one than before."""
     mode = recorder.grad_mode and not torch.is_inference_mode_enabled()
     if mode is not recorder.written_mode:
@@ -42,7 +43,7 @@ def follow_grad_mode(recorder: Any) -> None:
         recorder.nodes.append(Node(Operator("py.grad_mode"), (mode,), {}, None, user_line()))
 
 
-def own_backward(recorder: Any, name: str) -> None:
+def own_backward(recorder: NodeWriter, name: str) -> None:
     """Notes that a backward of the user's own is not recorded."""
     text = f"{name} has a backward of its own, which is not recorded"
     recorder.nodes.append(Node(Operator("py.own_backward"), (text,), {}, None, user_line()))

@@ -11,6 +11,7 @@ import torch
 from ...ops.graph.graph import Body, BodyCall, Graph, Guard, Literal, Node, Operator, Value
 from ...ops.graph.traverse import leaves, walk
 from ...ops.graph.types import ARRAY, SCALARS, TensorType
+from ..proxies.tracer import Refuser
 
 _COMPLEX = {"float16": "complex32", "float32": "complex64", "float64": "complex128", "bfloat16": "complex64"}
 
@@ -70,7 +71,7 @@ def _gives_dtype(leaf: Any) -> bool:
     return tensor is not None and bool(tensor.is_floating_point() or tensor.is_complex())
 
 
-def refuse_errstate(recorder: Any) -> None:
+def refuse_errstate(recorder: Refuser) -> None:
     """Refuses to record work of numpy that would raise or call something where it meets a zero or an overflow.
 
     Raises:
