@@ -166,6 +166,7 @@ def test_whoever_is_given_the_recorder_says_what_it_uses_of_it() -> None:
     untyped = []
     for name, path in MODULES.items():
         for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.arg) and node.arg == "recorder":
-                untyped += [name] if node.annotation is None or ast.unparse(node.annotation) == "Any" else []
+            if isinstance(node, ast.FunctionDef):
+                given = [argument for argument in node.args.args if argument.arg == "recorder"]
+                untyped += [f"{name}.{node.name}" for each in given if ast.unparse(each.annotation or node) == "Any"]
     assert untyped == []
