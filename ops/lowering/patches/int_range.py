@@ -52,18 +52,7 @@ def _range(*args: Any) -> Any:
     return found
 
 
-STAND_IN = "_tracepack int"
-"""The name under which a recorded function finds what stands for `int` (see `pipeline.patches.builtins`)."""
-
-
-def _recorded_int(*args: Any, **kwargs: Any) -> Any:
-    """What stands for `int` in a recording, but a symbolic size stays one; another thread may be recording."""
-    if len(args) == 1 and isinstance(args[0], _SYMBOLIC):
-        return torch.sym_int(args[0])  # type: ignore[no-untyped-call]  # torch leaves it untyped
-    return vars(builtins)[STAND_IN](*args, **kwargs)
-
-
-_LENT: Globals = {"int": _Int, "range": _range, STAND_IN: _recorded_int}
+_LENT: Globals = {"int": _Int, "range": _range}
 
 
 _asking: list[Globals] = []
