@@ -31,6 +31,7 @@ from ..proxies.scalars import TracedNumber
 from ..proxies.strings import TracedStr, TracedStrings
 from ..proxies.trees import concrete
 from ..recording.recorder import Recorder
+from .bytecode import SAYS_CALLEE, called
 
 
 def _active() -> Recorder | None:
@@ -265,15 +266,16 @@ def _redirected(code: CodeType, known: Mapping[str, Any]) -> CodeType:
     """
     constants = tuple(_redirected(c, known) if isinstance(c, CodeType) else c for c in code.co_consts)
     code, constants = _with_identity(code, constants)
-    calls = list(_calls(code, known)) if sys.version_info >= (3, 11) else []
+    calls = list(_calls(code, known))
     names = [*code.co_names, *dict.fromkeys(name for _, name in calls)]
-    if len(names) >= 128:  # an argument of one byte holds the index twice
+    if len(names) >= 256 >> SAYS_CALLEE:  # an argument of one byte holds the index, from 3.11 on doubled
         calls = []
     if not calls and all(a is b for a, b in zip(constants, code.co_consts, strict=True)):
         return code
     changed = bytearray(code.co_code)
     for offset, name in calls:
-        changed[offset + 1] = names.index(name) << 1 | changed[offset + 1] & 1
+        index = names.index(name)
+        changed[offset + 1] = index << 1 | changed[offset + 1] & 1 if SAYS_CALLEE else index
     return code.replace(co_code=bytes(changed), co_consts=constants, co_names=tuple(names) if calls else code.co_names)
 
 
@@ -299,15 +301,17 @@ def _with_identity(code: CodeType, constants: tuple[Any, ...]) -> tuple[CodeType
 
 
 def _calls(code: CodeType, known: Mapping[str, Any]) -> Iterator[tuple[int, str]]:
-    """Where the code reads a global to call it, or to look up a function of math; and the name to read instead.
-
-    From Python 3.11 on the lowest bit of the instruction's argument says whether the global is to be called.
-    """
+    """Where the code reads a global to call it, or to look up a function of math; and the name to read instead."""
     instructions = list(dis.get_instructions(code))
-    for before, this, after in zip([None, *instructions], instructions, [*instructions[1:], None], strict=False):
+    neighbours = zip([None, *instructions], instructions, [*instructions[1:], None], strict=False)
+    for index, (before, this, after) in enumerate(neighbours):
         if this.opname != "LOAD_GLOBAL" or this.arg is None or (before and before.opname == "EXTENDED_ARG"):
             continue
         thing = _own(known.get(str(this.argval)))
         looked_up = after is not None and after.opname in ("LOAD_ATTR", "LOAD_METHOD") and after.argval in MATH
-        if looked_up if thing is math else this.arg & 1 and isinstance(thing, Hashable) and thing in _NAMES:
+        if thing is math:
+            found = looked_up
+        else:
+            found = isinstance(thing, Hashable) and thing in _NAMES and called(instructions, index)
+        if found:
             yield this.offset, _NAMES[thing]
