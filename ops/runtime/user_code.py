@@ -70,9 +70,11 @@ def first_line(function: Any) -> SourceLine | None:
 def writing_line(functions: Iterable[Any], name: Any) -> SourceLine | None:
     """The first line in some functions that binds a name: of an attribute, a closure's variable or a global."""
     for function in functions:
+        starts, line = dict(dis.findlinestarts(function.__code__)), function.__code__.co_firstlineno
         for instruction in dis.get_instructions(function.__code__):
-            if instruction.opname in _BINDING and instruction.argval == name and instruction.positions is not None:
-                return _line_of(function.__code__, instruction.positions.lineno or function.__code__.co_firstlineno)
+            line = starts.get(instruction.offset) or line
+            if instruction.opname in _BINDING and instruction.argval == name:
+                return _line_of(function.__code__, line)
     return None
 
 

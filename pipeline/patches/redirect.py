@@ -17,6 +17,7 @@ from typing import Any
 
 from ...ops.graph.operators.names import MATH
 from ..proxies.base import is_traced
+from .bytecode import SAYS_CALLEE, called
 
 STAND_INS: dict[str, Any] = {}
 """The name of a builtin, or of a function of math, -> what is called in its place."""
@@ -45,13 +46,15 @@ def redirected(code: CodeType, known: Mapping[str, Any]) -> CodeType:
     """
     constants = tuple(redirected(c, known) if isinstance(c, CodeType) else c for c in code.co_consts)
     code, constants = _with_identity(code, constants)
-    calls = list(_calls(code, known)) if sys.version_info >= (3, 11) else []
+    calls = list(_calls(code, known))
     if not calls and all(a is b for a, b in zip(constants, code.co_consts, strict=True)):
         return code
     changed, found = bytearray(code.co_code), list(constants)
     for call in calls:
-        changed[call.start : call.end] = call.loading(len(found))
-        found.append(_code_of(call.name))
+        loading = call.loading(len(found))
+        if len(loading) == call.end - call.start:
+            changed[call.start : call.end] = loading
+            found.append(call.constant)
     return code.replace(co_code=bytes(changed), co_consts=tuple(found))
 
 
@@ -61,21 +64,23 @@ class _Call:
 
     Attributes:
         start: offset of the first byte; end: of the byte after the last one.
-        name: of the stand-in.
-        called: whether the instructions also push the NULL that a call wants beside a function.
+        constant: what leads to the stand-in.
+        pushes: whether the instructions also push the NULL that a call wants beside a function.
     """
 
     start: int
     end: int
-    name: str
-    called: bool
+    constant: Any
+    pushes: bool
 
     def loading(self, index: int) -> bytes:
-        """Instructions of the same length that make a function of the constant at an index."""
-        made = [("LOAD_CONST", index & 255), ("MAKE_FUNCTION", 0)]
+        """Instructions that load the stand-in by the constant at an index, of the same length where there is room."""
+        made = [("LOAD_CONST", index & 255)]
         if index > 255:
             made.insert(0, ("EXTENDED_ARG", index >> 8))
-        if self.called:
+        if isinstance(self.constant, CodeType):
+            made.append(("MAKE_FUNCTION", 0))
+        if self.pushes:
             made.insert(len(made) if sys.version_info >= (3, 13) else 0, ("PUSH_NULL", 0))
         made += [("NOP", 0)] * ((self.end - self.start) // 2 - len(made))
         return bytes(byte for name, argument in made for byte in (dis.opmap[name], argument))
@@ -88,28 +93,45 @@ def _template(*args: Any, **kwargs: Any) -> Any:
 
 
 @functools.cache
-def _code_of(name: str) -> CodeType:
-    """Code that calls a stand-in. A constant must be code: torch's compiler takes no function for one."""
+def _constant(name: str) -> Any:
+    """What leads to a stand-in: code that calls it, for torch's compiler takes no function for a constant.
+
+    On Python 3.10 it is the stand-in itself, since there is room for one instruction only.
+    """
+    if not SAYS_CALLEE:
+        return _Math() if name == math.__name__ else STAND_INS[name]
     code = _template.__code__
     return code.replace(co_name=name, co_consts=tuple(name if each == "?" else each for each in code.co_consts))
 
 
+class _Math:
+    """Stands for the module where one of its functions is looked up."""
+
+    def __getattr__(self, name: str) -> Any:
+        return STAND_INS[name]
+
+
 def _calls(code: CodeType, known: Mapping[str, Any]) -> Iterator[_Call]:
-    """Where the code loads a global, or a function of math, to call it.
+    """Where the code loads a global to call it, or looks up a function of math.
 
     From Python 3.11 on the lowest bit of an instruction's argument says whether it pushes NULL for a call beside.
     """
     instructions = list(dis.get_instructions(code))
     triples = zip([None, *instructions], instructions, instructions[1:], instructions[2:], strict=False)
-    for before, this, after, end in triples:
+    for index, (before, this, after, end) in enumerate(triples):
         if this.opname != "LOAD_GLOBAL" or this.arg is None or (before and before.opname == "EXTENDED_ARG"):
             continue
         thing = own(known.get(str(this.argval)))
         if thing is math:
-            if after.opname in ("LOAD_ATTR", "LOAD_METHOD") and after.argval in MATH and not after.is_jump_target:
-                yield _Call(this.offset, end.offset, after.argval, bool(this.arg & 1) or _is_method(after))
-        elif this.arg & 1 and isinstance(thing, Hashable) and thing in _NAMES:
-            yield _Call(this.offset, after.offset, _NAMES[thing], called=True)
+            if after.opname not in ("LOAD_ATTR", "LOAD_METHOD") or after.argval not in MATH or after.is_jump_target:
+                continue
+            if not SAYS_CALLEE:
+                yield _Call(this.offset, after.offset, _constant(math.__name__), pushes=False)
+            else:
+                pushes = bool(this.arg & 1) or _is_method(after)
+                yield _Call(this.offset, end.offset, _constant(after.argval), pushes)
+        elif isinstance(thing, Hashable) and thing in _NAMES and called(instructions, index):
+            yield _Call(this.offset, after.offset, _constant(_NAMES[thing]), pushes=SAYS_CALLEE)
 
 
 def _is_method(load: dis.Instruction) -> bool:
