@@ -1,8 +1,8 @@
-"""`float`, `int`, `bool`, `len`, `type`, `min`, `max` and `math` where the processing function itself calls them.
+"""Stand-ins for `float`, `int`, `bool`, `len`, `type`, `min`, `max` and `math` where a recorded function calls them.
 
-Python makes plain numbers of what these return, so a stand-in cannot come out of them. Therefore the function is
-recorded from a copy of its code, nested functions included, in which the calls of these names go to the functions
-below. Nothing else of it changes: where a name is used in another way, as in ``type(x) is float``, it stays what it is.
+Python turns what these return into plain numbers, so they cannot return a traced value. Therefore the recorder runs a
+copy of the function's code, nested functions included, in which calls of these names go to the functions below. Nothing
+else changes: a name in another use, as in ``type(x) is float``, keeps its meaning.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _type(*args: Any, **kwargs: Any) -> Any:
 
 
 def _isinstance(thing: Any, kinds: Any, /) -> bool:
-    """Stands for `isinstance`: which class a tensor has besides `torch.Tensor` is no part of a signature."""
+    """Stands for `isinstance`: a signature does not hold whether a tensor is of a subclass of `torch.Tensor`."""
     found, recorder = isinstance(thing, kinds), _active()
     if not found and recorder is not None and isinstance(thing, torch.Tensor) and id(thing) in recorder.given:
         flat = kinds if isinstance(kinds, tuple) else (kinds,)
@@ -88,7 +88,7 @@ def _isinstance(thing: Any, kinds: Any, /) -> bool:
 
 
 def _attribute(plain: Callable[..., Any]) -> Callable[..., Any]:
-    """Stands for `getattr` or `hasattr`: what Python code hangs on a tensor is no part of a signature."""
+    """Stands for `getattr` or `hasattr`: a signature does not hold attributes that Python code sets on a tensor."""
 
     def attribute(thing: Any, name: str, /, *default: Any) -> Any:
         recorder = _active()
@@ -101,7 +101,7 @@ def _attribute(plain: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _extreme(plain: Callable[..., Any]) -> Callable[..., Any]:
-    """Stands for `min` or `max`: of numbers of one type, since which one it gives may differ from run to run."""
+    """Stands for `min` or `max` of numbers of one type: with two types the type of the result could differ by run."""
 
     def extreme(*args: Any, **kwargs: Any) -> Any:
         recorder = _active()
@@ -168,7 +168,7 @@ def recordable(process: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _Loan:
-    """Another code of a helper, in its place as long as any recording needs it."""
+    """The changed code of a helper, which it has as long as any recording needs it."""
 
     def __init__(self, function: FunctionType) -> None:
         self.function, self.plain, self.users = function, function.__code__, list[Change]()
@@ -179,10 +179,10 @@ _loans: dict[int, _Loan] = {}
 _lending = Lock()  # held for a few instructions
 
 
-class _Lent(Change):
-    """While it is entered, the calls of some builtins in helpers of a recorded function can be recorded, too.
+class Lent(Change):
+    """While it is entered, calls of some builtins in helpers of a recorded function can be recorded, too.
 
-    Other threads meet the exchanged code as well; without a recording it does what the plain one does.
+    Other threads run the changed code as well; outside of a recording it does what the plain code does.
 
     Args:
         functions: the helpers.
@@ -192,7 +192,7 @@ class _Lent(Change):
         self.functions = list(functions)
 
     def make(self) -> None:
-        """Exchanges their code."""
+        """Gives them their changed code."""
         for function in self.functions:
             with _lending():
                 loan = _loans.get(id(function))
@@ -204,22 +204,18 @@ class _Lent(Change):
                     function.__code__ = loan.changed
 
     def undo(self) -> None:
-        """Puts the plain code back into those that no other recording needs."""
+        """Restores the plain code of helpers that no other recording needs."""
         for function in self.functions:
             with _lending():
                 loan = _loans.get(id(function))
                 if loan is None:
                     continue
                 others = [user for user in loan.users if user is not self]
-                if not others and function.__code__ is loan.changed:  # whoever has put another there keeps it
+                if not others and function.__code__ is loan.changed:  # code that was set meanwhile stays
                     function.__code__ = loan.plain
                 loan.users = others
                 if not others:
                     del _loans[id(function)]
-
-
-lent = _Lent
-"""Lends code to helpers, as a context."""
 
 
 def _known(function: FunctionType) -> Mapping[str, Any]:

@@ -27,13 +27,13 @@ _NAMES: dict[Any, str] = {}
 
 
 def stand_in(plain: Callable[..., Any], function: Callable[..., Any]) -> None:
-    """Has copies of code call one function where the code calls another one."""
+    """Registers a stand-in for a builtin, or for a function of math."""
     _NAMES[plain] = plain.__name__
     STAND_INS[plain.__name__] = function
 
 
 def own(thing: Any) -> Any:
-    """Python's own `min` or `max`: torch.export replaces both for all threads while any exports."""
+    """The builtin behind a replacement: torch.export replaces `min` and `max` in all threads while one exports."""
     return thing.keywords.get("real_callable", thing) if isinstance(thing, functools.partial) else thing
 
 
@@ -60,11 +60,11 @@ def redirected(code: CodeType, known: Mapping[str, Any]) -> CodeType:
 
 @dataclass(frozen=True)
 class _Call:
-    """Instructions that load what is called.
+    """A call to redirect: the instructions that load the callee.
 
     Attributes:
         start: offset of the first byte; end: of the byte after the last one.
-        constant: what leads to the stand-in.
+        constant: code that calls the stand-in, or the stand-in itself.
         pushes: whether the instructions also push the NULL that a call wants beside a function.
     """
 
@@ -94,7 +94,7 @@ def _template(*args: Any, **kwargs: Any) -> Any:
 
 @functools.cache
 def _constant(name: str) -> Any:
-    """What leads to a stand-in: code that calls it, for torch's compiler takes no function for a constant.
+    """The constant for a stand-in: code that calls it, since torch's compiler takes no function as a constant.
 
     On Python 3.10 it is the stand-in itself, since there is room for one instruction only.
     """
@@ -105,7 +105,7 @@ def _constant(name: str) -> Any:
 
 
 class _Math:
-    """Stands for the module where one of its functions is looked up."""
+    """Stands for the module `math` on Python 3.10."""
 
     def __getattr__(self, name: str) -> Any:
         return STAND_INS[name]

@@ -35,7 +35,7 @@ class KnownTensors(Protocol):
         ...
 
     def add(self, tensor: Any, value: Value | None = None, varies: bool = False) -> Value:
-        """Says that a tensor is a value, a new one by default, and whether data decides its sizes."""
+        """Registers a tensor as a value, a new one by default; `varies` says whether data decides its sizes."""
         ...
 
     def varies(self, thing: Any) -> bool:
@@ -47,7 +47,7 @@ class KnownTensors(Protocol):
         ...
 
     def twin(self, tensor: Any) -> Any:
-        """Another object over the memory of a tensor."""
+        """Another tensor object that shares the memory of a tensor."""
         ...
 
 
@@ -69,7 +69,7 @@ class NodeWriter(Protocol):
 
     @property
     def nodes(self) -> list[Node]:
-        """What was recorded, in order."""
+        """The recorded nodes, in order."""
         ...
 
     @property
@@ -121,7 +121,7 @@ class Refuser(Protocol):
     """What refuses: a refusal is kept, so that a function that catches it cannot go on as if nothing had been.
 
     Attributes:
-        printing: whether values may be turned into text, because `print` does so and their text does not come back.
+        printing: whether `print` turns values into text, which cannot come back into the graph.
     """
 
     printing: bool

@@ -1,4 +1,4 @@
-"""Which rule takes a torch function that the recorder sees: metadata, sizes, a refusal, or an operator to record."""
+"""Chooses the rule for a torch function that the recorder sees: metadata, sizes, a refusal, or an operator."""
 
 from __future__ import annotations
 
@@ -21,14 +21,16 @@ from .torch_functions import IGNORED, METADATA, SIZES, TEXTS, TRANSFORMS, refusa
 
 
 def dispatch(recorder: Tracer, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Records a torch function, reads what it asks for, or refuses it."""
+    """Records a torch function, reads metadata or a size for it, or refuses it."""
     if torch._C._functorch.peek_interpreter_stack() is not None:
         recorder.refuse(TRANSFORMS.what, TRANSFORMS.fix)
     if func in IGNORED or (recorder.printing and func in TEXTS):
         with recorder.within():
             return func(*args, **kwargs)
     if func in METADATA:
-        if asked_by("<tracepack entry>"):  # a pipeline is called, and is to go its slow way, where it is recorded
+        if asked_by(
+            "<tracepack entry>"
+        ):  # the fast entry of a called pipeline: None fits no signature, so the slow run follows, which is recorded
             return None
         return read_metadata(recorder, func, args, kwargs)
     if func in SIZES:
@@ -55,7 +57,7 @@ def record(recorder: Tracer, func: Callable[..., Any], args: tuple[Any, ...], kw
 def _operator(
     recorder: NodeWriter, name: str, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """Records an operator; one that torch checks too little is run, here as later, in a form that checks."""
+    """Records an operator; one whose arguments torch does not check enough runs as a checked form, as it will later."""
     try:
         return recorder.apply(Operator(name), CHECKED.get(name, func), args, kwargs)
     except OutsideError as error:
@@ -67,7 +69,9 @@ def _unknown(recorder: NodeWriter, func: Callable[..., Any], args: tuple[Any, ..
     """Records an operator of torch.library."""
     target, overload = custom_operator(func, args, kwargs)
     if isinstance(target, Operator):
-        if target.name == "aten.lift_fresh.default":  # of an array that the function has made: new in each run
+        if (
+            target.name == "aten.lift_fresh.default"
+        ):  # the tensor of an array that the function made: each run needs a new one
             return _operator(recorder, "torch.clone", torch.clone, args, kwargs)
         return _operator(recorder, target.name, overload, args, kwargs)
     return recorder.apply(target, overload, args, kwargs)
