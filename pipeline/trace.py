@@ -24,7 +24,7 @@ from ..ops.runtime.interrupts.verbs import undisturbed
 from ..ops.runtime.user_code import first_line, raising_line, writing_line
 from ..ops.tracing_hook import current, recording
 from .examples import Examples, describe
-from .patches.builtins import Lent, recordable
+from .patches.builtins import LentCode, recordable
 from .patches.numpy import hooks
 from .patches.print import muted, printable
 from .patches.threads import threads
@@ -79,7 +79,7 @@ def trace(process: Callable[..., Any], *examples: Any, **named: Any) -> Pipeline
     given, fixed = _arguments(process, examples, named)
     items, names, leaves, arrays, special = describe(given)
     examined, objects = Examples(items, leaves, arrays, fixed, special), Objects(process)
-    with Lent(objects.functions):
+    with LentCode(objects.functions):
         return _Tracing(process, examined, names, objects).pipeline()
 
 
@@ -129,12 +129,7 @@ def _skips(signature: inspect.Signature, given: dict[str, Any], name: str) -> bo
 
 @dataclass
 class _Recording:
-    """The result of one recording.
-
-    Attributes:
-        graph: without nodes that nothing uses.
-        whole: with these nodes, which are compared with those of another recording.
-    """
+    """The result of one recording: its graph, and the whole with unused nodes, to compare with another recording."""
 
     graph: Graph
     whole: Graph

@@ -179,7 +179,7 @@ _loans: dict[int, _Loan] = {}
 _lending = Lock()  # held for a few instructions
 
 
-class Lent(Change):
+class LentCode(Change):
     """While it is entered, calls of some builtins in helpers of a recorded function can be recorded, too.
 
     Other threads run the changed code as well; outside of a recording it does what the plain code does.

@@ -47,7 +47,7 @@ class Effects(TorchDispatchMode):
         return self._state
 
     def drew(self) -> bool:
-        """Whether a random operator ran and the state of torch's global generator changed, perhaps by another thread."""
+        """Whether a random operator ran, and torch's global generator changed, which another thread may have done."""
         return self.random and not torch.equal(self._state, torch.get_rng_state())
 
     def refuse_random(self, name: str) -> NoReturn:

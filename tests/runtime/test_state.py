@@ -128,10 +128,10 @@ def test_state_is_read_and_set_by_name() -> None:
 def test_a_foreign_state_is_refused() -> None:
     op = tracepack.script(Counter())
     pipeline = tracepack.trace(lambda x: op(x), torch.ones(2))
-    with pytest.raises(tracepack.SignatureError, match=r"not a state of this pipeline; got \['n'\]; expected"):
+    with pytest.raises(tracepack.SignatureError, match=r"the names are not those of this pipeline's state; got \['n'\]; expected"):
         pipeline.load_state({"n": torch.tensor(1.0)})
     with pytest.raises(
-        tracepack.SignatureError, match=r"state 'Counter.runs': another kind of tensor; got torch.int64"
+        tracepack.SignatureError, match=r"state 'Counter.runs': the tensor has another dtype or shape; got torch.int64"
     ):
         pipeline.load_state({"Counter.runs": torch.tensor(1)})
 

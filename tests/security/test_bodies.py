@@ -100,5 +100,5 @@ def test_a_call_unlike_its_op_is_refused():
     inner = body_of(Graph((x,), (), x))
     y = tensor()
     node = Node(call(inner, y).target, (y, y), {}, tensor())
-    with pytest.raises(tracepack.GraphError, match="an op is called unlike its body"):
+    with pytest.raises(tracepack.GraphError, match="the call of an op does not fit its body"):
         tracepack.load(archive_of(Graph((y,), (node,), node.output)))
