@@ -126,6 +126,9 @@ def test_a_torch_that_keeps_its_conditions_to_itself_is_refused():
 
     from tracepack.ops.lowering.convert.body import _sizes
 
-    text = r"^op 'm': this torch does not report the sizes for which an export holds; got torch 2.*\. Script models with a newer"
+    text = (
+        r"^op 'm': this torch does not report the sizes for which an export holds; got torch 2.*\. "
+        "Script models with a newer"
+    )
     with pytest.raises(tracepack.LoweringError, match=text):
         _sizes(SimpleNamespace(range_constraints={}), [], [], "m")
