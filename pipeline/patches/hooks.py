@@ -12,6 +12,7 @@ from typing import Any
 from ...ops.lowering.patches.lock import Patch, Patched
 from ...ops.tracing_hook import current
 from ..recording.recorder import Recorder
+from .compiler_tables import make_compiler_tables
 
 
 def active() -> Recorder | None:
@@ -32,6 +33,7 @@ class Hooks:
 
     def __call__(self) -> Patched:
         """A context that keeps them in place."""
+        make_compiler_tables()
         return Patched(*self.patches)
 
 

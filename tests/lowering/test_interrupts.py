@@ -13,6 +13,7 @@ from typing import ClassVar
 
 import pytest
 import torch
+from torch.fx import graph_module
 
 import tracepack
 from tests.campaigns import interrupts
@@ -136,6 +137,19 @@ def test_a_change_is_undone_at_every_bytecode() -> None:
             break
     assert ends > 200
     assert [name for name in before.differences(ProcessState()) if name.startswith("thread:")] == []
+
+
+def test_what_torchs_compiler_replaces_comes_back() -> None:
+    original = graph_module._forward_from_src
+
+    @undisturbed
+    def verb() -> None:
+        graph_module._forward_from_src = lambda *args: original(*args)
+        raise interrupts.Interrupted
+
+    with pytest.raises(interrupts.Interrupted):
+        verb()
+    assert graph_module._forward_from_src is original
 
 
 def test_modes_come_back_as_they_were() -> None:

@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import ParamSpec, TypeVar
 
 import torch
+from torch.fx import graph_module
 
 from ..user_code import is_users
 from .changes import made, undo_from
@@ -64,6 +65,7 @@ class _Before:
 
     def __init__(self) -> None:
         self.made, self.modes = made(), Modes()
+        self.compiles = graph_module._forward_from_src
 
     def restore(self, error: BaseException | None) -> None:
         """Restores that state; it may be called again."""
@@ -74,6 +76,8 @@ class _Before:
             with Outside():
                 undo_from(self.made)
             self.modes.restore()
+        # torch's compiler replaces it a few bytecodes before the `try` that puts it back.
+        graph_module._forward_from_src = self.compiles
 
 
 def _insist(before: _Before, error: BaseException) -> None:
