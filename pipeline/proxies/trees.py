@@ -111,9 +111,9 @@ def plain_leaf(leaf: Any, function: str) -> Any:
 
 def is_recordable(leaf: Any) -> bool:
     """Whether a leaf of a result is recorded as an argument would be, rather than kept as it is."""
-    kinds = torch.Tensor | np.ndarray | np.generic | np.dtype
-    of_torch = torch.dtype | torch.device | torch.layout | torch.memory_format
-    return is_traced(leaf) or isinstance(leaf, kinds | of_torch)
+    kinds = (torch.Tensor, np.ndarray, np.generic, np.dtype)
+    of_torch = (torch.dtype, torch.device, torch.layout, torch.memory_format)
+    return is_traced(leaf) or isinstance(leaf, kinds + of_torch)
 
 
 def plain_output(leaf: Any) -> Any:
