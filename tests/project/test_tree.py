@@ -38,6 +38,7 @@ SAME_MODULES = {
     "ir": "an intermediate form of a comprehension",
     "plan": "what is ready to run",
     "select": "which implementation runs",
+    "scan": "a running total, in C++ and on torch's operators",
     "cpu": "the CPU, as a target and as a launch",
     "gpu": "the GPU, as a schedule and as a launch",
     "call": "one call, taken apart",
