@@ -22,7 +22,7 @@ IDLE = 20.0
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
-    """Does one request: `do` is `code`, `describe`, `specialize`, `instance` or `module`.
+    """Does one request: `do` is `code`, `describe`, `specialize`, `find`, `type` or `module`.
 
     Raises:
         SlangCompileError: Slang refused the source.
@@ -33,9 +33,11 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
             return {"code": compiled.code()}
         case "describe":
             return describe(compiled)
-        case "instance":
-            found = Reflection(compiled).instance(request["name"])
-            return found.plain() if found else {}
+        case "find":
+            return {"overloads": [each.plain() for each in Reflection(compiled).find(request["name"])]}
+        case "type":
+            type_ = Reflection(compiled).type_named(request["name"])
+            return type_.plain() if type_ else {}
         case "specialize":
             found = Reflection(compiled).specialize(request["name"], request["types"])
             return found.plain() if found else {}
