@@ -218,9 +218,9 @@ class Check:
             except Exception as error:
                 raise Unusable(one_line(error)) from error
             self.steady = not difference(wanted.result, again.result)
-            return self._pipeline(calls)
+            return self._pipeline(wanted, calls)
 
-    def _pipeline(self, others: Sequence[Call]) -> Finding:
+    def _pipeline(self, wanted: Eager, others: Sequence[Call]) -> Finding:
         try:
             traced = tracepack.trace(self.process, *copies(self.example.leaves))
             file = io.BytesIO()
@@ -230,19 +230,20 @@ class Check:
             return Finding(REFUSED, one_line(error), error.what)
         except Exception as error:
             return Finding(ERROR, one_line(error))
-        found = self._in_order("traced", traced, [self.example])
-        return found or self._in_order("loaded", loaded, [self.example, *others]) or GOOD
+        found = self._in_order("traced", traced, wanted, [self.example])
+        return found or self._in_order("loaded", loaded, wanted, [self.example, *others]) or GOOD
 
-    def _in_order(self, title: str, pipeline: Any, calls: Sequence[Call]) -> Finding | None:
+    def _in_order(self, title: str, pipeline: Any, first: Eager, calls: Sequence[Call]) -> Finding | None:
         """Calls both in a row; what is not right, or None.
 
         Each call is made twice: the first run of a signature checks everything, the second takes the fast path.
         """
-        process, kept = self.make(), None
+        process = self.make()
+        kept: Eager | None = None
         for number, call in enumerate(calls):
             for again in (False, True):
                 if self.stateful or not again:
-                    kept = None
+                    kept = first if number == 0 and not self.stateful else None
                 found, kept = self._call(pipeline, process, call, kept, guarded=number > 0)
                 if found is not None:
                     return replace(found, reason=f"{title}, call {number}: {found.reason}")
