@@ -153,12 +153,20 @@ class Replay:
         return None
 
     def _with_models(self) -> Mismatch | None:
-        """Compares one call in which ops run their original models, whose hooks and attributes may keep state."""
-        if self.stateful or not any(True for _ in bodies(self.pipeline.graph)):
+        """Compares calls in which ops run their original models, whose hooks and attributes may keep state.
+
+        Where the first one changes objects of Python, a second one shows whether that decides anything.
+        """
+        if not any(True for _ in bodies(self.pipeline.graph)):
             return None
+        if self.stateful:
+            self.pipeline.reset()
         with self._aside(), plainly():
-            ran, found = self._call(self.examples.leaves)
-            changes = self.objects.changes()
+            for _ in range(2):
+                ran, found = self._call(self.examples.leaves)
+                changes = self.objects.changes()
+                if found or not ran or not changes:
+                    break
         return Mismatch(found, self.examples.leaves, place=next(iter(changes), None)) if ran and found else None
 
     def _state(self) -> list[tuple[Location, Any, str]]:

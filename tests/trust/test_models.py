@@ -45,7 +45,39 @@ def left_behind() -> Any:
     return process
 
 
-@pytest.mark.parametrize("make", [hooked, left_behind])
+class Counts(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("runs", torch.zeros(()))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.runs += 1
+        return x * self.runs
+
+
+def read_before() -> Any:
+    model: Any = torch.nn.Linear(3, 3)
+    seen = {"out": torch.zeros(())}
+    model.register_forward_hook(lambda module, args, out: seen.update(out=out))
+    op = tracepack.script(model)
+
+    def process(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        before = seen["out"] * 1
+        return op(x), before
+
+    return process
+
+
+def read_before_with_buffers() -> Any:
+    inner, counts = read_before(), tracepack.script(Counts())
+
+    def process(x: torch.Tensor) -> Any:
+        return inner(counts(x))
+
+    return process
+
+
+@pytest.mark.parametrize("make", [hooked, left_behind, read_before, read_before_with_buffers])
 def test_side_outputs_are_refused(make: Any) -> None:
     with pytest.raises(tracepack.TracepackError) as caught:
         tracepack.trace(make(), X)
