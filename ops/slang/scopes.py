@@ -1,4 +1,4 @@
-"""What stands behind a dot of a module besides functions: types, structs with their methods, and namespaces.
+"""Attributes of a module that are no functions: types, structs with their methods, and namespaces.
 
 `module.n.P.f` is the Slang name `n::P::f`; each step asks the module for the longer name.
 """
@@ -32,7 +32,7 @@ class Home(Protocol):
 
 
 class SlangNamespace:
-    """A namespace of a module: what it declares are its attributes.
+    """A namespace of a module; its declarations are attributes.
 
     Args:
         module: the module that declares it.
@@ -188,7 +188,9 @@ class BuiltinType(str):
             found = torch.tensor(values[0] if len(values) == 1 else values, dtype=self.dtype)
             return found.reshape(self.shape) if found.numel() == self.type.numel else found.expand(self.shape)
         except (RuntimeError, TypeError, ValueError) as error:
-            raise SlangArgumentError(f"no {self} of these", got=error, expected=f"{self.type.numel} numbers") from None
+            raise SlangArgumentError(
+                f"no {self} can be made of these", got=error, expected=f"{self.type.numel} numbers"
+            ) from None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return BuiltinType, (str(self), self.type)

@@ -21,8 +21,8 @@ def gpu_schedule(program: Program, options: Options, cuda: bool) -> ProgramSched
     """The schedule of a program by options; None is torch's operators.
 
     Args:
-        program: what to run.
-        options: how; a schedule that was made for other nests gives way to the default.
+        program: the program to run.
+        options: its options; a schedule for other nests is replaced by the default.
         cuda: whether torch's operators would run on the same device, so that they may be preferred.
 
     Raises:
@@ -42,7 +42,7 @@ def gpu_schedule(program: Program, options: Options, cuda: bool) -> ProgramSched
 
 
 def threads_of(nest: Loops) -> int:
-    """Elements that threads may share out."""
+    """The number of elements that threads can compute independently."""
     return prod(n for a, n in nest.left if a not in nest.scatter)
 
 

@@ -30,7 +30,7 @@ def native_library(parts: Sequence[object], entry: str, code: Callable[[], str])
     """The shared library of an entry, from the disk, or compiled now.
 
     Args:
-        parts: what the code depends on.
+        parts: everything that the code depends on, for the key.
         entry: the name of the entry point, which becomes `tracepack_run`.
         code: makes the C++ that Slang writes.
 

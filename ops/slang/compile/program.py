@@ -1,4 +1,4 @@
-"""A Slang source with everything that was compiled from it: signatures, specializations, entries.
+"""A Slang source with all that was compiled from it: signatures, specializations, entries.
 
 One `Program` exists for each source text in a process; what it compiles is kept in the cache on disk.
 """
@@ -31,7 +31,7 @@ _ANCHOR = f"void {ANCHOR}() {{}}\n"
 
 
 class Program:
-    """See the module's docstring; made by `program_of`."""
+    """A source with its compiled entries; made by `program_of`."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -119,7 +119,7 @@ class Program:
         return NativeEntry(library, word_types(spec, variant), spec.is_pointwise, str(spec.function))
 
     def _ask(self, addition: str, *, source: Source | None = None, entry: str = "", **request: Any) -> dict[str, Any]:
-        """Has the module's text compiled with an addition at its end."""
+        """Compiles the module's text with an addition at its end."""
         source = source or self.source
         directory = disk.folder("slang", "sources", source.key)
         source.write_imports(directory)
@@ -133,14 +133,14 @@ class Program:
         try:
             return ask(arguments=arguments_for(unit, includes, entry=entry), **request)
         except SlangCompileError as error:
-            if addition == _ANCHOR and error.file.endswith(_GENERATED):  # the compiler noticed at the end of the text
+            if addition == _ANCHOR and error.file.endswith(_GENERATED):  # the compiler reports the end of the text
                 last, fix = source.text.count("\n") + 1, "The text ends too early: is a bracket still open?"
                 error = SlangCompileError(error.what, file=source.origin, line=last, log=error.log, fix=fix)
             raise self._in_users_words(error, directory) from None
 
     @contextmanager
     def compile_errors(self) -> Iterator[None]:
-        """Around SlangPy's compiler, whose errors become ours."""
+        """A context that turns errors of SlangPy's compiler into ours."""
         try:
             yield
         except RuntimeError as error:
@@ -148,7 +148,7 @@ class Program:
             raise self._in_users_words(found, disk.folder("slang", "sources", self.source.key)) from None
 
     def _in_users_words(self, error: SlangCompileError, directory: Path) -> SlangCompileError:
-        """The error with the user's own directory in place of the cache's."""
+        """The error with the user's directory in place of that of the cache."""
         file = error.file
         if file.startswith(str(directory)) and self.source.includes:
             relative = Path(file).relative_to(directory)
@@ -160,7 +160,7 @@ class Program:
 
 
 def differentiable_source(source: Source, variant: Variant) -> Source:
-    """A source as a backward kernel is compiled from it."""
+    """The source from which a backward kernel is compiled."""
     found = source.with_concrete_tensors()
     if "stripped" in variant.repair:
         found = found.without_own_derivatives()
@@ -170,7 +170,7 @@ def differentiable_source(source: Source, variant: Variant) -> Source:
 
 
 def with_lines(source: Source, addition: str = "") -> str:
-    """The module's text and an addition, each under the name that errors shall show."""
+    """The module's text and an addition, with line directives for the names that messages show."""
     origin = source.origin.replace("\\", "/").replace('"', "")
     text = f'#line 1 "{origin}"\n{source.text}\n'
     return f'{text}#line 1 "{_GENERATED}"\n{addition}' if addition else text
