@@ -21,6 +21,10 @@ from ..graph.errors import TracepackError
 
 Family = Literal["gcc", "clang", "zig"]
 
+STANDARD = "-std=c++14"
+"""Of generated code. From C++17 on, <cmath> defines special functions that take half of the compiler's time; compilers
+know `if constexpr` in C++14 as well."""
+
 
 class ToolchainError(TracepackError):
     """A C++ compiler refused generated code.
