@@ -20,11 +20,10 @@ from ..language.types import FunctionType, SlangType
 from .client import ask
 from .codegen import Variant, generate
 from .native_entry import NativeEntry, word_types
-from .native_library import native_library
+from .native_library import check_stack, native_library
 from .reflection import ANCHOR
 from .slangc import arguments_for, version
 from .slangpy_tensors import tensor_module
-from .stack import check_stack
 
 _GENERATED = "tracepack-generated.slang"
 _ANCHOR = f"void {ANCHOR}() {{}}\n"
