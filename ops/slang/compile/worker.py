@@ -1,13 +1,15 @@
 """The process in which the Slang compiler runs: one JSON request on each line of its input, one answer on its output.
 
-It ends with its input, after some time without a request, and after any error, since Slang cannot be used then.
-Neither this module nor those that it imports may import torch, since the process must start fast.
+It ends with its input, after some time without a request, after any error, since Slang cannot be used then, and when it
+holds much memory, since Slang keeps what it compiled. Neither this module nor those that it imports may import torch,
+since the process must start fast.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import resource
 import select
 import sys
 from pathlib import Path
@@ -19,6 +21,8 @@ from .slangc import Request
 
 IDLE = 20.0
 """Seconds without a request after which the process ends; it holds 100 MB."""
+MOST_MEMORY = 1 << 30
+"""Bytes after which the process has served enough; a compilation takes 5 to 20 MB, SlangPy's own module 200."""
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
@@ -59,7 +63,13 @@ def main() -> None:
                 reply: dict[str, Any] = {"answer": answer(json.loads(line))}
             except SlangCompileError as error:
                 reply = {"error": {"what": error.what, "file": error.file, "line": error.line, "log": error.log}}
+            reply["last"] = "error" in reply or _memory() > MOST_MEMORY
             output.write(json.dumps(reply) + "\n")
             output.flush()
-            if "error" in reply:
+            if reply["last"]:
                 return
+
+
+def _memory() -> int:
+    """The most bytes that this process has held at once."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
