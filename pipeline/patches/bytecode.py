@@ -33,7 +33,7 @@ def called(instructions: Sequence[dis.Instruction], index: int) -> bool:
     positions = {instruction.offset: position for position, instruction in enumerate(instructions)}
     waiting, seen = [(index + 1, 1)], set()
     while waiting:
-        at, height = waiting.pop()  # the height of the stack, counted from the entry on
+        at, height = waiting.pop()  # the height of the stack, counted from the loaded global on
         if (at, height) in seen:
             continue
         seen.add((at, height))

@@ -4,7 +4,6 @@ import warnings
 
 import pytest
 import torch
-import torch.nn.functional as F
 
 from tracepack.ops.comprehension import ComprehensionWarning, Options, define
 from tracepack.ops.comprehension.cpp import emitter
@@ -103,34 +102,6 @@ def test_an_empty_batch():
         torch.testing.assert_close(out, torch.tanh(a @ b))
         found = torch.autograd.grad(out.sum(), [a, b], materialize_grads=True)
         torch.testing.assert_close(found, torch.autograd.grad(torch.tanh(a @ b).sum(), [a, b]))
-
-
-PREFIXES = {
-    "sum": ("O(n,i) +=! A(n,j) where i in 0:D, j in 0:i+1", lambda a: a.cumsum(1)),
-    "product": ("O(n,i) *=! A(n,j) where i in 0:D, j in 0:i+1", lambda a: a.cumprod(1)),
-    "maximum": ("O(n,i) max=! A(n,j) where i in 0:D, j in 0:i+1", lambda a: a.cummax(1).values),
-    "suffix": ("O(n,i) +=! A(n,j) where i in 0:D, j in i:D", lambda a: a.flip(1).cumsum(1).flip(1)),
-    "without itself": ("O(n,i) +=! A(n,j) where i in 0:D, j in 0:i", lambda a: F.pad(a.cumsum(1), (1, -1))),
-    "of products": ("O(n,i) +=! A(n,j) * A(n,j) where i in 0:D, j in 0:i+1", lambda a: a.square().cumsum(1)),
-    "of sums": ("O(i) +=! A(n,j) where i in 0:D, j in 0:i+1", lambda a: a.sum(0).cumsum(0)),
-    "scaled": ("O(n,i) +=! A(n,j) * i where i in 0:D, j in 0:i+1", lambda a: a.cumsum(1) * torch.arange(a.shape[1])),
-}
-
-
-@pytest.mark.parametrize("options", [Options("torch"), Options()])
-@pytest.mark.parametrize("case", PREFIXES)
-def test_prefixes(case, options):
-    body, expected = PREFIXES[case]
-    layer = define(f"def f(double(N,D) A) -> (O) {{ {body} }}")
-    for size in {"sum": (1100, 257), "scaled": (40,)}.get(case, (257,)):
-        a = (torch.rand(2, size, dtype=torch.double) * 0.1 + 0.95).requires_grad_()
-        out, reference = layer(a, options=options), expected(a)
-        torch.testing.assert_close(out, reference)
-        seed = torch.randn_like(reference)
-        found, wanted = (torch.autograd.grad(t, a, seed) for t in (out, reference))
-        torch.testing.assert_close(found, wanted, rtol=1e-6, atol=1e-6)
-        steps = sum(torch.tensor([n for _, n in nest.axes]).prod().item() for nest in layer.plan([a]).program.nests)
-        assert case == "scaled" or steps <= 300 * a.numel()
 
 
 @pytest.mark.parametrize("options", [Options("torch"), Options("naive"), Options()])

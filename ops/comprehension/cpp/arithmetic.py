@@ -52,6 +52,14 @@ def arithmetic(name: str, codes: list[str], dtype: DType, lanes: str | None) -> 
     return _function("fabs" if name == "abs" else name, codes, dtype, lanes)
 
 
+def joined(name: str, a: str, b: str, dtype: DType, has_lanes: bool) -> str:
+    """One step of a reduction."""
+    if name in ("+", "*"):
+        code = f"{a} {name} {b}"
+        return code if has_lanes or dtype.is_float else f"({compute_type(dtype)})({code})"
+    return f"{'v' if has_lanes else 's'}{name}({a}, {b})"
+
+
 def _function(name: str, codes: list[str], dtype: DType, lanes: str | None) -> str:
     def call(function: str, *args: str) -> str:
         return f"{f's_{function}' if lanes is None else f'v_{function}<{lanes}>'}({', '.join(args)})"

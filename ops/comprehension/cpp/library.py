@@ -15,11 +15,11 @@ from pathlib import Path
 
 from ...kernels import cache as disk
 from ...kernels.cpu import target
-from ...kernels.toolchain import NoToolchainError, Toolchain, ToolchainError, find_toolchain
+from ...kernels.toolchain import STANDARD, NoToolchainError, Toolchain, ToolchainError, find_toolchain
 from ..expr.errors import CompilerError
 
 FLAGS = (
-    "-std=c++17", "-O3", "-fPIC", "-shared", "-fopenmp", "-fwrapv", "-fno-math-errno", "-fno-trapping-math",
+    STANDARD, "-O3", "-fPIC", "-shared", "-fopenmp", "-fwrapv", "-fno-math-errno", "-fno-trapping-math",
     "-fno-signed-zeros", "-fno-tree-loop-if-convert", "-w",
 )  # fmt: skip
 """Without if-conversion, since that of gcc 12 drops iterations of guarded sums when traps do not count."""

@@ -14,6 +14,7 @@ from ..loops.ir import Loops
 from ..loops.winograd import match
 from .packing import Packing
 from .reduction import Reduction
+from .scan import ScanWriter
 from .tile import Tile, widest
 from .types import Names, Point, Value, clamped, memory_type
 from .values import ValueEmitter
@@ -70,6 +71,8 @@ class _NestEmitter:
         points, values = self._tile.points(sizes), self._values
         values.fresh()
         values.accumulators = {}
+        if self._nest.scan is not None:
+            return ScanWriter(self._tile, values, self._prefix).lines(points, self._stores)
         value = self._packed(self._nest.value)
         if self._nest.op != "=":
             lines = Reduction(self._tile, values, value, self._prefix).lines(points)

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from ..expr.ir import Expr, Load, Op, walk
 from ..program.identity import identity
+from .arithmetic import joined
 from .tile import Tile
 from .types import Point, Value, clamped, compute_type
 from .values import ValueEmitter
@@ -143,10 +144,7 @@ class Reduction:
         return f"int{32 if self._dtype.is_half else self._dtype.bits}_t, {self._tile.lanes}"
 
     def _combined(self, a: str, b: str, vector: bool) -> str:
-        if self._nest.op in ("+", "*"):
-            code = f"{a} {self._nest.op} {b}"
-            return code if vector or self._dtype.is_float else f"({compute_type(self._dtype)})({code})"
-        return f"{'v' if vector else 's'}{self._nest.op}({a}, {b})"
+        return joined(self._nest.op, a, b, self._dtype, vector)
 
     # -- afterwards ------------------------------------------------------------------------------------
 

@@ -70,7 +70,7 @@ def _fitting(nests: list[Loops], shared: int, tensors: dict[str, TensorType]) ->
 def _fits(nests: list[Loops], shared: int, tensors: dict[str, TensorType]) -> bool:
     """Whether all of the nests can run row by row."""
     first, last = nests[0], nests[-1]
-    if any(len(n.left) < shared or n.scatter or not n.covers or n.base for n in nests):
+    if any(len(n.left) < shared or n.scatter or not n.covers or n.base or n.scan for n in nests):
         return False
     if all(len(n.extents) == shared for n in nests):
         return False  # nothing would be left to run side by side

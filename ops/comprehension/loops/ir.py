@@ -13,6 +13,28 @@ ACCUMULATOR = "@acc"
 
 
 @dataclass(frozen=True)
+class Scan:
+    """Two axes of a nest that keeps a running total: what is stored at `i` combines the values up to `j = i + offset`.
+
+    Attributes:
+        i: the axis that the store uses, with its extent; none of the nest's left axes.
+        j: the axis that the value uses, with its extent; none of the nest's reduced axes.
+        offset: as above.
+        suffix: whether the values from `j = i + offset` on are combined, the last one first.
+    """
+
+    i: tuple[str, int]
+    j: tuple[str, int]
+    offset: int
+    suffix: bool
+
+    def renamed(self, names: Mapping[str, str]) -> Scan:
+        """The same with other names for some axes."""
+        (i, n), (j, m) = self.i, self.j
+        return replace(self, i=(names.get(i, i), n), j=(names.get(j, j), m))
+
+
+@dataclass(frozen=True)
 class Loops:
     """A lowered nest.
 
@@ -27,6 +49,7 @@ class Loops:
         value: what each iteration gives, with `Load` for accesses.
         final: what is stored, reading the reduction as a load of `@acc`; None where it is the reduction itself.
         scatter: the axes of the left side along which two iterations may write the same element.
+        scan: where the reduction is a running total, its axes; nothing else is reduced then.
     """
 
     target: str
@@ -40,11 +63,12 @@ class Loops:
     value: Expr
     final: Expr | None
     scatter: frozenset[str]
+    scan: Scan | None = None
 
     @property
     def extents(self) -> dict[str, int]:
         """Extent by axis."""
-        return dict((*self.left, *self.reduced))
+        return dict((*self.left, *self.reduced, *((self.scan.i, self.scan.j) if self.scan else ())))
 
     @property
     def box(self) -> dict[str, tuple[int, int]]:
@@ -70,13 +94,15 @@ class Loops:
 
         left, reduced = (tuple((names.get(a, a), n) for a, n in axes) for axes in (self.left, self.reduced))
         scatter = frozenset(names.get(a, a) for a in self.scatter)
-        moved = replace(self, left=left, reduced=reduced, scatter=scatter)
+        scan = None if self.scan is None else self.scan.renamed(names)
+        moved = replace(self, left=left, reduced=reduced, scatter=scatter, scan=scan)
         return moved.mapped(lambda e: change(substitute(e, variables)))
 
     @property
     def iterations(self) -> int:
         """How often the value is computed."""
-        return prod(self.extents.values())
+        along = max(self.scan.i[1], self.scan.j[1]) if self.scan else 1
+        return along * prod(n for _, n in (*self.left, *self.reduced))
 
     def expressions(self) -> list[Expr]:
         """The value, what is stored, and where."""

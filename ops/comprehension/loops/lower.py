@@ -32,7 +32,8 @@ from ..expr.ir import (
 )
 from ..program.affine import affine, bounds
 from ..program.folding import fold, simplified
-from .ir import ACCUMULATOR, Loops
+from ..program.prefixes import scan_of
+from .ir import ACCUMULATOR, Loops, Scan
 from .scatters import all_guarded, gathered
 from .splits import divided, split
 
@@ -41,10 +42,10 @@ RESULT = "@result"
 
 def lower(program: Program) -> list[Loops]:
     """Lowers every nest of a program, except for `collapsed`, which waits for the fusion of nests."""
-    nests = [gathered(divided(n), program.tensors[n.target]) for n in program.nests]
+    nests = [n if scan_of(n) else gathered(divided(n), program.tensors[n.target]) for n in program.nests]
     nests = _inlined([_assigned(n, program.tensors[n.target]) for n in nests], program)
     flat = (_flat(n, final, target, program.tensors) for n, final, target in _with_epilogues(nests, program))
-    return [part for loops in flat for part in split(loops)]
+    return [part for loops in flat for part in ([loops] if loops.scan else split(loops))]
 
 
 # -- contents before, as something that is read ------------------------------------------------------------
@@ -107,7 +108,11 @@ def _checks(reader: Nest, tensor: str) -> bool:
 
 
 def _iterations(nest: Nest) -> int:
-    return prod(n for _, n in nest.axes)
+    """How often the nest's value is computed."""
+    scan = scan_of(nest)
+    if scan is None:
+        return prod(n for _, n in nest.axes)
+    return max(nest.extents[scan.i], nest.extents[scan.j]) * prod(n for a, n in nest.axes if a not in (scan.i, scan.j))
 
 
 def _replaced(e: Expr, nest: Nest) -> Expr:
@@ -196,11 +201,17 @@ def _flat(nest: Nest, final: Expr | None, target: str, tensors: dict[str, Tensor
     places = tuple(_loads(i, tensors) for i in index)
     store = _load(Access(tensors[target].dtype, target, places, guards), kind, checked_if_guarded=True)
     left_names = set(nest.left)
-    left = tuple((a, n) for a, n in nest.axes if a in left_names and n > 1)
-    reduced = tuple((a, n) for a, n in nest.axes if a not in left_names and n > 1)
+    prefix = scan_of(nest)
+    value, scan = nest.value, None
+    if prefix is not None:
+        i, j = ((a, nest.extents[a]) for a in (prefix.i, prefix.j))
+        value, scan = prefix.value, Scan(i, j, prefix.offset, prefix.suffix)
+    loops = [(a, n) for a, n in nest.axes if n > 1 and (prefix is None or a not in (prefix.i, prefix.j))]
+    left = tuple((a, n) for a, n in loops if a in left_names)
+    reduced = tuple((a, n) for a, n in loops if a not in left_names)
     return Loops(
-        target, store, left, reduced, nest.op, nest.init, nest.base, covers, lowered(nest.value),
-        None if final is None else lowered(final), _shared_axes(nest, index) | _tested_axes(store),
+        target, store, left, reduced, nest.op, nest.init, nest.base, covers, lowered(value),
+        None if final is None else lowered(final), _shared_axes(nest, index) | _tested_axes(store), scan,
     )  # fmt: skip
 
 

@@ -1,16 +1,17 @@
-"""Sums over prefixes and suffixes, as in `O(i) +=! A(j) where j in 0:i+1`, without adding every pair of places.
+"""Sums over prefixes and suffixes, as in `O(i) +=! A(j) where j in 0:i+1`; products and extremes alike.
 
-The values are added in blocks of `BLOCK`, these in blocks in turn, and so on; each prefix is then a few whole blocks of
-every level, as many as the digits of its length say. That is `n * BLOCK * log(n)` steps instead of `n * n`, in nests
-like any others, so that gradients, emitters and devices need to know nothing of it. The same holds of products and
-extremes.
+As a nest such a sum has a step for every pair of places. Here it is brought to a form that emitters know as a scan,
+which keeps a running total: what is added is a tensor of its own, and nothing else is reduced. The gradient of a sum in
+this form is a sum over suffixes in the same form. What cannot scan (a GPU's threads, which have to share the work; the
+gradients of products and of extremes) adds in blocks instead: the values in blocks of `BLOCK`, these in blocks in turn,
+and so on. Each prefix is then a few whole blocks of every level, `n * BLOCK * log(n)` steps in nests like any others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from math import prod
+from functools import reduce
 
 from ..expr.ir import (
     Access,
@@ -32,77 +33,151 @@ from .folding import fold
 from .identity import identity
 
 BLOCK = 32
-LEAST = 1 << 16
+LEAST = 1 << 12
 """Pairs of places below which adding them is quick enough."""
 
 
 @dataclass(frozen=True)
-class _Prefix:
-    """A nest over `j <= i + offset`, or over `j >= i + offset` where `suffix` is set."""
+class Prefix:
+    """A reduction over `j <= i + offset`, or over `j >= i + offset` where `suffix` is set.
+
+    Attributes:
+        i: the axis of the left side.
+        j: the reduced axis.
+        offset: as above.
+        suffix: as above.
+        condition: what bounds `j` by `i`.
+        rest: what else must hold for a value to count, which does not depend on `i`.
+        value: what is reduced, which does not depend on `i`.
+    """
 
     i: str
     j: str
     offset: int
     suffix: bool
+    condition: Expr
     rest: Expr | None
     value: Expr
 
 
-def in_blocks(program: Program) -> Program:
-    """The program with its long sums over prefixes and suffixes by blocks."""
-    nests: list[Nest] = []
-    tensors = dict(program.tensors)
-    for nest in program.nests:
-        found = _prefix(nest)
-        if found is None or prod(nest.extents[a] for a in (found.i, found.j)) < LEAST:
-            nests.append(nest)
-        else:
-            nests += _Blocks(nest, found, tensors).nests()
-    return program if len(nests) == len(program.nests) else replace(program, tensors=tensors, nests=tuple(nests))
-
-
-def _prefix(nest: Nest) -> _Prefix | None:
+def prefix_of(nest: Nest) -> Prefix | None:
     """What a nest adds, where its condition bounds one reduced axis by one axis of the left side, and no more."""
-    value = nest.value
-    plain = nest.init and nest.base is None and nest.op != "=" and all(isinstance(e, Var) for e in nest.index)
-    if not plain or not isinstance(value, Op) or value.name != "?:" or value.args[2] != identity(nest.op, value.dtype):
+    starts = nest.base is None and nest.init
+    value = _uncast(nest)
+    if not (starts or nest.op == "+") or nest.op == "=" or not all(isinstance(e, Var) for e in nest.index):
+        return None
+    if value is None or value.name != "?:" or value.args[2] != identity(nest.op, value.dtype):
         return None
     terms = conjunction(value.args[0])
     for term in terms:
-        others = [t for t in terms if t is not term]
-        known = facts(term)
-        names = {a.name: c for a, c in known[0].terms if isinstance(a, Var)} if len(known) == 1 else {}
-        if len(names) != 2 or not known[0].is_plain or sorted(names.values()) != [-1, 1]:
+        if (found := _bound(nest, term)) is None:
             continue
-        low, high = sorted(names, key=names.__getitem__)
-        i, j = (high, low) if low in nest.reduced else (low, high)
+        i, j, offset, suffix = found
+        others = [t for t in terms if t is not term]
         free = [*others, value.args[1]]
         everywhere = all(g == "inside" for e in free for a in accesses(e) for g in a.guards)
-        if everywhere and i in nest.left and j in nest.reduced and not any(i in variables(e) for e in free):
-            rest = None if not others else others[0]
-            for t in others[1:]:
-                assert rest is not None
-                rest = op("&&", rest, t)
-            offset = known[0].const if j == low else -known[0].const
-            return _Prefix(i, j, offset, j == high, rest, value.args[1])
+        longs = nest.extents[i] > 1 and nest.extents[j] > 1 and nest.extents[i] * nest.extents[j] >= LEAST
+        if longs and everywhere and not any(i in variables(e) for e in free):
+            rest = reduce(lambda a, b: op("&&", a, b), others) if others else None
+            added = value.args[1] if value.args[1].dtype == nest.value.dtype else _as(value.args[1], nest.value)
+            return Prefix(i, j, offset, suffix, term, rest, added)
     return None
 
 
-class _Blocks:
-    """The nests of one prefix sum."""
+def _uncast(nest: Nest) -> Op | None:
+    """The value without a conversion around its condition, which sums and products may convert inside of it."""
+    value = nest.value
+    if isinstance(value, Op) and value.name == "cast" and nest.op in ("+", "*"):
+        value = value.args[0]
+    return value if isinstance(value, Op) else None
 
-    def __init__(self, nest: Nest, prefix: _Prefix, tensors: dict[str, TensorType]) -> None:
+
+def _as(e: Expr, like: Expr) -> Expr:
+    return Op(like.dtype, "cast", (e,), place=e.place)
+
+
+def _bound(nest: Nest, term: Expr) -> tuple[str, str, int, bool] | None:
+    """The two axes of `j <= i + offset`, the offset, and whether it is `j >= i + offset`."""
+    known = facts(term)
+    names = {a.name: c for a, c in known[0].terms if isinstance(a, Var)} if len(known) == 1 else {}
+    if len(names) != 2 or not known[0].is_plain or sorted(names.values()) != [-1, 1]:
+        return None
+    low, high = sorted(names, key=names.__getitem__)
+    i, j = (high, low) if low in nest.reduced else (low, high)
+    if i not in nest.left or j not in nest.reduced:
+        return None
+    return i, j, known[0].const if j == low else -known[0].const, j == high
+
+
+def scan_of(nest: Nest) -> Prefix | None:
+    """The prefix of a nest that a running total computes: it reduces one axis, and starts from nothing."""
+    if nest.base is not None or len(nest.reduced) != 1 or len(set(nest.index)) < len(nest.index):
+        return None
+    prefix = prefix_of(nest)
+    return prefix if prefix is not None and prefix.rest is None else None
+
+
+# -- the form of scans -------------------------------------------------------------------------------------
+
+
+def as_scans(program: Program) -> Program:
+    """The program with its long sums over prefixes and suffixes in the form of scans of plain tensors."""
+    nests: list[Nest] = []
+    tensors = dict(program.tensors)
+    for nest in program.nests:
+        found = prefix_of(nest)
+        if found is None or (scan_of(nest) is not None and _is_plain(found.value)):
+            nests.append(nest)
+        else:
+            nests += _Parts(nest, found, tensors).scanned()
+    return program if len(nests) == len(program.nests) else replace(program, tensors=tensors, nests=tuple(nests))
+
+
+def _is_plain(value: Expr) -> bool:
+    """Whether it reads a tensor as it is, so that its gradient goes to one place for each iteration."""
+    names = [i.name for i in value.indices if isinstance(i, Var)] if isinstance(value, Access) else []
+    return isinstance(value, Access) and len(set(names)) == len(value.indices)
+
+
+def in_blocks(program: Program, operators: tuple[str, ...] = ("+", "*", "min", "max")) -> Program:
+    """The program with its scans of some operators by blocks."""
+    nests: list[Nest] = []
+    tensors = dict(program.tensors)
+    for nest in program.nests:
+        found = prefix_of(nest) if nest.op in operators and nest.base is None else None
+        nests += [nest] if found is None else _Parts(nest, found, tensors).blocks()
+    return program if len(nests) == len(program.nests) else replace(program, tensors=tensors, nests=tuple(nests))
+
+
+class _Parts:
+    """The nests that one sum over prefixes becomes."""
+
+    def __init__(self, nest: Nest, prefix: Prefix, tensors: dict[str, TensorType]) -> None:
         self._nest, self._prefix, self._tensors = nest, prefix, tensors
         self._dtype = nest.value.dtype
-        self._around = [(a, n) for a, n in nest.axes if a in nest.left and a != prefix.i]
-        self._used = [(a, n) for a, n in self._around if a in variables(prefix.value)]
+        free = [prefix.value, *([] if prefix.rest is None else [prefix.rest])]
+        around = [(a, n) for a, n in nest.axes if a in nest.left and a != prefix.i]
+        self._used = [(a, n) for a, n in around if any(a in variables(e) for e in free)]
         self._extent = nest.extents[prefix.j]
 
-    def nests(self) -> Iterator[Nest]:
+    def scanned(self) -> Iterator[Nest]:
+        """The values, their scan, and the sum with the contents before, where there are some."""
+        p, nest = self._prefix, self._nest
+        yield self._values("values", reverse=False)
+        read = self._read(self._name("values"), var(p.j), "inside")
+        value = op("?:", p.condition, read, identity(nest.op, self._dtype))
+        if nest.base is None:
+            axes = tuple((a, n) for a, n in nest.axes if a in nest.left or a == p.j)
+            yield replace(nest, axes=axes, value=value)
+        else:
+            yield self._nest_of("scan", [*self._used, (p.i, nest.extents[p.i])], [(p.j, self._extent)], value)
+            yield self._total([self._name("scan")])
+
+    def blocks(self) -> Iterator[Nest]:
         """The values, their blocks level by level, what each level adds to a prefix, and the sum of that."""
-        level, name, size = 0, "", self._extent
-        yield self._values()
-        name = self._name("values")
+        level, size = 0, self._extent
+        yield self._values("terms", reverse=self._prefix.suffix)
+        name = self._name("terms")
         parts: list[str] = []
         while True:
             parts.append(self._name(f"part{level}"))
@@ -112,7 +187,7 @@ class _Blocks:
             size = -(-size // BLOCK)
             yield self._block(name, size, level)
             name, level = self._name(f"blocks{level}"), level + 1
-        yield self._total(parts)
+        yield replace(self._total(parts), op="=")
 
     def _name(self, what: str) -> str:
         return f"{self._nest.target}@{what}"
@@ -129,16 +204,16 @@ class _Blocks:
         indices = (*(var(a) for a, _ in self._used), at)
         return Access(self._dtype, name, indices, (*("inside" for _ in self._used), guard))
 
-    def _values(self) -> Nest:
+    def _values(self, name: str, reverse: bool) -> Nest:
         """What is added, in the order of the prefix."""
         p, nest = self._prefix, self._nest
-        value = p.value if p.value.dtype == self._dtype else Op(self._dtype, "cast", (p.value,))
+        value = p.value
         if p.rest is not None:
             value = op("?:", p.rest, value, identity(nest.op, self._dtype))
-        if p.suffix:
+        if reverse:
             value = substitute(value, {p.j: op("-", integer(self._extent - 1), var(p.j))})
         others = [(a, n) for a, n in nest.axes if a in nest.reduced and a != p.j]
-        return self._nest_of("values", [*self._used, (p.j, self._extent)], others, fold(value))
+        return self._nest_of(name, [*self._used, (p.j, self._extent)], others, fold(value))
 
     def _block(self, name: str, size: int, level: int) -> Nest:
         """Sums of neighbours; behind the last there are none."""
@@ -177,4 +252,4 @@ class _Blocks:
             value = op(self._nest.op, value, self._read(name, at, "inside"))
         kept = [a for a, _ in self._nest.axes if a in self._nest.left]
         axes = tuple((a, n) for a, n in self._nest.axes if a in kept)
-        return replace(self._nest, axes=axes, op="=", value=value)
+        return replace(self._nest, axes=axes, value=value)

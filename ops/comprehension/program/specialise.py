@@ -37,7 +37,7 @@ from ..expr.ir import (
 from .affine import Affine, affine, bounds, facts, fits, is_nonnegative
 from .folding import fold
 from .identity import identity
-from .prefixes import in_blocks
+from .prefixes import as_scans
 from .ranges import Ranges, infer
 from .widths import marked
 
@@ -83,7 +83,7 @@ def specialise(definition: Definition, shapes: Sequence[tuple[int, ...]]) -> Pro
     build = _Builder(definition, bind_sizes(definition, shapes))
     for statement in definition.statements:
         build.statement(statement)
-    return in_blocks(build.program())
+    return as_scans(build.program())
 
 
 class _Builder:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from math import prod
 
 import torch
 
@@ -15,6 +16,7 @@ from ..expr.dtypes import stored
 from ..expr.errors import ComprehensionWarning, IndexRangeError
 from ..expr.ir import Nest, Program, accesses, variables
 from ..program.affine import affine, bounds
+from ..program.prefixes import scan_of
 from ..torch.emitter import TorchEmitter, combined, windowed
 
 AT_ONCE = 3
@@ -24,6 +26,8 @@ Region = list[tuple[int, int]]
 """First place and one past the last, for each dimension."""
 
 
+MOST_PAIRS = 1 << 22
+"""Pairs of places of a running total that are added one by one; of more, torch's operator for it is the reference."""
 NOISE = 64
 """How often the change that a last bit of the inputs makes may be between two orders of sums."""
 
@@ -161,7 +165,8 @@ def _run(nest: Nest, window: Region, program: Program, env: dict[str, torch.Tens
     """The nest's target, right where the window reaches."""
     spans = {a: span for (a, _), span in zip(nest.axes, window, strict=True)}
     kind = program.tensors[nest.target]
-    if nest.is_scatter or any(low >= high for low, high in spans.values()):
+    sizes = [high - low for low, high in window]
+    if nest.is_scatter or min(sizes, default=1) <= 0 or (scan_of(nest) and prod(sizes) > MOST_PAIRS):
         read = [a.tensor for e in (nest.value, *nest.index) for a in accesses(e)]
         inputs = tuple(dict.fromkeys([*read, *([nest.base] if nest.base is not None else [])]))
         alone = Program(program.name, inputs, (nest.target,), program.tensors, (nest,))

@@ -15,6 +15,8 @@ import torch
 from ..expr.errors import DerivativeError
 from ..expr.ir import Definition, Program, accesses
 from ..program.backward import Backward, derive, needed_nests
+from ..program.prefixes import as_scans, in_blocks
+from ..program.quotients import by_quotients
 from ..program.specialise import specialise
 from ..schedule.options import Options, OptionsPair
 from .select import Artifacts, Run, make_runner
@@ -164,8 +166,14 @@ class Plan:
 def with_backward(
     program: Program, wanted: frozenset[int], clamp: bool, again: bool = False
 ) -> tuple[Program, Backward]:
-    """A program that keeps what its derived backward reads, and the backward."""
+    """A program that keeps what its derived backward reads, and the backward.
+
+    Running products and extremes have gradients of another form than a running total, so they are computed in blocks.
+    """
+    program = in_blocks(program, ("*", "max", "min"))
     backward = derive(program, frozenset(program.inputs[i] for i in wanted), clamp, again)
+    backward = replace(backward, program=as_scans(backward.program))
+    backward = backward if again else by_quotients(program, backward)
     extra = tuple(s for s in backward.saved if s not in program.inputs and s not in program.outputs)
     return replace(program, outputs=(*program.outputs, *extra)), backward
 

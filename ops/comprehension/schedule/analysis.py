@@ -20,6 +20,8 @@ from .cost_model import Cost
 _VECTORS = (1, 2, 3, 4, 5, 6, 7, 8, 12, 16)
 _AT_ONCE = 8
 """Vectors of a nest without a reduction: more only make the end of an axis slower."""
+_ROWS = 4
+"""Running totals side by side, as many as a processor adds while one addition takes its time."""
 _UNROLLS = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14)
 _PAIRS = ((2, 2), (4, 2), (2, 4), (3, 2), (2, 3), (3, 4), (4, 3), (4, 4))
 
@@ -46,6 +48,8 @@ def naive_schedule(program: Program) -> ProgramSchedule:
 
 def rated(nest: Loops, target: Target, fixed: int) -> list[Rated]:
     """Schedules of a nest, the cheapest first."""
+    if nest.scan is not None:
+        return [Rated(float(nest.iterations), _side_by_side(nest, target))]
     cost = Cost(nest, lanes_of(nest, target), target, fixed, torch.get_num_threads())
     found = [Rated(cost.cycles(s), s) for s in _candidates(nest, cost, target, fixed)]
     found.sort(key=lambda r: r.cost)
@@ -53,6 +57,17 @@ def rated(nest: Loops, target: Target, fixed: int) -> list[Rated]:
         found.append(Rated(convolution.cycles(target), replace(found[0].schedule, winograd=True)))
         found.sort(key=lambda r: r.cost)
     return found
+
+
+def _side_by_side(nest: Loops, target: Target) -> Schedule:
+    """How a running total runs: over vectors of neighbouring columns, else over several rows at once."""
+    free, lanes = dict(nest.left), lanes_of(nest, target)
+    for axis, extent in free.items():
+        neighbours = all(x.stride(axis) in (0, 1) and not x.dynamic for x in nest.loads())
+        if nest.store.stride(axis) == 1 and neighbours and extent >= lanes // 2:
+            return Schedule(axis, min(_AT_ONCE // 2, ceil(extent / lanes)))
+    rows = [a for a, n in free.items() if n >= _ROWS and a not in nest.scatter]
+    return Schedule(unroll=((rows[-1], _ROWS),)) if rows else Schedule()
 
 
 def _candidates(nest: Loops, cost: Cost, target: Target, fixed: int) -> Iterator[Schedule]:

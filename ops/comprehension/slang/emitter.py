@@ -15,6 +15,7 @@ from ..expr.dtypes import stored
 from ..expr.errors import CompilerError, index_outside
 from ..expr.ir import Program
 from ..loops.description import ProgramSchedule
+from ..program.prefixes import in_blocks
 from .devices import device_run
 from .program import Generated, generate
 
@@ -38,6 +39,7 @@ class SlangEmitter:
     def __init__(
         self, program: Program, schedule: ProgramSchedule, clamp: bool = False, device: str = "cuda", index: int = 0
     ) -> None:
+        program = in_blocks(program)  # threads share out a running total by its blocks
         self._program = program
         self._device = torch.device("cuda", index) if device == "cuda" else torch.device("cpu")
         self.generated: Generated = generate(program, schedule, clamp)

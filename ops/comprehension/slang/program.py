@@ -18,6 +18,7 @@ from ..loops.description import ProgramSchedule, Schedule
 from ..loops.fusion import groups
 from ..loops.ir import Loops
 from ..program.identity import identity
+from ..program.prefixes import in_blocks
 from .prelude import prelude
 from .values import HALVES, Point, ValueWriter, cast, combined, compute_type, memory_type, single_only, stored
 
@@ -56,11 +57,12 @@ class Generated:
 
 def lowered(program: Program) -> list[Loops]:
     """The nests that a schedule for a GPU speaks of: each on its own."""
-    return [n for g in groups(program, False) for n in g.nests]
+    return [n for g in groups(in_blocks(program), False) for n in g.nests]
 
 
 def generate(program: Program, schedule: ProgramSchedule, clamp: bool) -> Generated:
     """Writes the module of a program."""
+    program = in_blocks(program)
     nests = lowered(program)
     written = dict.fromkeys(n.target for n in nests)
     names = {n: f"p{i}" for i, n in enumerate(dict.fromkeys([*program.inputs, *program.contents, *written]))}

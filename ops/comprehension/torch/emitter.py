@@ -19,6 +19,7 @@ from ..program.affine import affine
 from ..program.identity import identity
 from .convolution import match_convolution
 from .products import Product, contract, is_contraction, largest_operand, split_product
+from .scan import match_scan
 from .scatter_add import own, scattered
 from .values import Env, Evaluator, Window, held
 
@@ -88,6 +89,8 @@ def _step(nest: Nest, program: Program, clamp: bool, consume: bool) -> Callable[
         return _finished(nest, target, bag, consume)
     if (view := _match_reduced_view(nest, program.tensors)) is not None:
         return _finished(nest, target, view, consume)
+    if _covers(nest, target) and (scan := match_scan(nest, lambda n, env: _whole(n, env, clamp))) is not None:
+        return _finished(nest, target, scan, consume)
     if nest.is_scatter or (nest.base is None and not _covers(nest, target)):
         return lambda env: scattered(nest, target, env, _whole(nest, env, clamp), clamp, consume)
     return _finished(nest, target, lambda env: _in_target_order(nest, env, clamp), consume)
