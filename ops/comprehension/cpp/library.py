@@ -22,9 +22,9 @@ FLAGS = (
     STANDARD, "-O3", "-fPIC", "-shared", "-fopenmp", "-fwrapv", "-fno-math-errno", "-fno-trapping-math",
     "-fno-signed-zeros", "-fno-tree-loop-if-convert", "-w",
 )  # fmt: skip
-"""Without if-conversion: with flags that ignore traps, gcc 12 drops iterations of guarded sums by it."""
+"""Without if-conversion, since that of gcc 12 drops iterations of guarded sums when traps do not count."""
 _GCC_ONLY = ("-fopenmp", "-fno-tree-loop-if-convert")
-"""Flags that clang does not know; it gets OpenMP by other ones."""
+"""What clang does not know; it gets OpenMP in its own way."""
 
 
 def sanitizers() -> list[str]:
@@ -91,7 +91,7 @@ def _zig_flags() -> list[str]:
 
 
 def _machine_flags(tag: str) -> list[str]:
-    """The flags of the instruction set in the tag, so that a library runs wherever the tag matches."""
+    """Only what the tag promises, so that an artifact runs wherever the tag matches."""
     isa = tag.rsplit("-", 1)[1]
     wide = "-mavx512f -mavx512vl -mavx512bw -mavx512dq -mfma -mf16c -mavx2 -mprefer-vector-width=512"
     return {"avx512": wide, "avx2": "-mavx2 -mfma -mf16c"}.get(isa, "").split()

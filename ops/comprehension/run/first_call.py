@@ -1,4 +1,4 @@
-"""Compares the first call of a compiled kernel with torch's operators, on the first and last places of its outputs.
+"""Holds the first call of a compiled kernel against torch's operators, on the first and the last places of its outputs.
 
 A kernel's code rests on a compiler and its flags; this is the net below them. Only what the places depend on is
 computed: a few rows of a softmax, a few sums of a matrix product. `Options(check=False)` leaves it out.
@@ -49,7 +49,7 @@ def check_first_call(
     contents: Sequence[torch.Tensor],
     outputs: Sequence[torch.Tensor],
 ) -> TorchEmitter | None:
-    """The function to run in place of a kernel that disagrees with torch's operators; None where they agree."""
+    """What to run instead of a kernel whose outputs are not those of torch's operators; None where they agree."""
     try:
         for last in (False, True):
             regions = {o: _corner(program.tensors[o].shape, last) for o in program.outputs}
