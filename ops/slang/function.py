@@ -259,9 +259,8 @@ class SlangFunction:
         backward, sizes = method == "bwds", sizes_of((*args, *kwargs.values(), result))
         module = self.module.slangpy_module(device, backward=backward, sizes=sizes)
         function: Any = slangpy_function(module, self.name)
-        if self.signatures[0].is_method:  # SlangPy has another name for the struct parameter
-            args, kwargs = args[1:], {**kwargs, "_this": args[0] if args else kwargs[THIS]}
-            kwargs.pop(THIS, None)
+        if self.signatures[0].is_method and not args:  # SlangPy takes the struct by position only
+            args, kwargs = [kwargs[THIS]], {name: each for name, each in kwargs.items() if name != THIS}
         if self._maps:
             function = function.map(**self._maps)
         if isinstance(result, type):

@@ -31,7 +31,7 @@ def kind_of(value: Any) -> Any:
     if isinstance(value, Mapping):
         return (dict, value.get(TYPE), _kinds_of(value))
     if isinstance(value, SlangInstance):
-        return (SlangInstance, value.slang_type, _kinds_of(fields_of(value)))
+        return (SlangInstance, value.slang_type.name, _kinds_of(fields_of(value)))
     if isinstance(value, torch.SymInt):
         return int
     return type(value)
@@ -62,15 +62,11 @@ def stand_in(kind: Any) -> Any:
             return torch.empty(sizes, dtype=dtype, device="meta")
         case torch.dtype() as dtype:
             return torch.empty(0, dtype=dtype, device="meta")
-        case (type() as told, type_, tuple() as items):
+        case (type() as told, struct, tuple() as items):
             values = {key: stand_in(each) for key, each in items}
-            if any(each is None for each in values.values()):
+            if told is SlangInstance or any(each is None for each in values.values()):
                 return None
-            return (
-                SlangInstance(type_, values)
-                if told is SlangInstance
-                else {**values, **({TYPE: type_} if type_ else {})}
-            )
+            return {**values, TYPE: struct} if struct else values
     if kind is grid:
         return grid(())
     return kind() if kind in (*_PLAIN_NUMBERS, tuple, list) else None

@@ -5,6 +5,7 @@ One `Program` exists for each source text in a process; what it compiles is kept
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -27,6 +28,7 @@ from .slangpy_tensors import tensor_module
 
 _GENERATED = "tracepack-generated.slang"
 _ANCHOR = f"void {ANCHOR}() {{}}\n"
+_BARE_TENSOR = re.compile(r"generic type '(I?(?:RW|W)?(?:Diff)?Tensor)' used without argument")
 
 
 class Program:
@@ -152,7 +154,8 @@ class Program:
         if file.startswith(str(directory)) and self.source.includes:
             relative = Path(file).relative_to(directory)
             file = next((str(base / relative) for base in self.source.includes if (base / relative).exists()), file)
-        fix = error.fix
+        bare = _BARE_TENSOR.search(error.what)
+        fix = f"Write its elements and its number of axes, {bare[1]}<float, 1>." if bare else error.fix
         if file.endswith(_GENERATED):
             fix = "The kernel that tracepack wrote around the function is at fault: is a type not supported?"
         return SlangCompileError(error.what, file=file, line=error.line, log=error.log, fix=fix)
