@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import torch
 
 
-class Home(Protocol):
+class Declarations(Protocol):
     """What a module has that its scopes use."""
 
     program: Program
@@ -46,7 +46,7 @@ class SlangNamespace:
 
     _fix = ""
 
-    def __init__(self, module: Home, name: str) -> None:
+    def __init__(self, module: Declarations, name: str) -> None:
         self._module, self._name = module, name
 
     def __repr__(self) -> str:
@@ -103,7 +103,7 @@ class SlangStruct(SlangNamespace):
 
     _fix = "Slang does not find by name what an extension adds: write it in the struct."
 
-    def __init__(self, module: Home, name: str, type_: SlangType) -> None:
+    def __init__(self, module: Declarations, name: str, type_: SlangType) -> None:
         super().__init__(module, name)
         self.type = type_
 
