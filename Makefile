@@ -1,6 +1,7 @@
 # Everything from a bare machine with python3 (3.10 or newer):
 #   make demo    the semantic search of samples/, in an environment of its own
 #   make test    formatting, lint, types, layers and tests
+#   make share   the tests that take minutes: today's part of every campaign, and the compiler that builds its own library
 #   make sanitize  every generated C++ kernel of the tests, built with the address and undefined-behaviour sanitizers
 #   make bench   the benchmarks; make coverage: the long campaigns; make fuzz: hostile calls and files; make clean
 #   make gpu     the tests and benchmarks for a CUDA card, on a machine with one; writes docs/gpu.md
@@ -21,7 +22,7 @@ SEED ?=
 PYTEST ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test sanitize bench coverage fuzz gpu clean
+.PHONY: help demo test share sanitize bench coverage fuzz gpu clean
 
 help:
 	@sed -e '/^$$/q' -e 's/^# \{0,1\}//' Makefile
@@ -31,6 +32,9 @@ demo: $(STAMPS)/demo
 
 test: $(STAMPS)/dev
 	$(BIN)/python tools/checks.py $(if $(SEED),--randomly-seed=$(SEED)) $(PYTEST)
+
+share: $(STAMPS)/dev
+	$(BIN)/python -m pytest -q -m campaign -n 2 $(PYTEST)
 
 sanitize: $(STAMPS)/dev
 	TRACEPACK_SANITIZE=address,undefined LD_PRELOAD="$$(g++ -print-file-name=libasan.so)" \

@@ -1,1 +1,1 @@
-"""Ops: models and kernels as callables that a pipeline can hold, and the rooms that make and run them."""
+"""Ops: models and kernels as callables that a pipeline can hold, and the packages that make and run them."""

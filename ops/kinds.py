@@ -1,7 +1,7 @@
-"""The registry of kernels with the kinds that come with tracepack, registered as any other package registers its own.
+"""Registers the kinds of kernels that come with tracepack, in the same way as other packages register theirs.
 
-Their packages are extras and their modules slow to import, so each is imported when a user or a file first needs it: an
-object is known by the names of its classes.
+Their packages are extras, and their modules are slow to import. So each is imported when a user or a file first needs
+it, and an object is recognised by the names of its classes.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _of_comprehension(model: Any) -> Kernel | None:
 
 
 def _of_tokenizer(model: Any) -> Kernel | None:
-    """Of a tokenizer of the `tokenizers` or `transformers` packages."""
+    """The kernel for a tokenizer of the `tokenizers` or `transformers` package; None for any other object."""
     if not type(model).__module__.startswith("tokenizers") and not hasattr(model, "backend_tokenizer"):
         return None
     from .tokenizer import tokenizer

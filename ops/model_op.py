@@ -38,14 +38,14 @@ class _BodyApplication:
     plan: Plan
     out_spec: Any
     state: State
-    objects: list[Any]  # among the caller's arguments; the call may change them
+    objects: list[Any]  # objects among the caller's arguments, which the call may change
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return self.plan.run(args)
 
     def rebuild(self, result: Any) -> Any:
         assert isinstance(self.target, BodyCall)
-        outputs = leaves(self.target.body.graph.output)  # what is fixed there is no run-time value
+        outputs = leaves(self.target.body.graph.output)  # a fixed output is a plain value, and no run-time value
         fixed = [r if isinstance(o, Value | Constant) else o for o, r in zip(outputs, result, strict=True)]
         return finish(pytree.tree_unflatten(fixed, self.out_spec), self.objects)
 
@@ -59,10 +59,10 @@ class ModelOp(InferenceOp):
     Args:
         model: the user's model, which is never changed.
         name: the op's name.
-        device: where it runs.
-        contiguous: whether a non-contiguous output is made contiguous instead of refused.
+        device: the device that it runs on.
+        contiguous: whether a non-contiguous output is made contiguous, and not refused.
         training: whether the model keeps its own mode, instead of evaluation mode.
-        fallback: makes a kernel of a model that cannot be lowered, or None where there is no such way.
+        fallback: makes a kernel of a model that cannot be lowered; None where there is none.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class ModelOp(InferenceOp):
     # -- running ---------------------------------------------------------------------------------------------
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Runs the lowered graph where there is one for such a call, else the model itself."""
+        """Runs the lowered graph where there is one for this structure of call, else the model itself."""
         args, kwargs = self._moved(args), self._moved(kwargs)
         call, tensors = flatten_call(args, kwargs, self.parameters)
         found = self._find(call, tensors)
@@ -103,8 +103,10 @@ class ModelOp(InferenceOp):
 
     def _run_model(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if runs_plainly() and _lies_on(self.model, self.device):
-            mine = lowering() if isinstance(self.model, torch.nn.Module) else nullcontext()  # the flags are the model's
-            with mine, torch.no_grad(), InferenceForm(self.model, self.training):  # what it leaves in attributes stays
+            mine = (
+                lowering() if isinstance(self.model, torch.nn.Module) else nullcontext()
+            )  # the model has its own flags
+            with mine, torch.no_grad(), InferenceForm(self.model, self.training):  # attributes that it sets stay
                 result = self.model(*args, **kwargs)
         elif isinstance(self.model, torch.nn.Module):
             with lowering():  # another thread may be lowering this very module
@@ -119,7 +121,7 @@ class ModelOp(InferenceOp):
         return result
 
     def _run_module(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Runs the user's model; if it changes its buffers they are set back, and a copy of it goes on from there."""
+        """Runs the user's model; if it changes its buffers, they are restored, and a copy keeps the new state."""
         model = self._resident()
         with torch.no_grad(), KeptModel(self.model), InferenceForm(model, self.training):
             if model is not self.model:
@@ -133,7 +135,7 @@ class ModelOp(InferenceOp):
 
     @contextmanager
     def _watched(self) -> Iterator[None]:
-        """Refuses a model that writes to what is no buffer, when it is run for the first time."""
+        """Runs the model for the first time, and refuses it if it writes to a tensor that is no buffer."""
         if self._is_known:
             yield
             return
@@ -144,7 +146,7 @@ class ModelOp(InferenceOp):
         self._is_known = True
 
     def _resident(self) -> Any:
-        """The model to run: the user's own where it lies on the op's device and keeps no state, else a copy."""
+        """The model to run: the user's own where it is on the op's device and keeps no state, else a copy."""
         if self._copy is not None:
             return self._copy
         if isinstance(self.model, torch.jit.ScriptModule):
@@ -164,7 +166,7 @@ class ModelOp(InferenceOp):
 
     @property
     def __signature__(self) -> inspect.Signature:
-        """The model's own, for `inspect.signature`."""
+        """The signature of the model, for `inspect.signature`."""
         return inspect.signature(self.model.forward if isinstance(self.model, torch.nn.Module) else self.model)
 
     @property
@@ -195,14 +197,14 @@ class ModelOp(InferenceOp):
         return _BodyApplication(BodyCall(lowered.body), tuple(tensors), {}, plan, lowered.out_spec, self.state, objects)
 
     def _taken_apart(self, args: tuple[Any, ...], kwargs: dict[str, Any], free: bool) -> tuple[Call, list[Any]]:
-        """The call and its tensors; sizes among the arguments stay open if `free`, and are guarded otherwise."""
+        """Splits the call into structure and tensors; sizes among the arguments stay free, or are guarded."""
         recorder = current()
         if recorder is None:
             return flatten_call(args, kwargs, self.parameters)
         return flatten_call(args, kwargs, self.parameters, recorder.plain, is_open if free else lambda leaf: False)
 
     def _is_opaque(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Whether the model is a kernel, which takes numbers and strings as they are decided at run time."""
+        """Whether the op is a kernel, which takes numbers and strings that are decided at run time."""
         if self._kernel is None and self.fallback is not None:
             recorder = current()
             plain = (args, kwargs) if recorder is None else recorder.concrete((args, kwargs))
@@ -214,7 +216,7 @@ class ModelOp(InferenceOp):
         return self._kernel is not None
 
     def _canonical(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The same call with arguments by position where it can, so that both spellings share a body."""
+        """The call with as many arguments by position as possible, so that both forms share a body."""
         names = self.parameters
         while len(args) < len(names) and names[len(args)] in kwargs:
             name = names[len(args)]
@@ -232,9 +234,11 @@ class ModelOp(InferenceOp):
             return found
         recorder = current()
         if recorder is not None and recorder.settled:
-            raise SignatureError("no body fits these inputs", where=f"op {self.name!r}")
+            raise SignatureError("the op was not lowered for inputs of this structure", where=f"op {self.name!r}")
         with lowering():
-            return self._find(call, tensors) or self._lowered_now(call, tensors)  # another thread may have done it
+            return self._find(call, tensors) or self._lowered_now(
+                call, tensors
+            )  # another thread may have lowered it meanwhile
 
     def _lowered_now(self, call: Call, tensors: Sequence[Any]) -> tuple[Lowered, Plan]:
         with recording(None), KeptProcess(), KeptModel(self.model):
@@ -262,7 +266,7 @@ class ModelOp(InferenceOp):
 
 
 def is_open(leaf: Any) -> bool:
-    """Whether a leaf is a size, or a number computed from sizes, of a recording. A body takes none below zero."""
+    """Whether a leaf is a size of a recording, or a number computed from sizes, that is not negative."""
     return issubclass(type(leaf), torch.SymInt) and _plain([leaf])[0] >= 0
 
 

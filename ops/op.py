@@ -25,8 +25,8 @@ class InferenceOp(ABC):
     """One callable on tensors that a pipeline can hold.
 
     Attributes:
-        name: what graphs, errors and profiles call it.
-        device: where it was scripted for.
+        name: its name in graphs, errors and profiles.
+        device: the device that it was scripted for.
     """
 
     def __init__(self, name: str, device: Device) -> None:
@@ -34,13 +34,13 @@ class InferenceOp(ABC):
 
     @undisturbed
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Runs the op, or records the call where a trace is going on; numpy arrays do for tensors."""
+        """Runs the op, or records the call inside a trace; arrays of numpy are taken as tensors."""
         recorder = current()
         if any(isinstance(argument, np.ndarray) for argument in args):
             args = tuple(torch.from_numpy(a) if isinstance(a, np.ndarray) else a for a in args)
         if recorder is None:
             return self.run(args, kwargs)
-        with Outside():  # what looks at the arguments here is not the user's doing
+        with Outside():  # the user's function does not look at the arguments here
             return recorder.call(self.application(args, kwargs))
 
     @abstractmethod
@@ -49,7 +49,7 @@ class InferenceOp(ABC):
 
     @abstractmethod
     def application(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The call taken apart for a graph."""
+        """The call as a graph records it."""
 
     def __repr__(self) -> str:
         return f"<InferenceOp {self.name!r} on {self.device}>"
@@ -82,12 +82,12 @@ class KernelOp(InferenceOp):
         return self.state.kernel(self.kernel)(*args, **kwargs)
 
     def application(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The call as one kernel node."""
+        """The call as one node of a kernel."""
         return _KernelApplication(KernelCall(self.kernel), args, kwargs, self.state)
 
 
 def model_device(model: Any) -> Device | None:
-    """Where a module's first parameter or buffer lives, or None for a module without any."""
+    """The device of a module's first parameter or buffer; None for a module without any."""
     for tensor in itertools.chain(model.parameters(), model.buffers()):
         device = tensor.device
         return CPU if device.type == "cpu" else Device(device.type, device.index or 0)

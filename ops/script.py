@@ -36,9 +36,9 @@ def script(
 ) -> InferenceOp:
     """Turns a model into an op that a pipeline can call and an archive can hold.
 
-    The model is left exactly as it was: its mode, device, parameters and gradients. The op answers as the model
-    does in evaluation mode, without gradients. Two ops made of one model have a state each: script it once, and call
-    that op wherever the state is meant.
+    The model is left exactly as it was: its mode, device, parameters and gradients. The op answers as the model does in
+    evaluation mode, without gradients. Two ops of one model have separate states: to share the state, script the model
+    once.
 
     Args:
         model: an nn.Module, ScriptModule, ScriptFunction, the path of a TorchScript file, an ExportedProgram, a
@@ -109,12 +109,12 @@ def _make(model: Any, device: Any, name: str | None, contiguous: bool) -> Infere
         return KernelOp(kernel, name or kernel.name, CPU if kernel.on_host else resolve_device(device))
     if callable(model):
         return ModelOp(model, name or default_name(model), resolve_device(device), contiguous=contiguous)
-    raise ScriptError("nothing that can become an op", got=type(model).__name__, expected=_KINDS)
+    raise ScriptError("this object cannot become an op", got=type(model).__name__, expected=_KINDS)
 
 
 def _in_own_mode(model: Any, device: Any, name: str | None, contiguous: bool) -> InferenceOp:
     if not isinstance(model, torch.nn.Module) or isinstance(model, torch.jit.ScriptModule):
-        raise ScriptError("training=True is for a model with a mode", got=type(model).__name__, expected="an nn.Module")
+        raise ScriptError("training=True needs a model with a mode", got=type(model).__name__, expected="an nn.Module")
     title = name or default_name(model)
     return ModelOp(model, title, _device(model, device), contiguous=contiguous, training=True)
 
@@ -157,7 +157,7 @@ def _scripted(model: Any, device: Any, name: str | None, contiguous: bool) -> In
 
 
 def _exported(program: Any, device: Any, name: str | None, contiguous: bool) -> InferenceOp:
-    """An exported program runs as its module; it is lowered again, with the sizes that its own guards leave free."""
+    """The op for an exported program, whose module is lowered again, with the sizes that its guards leave free."""
     module = program.module()
     title = name or "exported"
     op = ModelOp(module, title, resolve_device(device), contiguous=contiguous)

@@ -1,6 +1,6 @@
-"""The tokenizer as an op: text belongs into the pipeline, since token ids alone do not say how they were made.
+"""The tokenizer as an op, so that a pipeline takes text, and no one has to know how its token ids are made.
 
-It stores the JSON of the `tokenizers` package and runs on that package; nothing of `transformers` is needed to load it.
+It stores the JSON of the `tokenizers` package and runs on that package; loading it does not need `transformers`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class TokenizerKernel(Kernel):
         return "tokenizer"
 
     def description(self) -> dict[str, Any]:
-        """Nothing: the JSON holds it all."""
+        """An empty description: the JSON holds everything."""
         return {}
 
     def assets(self) -> dict[str, bytes]:
@@ -52,7 +52,7 @@ class TokenizerKernel(Kernel):
 
     @classmethod
     def build(cls, description: Mapping[str, Any], assets: Mapping[str, bytes]) -> TokenizerKernel:
-        """Makes the tokenizer of its JSON.
+        """Makes the tokenizer from its JSON.
 
         Raises:
             GraphError: the JSON is malformed, or asks for too much; TrustError: its time cannot be bounded.
@@ -63,7 +63,7 @@ class TokenizerKernel(Kernel):
 
     @classmethod
     def build_trusted(cls, description: Mapping[str, Any], assets: Mapping[str, bytes]) -> TokenizerKernel:
-        """Makes the tokenizer of JSON that the caller trusts."""
+        """Makes the tokenizer from JSON that the caller trusts."""
         return cls(cls._source(assets))
 
     @staticmethod
@@ -92,22 +92,22 @@ class TokenizerKernel(Kernel):
             "token_type_ids": [e.type_ids for e in encoded],
         }
         if len({len(e.ids) for e in encoded}) > 1:
-            raise GraphError("the tokenizer gave texts of several lengths", fix="Enable its padding.")
+            raise GraphError("the tokenizer returned token ids of different lengths", fix="Enable its padding.")
         shape = (len(batch), -1) if batch else (0, 0)
         return {name: torch.tensor(rows, dtype=torch.int64).reshape(shape) for name, rows in columns.items()}
 
 
 @contextmanager
 def _panics() -> Iterator[None]:
-    """Turns what the library raises, and how it ends itself, into an error of ours."""
+    """Turns exceptions and panics of the `tokenizers` library into an error of tracepack."""
     try:
         yield
     except Exception as error:
         raise GraphError("the tokenizer cannot be used", got=_brief(error)) from error
     except BaseException as error:
-        if type(error).__name__ != "PanicException":  # of its language: no Exception, so that nothing catches it
+        if type(error).__name__ != "PanicException":  # a panic of Rust, which is no Exception
             raise
-        raise GraphError("the tokenizer failed inside of its library", got=_brief(error)) from error
+        raise GraphError("the tokenizers library panicked", got=_brief(error)) from error
 
 
 def _brief(error: BaseException) -> str:
@@ -119,8 +119,8 @@ def tokenizer(source: Any, *, max_length: int | None = None, pad_token: str = "[
 
     Args:
         source: a `tokenizers.Tokenizer`, a fast tokenizer of `transformers`, or the path of a ``tokenizer.json``.
-        max_length: cuts texts at this many tokens; by default where the source cuts them.
-        pad_token: what fills short texts, where the source does not say.
+        max_length: truncates texts to this many tokens; by default to as many as the source does.
+        pad_token: the token that pads short texts, where the source has none.
 
     Raises:
         ScriptError: the source is none of these, or has no such padding token.
@@ -151,7 +151,7 @@ def tokenizer(source: Any, *, max_length: int | None = None, pad_token: str = "[
 def _limit(source: Any, made: Any) -> int | None:
     if made.truncation:
         return int(made.truncation["max_length"])
-    limit = getattr(source, "model_max_length", None)  # transformers writes 1e30 for none
+    limit = getattr(source, "model_max_length", None)  # transformers writes 1e30 for no limit
     return int(limit) if limit is not None and limit < 1_000_000 else None
 
 

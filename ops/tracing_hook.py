@@ -1,6 +1,6 @@
-"""Whether a recording is going on in this thread: how an op that is called finds the recorder above it.
+"""The recorder of each thread, so that an op that is called finds it.
 
-The recorder lives in the pipeline layer, which ops may not import; it registers itself here.
+The recorder belongs to the pipeline layer, which ops may not import; it registers itself here.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .runtime.state import State
 
 
 class Application(Protocol):
-    """One call of an op, taken apart for a graph."""
+    """One call of an op, as a graph records it."""
 
     target: Target
     args: tuple[Any, ...]
@@ -28,12 +28,12 @@ class Application(Protocol):
         ...
 
     def rebuild(self, result: Any) -> Any:
-        """The op's own result from what `run` gave."""
+        """The result of the op, built from the result of `run`."""
         ...
 
 
 class Recording(Protocol):
-    """What a recorder offers to the ops that it meets.
+    """The methods of a recorder that ops and pipelines call.
 
     Attributes:
         settled: whether ops may only use the bodies that they have.
@@ -50,7 +50,7 @@ class Recording(Protocol):
         ...
 
     def concrete(self, tree: Any) -> Any:
-        """Arguments with traced scalars replaced by plain ones, to look at: nothing may be made to depend on them."""
+        """Arguments with traced scalars replaced by plain ones, unguarded: no result may depend on them."""
         ...
 
     def plain(self, tree: Any) -> Any:
@@ -83,7 +83,7 @@ class _Current(Change):
 
 
 def plainly() -> Change:
-    """While it is entered, ops of this thread run the models that they were made of, and not what these became."""
+    """While it is entered, ops of this thread run their original models, and not the lowered graphs."""
     return _Plainly()
 
 
@@ -99,5 +99,5 @@ class _Plainly(Change):
 
 
 def runs_plainly() -> bool:
-    """Whether ops of this thread run the models that they were made of."""
+    """Whether ops of this thread run their original models."""
     return bool(getattr(_state, "plainly", False))

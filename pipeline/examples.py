@@ -1,4 +1,4 @@
-"""Example arguments taken apart into parameters and flat leaves, and put together again from other leaves."""
+"""Takes example arguments apart into parameters and flat leaves, and builds arguments from other leaves."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def describe(
 
 
 def _require_memory(tensor: torch.Tensor, where: str) -> None:
-    """Refuses tensors that do not lie in memory as plain ones do."""
+    """Refuses nested, meta and sparse tensors."""
     kind = "nested" if tensor.is_nested else "meta" if tensor.is_meta else ""
     kind = kind or str(tensor.layout).removeprefix("torch.") * (tensor.layout is not torch.strided)
     if kind:
@@ -99,7 +99,7 @@ def _require_memory(tensor: torch.Tensor, where: str) -> None:
 
 
 def alike(special: dict[int, torch.Tensor], copies: list[Any]) -> list[Any]:
-    """Copies of leaves as what else the originals are: parameters, of a class, with gradients, with attributes."""
+    """Copies of leaves that keep what else the originals are: parameters, with gradients, with attributes."""
     for index, original in special.items():
         copy = copies[index]
         if isinstance(original, torch.nn.Parameter):
@@ -127,9 +127,9 @@ class Examples:
     Attributes:
         items: the function's parameters.
         leaves: their leaves, arrays as tensors over the same memory.
-        arrays: which of the leaves the function gets as numpy arrays, as they were given.
+        arrays: the positions of the leaves that the function gets as numpy arrays.
         keywords: names of the parameters passed by keyword.
-        special: tensors that are more than a signature says, by their place.
+        special: position -> a tensor with more than a signature tells: a parameter, one with gradients or attributes.
     """
 
     items: tuple[Parameter, ...]
@@ -139,11 +139,11 @@ class Examples:
     special: dict[int, torch.Tensor]
 
     def alike(self, leaves: Sequence[Any]) -> list[Any]:
-        """Copies of leaves as what else the examples are."""
+        """Copies of leaves that are parameters, have gradients or attributes where the examples do."""
         return alike(self.special, clones(leaves))
 
     def call(self, leaves: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
-        """The arguments for leaves; while something is recorded, what makes arrays of them is too."""
+        """The arguments built from leaves; inside a recording the conversion to numpy arrays is recorded, too."""
         handed = [leaf.numpy() if index in self.arrays else leaf for index, leaf in enumerate(leaves)]
         args: list[Any] = []
         kwargs: dict[str, Any] = {}

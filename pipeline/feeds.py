@@ -1,4 +1,4 @@
-"""A feed for `run` made of plain arrays and JSON values, by the pipeline's own parameters."""
+"""Makes the feed for `run` from plain arrays and JSON values, as the pipeline's parameters ask for them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def build_feed(parameters: Parameters, given: Mapping[str, Any]) -> dict[str, An
 
 
 def _fill(tree: Any, name: str, left: dict[str, Any], parameters: Parameters, names: Sequence[str]) -> Any:
-    """A parameter from what was given for it as a whole, or for its parts."""
+    """The value of a parameter, given as a whole or in parts."""
     if isinstance(tree, Slot):
         name = names[tree.index]
     if plain_name(name) in left:
@@ -54,7 +54,7 @@ def _fill(tree: Any, name: str, left: dict[str, Any], parameters: Parameters, na
 
 
 def _shaped(tree: Any, value: Any, name: str, parameters: Parameters) -> Any:
-    """A whole parameter from nested JSON, or from the arrays of a .npz by key."""
+    """The value of a parameter that was given as a whole: as nested JSON, or as arrays of an .npz file by key."""
     if isinstance(tree, Slot):
         return to_input(value, parameters.types[tree.index], parameters.names[tree.index])
     if not any(isinstance(leaf, Slot) for leaf in leaves(tree)):
@@ -120,7 +120,7 @@ def _to_scalar(value: Any, kind: ScalarType) -> Any:
 
 
 def _to_tensor(value: Any, kind: TensorType, name: str) -> Any:
-    """Arrays stay as they are, so that a wrong dtype is an error; JSON takes the dtype that is wanted."""
+    """A tensor: arrays keep their dtype, so that a wrong one is an error; JSON takes the dtype of the input."""
     foreign = not hasattr(np, "bool_" if kind.dtype == "bool" else kind.dtype)  # numpy has no such dtype
     if isinstance(value, np.ndarray) and not foreign:
         return value

@@ -1,4 +1,4 @@
-"""Golden examples: inputs stored with the outputs that they gave, replayed to find skew before traffic does."""
+"""Golden examples: stored inputs and outputs, replayed to find numerical differences between machines."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Report:
         return bool(self.recorded) and self.recorded != self.here
 
     def require(self) -> None:
-        """Raises where an output was not accepted; warns where another kind of processor gives other bits.
+        """Raises an error where an output was not accepted; warns where another kind of processor gives other bits.
 
         Raises:
             GoldenMismatchError: naming the outputs and their largest differences.
@@ -86,7 +86,7 @@ class Report:
 
     @property
     def moved_text(self) -> str:
-        """Where the outputs were written and where they were replayed, in words; empty where that is no matter."""
+        """The processors that wrote and replayed the outputs, for a message; empty where they are of one kind."""
         if not self.moved:
             return ""
         return f"written on {processor_text(self.recorded)}, replayed on {processor_text(self.here)}"
@@ -97,7 +97,7 @@ def _differences(outputs: Sequence[OutputReport]) -> str:
 
 
 class Runnable(Protocol):
-    """What examples are recorded from and replayed on: a pipeline."""
+    """The parts of a pipeline that recording and replaying examples need."""
 
     @property
     def stateful(self) -> bool:
@@ -106,7 +106,7 @@ class Runnable(Protocol):
 
     @property
     def graph(self) -> Graph:
-        """What it does."""
+        """The graph of the pipeline."""
         ...
 
     @property
@@ -124,7 +124,7 @@ class Runnable(Protocol):
 
 
 def record_examples(pipeline: Runnable, feeds: Sequence[Mapping[str, Any]]) -> Iterator[Example]:
-    """Every feed with the outputs that it gives now, as an archive holds them.
+    """Runs every feed, and returns the feeds with their outputs, as an archive holds them.
 
     Raises:
         SignatureError: they are no list of feeds, or one does not fit the pipeline.
@@ -132,14 +132,16 @@ def record_examples(pipeline: Runnable, feeds: Sequence[Mapping[str, Any]]) -> I
     if isinstance(feeds, Mapping) or not all(isinstance(feed, Mapping) for feed in feeds):
         got = type(feeds).__name__
         raise SignatureError("examples are a list of dicts like run's", got=got, expected="[{'x': …}, …]")
-    pipeline = pipeline.session() if pipeline.stateful else pipeline  # examples follow each other from the start
+    pipeline = (
+        pipeline.session() if pipeline.stateful else pipeline
+    )  # the examples run one after the other, from the initial state
     for feed in feeds:
         inputs = {name: _stored(value) for name, value in feed.items()}  # before a run that may write into them
         yield inputs, _stored(pipeline.run(feed))
 
 
 def _stored(tree: Any) -> Any:
-    """A tree as an archive holds it: tensors of its own for whatever stands for one, records for namedtuples."""
+    """A tree as an archive holds it: copies of tensors, arrays as tensors, records for namedtuples."""
     return map_values(_stored_leaf, tree, to_record)
 
 
@@ -149,7 +151,7 @@ def _stored_leaf(leaf: Any) -> Any:
 
 
 def golden_terms(pipeline: Runnable, tolerance: float | None) -> Golden:
-    """What later replays are held to: the precision on the way to each output, and this processor.
+    """The terms that an archive stores for replays: the precision of each output, and this processor.
 
     Args:
         pipeline: whose outputs are compared.
@@ -202,7 +204,7 @@ def _pairs(wanted: Any, got: Any, name: str) -> Iterator[tuple[str, Any, Any]]:
 
 
 class _Rules:
-    """What each output may differ by.
+    """The rules of the comparison: by how much an output may differ.
 
     Floating numbers may differ by their tolerance: the given one, or that of the lowest precision on the way to them.
     Integers and booleans are exact unless a tolerance was given, and booleans always; where floating numbers decided
@@ -213,7 +215,7 @@ class _Rules:
         self.terms, self.moved = terms, moved
 
     def compare(self, name: str, wanted: Any, got: Any) -> OutputReport:
-        """One output of one example."""
+        """Compares one output of one example."""
         if isinstance(got, np.ndarray | np.generic):
             got = as_tensor(got)
         tensors = isinstance(wanted, torch.Tensor) and isinstance(got, torch.Tensor)
@@ -248,7 +250,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _tensors(wanted: torch.Tensor, got: torch.Tensor, tolerance: float) -> tuple[float, bool, bool]:
-    """The largest difference, whether the bits are equal, and whether all is within the tolerance."""
+    """Compares tensors: the largest difference, whether the bits are equal, whether all are within the tolerance."""
     if wanted.shape != got.shape or wanted.dtype != got.dtype:
         return float("inf"), False, False
     if torch.equal(wanted, got) or bool(((wanted == got) | ((wanted != wanted) & (got != got))).all()):
@@ -260,7 +262,7 @@ def _tensors(wanted: torch.Tensor, got: torch.Tensor, tolerance: float) -> tuple
 
 
 def _plain(wanted: Any, got: Any, tolerance: float) -> tuple[float, bool, bool]:
-    """The same of what is no tensor; containers that come here differ in their structure."""
+    """Compares values that are no tensors; containers get here only where their structures differ."""
     if type(wanted) is not type(got) or isinstance(wanted, tuple | list | dict):
         return float("inf"), False, False
     if wanted == got or (wanted != wanted and got != got):

@@ -1,4 +1,4 @@
-"""Loading a pipeline from its archive: what is checked before, and where its ops go."""
+"""Loads a pipeline from its archive: checks it, places its ops, and maps its weights."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def load(
         grad: keeps gradients, so that the pipeline trains on: its parameters become copies of its own, which
             `Pipeline.weights` gives to an optimizer, and `save` writes as they then are.
         budget: what each run may spend: ``{"seconds": 2.0, "bytes": 1 << 30}``, or one of the two. Bytes count all
-            tensors that the operators of a run make. It is looked at between operators, which costs some
-            microseconds each; without a budget nothing is looked at.
+            tensors that the operators of a run make. It is checked between operators, which costs some microseconds
+            each; without a budget nothing is checked.
         signed_by: a public key (Ed25519: the path of a PEM file, its bytes, or the key itself), or several; the file
             must bear a signature by one of them, see `tracepack sign`.
 
@@ -79,7 +79,7 @@ def load(
         tensor([1., 1.])
     """
     if verify not in VERIFY:
-        raise ArchiveError("not a way to verify", got=repr(verify), expected=f"one of {list(VERIFY)}")
+        raise ArchiveError("unknown value of verify", got=repr(verify), expected=f"one of {list(VERIFY)}")
     check_gpu_ops(gpu_ops)
     wanted = None if device is None else parse_device(device, accelerator())
     limits = Budget.of(budget)

@@ -33,7 +33,7 @@ class Pipeline:
     Call it like the function that it was traced from, or `run` it on a dict. It may be called from several threads.
 
     Args:
-        program: what it does and how it is called.
+        program: its graph and how it is called.
         device: where ops of accelerators run; None leaves them where they were scripted.
         gpu_ops: ``"cpu"`` moves ops of accelerators to the CPU.
         grad: whether results keep their gradients, to train the pipeline further.
@@ -63,7 +63,7 @@ class Pipeline:
 
     @property
     def graph(self) -> Graph:
-        """What the pipeline does; `print(pipeline.graph)` shows it as text."""
+        """The graph of the pipeline; `print(pipeline.graph)` shows it as text."""
         return self.program.graph
 
     # -- running ---------------------------------------------------------------------------------------------
@@ -143,7 +143,7 @@ class Pipeline:
             return self._runner.state().read(self.graph)
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        """Sets all that runs change to what `state` gave, from this pipeline or another of the same file.
+        """Restores what `state` returned, of this pipeline or another one of the same file.
 
         Raises:
             SignatureError: a name is missing or unknown, or a tensor has another dtype or shape.
@@ -152,7 +152,7 @@ class Pipeline:
             self._runner.state().write(self.graph, state)
 
     def reset(self) -> None:
-        """Goes back to the state that is saved with the pipeline, before its first run."""
+        """Restores the state that the archive holds, as it was before the first run."""
         with self._runner.lock:
             self._runner.state().reset()
 
@@ -167,7 +167,7 @@ class Pipeline:
     def seed(self, number: int) -> None:
         """Seeds the generators that the pipeline keeps from run to run: the first with `number`, the next one more.
 
-        They belong to this pipeline alone; a loaded one starts where they stood when the function was traced.
+        The generators belong to this pipeline alone; a loaded one starts with the states that they had at the trace.
         """
         for offset, constant in enumerate(_generators(self.graph)):
             self._runner.plan.constant(constant).copy_(seeded_state(number + offset))
@@ -204,7 +204,7 @@ class Pipeline:
 
     def __reduce__(self) -> Any:
         raise TracepackError(
-            "a pipeline is neither pickled nor copied",
+            "a pipeline cannot be pickled or copied",
             where=f"pipeline {self.name!r}",
             fix="Save it and load the file where it is needed; `session()` gives one with a state of its own.",
         )
@@ -222,7 +222,7 @@ class Pipeline:
         examples: Sequence[Mapping[str, Any]] = (),
         tolerance: float | None = None,
     ) -> None:
-        """Writes the pipeline with all that it needs into one file, whole or not at all.
+        """Writes the pipeline with all that it needs into one file; a failed save leaves no file, or the old one.
 
         Saving the same pipeline twice gives the same bytes.
 
@@ -248,7 +248,7 @@ class Pipeline:
         recorded = list(record_examples(self, examples))
         if tolerance is not None and not recorded:
             raise SignatureError(
-                "a tolerance without golden examples", got=repr(tolerance), fix="Pass examples=[...] with it."
+                "a tolerance needs golden examples", got=repr(tolerance), fix="Pass examples=[...] with it."
             )
         save_program(path, self.program, recorded, golden_terms(self, tolerance) if recorded else None)
 

@@ -85,7 +85,7 @@ def _own_rank(leaf: Any) -> int:
 
 
 def _held(tree: Iterable[Any]) -> Iterator[Value | Constant]:
-    """What holds numbers: plain numbers and literals may be one object in many places."""
+    """The Values and Constants of a tree. Plain numbers and literals are left out: one object may be in many places."""
     return (leaf for leaf in tree if isinstance(leaf, Value | Constant))
 
 
@@ -175,7 +175,7 @@ class _Flow:
         return found
 
     def _reached(self, sources: list[int]) -> set[int]:
-        """What holds something computed from the sources."""
+        """The ids of all values that are computed from the sources."""
         low, dirty = set[int](), set[int]()
         waiting = [(source, False) for source in sources]
         while waiting:

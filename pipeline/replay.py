@@ -1,7 +1,7 @@
-"""Proof by replay: a pipeline held against the function that it was recorded from, which runs outside of any recording.
+"""Proof by replay: compares a pipeline with the function it was recorded from, which runs outside of any recording.
 
 Both are called in turn, on the example several times and on other data, sizes, layouts and numbers. What the function
-leaves in Python's objects stays there from call to call, so that state shows; in the end everything is as it was.
+leaves in Python's objects stays there from call to call, so that state shows; all of it is restored at the end.
 """
 
 from __future__ import annotations
@@ -21,26 +21,29 @@ from ..ops.runtime.primitives.control_flow import LimitedRounds
 from ..ops.tracing_hook import plainly
 from .examples import Examples
 from .patches.print import muted
+from .pipeline import Pipeline
 from .recheck.answers import difference
 from .recheck.objects import Location, Objects
 from .recheck.vary import clones, ones, trials
 from .recording.recorder import Recorder
 from .recording.rollback import States, Undo
 
-CALLS = 3  # with the example itself, in a row
-MOST_ROUNDS = 20  # of a loop on other data than the example: it may never end, or double what it carries each time
-MOST_SECONDS = 10.0  # for replays, unless the recording took longer: so that all of them are made but of large models
+CALLS = 3  # in a row, with the example itself
+MOST_ROUNDS = (
+    20  # of a loop that runs on other data than the example: it may never end, or double its tensors each time
+)
+MOST_SECONDS = 10.0  # spent on replays, or as long as the recording took: only large models get fewer replays
 
 
 @dataclass(frozen=True)
 class Mismatch:
-    """A call in which the two differ.
+    """A call in which function and pipeline differ.
 
     Attributes:
-        what: how.
-        leaves: what they were called with.
-        repeated: whether they agreed on the same data before, so that it is state that differs.
-        place: what the function keeps its state in, as far as that was seen.
+        what: how their results differ.
+        leaves: the inputs of the call.
+        repeated: whether they agreed on the same inputs before, so that state must be the cause.
+        place: the object and the key in which the function keeps state, as far as that was seen.
     """
 
     what: str
@@ -54,15 +57,15 @@ class Replay:
 
     Args:
         process: the user's function.
-        examples: what it was recorded with.
-        recorder: of the recording.
-        pipeline: what was made of it.
-        objects: what the function can reach of Python, as it was.
+        examples: the arguments that it was recorded with.
+        recorder: the one that recorded it.
+        pipeline: the result of the recording.
+        objects: the Python objects that the function can reach, as they were before.
         seconds: how long the recording took.
     """
 
     def __init__(
-        self, process: Callable[..., Any], examples: Examples, recorder: Recorder, pipeline: Any, objects: Objects,
+        self, process: Callable[..., Any], examples: Examples, recorder: Recorder, pipeline: Pipeline, objects: Objects,
         seconds: float,
     ) -> None:  # fmt: skip
         self.process, self.examples, self.recorder, self.objects = process, examples, recorder, objects
@@ -102,7 +105,7 @@ class Replay:
             return self._after_many_calls(moving)
 
     def _judged(self, found: str, leaves: Sequence[Any]) -> Mismatch:
-        """Whether the two agree on that call when it is the first one: then it is state that differs."""
+        """The mismatch, blamed on state if function and pipeline agree once that call is the first one."""
         changed = self._place()
         if changed is None:
             return Mismatch(found, leaves)
@@ -111,9 +114,10 @@ class Replay:
         return Mismatch(found, leaves, repeated=not first, place=changed)
 
     def _after_many_calls(self, moving: list[tuple[Location, Any, str]]) -> Mismatch | None:
-        """Holds the two against each other as if the function had been called very often.
+        """Compares function and pipeline as if the function had been called very often.
 
-        What still moves after some calls with one example counts, sums or collects; it is set to another value.
+        An object that still changes after some calls with one example counts, sums or collects: it is set to a value
+        that many more calls could give.
         """
         for place, key, _ in moving:
             content = place.read()
@@ -121,14 +125,14 @@ class Replay:
                 place.write({**content, key: other})
         if not moving or self.stateful:
             return None
-        for leaves in (self.examples.leaves, ones(self.examples.leaves)):  # zeros would hide what they are scaled by
+        for leaves in (self.examples.leaves, ones(self.examples.leaves)):  # a factor would not show on zeros
             _, found = self._call(leaves)
             if found:
                 return Mismatch(found, leaves, repeated=True, place=moving[0][:2])
         return None
 
     def _with_models(self) -> Mismatch | None:
-        """One call in which ops run the models that they were made of: hooks and attributes may leave something."""
+        """Compares one call in which ops run their original models, whose hooks and attributes may keep state."""
         if self.stateful or not any(True for _ in bodies(self.pipeline.graph)):
             return None
         with self._aside(), plainly():
@@ -145,7 +149,7 @@ class Replay:
     # -- calls -------------------------------------------------------------------------------------------------
 
     def _call(self, leaves: Sequence[Any], own: bool = False) -> tuple[bool, str]:
-        """Calls both; whether they ran, and how they differ. Where one refuses its inputs nothing is said."""
+        """Calls both: returns whether both ran, and how they differ; empty where one of them refuses its inputs."""
         alike = self.examples.alike if own else clones
         given, handed = alike(leaves), alike(leaves)
         try:
@@ -162,7 +166,7 @@ class Replay:
             return False, ""
         found = self._difference(wanted, got) or self._difference(handed, given)
         if found and not self._place() and self._difference(wanted, self._plain(alike(leaves))):
-            found = ""  # Python itself does not answer twice alike
+            found = ""  # the function itself gives another result for the same inputs
         self.shapes.append((leaves, got))
         return True, found
 
@@ -183,7 +187,7 @@ class Replay:
 
     @contextmanager
     def _aside(self) -> Iterator[None]:
-        """Calls the function so that nothing of it is left: no text, no state, no memory that it wrote."""
+        """Runs calls of the function whose traces are removed: printed text, state, and writes to memory."""
         generators = self.recorder.generators
         generators.restore()
         states, undo = States(), Undo(self.recorder.values if self.recorder.values.captured else None)
@@ -198,7 +202,7 @@ class Replay:
 
 
 def _later(value: Any) -> Any:
-    """What may stand in the place of a value after many more calls; None where that is not known."""
+    """A value that many more calls may leave in place of this one; None for kinds of which that is not known."""
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, int | float | complex):
@@ -221,7 +225,7 @@ def _shapes(leaves: Sequence[Any]) -> list[Any]:
 
 
 def _is_unchecked(graph: Graph) -> bool:
-    """Whether a kernel may read past a tensor whose sizes its author had not in mind."""
+    """Whether a kernel of the graph may read past the end of a tensor whose sizes its author did not expect."""
     graphs = [graph, *(body.graph for body in bodies(graph))]
     calls = [node.target for each in graphs for node in walk(each) if isinstance(node.target, KernelCall)]
     return any(call.kernel.unchecked for call in calls)

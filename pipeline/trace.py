@@ -1,8 +1,8 @@
 """`trace`: records a processing function into a Pipeline.
 
-The function runs on copies of the examples, once to be recorded and once more, on other data and at another batch
-size where it takes one, to be held against the first recording: what differs without a guard to say so would be
-frozen into the graph, and is refused.
+The function runs on copies of the examples and is recorded. Then it is recorded again, on other data and at another
+batch size where it takes one. A difference between the two recordings that no guard explains would be frozen into the
+graph, and is refused.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ..ops.runtime.interrupts.verbs import undisturbed
 from ..ops.runtime.user_code import first_line, raising_line, writing_line
 from ..ops.tracing_hook import current, recording
 from .examples import Examples, describe
-from .patches.builtins import lent, recordable
+from .patches.builtins import LentCode, recordable
 from .patches.numpy import hooks
 from .patches.print import muted, printable
 from .patches.threads import threads
@@ -79,7 +79,7 @@ def trace(process: Callable[..., Any], *examples: Any, **named: Any) -> Pipeline
     given, fixed = _arguments(process, examples, named)
     items, names, leaves, arrays, special = describe(given)
     examined, objects = Examples(items, leaves, arrays, fixed, special), Objects(process)
-    with lent(objects.functions):
+    with LentCode(objects.functions):
         return _Tracing(process, examined, names, objects).pipeline()
 
 
@@ -91,9 +91,9 @@ def _name(process: Callable[..., Any]) -> str:
 def _arguments(
     process: Callable[..., Any], examples: tuple[Any, ...], named: dict[str, Any]
 ) -> tuple[list[tuple[str, str, Any]], list[str]]:
-    """Name, kind and value of every argument given, and the names of those passed by keyword only."""
+    """The name, kind and value of every given argument, and the names of those that are passed by keyword."""
     try:
-        # A module's call takes anything; what it wants is in its forward.
+        # nn.Module.__call__ takes any arguments; the signature is that of its forward.
         signature = inspect.signature(process.forward if isinstance(process, torch.nn.Module) else process)
         bound = signature.bind(*examples, **named)
     except TypeError as error:
@@ -118,7 +118,7 @@ def _arguments(
 
 
 def _skips(signature: inspect.Signature, given: dict[str, Any], name: str) -> bool:
-    """Whether a parameter before this one was left to its default, so that position would miss it."""
+    """Whether a parameter before this one was left to its default, so that this one must be passed by keyword."""
     for other in signature.parameters:
         if other == name:
             return False
@@ -129,7 +129,7 @@ def _skips(signature: inspect.Signature, given: dict[str, Any], name: str) -> bo
 
 @dataclass
 class _Recording:
-    """A recording, and the whole of it: with what nothing uses, which tells where two recordings part."""
+    """The result of one recording: its graph, and the whole with unused nodes, to compare with another recording."""
 
     graph: Graph
     whole: Graph
@@ -141,9 +141,9 @@ class _Tracing:
 
     Args:
         process: the user's function.
-        examples: what it is recorded with.
-        names: of the flat inputs.
-        objects: what the function can reach, as it was.
+        examples: the arguments that it is recorded with.
+        names: the names of the flat inputs.
+        objects: the Python objects that the function can reach, as they were before.
     """
 
     def __init__(self, process: Callable[..., Any], examples: Examples, names: Sequence[str], objects: Objects) -> None:
@@ -151,7 +151,7 @@ class _Tracing:
         self.examples, self.names, self.objects = examples, names, objects
 
     def pipeline(self) -> Pipeline:
-        """Records, records again, and holds the result against the function."""
+        """Records twice, compares the recordings, and compares the resulting pipeline with the function."""
         began, dtype = time.perf_counter(), default_dtype()
         first = self.first()
         try:
@@ -178,7 +178,7 @@ class _Tracing:
             self.objects.restore()
 
     def first(self) -> _Recording:
-        """The recording that becomes the pipeline; Python's own error where it fails outside of a recording too."""
+        """The recording that becomes the pipeline; raises the function's own error if it also fails unrecorded."""
         try:
             return self.record(self.examples, settled=False)
         except TracepackError:
@@ -190,7 +190,7 @@ class _Tracing:
             self.objects.restore()
 
     def explained(self, mismatch: Mismatch, first: _Recording) -> RecordError:
-        """The refusal for a call in which graph and function differ, with the line where that is seen."""
+        """The error for a call in which graph and function differ, with the line of the first different node."""
         if mismatch.repeated:
             return self.explained_state(mismatch, first)
         found = self.again(mismatch.leaves, first)
@@ -208,7 +208,7 @@ class _Tracing:
             with torch.no_grad(), muted(), undo.restored(), undo:
                 self.user(*args, **kwargs)
             found = self.again(self.examples.leaves, first)
-        except Exception:  # the difference is known already
+        except Exception:  # the mismatch is reported anyway, without a line
             found = None
         finally:
             self.objects.restore()
@@ -224,7 +224,7 @@ class _Tracing:
         )
 
     def again(self, leaves: Sequence[Any], first: _Recording) -> Difference | None:
-        """How a recording of one more call differs from the first."""
+        """How the recording of one more call differs from the first recording."""
         try:
             other = _record(self.process, replace(self.examples, leaves=leaves), settled=True)
         except Exception:
@@ -235,7 +235,7 @@ class _Tracing:
 
 
 def _record(process: Callable[..., Any], examples: Examples, settled: bool = False) -> _Recording:
-    """One recording, on copies of the leaves."""
+    """Records the function on copies of the leaves."""
     recorder = Recorder(settled=settled)
     pairs = [recorder.input(leaf) for leaf in clones(examples.leaves)]
     undo = Undo(recorder.values)
@@ -247,7 +247,7 @@ def _record(process: Callable[..., Any], examples: Examples, settled: bool = Fal
         try:
             output = recorder.output(process(*args, **kwargs))
         except Exception:
-            if recorder.refused is not None:  # what came after it is its doing
+            if recorder.refused is not None:  # the later error follows from the refusal that the function caught
                 raise recorder.refused from None
             raise
         finally:
@@ -263,7 +263,7 @@ def _record(process: Callable[..., Any], examples: Examples, settled: bool = Fal
 
 
 def _blamed(error: Exception, process: Callable[..., Any], examples: Examples) -> Exception:
-    """The error that Python itself gives; one that only the recording brought about as a RecordError with the line."""
+    """The error that the function raises unrecorded too; otherwise a RecordError with the line that failed."""
     args, kwargs = examples.call(examples.alike(examples.leaves))
     try:
         undo = Undo(None)
@@ -275,7 +275,7 @@ def _blamed(error: Exception, process: Callable[..., Any], examples: Examples) -
     if "_functorch" in "".join(frame.filename for frame in traceback.extract_tb(error.__traceback__)):
         return RecordError(TRANSFORMS.what, where=line, fix=TRANSFORMS.fix)
     found = RecordError(
-        "what works on plain numbers failed on one that is decided at run time",
+        "code that takes plain numbers failed on a number that is decided at run time",
         where=line,
         got=f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}",
         fix="Keep it in arithmetic and torch functions, or use a tensor in its place.",
@@ -285,7 +285,7 @@ def _blamed(error: Exception, process: Callable[..., Any], examples: Examples) -
 
 
 def _refuse_swallowed(recorder: Recorder) -> None:
-    """Refuses a function that caught an error of torch: with other inputs the error may not come."""
+    """Refuses a function that caught an error of torch: other inputs may not raise it."""
     if recorder.failed is not None:
         error, line = recorder.failed
         raise RecordError(
@@ -297,10 +297,10 @@ def _refuse_swallowed(recorder: Recorder) -> None:
 
 
 def _second(record: Callable[..., _Recording], examples: Examples, first: _Recording) -> Graph | None:
-    """Records again on varied examples and compares; returns the other graph, to see which sizes moved.
+    """Records again on varied examples and compares; returns the other graph, which shows what sizes changed.
 
-    Where the function makes a tensor anew in each run without torch, it is recorded once more, on other whole
-    numbers, which the first variation leaves alone because they may be indices.
+    A function that makes new tensors in each run without torch is recorded a third time, with other integers: the
+    first variation keeps integers, because they may be indices.
 
     Raises:
         RecordError: the two differ, and no guard says why.
@@ -310,9 +310,9 @@ def _second(record: Callable[..., _Recording], examples: Examples, first: _Recor
         first.recorder.generators.restore(ends=True)
         try:
             second = record(replace(examples, leaves=other))
-        except GraphError:  # a value of another recording: it was kept somewhere
+        except GraphError:  # the function kept a value of the other recording
             raise
-        except Exception:  # a size or data that the function does not take; the replays tell about the rest
+        except Exception:  # the function does not take such sizes or data; the replays check it on others
             return None
         settle(first.recorder.generators, second.recorder.generators)
         return second if _require_same(first, second) else None
@@ -328,7 +328,7 @@ def _second(record: Callable[..., _Recording], examples: Examples, first: _Recor
 
 
 def _makes_tensors(first: _Recording, second: _Recording) -> bool:
-    """Whether the function took in tensors that it had not held before."""
+    """Whether the function captured other tensors in the second recording than in the first."""
     pairs = zip(first.recorder.values.captured.values(), second.recorder.values.captured.values(), strict=False)
     return any(a.tensor is not b.tensor for a, b in pairs)
 

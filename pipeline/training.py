@@ -13,11 +13,11 @@ from ..ops.graph.traverse import bodies, own_constants, walk
 
 
 def make_trainable(held: Sequence[Constant], origins: Sequence[Any]) -> None:
-    """Gives every parameter memory of its own that takes gradients; tied ones stay one.
+    """Replaces every parameter by a copy that takes gradients; tied parameters share one copy.
 
     Args:
         held: the constants of an archive.
-        origins: for each, what tied weights share; weights that are merely equal are stored once but do not.
+        origins: for each constant an object that only tied weights share: equal weights are stored once, but not tied.
     """
     made: dict[Any, torch.Tensor] = {}
     for index, (constant, origin) in enumerate(zip(held, origins, strict=True)):
@@ -41,7 +41,7 @@ def named_parameters(graph: Graph) -> dict[str, torch.Tensor]:
 
 
 def require_gradients(graph: Graph) -> None:
-    """Refuses to train what has a backward of the user's own, which no recording sees.
+    """Refuses to train a graph in which a function had a custom backward, which no recording sees.
 
     Raises:
         RecordError: naming it, with the line.

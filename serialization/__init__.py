@@ -1,1 +1,1 @@
-"""The archive: its schema, the msgpack codec, the weights and the zip file."""
+"""The archive: its schema, the codec for msgpack, the weights and the zip file."""

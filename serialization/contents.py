@@ -1,6 +1,6 @@
-"""What an archive of a pipeline contains: graphs, bodies and kernels on one side, members and a manifest on the other.
+"""Converts the graphs, bodies and kernels of a pipeline to members and a manifest, and back.
 
-Needs no torch: constants are numbered here, and their tensors are the business of `weights`.
+It needs no torch: constants are numbered here, and `weights` stores their tensors.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from .limits import check_expansion, check_rows
 
 @dataclass
 class Contents:
-    """A pipeline as an archive knows it.
+    """The content of an archive.
 
     Attributes:
         name: the function's name.
-        graph: what it does.
+        graph: the recorded function.
         parameters: the calling convention as plain data; the pipeline layer reads it.
-        facts: what is known about the sizes of its inputs.
+        facts: the assumptions about the sizes of its inputs.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Contents:
 
 
 def encode(contents: Contents, producer: dict[str, str]) -> tuple[dict[str, Any], list[Member], Tables]:
-    """The manifest without its constants and examples, the members but the tensors, and the tables of things met."""
+    """The manifest without constants and examples, the members without tensors, and the tables of numbered objects."""
     tables = Tables()
     members = [member(MAIN_GRAPH, pack(Encoder(tables).graph(contents.graph)))]
     bodies: list[dict[str, Any]] = []
@@ -96,10 +96,10 @@ def decode(archive: Archive, constants: Sequence[Constant], build: Build) -> Con
     Args:
         archive: the open archive.
         constants: its constants.
-        build: makes a kernel of its row and assets.
+        build: makes a kernel from its row and assets.
 
     Raises:
-        ArchiveError, GraphError: malformed; UnknownOperatorError: an operator is not allowed.
+        ArchiveError, GraphError: the archive is malformed; UnknownOperatorError: an operator is not allowed.
     """
     manifest = archive.manifest
     check_rows(manifest)
@@ -119,7 +119,7 @@ def decode(archive: Archive, constants: Sequence[Constant], build: Build) -> Con
 
 
 class _Later(Sequence[Any]):
-    """The bodies after one, under their own numbers; earlier ones cannot be called."""
+    """The bodies that a body may call: those after it, by their numbers in the archive."""
 
     def __init__(self, found: list[Any], index: int) -> None:
         self.found, self.caller = found, index
@@ -176,9 +176,9 @@ def trusted_build(trust: bool, label: str, kernel_class: Callable[[str], type[Ke
     """Builds kernels; those that run code only if the caller trusts the file.
 
     Args:
-        trust: whether the caller does.
-        label: the file, for errors.
-        kernel_class: the class of a kind's name.
+        trust: whether the caller trusts the file.
+        label: the name of the file in messages.
+        kernel_class: returns the class for the name of a kind.
     """
 
     def build(row: dict[str, Any], assets: dict[str, bytes]) -> Kernel:

@@ -1,7 +1,7 @@
-"""Graphs, types and trees from the plain data of msgpack; `encoder` writes the same form. No torch.
+"""Reads graphs, types and trees from the plain data of msgpack; `encoder` writes the same form. No torch.
 
-In a tree, numbers, strings, None and lists stand for themselves, and everything else
-is a map with one key that says what it is:
+In a tree, numbers, strings, None and lists stand for themselves. Anything else is a map with one key, which names its
+kind:
 
     {"v": n}  the n-th value of the graph        {"c": n}  the n-th constant of the archive
     {"t": [...]}  a tuple                         {"d": [[key, tree], ...]}  a dict
@@ -42,7 +42,7 @@ from ..ops.graph.types import DTYPES, ScalarType, TensorType, Type
 from .container.schema import DEEPEST, MOST_NODES, MOST_SYMBOLS
 
 _INTEGER = re.compile(r"-?[0-9]{1,99}", re.ASCII)
-LONGEST_PATH = 100  # characters of a member's name in errors: a file chooses it, and every path begins with it
+LONGEST_PATH = 100  # characters of a member's name in messages: a file chooses the name, and every path begins with it
 
 
 class Decoder:
@@ -52,7 +52,7 @@ class Decoder:
         constants: the archive's constants.
         kernels: its kernels.
         bodies: the op bodies read so far.
-        path: where the graph lies in the archive, for errors.
+        path: the place of the graph in the archive, for messages.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class Decoder:
         return Node(target, args, kwargs, output, _line(data.get("line"), path), bool(data.get("varying", False)))
 
     def target(self, data: list[Any], path: str) -> Any:
-        """What a node applies."""
+        """The target of a node."""
         match data:
             case ["operator", str(name)]:
                 check_name(name)
@@ -148,13 +148,13 @@ class Decoder:
         return decode_tree(data, path, lambda item, where: self.tree(item, where, depth + 1))
 
     def count(self, nodes: int) -> None:
-        """Stops files whose graphs have nodes without end."""
+        """Counts a node; refuses a file with too many."""
         self.counted[0] += nodes
         if self.counted[0] > MOST_NODES:
             raise malformed(self.path, f"{self.counted[0]} nodes in the graphs of the file", f"{MOST_NODES} at most")
 
     def limit(self, depth: int, path: str) -> None:
-        """Stops trees and subgraphs that are nested without end."""
+        """Refuses trees and subgraphs that are nested too deeply."""
         if depth + 20 * self.depth > DEEPEST:
             raise malformed(path, f"more than {DEEPEST} levels", "less nesting")
 
@@ -250,7 +250,7 @@ def pick(table: Sequence[Any], number: int, path: str) -> Any:
 
 
 def expect(data: Any, kind: type | tuple[type, ...], path: str) -> Any:
-    """The data itself if it is of a kind."""
+    """The data, if it is of a type."""
     if not isinstance(data, kind):
         names = kind.__name__ if isinstance(kind, type) else " or ".join(k.__name__ for k in kind)
         raise malformed(path, type(data).__name__, names)
@@ -258,5 +258,5 @@ def expect(data: Any, kind: type | tuple[type, ...], path: str) -> Any:
 
 
 def malformed(path: str, got: Any, expected: str) -> ArchiveError:
-    """The error for data that is not as `docs/format.md` says."""
+    """The error for data that does not follow `docs/format.md`."""
     return ArchiveError("malformed", where=path, got=repr(got)[:80], expected=expected)

@@ -1,4 +1,4 @@
-"""Graphs, types and trees as plain data for msgpack, in the form that `decoder` describes and reads. No torch."""
+"""Writes graphs, types and trees as plain data for msgpack, in the form that `decoder` describes. No torch."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ..ops.graph.types import ScalarType, Type
 
 @dataclass
 class Tables:
-    """The things that graphs refer to by number, in the order in which they were met."""
+    """The objects that graphs refer to by number, in order of first use."""
 
     constants: list[Constant] = field(default_factory=list)
     kernels: list[Kernel] = field(default_factory=list)
@@ -34,7 +34,7 @@ class Tables:
     _numbers: dict[int, int] = field(default_factory=dict)
 
     def number(self, thing: Any, table: list[Any]) -> int:
-        """The number of a thing in its table, which takes it in if it is new."""
+        """The number of an object in its table, to which it is added if it is new."""
         if id(thing) not in self._numbers:
             self._numbers[id(thing)] = len(table)
             table.append(thing)
@@ -42,7 +42,7 @@ class Tables:
 
 
 class Encoder:
-    """Writes one graph; subgraphs get an encoder of their own."""
+    """Writes one graph; each subgraph gets its own encoder."""
 
     def __init__(self, tables: Tables) -> None:
         self.tables = tables
@@ -74,7 +74,7 @@ class Encoder:
         return out
 
     def target(self, target: Any) -> list[Any]:
-        """What a node applies."""
+        """The target of a node."""
         match target:
             case Operator(name):
                 return ["operator", name]

@@ -1,4 +1,4 @@
-"""Golden examples in an archive: inputs, the outputs that they gave, and what a replay of them is held to."""
+"""Golden examples in an archive: inputs and outputs, and the terms by which a replay compares them."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from .limits import check_copies
 from .weights import MappedTensors, TensorTable, tensors_of
 
 Example = tuple[dict[str, Any], Any]
-"""A feed dict and the output that it gave: trees of the IR's containers whose leaves are tensors and plain values."""
+"""A feed dict and its output: trees of the IR's containers whose leaves are tensors and plain values."""
 
 PRECISIONS = ("float64", "float32", "float16")
 
 
 @dataclass(frozen=True)
 class Golden:
-    """What a replay of the examples is held to.
+    """The terms by which a replay compares outputs.
 
     Attributes:
         tolerance: the one that was given for all outputs of numbers, or None.
         precisions: the lowest precision on the way to each output that floating numbers take part in, by its name.
-        processor: the kind of processor, and the torch, that gave the outputs.
+        processor: the kind of processor and the version of torch that computed the outputs.
     """
 
     tolerance: float | None
@@ -41,7 +41,7 @@ class Golden:
 
 
 def encode_golden(terms: Golden | None) -> dict[str, Any]:
-    """The manifest's field; empty where there are no examples."""
+    """The terms as a field of the manifest; empty where there are no examples."""
     if terms is None:
         return {}
     return {
@@ -52,10 +52,10 @@ def encode_golden(terms: Golden | None) -> dict[str, Any]:
 
 
 def golden_terms(archive: Archive) -> Golden | None:
-    """What an archive says about the comparison of its examples; None for one of format 1.0, which says nothing.
+    """The terms in an archive; None for an archive of format 1.0, which holds none.
 
     Raises:
-        ArchiveError: it is malformed.
+        ArchiveError: the terms are malformed.
     """
     match archive.manifest.get("golden"):
         case None:
@@ -133,7 +133,7 @@ def _examples(archive: Archive) -> list[tuple[dict[str, Any], Any]]:
 
 
 def _live(tree: Any) -> Any:
-    """A decoded tree with tensors of its own in place of constants, and plain tuples in place of records."""
+    """A decoded tree with new tensors in place of constants, and plain tuples in place of records."""
     return map_leaves(
         lambda leaf: leaf.tensor.clone() if isinstance(leaf, Constant) else leaf, tree, lambda _, items: items
     )

@@ -1,6 +1,6 @@
-"""The limits of a file: how much of everything there may be, so that reading it takes time that its size foretells.
+"""Checks the limits of a file, so that the time to read it is linear in its size.
 
-`docs/format.md` names them all; the numbers stand in `schema`.
+`docs/format.md` lists all limits; the numbers are in `schema`.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from .decoder import malformed
 
 
 def check_rows(manifest: dict[str, Any]) -> None:
-    """Refuses lists without end, and rows that share a member, so that none is read twice.
+    """Refuses lists that are too long, and rows that share a member, so that no member is read twice.
 
     Raises:
-        ArchiveError: there is one.
+        ArchiveError: there is such a list or member.
     """
     for field in ("kernels", "bodies", "constants", "examples", "example_tensors"):
         if len(manifest[field]) > MOST_ROWS:
@@ -42,10 +42,10 @@ def _take(name: Any, taken: set[str], what: str) -> None:
 
 
 def check_expansion(graph: Graph) -> None:
-    """Refuses graphs that grow past all bounds when every op is written out where it is called.
+    """Refuses graphs that become too large when the body of every op is inlined.
 
     Raises:
-        ArchiveError: they do, or ops call ops too deeply.
+        ArchiveError: they do, or calls of ops are nested too deeply.
     """
     sizes: dict[int, tuple[int, int]] = {}
     for body in _callees_first(graph):
@@ -53,7 +53,7 @@ def check_expansion(graph: Graph) -> None:
     nodes, depth = _expansion(graph, sizes)
     if nodes > MOST_EXPANDED or depth > DEEPEST_CALLS:
         raise ArchiveError(
-            "the graph is too large when its ops are written out", got=f"{nodes} nodes, {depth} ops deep",
+            "the graph is too large when its ops are inlined", got=f"{nodes} nodes, {depth} ops deep",
             expected=f"{MOST_EXPANDED} nodes and {DEEPEST_CALLS} ops deep at most",
         )  # fmt: skip
 
@@ -78,7 +78,7 @@ def _callees_first(graph: Graph) -> list[Body]:
 
 
 def _expansion(graph: Graph, sizes: dict[int, tuple[int, int]]) -> tuple[int, int]:
-    """The nodes of a graph written out, and how deep its ops call ops."""
+    """The number of nodes of a graph with all ops inlined, and the depth of its calls of ops."""
     nodes, depth = 0, 0
     for node in walk(graph):
         more, below = sizes[id(node.target.body.graph)] if isinstance(node.target, BodyCall) else (0, -1)
@@ -87,15 +87,15 @@ def _expansion(graph: Graph, sizes: dict[int, tuple[int, int]]) -> tuple[int, in
 
 
 def check_copies(tensors: Sequence[Any], stored: int, where: str) -> None:
-    """Refuses tensors that are copied when they are used, and take far more memory so than the file has bytes.
+    """Refuses tensors whose copies would take far more memory than the file has bytes.
 
     Args:
-        tensors: those that are copied, each time that they are named.
+        tensors: the tensors that are copied; one that is named twice is copied twice.
         stored: bytes of the member that holds them.
-        where: what they are, for the error.
+        where: the name of the tensors in the message.
 
     Raises:
-        ArchiveError: they take too much.
+        ArchiveError: the copies take too much memory.
     """
     most = LEAST_STATE + STATE_TIMES * stored
     needed = sum(math.prod(tensor.shape) * tensor.element_size() for tensor in tensors)
@@ -106,5 +106,5 @@ def check_copies(tensors: Sequence[Any], stored: int, where: str) -> None:
 
 
 def mutable(constants: Sequence[Constant]) -> list[Any]:
-    """The tensors of the constants that are state, of which every pipeline has a copy."""
+    """The tensors of the mutable constants, of which every pipeline has a copy."""
     return [constant.tensor for constant in constants if constant.mutable]

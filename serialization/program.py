@@ -1,4 +1,4 @@
-"""A Program as bytes and back: its parameters, its graphs, its weights and its golden examples."""
+"""Writes and reads a Program: its parameters, its graphs, its weights and its golden examples."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def save_program(target: Any, program: Program, examples: Sequence[Example] = ()
 
     Args:
         target: the file, or a binary file object.
-        program: what to write.
-        examples: inputs with the outputs that they gave.
-        golden: what a replay of the examples is held to.
+        program: the program to write.
+        examples: inputs with their outputs.
+        golden: the terms by which a replay compares outputs.
 
     Raises:
         ArchiveError: the file cannot be written.
@@ -58,7 +58,7 @@ def load_program(
     Args:
         archive: the open file, its listing checked.
         build: makes a kernel from its kind, description and assets; see `contents.decode`.
-        prepare: gets the constants, and for each what tied weights share, before a graph refers to them.
+        prepare: called before graphs are read, with the constants and an object for each that only tied weights share.
 
     Raises:
         ArchiveError: it is malformed.

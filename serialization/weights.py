@@ -1,8 +1,8 @@
 """Tensors in the format of safetensors, inside the archive: written in chunks, read by mapping.
 
-The format wants no holes, and torch computes fastest (and with the same bits) on 64-byte-aligned memory: filler
-tensors named ``"~0"``, ``"~1"`` … stand between the others where alignment needs them. A tensor that other tensors
-equal bit for bit, or share memory with, is stored once.
+The format allows no holes, and torch computes fastest (and with the same bits) on 64-byte-aligned memory. So filler
+tensors named ``"~0"``, ``"~1"`` … align the others. Tensors that are equal bit for bit, or share memory, are stored
+once.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ _NAMES = {
     "int16": "I16", "int8": "I8", "uint8": "U8", "bool": "BOOL", "uint16": "U16", "uint32": "U32", "uint64": "U64",
     "float8_e4m3fn": "F8_E4M3", "float8_e5m2": "F8_E5M2",
 }  # fmt: skip
-# The dtypes that a file may name: nothing else is looked up in torch, which has some that end the process.
+# The dtypes that a file may name; with others torch can end the process.
 _DTYPES: dict[str, torch.dtype] = {name: getattr(torch, name) for name in DTYPES if hasattr(torch, name)}
-_WIDEST = 16  # bytes of the widest element: what every dtype may be aligned to
-_HASHED_FROM = 256  # bytes; smaller tensors are compared by their content itself
+_WIDEST = 16  # bytes of the widest element, to which every dtype may be aligned
+_HASHED_FROM = 256  # bytes; smaller tensors are compared by their content, others by a hash
 
 
 class TensorTable:
-    """Collects tensors for one member, each content once.
+    """Collects tensors for one member; equal content is stored once.
 
     Attributes:
-        rows: for each tensor asked for, the manifest's row about it.
+        rows: the row of the manifest for each tensor that was added.
     """
 
     def __init__(self) -> None:
@@ -48,10 +48,10 @@ class TensorTable:
         self._by_memory: dict[Any, str] = {}
         self._by_content: dict[Any, str] = {}
         self._origins: dict[Any, int] = {}
-        self._alive: list[torch.Tensor] = []  # addresses in _by_memory stay taken
+        self._alive: list[torch.Tensor] = []  # keeps the addresses in _by_memory from being reused
 
     def add(self, name: str, tensor: torch.Tensor, *, mutable: bool = False, parameter: bool = False) -> int:
-        """Takes in a tensor and returns the number of its row."""
+        """Adds a tensor and returns the number of its row."""
         tensor = tensor.detach().resolve_conj().resolve_neg()
         self._alive.append(tensor)
         dense, strides = _dense(tensor)
@@ -109,7 +109,7 @@ class TensorTable:
 
 
 def _memory(tensor: torch.Tensor) -> Any:
-    """Equal for two tensors that are the same memory read in the same way."""
+    """A key that is equal for two tensors of the same memory, dtype, shape and strides."""
     return (tensor.data_ptr() or id(tensor), tensor.dtype, tuple(tensor.shape), tensor.stride(), str(tensor.device))
 
 
@@ -120,7 +120,7 @@ def _dense(tensor: torch.Tensor) -> tuple[torch.Tensor, list[int] | None]:
     sizes, steps = tuple(tensor.shape), tensor.stride()
     order = sorted(range(tensor.dim()), key=lambda d: (-steps[d], -sizes[d]))
     ordered = tensor.permute(order)
-    if not ordered.is_contiguous():  # overlapping or with gaps: its memory is not worth keeping
+    if not ordered.is_contiguous():  # its memory overlaps or has gaps, so it is stored contiguous
         return tensor.contiguous(), None
     return ordered, list(tensor.stride())
 
@@ -143,7 +143,7 @@ _LIVE: weakref.WeakValueDictionary[Any, MappedTensors] = weakref.WeakValueDictio
 
 
 class MappedTensors:
-    """The tensors of one member of an open archive, made over its memory when they are asked for."""
+    """The tensors of one member of an open archive, each made over its memory at the first use."""
 
     def __init__(self, archive: Archive, member: str) -> None:
         self.archive, self.member = archive, member
@@ -168,7 +168,7 @@ class MappedTensors:
             case {"tensor": str(name), "dtype": str(dtype), "shape": list(shape)} if name in self._entries:
                 pass
             case _:
-                raise self.archive.error(f"{where} names a tensor that is not there", member=self.member)
+                raise self.archive.error(f"{where} names a tensor that the member does not hold", member=self.member)
         kind = _DTYPES.get(dtype)
         begin, end = self._entries[name]
         if kind is None or not _is_shape(shape):
@@ -185,7 +185,7 @@ class MappedTensors:
         return _strided(flat, shape, row.get("strides"), self.archive, where)
 
     def _flat(self, name: str) -> torch.Tensor:
-        """The bytes of a tensor: the memory of the file, or a copy where no dtype may lie there."""
+        """The bytes of a tensor: the memory of the file, or a copy where that is not aligned."""
         begin, end = self._entries[name]
         if name not in self._bytes:
             found = torch.frombuffer(
@@ -196,7 +196,7 @@ class MappedTensors:
 
 
 def _is_shape(shape: list[Any]) -> bool:
-    """Whether a list is the shape of a tensor that torch can have, also an empty one."""
+    """Whether a list is a shape that torch accepts, also of an empty tensor."""
     if len(shape) > MOST_DIMENSIONS or not all(type(size) is int and 0 <= size < 1 << 62 for size in shape):
         return False
     return bool(math.prod(size or 1 for size in shape) < 1 << 62)
@@ -227,7 +227,7 @@ def _dense_strides(shape: list[int], strides: list[int]) -> list[int]:
 
 
 def _header(archive: Archive, member: str, view: memoryview) -> tuple[dict[str, tuple[int, int]], int]:
-    """Begin and end of every tensor, and where the data starts in the archive's buffer."""
+    """The begin and the end of every tensor, and the offset of the data in the archive's buffer."""
     if len(view) < 8:
         raise archive.error("the member is too short", member=member)
     (length,) = struct.unpack("<Q", view[:8])

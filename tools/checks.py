@@ -1,5 +1,7 @@
 """Runs every check of the project, all of them even if one fails, and says at the end which failed.
 
+What is marked `campaign` takes minutes a test and is left to `make share`.
+
 `make test` calls it with the interpreter of the environment; arguments are passed on to pytest.
 """
 
@@ -20,7 +22,7 @@ CHECKS: dict[str, list[str]] = {
     "format": [str(BIN / "ruff"), "format", "--check", "."],
     "types": [str(BIN / "mypy"), "-p", "tracepack"],
     "layers": [str(BIN / "lint-imports"), "--no-logo"],
-    "tests": [sys.executable, "-m", "pytest", "-q"],
+    "tests": [sys.executable, "-m", "pytest", "-q", "-m", "not campaign"],
 }
 MOST_WORKERS = 4  # each holds torch, and compilers beside it
 

@@ -1,6 +1,6 @@
 """Devices: the forms in which a user may name one, and the pure function that places an op at load.
 
-This module must not import torch: the table of placement is tested on any machine with invented ones.
+This module must not import torch: its tests use invented devices, on any machine.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def place(
         op: the op's name, for the error.
 
     Raises:
-        PlacementError: an accelerator's op was asked onto the CPU, or onto a device that is not there.
+        PlacementError: the op of an accelerator was requested on the CPU, or on a device that this machine lacks.
     """
     if scripted.is_cpu or gpu_ops == "cpu":
         return CPU

@@ -18,7 +18,7 @@ from .types import Type
 
 @dataclass(eq=False, slots=True)
 class Value:
-    """What one node produces, or one input of a graph."""
+    """A result of one node, or one input of a graph."""
 
     type: Type
 
@@ -28,7 +28,7 @@ class Constant:
     """A tensor that the graph holds: a weight, a buffer, a tensor that the function captured.
 
     A mutable constant is state: its tensor is the initial value, and every pipeline works on a copy of its own. A
-    parameter is what training changes.
+    parameter is a constant that training changes.
     """
 
     tensor: Any
@@ -64,7 +64,7 @@ class KernelCall:
 
 @dataclass(frozen=True)
 class Guard:
-    """Checks that its one argument equals what the recording relied on."""
+    """Checks that its one argument equals the value that the recording relied on."""
 
     expected: bool | int | float | str | list[str] | None
     reason: str
@@ -126,7 +126,7 @@ class Graph:
 
 @dataclass(frozen=True)
 class Facts:
-    """What an op's body assumes about its inputs.
+    """The assumptions of an op's body about its inputs.
 
     Attributes:
         symbols: for each symbol the flat input and the dimension that define it.

@@ -37,7 +37,7 @@ _NODES = (
 )  # fmt: skip
 _LONGEST = 10_000
 _DEEPEST = 100  # levels of brackets and operators, so that Python's own parser and compiler have room
-_MOST_POWERS = 4  # with exponents up to 8: nested powers must not grow without end
+_MOST_POWERS = 4  # each with an exponent of 8 at most: so nested powers stay small
 
 
 def parse(text: str) -> ast.Expression:
@@ -56,7 +56,9 @@ def parse(text: str) -> ast.Expression:
     for node in _levels(tree, text):
         powers += isinstance(node, ast.Pow)
         if not _allowed(node) or powers > _MOST_POWERS:
-            raise GraphError("a guard expression uses what it may not", got=f"{type(node).__name__} in {text[:200]!r}")
+            raise GraphError(
+                "a guard expression is outside of the grammar", got=f"{type(node).__name__} in {text[:200]!r}"
+            )
     return tree
 
 
@@ -90,8 +92,8 @@ class Expression:
     """An expression that was parsed and is in the grammar. Two are equal where their texts are.
 
     Attributes:
-        text: what an archive holds: the text that was parsed, or the printed form of one that was made of others.
-        tree: the same, parsed; it is never changed.
+        text: the text in an archive: the one that was parsed, or the printed form of an expression built from others.
+        tree: the parsed text; it is never changed.
     """
 
     text: str
@@ -117,12 +119,12 @@ class Expression:
 
     @classmethod
     def any_of(cls, parts: Iterable[Expression]) -> Expression:
-        """Holds where one of the parts holds; one part is itself."""
+        """An expression that holds where one of the parts holds; a single part is returned as it is."""
         return cls._joined(ast.Or(), list(parts))
 
     @classmethod
     def all_of(cls, parts: Iterable[Expression]) -> Expression:
-        """Holds where all parts hold; one part is itself."""
+        """An expression that holds where all parts hold; a single part is returned as it is."""
         return cls._joined(ast.And(), list(parts))
 
     @classmethod
@@ -148,7 +150,7 @@ class Expression:
         return frozenset(n.id for n in ast.walk(self.tree) if isinstance(n, ast.Name) and n.id not in FUNCTIONS)
 
     def renamed(self, names: Mapping[str, str | int]) -> Expression:
-        """The same over other symbols, or over numbers in place of symbols.
+        """The expression with other symbols, or with numbers in place of symbols.
 
         Example:
             >>> str(Expression.parse("(N + M) % 2 == 0").renamed({"N": "K", "M": 3}))
@@ -215,8 +217,7 @@ def compile_expression(text: str, names: Iterable[str]) -> Callable[..., Any]:
 def is_plain_name(text: str) -> bool:
     r"""Whether a text is an identifier that Python takes as it is written.
 
-    Python normalises identifiers, so that two texts can be one name; and some, such as ``__debug__``, nothing may be
-    called.
+    Python normalises identifiers, so that two texts can be one name, and reserves some, such as ``__debug__``.
 
     Example:
         >>> is_plain_name("scale"), is_plain_name("\\ufb01ll"), is_plain_name("__debug__"), is_plain_name("if")

@@ -1,4 +1,4 @@
-"""Kernel: code below an op that is not a graph of torch operators (Slang, a comprehension, a tokenizer).
+"""Kernel: the code of an op that is not a graph of torch operators (Slang, a comprehension, a tokenizer).
 
 A kernel can describe itself as plain data and assets, so that an archive can hold it, and can be built again from
 them on another machine, by the class that `ops/kernels/registry.py` has for its kind. This module imports neither torch
@@ -27,16 +27,16 @@ class Kernel(ABC):
     """Whether the shapes of its results depend on more than the shapes of its arguments."""
 
     on_host: ClassVar[bool] = False
-    """Whether it takes no tensors, text for one, so that its op stays on the CPU wherever the others go."""
+    """Whether its inputs are no tensors, but text for example, so that its op always runs on the CPU."""
 
     @property
     def unchecked(self) -> bool:
-        """Whether it may read past a tensor whose sizes are not those that its author had in mind."""
+        """Whether it may read past the end of a tensor of other sizes than its author expected."""
         return False
 
     @property
     def stateful(self) -> bool:
-        """Whether a call changes what later calls give."""
+        """Whether a call changes the results of later calls."""
         return False
 
     def session(self) -> Kernel:
@@ -47,12 +47,12 @@ class Kernel(ABC):
         """Goes back to the initial state."""
 
     def attributes(self) -> dict[str, Any]:
-        """Copies of what calls change, by name."""
+        """Copies of the values that calls change, by name."""
         return {}
 
-    # Kernels without attributes leave it as it is.
+    # A kernel without attributes does not override it.
     def set_attributes(self, values: Mapping[str, Any]) -> None:  # noqa: B027
-        """Sets what `attributes` gave."""
+        """Sets values that `attributes` returned."""
 
     @property
     @abstractmethod
@@ -61,7 +61,7 @@ class Kernel(ABC):
 
     @abstractmethod
     def description(self) -> dict[str, Plain]:
-        """What `build` needs besides the assets; equal kernels give equal descriptions."""
+        """The data that `build` needs besides the assets; equal kernels have equal descriptions."""
 
     @abstractmethod
     def assets(self) -> dict[str, bytes]:

@@ -1,8 +1,8 @@
-"""Whose memory a graph may change: which inputs and which constants its writes can reach, as far as names tell.
+"""The inputs and constants whose memory a graph may write, by the names of its operators.
 
-Every value carries the places that its memory may come from: inputs of the graph, by number, and constants. The table
-of operators says what hands memory on and what writes it; in doubt it says that it does. A body is looked at once,
-whatever calls it.
+The pass follows, for every value, the places whose memory it may share: inputs of the graph, by number, and constants.
+The table of operators says which of them return or write the memory of an argument; in doubt they count as doing so.
+A body is followed once, however often it is called.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _NOWHERE: frozenset[Place] = frozenset()
 
 @dataclass
 class Touched:
-    """What a graph may do to the memory that it is given.
+    """The writes of a graph.
 
     Attributes:
         written: the places whose elements it may change.
         reshaped: the places whose sizes or strides it may change.
-        outputs: for each leaf of its output the places that it may lie in.
+        outputs: for each leaf of its output the places whose memory it may share.
     """
 
     written: set[Place] = field(default_factory=set)
@@ -37,7 +37,7 @@ class Touched:
     outputs: list[frozenset[Place]] = field(default_factory=list)
 
     def constants(self) -> set[int]:
-        """The ids of the constants among them."""
+        """The ids of the constants that are written or reshaped."""
         return {id(place) for place in self.written | self.reshaped if isinstance(place, Constant)}
 
     def inputs(self) -> set[int]:
@@ -46,12 +46,12 @@ class Touched:
 
 
 def touched(graph: Graph) -> Touched:
-    """What a graph may do to its inputs and constants."""
+    """The writes of a graph to its inputs and constants."""
     return _Follower({}).graph(graph)
 
 
 def inputs_text(graph: Graph, names: Sequence[str]) -> str:
-    """The inputs of a signature: each with its type, and whether a run may write into it."""
+    """The inputs of a signature as text: each with its type, and a mark where a run may write into it."""
     written = touched(graph).inputs()
     marks = [" (written)" if index in written else "" for index in range(len(names))]
     return ", ".join(f"{n}: {v.type}{m}" for n, v, m in zip(names, graph.inputs, marks, strict=True))
@@ -61,7 +61,7 @@ class _Follower:
     """Follows memory through one graph.
 
     Args:
-        known: what bodies and subgraphs do, by the id of their graph.
+        known: the writes of bodies and subgraphs, by the id of the graph.
     """
 
     def __init__(self, known: dict[int, Touched]) -> None:
@@ -70,7 +70,7 @@ class _Follower:
         self.found = Touched()
 
     def graph(self, graph: Graph) -> Touched:
-        """What a graph does; its inputs are places of their own."""
+        """The writes of a graph whose inputs are new places."""
         if id(graph) not in self.known:
             inner = _Follower(self.known)
             inner.places = {id(value): frozenset([index]) for index, value in enumerate(graph.inputs)}
@@ -81,7 +81,7 @@ class _Follower:
         return self.known[id(graph)]
 
     def of(self, items: Iterable[Any]) -> frozenset[Place]:
-        """The places that some leaves may lie in."""
+        """The places whose memory some leaves may share."""
         found: set[Place] = set()
         for leaf in items:
             if isinstance(leaf, Value):
@@ -91,7 +91,7 @@ class _Follower:
         return frozenset(found)
 
     def node(self, node: Node) -> None:
-        """Notes what a node does."""
+        """Adds the writes of a node."""
         match node.target:
             case BodyCall(body):
                 self._call(node, self.graph(body.graph))
@@ -111,7 +111,7 @@ class _Follower:
                 self.places[id(value)] = frozenset(_through(places, given))
 
     def _branches(self, node: Node, inner: list[Touched]) -> None:
-        """A choice or a loop: any operand may come to stand anywhere."""
+        """Adds the writes of a choice or a loop, in which any operand may become any input and result."""
         given = self.of(leaf for leaf in uses(node) if not isinstance(leaf, Graph))
         everything = set(given)
         for branch in inner:
@@ -140,13 +140,13 @@ class _Follower:
 
 
 def _of_branch(places: set[Place], given: frozenset[Place]) -> set[Place]:
-    """Places of a branch as places of the graph around it: any of its inputs may be any operand."""
+    """The places of a branch as places of the outer graph: any of its inputs may be any operand."""
     kept: set[Place] = {place for place in places if isinstance(place, Constant)}
     return kept | given if len(kept) < len(places) else kept
 
 
 def _through(places: Iterable[Place], given: list[frozenset[Place]]) -> set[Place]:
-    """Places of a body as places of its caller."""
+    """The places of a body as places of its caller."""
     found: set[Place] = set()
     for place in places:
         if isinstance(place, Constant):
@@ -157,7 +157,7 @@ def _through(places: Iterable[Place], given: list[frozenset[Place]]) -> set[Plac
 
 
 def _receivers(node: Node, name: str) -> list[Any]:
-    """What a node is given to write its result to."""
+    """The arguments into which a node writes its result."""
     found = [*leaves(node.kwargs.get("out"))]
     if name.startswith("numpy.") and name not in _THREE_ARRAYS:
         first = 3 if name.endswith(".clip") else 2
@@ -165,14 +165,14 @@ def _receivers(node: Node, name: str) -> list[Any]:
     return found
 
 
-# numpy's functions whose third argument is no receiver.
+# Functions of numpy whose third argument is no array for the result.
 _THREE_ARRAYS = frozenset(
     f"numpy.{name}" for name in "where interp insert select gradient average searchsorted histogram".split()
 )
 
 
 def _statistics(node: Node, name: str) -> list[Any]:
-    """What layers write into besides: running statistics of a norm in training, a table whose rows are shortened."""
+    """Arguments that layers also write: running statistics of a norm in training, an embedding with `max_norm`."""
     base = name.split(".")[1] if name.startswith("aten.") else name.rpartition(".")[2]
     if base in ("embedding", "embedding_bag"):
         longest = node.kwargs.get("max_norm", node.args[3] if len(node.args) > 3 else None)

@@ -51,13 +51,13 @@ class Parameters:
 
 @dataclass(frozen=True)
 class Program:
-    """What an archive holds, and what a pipeline shares with its sessions.
+    """A processing function as an archive holds it; a pipeline shares it with its sessions.
 
     Attributes:
         name: the function's name.
-        graph: what it does.
+        graph: the recorded function.
         parameters: how it is called.
-        facts: what is known about the sizes of its inputs.
+        facts: the assumptions about the sizes of its inputs.
         source: the mapped file, kept so that other loads of it share its weights.
     """
 

@@ -33,7 +33,7 @@ def graph_text(graph: Graph, *, bodies: bool = False, lines: bool = False) -> st
 
 
 def guards_text(guards: Sequence[Expression]) -> str:
-    """Conditions on sizes, all of which must hold."""
+    """Guards as one text, joined by ``and``; guards that others imply are left out."""
     texts = [guard.plain for guard in guards if not _implied(guard, guards)]
     return " and ".join(f"({text})" if " or " in text and len(texts) > 1 else text for text in texts)
 

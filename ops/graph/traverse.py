@@ -1,4 +1,4 @@
-"""Walking over graphs: the leaves of argument trees, the nodes with their subgraphs, the bodies and constants."""
+"""Walks over graphs: the leaves of argument trees, nodes and subgraphs, bodies, constants."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .graph import Body, BodyCall, Constant, Graph, Node, Record, Value
 
 
 def leaves(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> Iterator[Any]:
-    """Every leaf of a tree, in order; subgraphs are leaves, and so is what `is_leaf` says."""
+    """Every leaf of a tree, in order; subgraphs are leaves, and so is a container for which `is_leaf` holds."""
     if is_leaf is not None and is_leaf(tree):
         yield tree
         return
@@ -37,12 +37,12 @@ def map_leaves(
     tree: Any,
     record: Callable[[Record, tuple[Any, ...]], Any] = _same_record,
 ) -> Any:
-    """The same tree with every leaf replaced; containers keep their exact kind among those of the IR.
+    """A copy of a tree with every leaf replaced; containers of the IR keep their type.
 
     Args:
-        function: gives what a leaf becomes.
+        function: returns the replacement of a leaf.
         tree: of tuples, lists, dicts, slices and records.
-        record: makes what a record becomes, of its new items: a record again, or the named tuple that it stands for.
+        record: builds the copy of a record from its new items: a record, or the named tuple that it stands for.
     """
 
     def mapped(tree: Any) -> Any:

@@ -16,8 +16,8 @@ def verify(graph: Graph) -> None:
         graph: what to check; the bodies it calls are checked with it, each once.
 
     Raises:
-        GraphError: a value is used before it is produced, is produced twice, a node has a foreign argument, or an op
-            is called unlike its body.
+        GraphError: a value is used before it is produced, or is produced twice; an argument is of a type that no graph
+            holds; or the call of an op does not fit its body.
     """
     _verify(graph)
     for body in bodies(graph):
@@ -25,7 +25,7 @@ def verify(graph: Graph) -> None:
 
 
 def _verify(graph: Graph) -> None:
-    """Checks a graph and its subgraphs, which take everything as inputs."""
+    """Checks a graph and its subgraphs, which use no outer value but their inputs."""
     defined: set[int] = set()
     for value in graph.inputs:
         _define(value, defined, "the inputs")
@@ -45,13 +45,16 @@ def _verify(graph: Graph) -> None:
 
 
 def _check_call(node: Node, body: Body, where: str) -> None:
-    """A call of an op must fit its body, which a file may say otherwise."""
+    """Checks that the call of an op has the inputs and outputs of its body; in a file it may not."""
     got = len(node.args), len(list(leaves(node.output)))
     expected = len(body.graph.inputs), len(list(leaves(body.graph.output)))
     if got != expected or node.kwargs:
         numbers = "{} inputs and {} outputs"
         raise GraphError(
-            "an op is called unlike its body", where=where, got=numbers.format(*got), expected=numbers.format(*expected)
+            "the call of an op does not fit its body",
+            where=where,
+            got=numbers.format(*got),
+            expected=numbers.format(*expected),
         )
 
 
@@ -73,4 +76,4 @@ def _check_use(leaf: Any, defined: set[int], where: str) -> None:
     elif isinstance(leaf, Graph):
         _verify(leaf)
     elif not isinstance(leaf, _PLAIN):
-        raise GraphError("an argument that a graph cannot hold", where=where, got=type(leaf).__name__)
+        raise GraphError("a graph cannot hold this argument", where=where, got=type(leaf).__name__)

@@ -1,1 +1,1 @@
-"""What the kernels of the project share: the cache on disk, the compilers, the processor."""
+"""Parts that all kernels share: the registry, the cache on disk, the compiler, the processor, torch.library."""

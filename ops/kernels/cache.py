@@ -1,8 +1,8 @@
-"""The one cache on disk: what was compiled once is found again by a key of the source, the compilers and the target.
+"""The one cache on disk: compiled code, by a key of the source, the compilers and the target.
 
-Compiled code is run without another look, so the folder belongs to one user: it is made with mode 0700, and a folder
-or a library that another user owns or may write is not used. Files are written aside and renamed, so that a reader
-never sees half of one and processes may share the cache.
+Compiled code runs without further checks, so the folder belongs to one user: it is made with mode 0700, and a folder
+or a library that another user owns or may write is not used. A file is written under another name and renamed, so that
+a reader never sees a part of it, and processes may share the cache.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from platformdirs import user_cache_path
 from ..runtime.user_code import user_stacklevel
 
 FORMAT = 4
-"""To be raised whenever generated code or cached data change their meaning."""
+"""Part of all keys; raise it whenever generated code or cached data change their meaning."""
 
 
 def cache_folder() -> Path:
     """`TRACEPACK_CACHE`, else `tracepack` in the user's cache directory.
 
-    Where that cannot be written, as in many containers, or belongs to another user, a folder of this process takes
-    its place, with a warning that names the variable.
+    Where this folder cannot be written, as in many containers, or belongs to another user, the process uses a temporary
+    folder, with a warning that names the variable.
     """
     return _usable(Path(os.environ.get("TRACEPACK_CACHE") or user_cache_path("tracepack", appauthor=False)))
 
@@ -53,7 +53,7 @@ def _usable(wanted: Path) -> Path:
 
 
 def _others(path: Path) -> str:
-    """How another user could have put something there, or "" where none could."""
+    """The reason why another user could have written to a folder; "" where none could."""
     status = path.stat()
     if hasattr(os, "getuid") and status.st_uid != os.getuid():
         return "belongs to another user"
@@ -63,7 +63,7 @@ def _others(path: Path) -> str:
 
 
 def holds(library: Path) -> bool:
-    """Whether a compiled library is there that this user alone can have written; another's is compiled anew."""
+    """Whether a compiled library exists that only this user can have written; any other is compiled again."""
     try:
         return not _others(library)
     except OSError:
@@ -71,7 +71,7 @@ def holds(library: Path) -> bool:
 
 
 def folder(*parts: str) -> Path:
-    """A directory of the cache, made if need be."""
+    """A folder of the cache, which is made if it is missing."""
     path = cache_folder()
     for part in parts:
         path /= part
@@ -85,7 +85,7 @@ def key(*parts: object) -> str:
 
 
 def write(path: Path, content: bytes) -> None:
-    """Puts a file in place at once."""
+    """Writes a file under another name and renames it."""
     handle, temporary = tempfile.mkstemp(dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -97,7 +97,7 @@ def write(path: Path, content: bytes) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """The content of a JSON file, or None where it is missing or was cut short."""
+    """The content of a JSON file, or None where it is missing or truncated."""
     try:
         return json.loads(path.read_bytes())
     except (OSError, ValueError):
@@ -105,5 +105,5 @@ def read_json(path: Path) -> Any:
 
 
 def write_json(path: Path, content: object) -> None:
-    """Puts a JSON file in place at once."""
+    """Writes a JSON file under another name and renames it."""
     write(path, json.dumps(content, sort_keys=True).encode())

@@ -1,4 +1,4 @@
-"""The processor: what code may be compiled for, as far as schedules, emitters and cache keys need to know it."""
+"""The processor for which kernels are compiled: facts for schedules, emitters and cache keys."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ class Target:
     """An instruction set.
 
     Args:
-        name: its tag.
-        vector_bytes: of its widest vectors.
-        registers: how many vectors it holds.
-        splits: whether it computes its widest vectors as two halves, so that narrower ones cost less.
+        name: its tag in cache keys.
+        vector_bytes: the bytes of its widest vectors.
+        registers: the number of its vector registers.
+        splits: whether it computes its widest vectors in two halves, so that narrower ones cost less.
     """
 
     name: str
@@ -28,7 +28,7 @@ class Target:
 
 @cache
 def target() -> Target:
-    """The instruction set of this machine, tagged so that a foreign artifact is never loaded."""
+    """The instruction set of this machine; its tag keeps libraries of other machines from being loaded."""
     machine = platform.machine().lower()
     flags = set(_flags())
     if {"avx512f", "avx512vl", "avx512bw", "avx512dq"} <= flags:
@@ -40,13 +40,13 @@ def target() -> Target:
 
 @cache
 def processor() -> str:
-    """What code for this very processor may rely on: a cache directory can be shared by unlike machines."""
+    """The features of this processor as text, for cache keys: unlike machines can share a cache folder."""
     return " ".join((platform.machine(), *sorted(_flags())))
 
 
 @cache
 def _description() -> str:
-    """What Linux says of the processor; empty on other systems."""
+    """The text of /proc/cpuinfo for the first processor; empty on other systems than Linux."""
     try:
         return Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -60,6 +60,6 @@ def _flags() -> list[str]:
 
 
 def _is_zen4() -> bool:
-    """AMD's family 25: the first with AVX-512, on units of 256 bits."""
+    """Whether it is AMD's family 25, the first with AVX-512, which computes it on units of 256 bits."""
     text = _description()
     return "AuthenticAMD" in text and re.search(r"^cpu family\s*: 25$", text, re.MULTILINE) is not None

@@ -1,10 +1,10 @@
-"""The kinds of kernels: for each its class, what `script` makes one of, and what to install for it.
+"""The kinds of kernels: for each its class, the objects that `script` accepts for it, and the package it needs.
 
 A kind is registered once, by `register`; our own are registered in `ops/kinds.py`, in the same way as those of other
 packages. Another package offers its kinds under the entry-point group `tracepack.kernels`: the entry point's name is
-the kind, its value a function without arguments that calls `register`. It is loaded when a file or an object asks for
-the kind, so a file can reach the packages that are installed for tracepack, and nothing else of theirs.
-This module knows no kind by itself.
+the kind, its value a function without arguments that calls `register`. It is loaded when a file or an object needs the
+kind, so that a file can load installed packages that offer kinds, and no other code.
+This module itself knows no kind.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ class Kind:
     """A kind of kernels.
 
     Attributes:
-        name: what archives call it.
-        load: gives its class.
-        make: the kernel of an object, or None where the kind does not accept it.
-        requirement: what `pip install` is given where the class cannot be imported; "" where nothing is missing.
+        name: the name in archives.
+        load: imports and returns its class.
+        make: returns a kernel for an object, or None where the kind does not accept the object.
+        requirement: the argument of `pip install` where the class cannot be imported; "" where it always can.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Kind:
     requirement: str
 
     def kernel_class(self) -> type[Kernel]:
-        """The class, imported when it is first needed.
+        """The class, which is imported at the first use.
 
         Raises:
             MissingExtraError: a package that it needs is not installed.
@@ -69,11 +69,11 @@ def register(
     """Makes a kind of kernels known to `script`, `save` and `load`.
 
     Args:
-        kind: what archives call it; the `kind` of its class.
-        load: gives the class, and imports it as late as that.
-        make: the kernel that `script` makes of an object, or None where it is not one for this kind; asked for objects
-            that are no model of torch. Left out, `script` takes kernels of the kind only.
-        requirement: what to `pip install` where the import fails, `"tracepack[slang]"`.
+        kind: the name in archives, which is the `kind` of the class.
+        load: imports and returns the class, at the first use of the kind.
+        make: returns the kernel for an object that is given to `script`, or None where the kind does not accept the
+            object; models of torch are not passed. Without it `script` takes only kernels of the kind.
+        requirement: the argument of `pip install` where the import fails, `"tracepack[slang]"`.
 
     Raises:
         GraphError: the kind is registered already.
@@ -94,7 +94,7 @@ def register(
 
 @cache
 def _entry_points() -> dict[str, metadata.EntryPoint]:
-    """What installed packages offer, by kind."""
+    """The entry points of installed packages, by kind."""
     return {entry.name: entry for entry in metadata.entry_points(group=GROUP)}
 
 
@@ -112,7 +112,7 @@ def _load_entry_point(kind: str) -> None:
 
 
 def known() -> list[str]:
-    """The names of all kinds, those that installed packages offer among them."""
+    """The names of all kinds, also of those that installed packages offer."""
     return sorted({*_kinds, *_entry_points()})
 
 
@@ -149,7 +149,7 @@ def make_kernel(model: Any) -> Kernel | None:
     for name in sorted(_entry_points().keys() - _kinds.keys()):
         try:
             _load_entry_point(name)
-        except Exception as error:  # a package that is broken must not stop those who use another
+        except Exception as error:  # a broken package must not disturb users of another one
             text = f"the entry point {name!r} of {GROUP} failed: {type(error).__name__}: {error}"
             warnings.warn(text, stacklevel=user_stacklevel())
             continue
@@ -160,15 +160,15 @@ def make_kernel(model: Any) -> Kernel | None:
 
 
 def check_registered(kernel: Kernel) -> None:
-    """Refuses a kernel that no load could build again.
+    """Refuses a kernel that `load` could not build.
 
     Raises:
-        ScriptError: its kind is not registered, or for another class.
+        ScriptError: its kind is not registered, or registered for another class.
     """
     found = find(kernel.kind)
     if found is None or not isinstance(kernel, found.kernel_class()):
         raise ScriptError(
-            f"no file could hold the kernel {kernel.name!r}: its kind {kernel.kind!r} is registered "
+            f"load could not build the kernel {kernel.name!r}: its kind {kernel.kind!r} is registered "
             + ("for no class" if found is None else "for another class"),
             got=f"{type(kernel).__module__}.{type(kernel).__qualname__}",
             expected=f"one of {known()}" if found is None else found.kernel_class().__qualname__,
@@ -178,7 +178,7 @@ def check_registered(kernel: Kernel) -> None:
 
 
 def register_operator(operator: str, kernel: Kernel) -> None:
-    """Says that the torch.library operator (`"tracepack::name"`) runs this kernel."""
+    """Registers the kernel behind a torch.library operator (`"tracepack::name"`)."""
     _by_operator[operator] = kernel
 
 

@@ -21,12 +21,16 @@ from ..graph.errors import TracepackError
 
 Family = Literal["gcc", "clang", "zig"]
 
+STANDARD = "-std=c++14"
+"""Of generated code. From C++17 on, <cmath> defines special functions that take half of the compiler's time; compilers
+know `if constexpr` in C++14 as well."""
+
 
 class ToolchainError(TracepackError):
     """A C++ compiler refused generated code.
 
     Attributes:
-        log: everything that the compiler said.
+        log: the whole output of the compiler.
     """
 
     def __init__(self, what: str, *, log: str = "", fix: str = "") -> None:
@@ -43,9 +47,9 @@ class Toolchain:
     """A C++ compiler that makes a shared library out of one file.
 
     Attributes:
-        family: whose flags it takes; zig takes clang's after a subcommand.
-        command: what starts it.
-        identity: changes whenever the compiler does; part of every cache key.
+        family: the compiler whose flags it takes; zig takes clang's, after a subcommand.
+        command: the command that starts it.
+        identity: a text that changes with the compiler; part of every cache key.
     """
 
     family: Family
@@ -54,7 +58,7 @@ class Toolchain:
 
     @cached_property
     def version(self) -> str:
-        """The first line that it says of itself; the same on machines with the same release."""
+        """The first line of its `--version`, which is the same on machines with the same release."""
         is_zig = self.family == "zig"
         done = subprocess.run(
             [*self.command, "version" if is_zig else "--version"], capture_output=True, text=True, check=False
@@ -66,9 +70,9 @@ class Toolchain:
 
         Args:
             code: the text of one file.
-            target: where the library shall be.
-            flags: what stands before the source, after the command.
-            libraries: what stands after it.
+            target: the path of the library.
+            flags: arguments before the source.
+            libraries: arguments after the source.
 
         Raises:
             ToolchainError: the compiler refused the code.
@@ -77,7 +81,7 @@ class Toolchain:
             source, output = Path(directory, "kernel.cpp"), Path(directory, "kernel.so")
             source.write_text(code, encoding="utf-8")
             arguments = [*self.command, *flags, "-o", str(output), str(source), *libraries]
-            # What a sanitizer had this process load first is not for the compiler.
+            # The compiler must not preload the sanitizer of this process.
             environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
             done = subprocess.run(arguments, capture_output=True, text=True, check=False, env=environment)
             if done.returncode:
@@ -97,7 +101,7 @@ def _first_error(text: str) -> str:
 
 @cache
 def find_toolchain() -> Toolchain:
-    """The compiler of this machine, looked for once in a process.
+    """The compiler of this machine; a process searches for it once.
 
     Raises:
         NoToolchainError: there is none.
@@ -124,12 +128,12 @@ def has_toolchain() -> bool:
 
 
 def compiler_version() -> str:
-    """The version of the compiler, by which tuned options are kept; "none" where there is none."""
+    """The version of the compiler, for the key of tuned options; "none" where there is no compiler."""
     return find_toolchain().version if has_toolchain() else "none"
 
 
 def _toolchain(command: tuple[str, ...]) -> Toolchain:
-    """Told by the file's size and time, not by running it: a warm start has no 5 ms for `--version`."""
+    """A compiler with an identity from the size and time of its file: `--version` would cost a warm start 5 ms."""
     words = [Path(word).resolve() if shutil.which(word) else Path(word) for word in command]
     names = " ".join(word.name for word in words)
     family: Family = "clang" if "clang" in names else "zig" if words[-1].name.startswith("zig") else "gcc"

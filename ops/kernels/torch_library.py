@@ -1,8 +1,8 @@
 """Kernels as operators of `torch.library`: torch.export, torch.compile and recorders see one node for each.
 
 Every operator has a kernel for tensors, a fake one for their sizes and, where it can be differentiated, a gradient that
-is an operator too. torch keeps operators for as long as it runs, so a name says all that an operator does: one that is
-defined again, by an equal kernel, stays the first.
+is an operator too. torch keeps operators until the process ends, so the name identifies what an operator computes:
+where an equal kernel defines it again, the first definition stays.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""From a torch model to the Body of an op, by torch.export."""
+"""Lowers a torch model to the Body of an op, by torch.export."""

@@ -1,4 +1,4 @@
-"""One call of an op taken apart: its structure, and its tensors."""
+"""Splits one call of an op into its structure and its tensors."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Call:
     names: tuple[str, ...]
 
     def rebuild(self, tensors: Leaves) -> tuple[tuple[Any, ...], dict[str, Any], list[Any]]:
-        """The arguments, with tensors in their places, and the objects among them that hold tensors."""
+        """The arguments built from tensors, and the objects among them that hold tensors."""
         supply = iter(tensors)
         leaves = [next(supply) if fixed is _TENSOR else fixed for fixed in self.fixed]
         objects: list[Any] = []
@@ -56,7 +56,7 @@ def flatten_call(
     plain: Callable[[Any], Any] = lambda leaf: leaf,
     free: Callable[[Any], bool] = lambda leaf: False,
 ) -> tuple[Call, list[Any]]:
-    """Takes a call apart into its structure and its tensors.
+    """Splits a call into its structure and its tensors.
 
     Args:
         args: positional arguments.
@@ -89,11 +89,11 @@ def _leaf_name(path: tuple[Any, ...], parameters: Sequence[str]) -> str:
 
 
 def returned(result: Any, objects: Sequence[Any]) -> Any:
-    """All that a call gives back: what it made of the objects among its arguments, and its result."""
+    """All results of a call: its result, and the new attributes of objects among its arguments."""
     met = list(objects)
     return state(list(objects), met), pack(result, met)
 
 
 def separate(tensors: Leaves) -> list[Any]:
-    """Copies with memory of their own: torch.export takes two inputs that are one tensor for one input."""
+    """Copies that share no memory: torch.export would take two inputs that are one tensor for one input."""
     return [tensor.detach().clone() if isinstance(tensor, torch.Tensor) else tensor for tensor in tensors]

@@ -1,4 +1,4 @@
-"""From what torch.export raises to what a user should read: the line of the model, the cause, and what to do."""
+"""Errors of torch.export as the user reads them: the line of the model, the cause, and what to do."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ def lowering_error(error: Exception, op: str, run: Callable[[], object]) -> Lowe
     """The error to raise for one of torch.export.
 
     Args:
-        error: what torch.export raised.
+        error: the exception of torch.export.
         op: the op's name.
-        run: runs the model itself on the example: where that fails too, torch.export is not to blame.
+        run: runs the model on the example; if that fails too, its own error is reported.
     """
     try:
         run()
@@ -27,7 +27,7 @@ def lowering_error(error: Exception, op: str, run: Callable[[], object]) -> Lowe
     where = _where(op, error)
     if type(error).__name__ == "GuardOnDataDependentSymNode":
         return LoweringError(
-            "Python asks here for a value that only the data of a run decides",
+            "Python needs a value here that only the data of a run decides",
             where=where,
             fix="Use torch.where or tracepack.cond(pred, true_fn, false_fn, *args) there, or torch.jit.script it.",
         )
@@ -40,16 +40,18 @@ def lowering_error(error: Exception, op: str, run: Callable[[], object]) -> Lowe
 
 
 def fixes_ones(name: str) -> LoweringError:
-    """Torch fixed the 2 that was tried for a 1 of the example."""
+    """The error where torch.export fixed a size to the 2 that was tried in place of a size of 1 in the example."""
     return LoweringError(
-        "torch.export takes a size of 1 for another one", where=f"op {name!r}", fix="Trace with larger sizes."
+        "torch.export fixes a size of the example that is 1 to another size",
+        where=f"op {name!r}",
+        fix="Trace with larger sizes.",
     )
 
 
 def undecided(where: str) -> LoweringError:
-    """A branch on data went another way than at first."""
+    """The error where a later call of the model took another branch on data than the first."""
     return LoweringError(
-        "the model decides by its data which way to go, and only one way ran",
+        "data decides which branch the model takes, and only one branch was lowered",
         where=where,
         fix="Rewrite that part with torch.where or tracepack.cond, or use torch.jit.script.",
     )
@@ -57,11 +59,11 @@ def undecided(where: str) -> LoweringError:
 
 def _where(op: str, error: Exception) -> str:
     line = raising_line(error.__traceback__)
-    return f"op {op!r}, {line}" if line and line.code else f"op {op!r}"  # generated code has no text
+    return f"op {op!r}, {line}" if line and line.code else f"op {op!r}"  # generated code has no file to read lines from
 
 
 def first_sentence(error: BaseException) -> str:
-    """The kind of an error and the first sentence of its text, torch's names for free sizes left out."""
+    """The type of an error and the first sentence of its text, without torch's names for free sizes."""
     sentence = re.split(r"\n|\.\s", str(error).strip(), maxsplit=1)[0][:300]
     text = re.sub(r"\bs\d+\b", "?", sentence)
     return f"{type(error).__name__}: {text}".rstrip(". :")

@@ -1,4 +1,4 @@
-"""Exporting a model with torch.export, in as many ways as it takes to leave its sizes free."""
+"""Exports a model with torch.export, in several ways until its sizes are free."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class Flat(torch.nn.Module):
 
     Args:
         model: the user's model.
-        call: how it is called.
-        keeps_mode: whether it is exported in the mode that it is in, instead of evaluation mode.
+        call: the structure of its call.
+        keeps_mode: whether it is exported in its present mode, instead of evaluation mode.
     """
 
     def __init__(self, model: Any, call: Call, keeps_mode: bool) -> None:
         super().__init__()
         self.keeps_mode = keeps_mode
-        self.model = model  # a submodule where it is one, so that names and ties of weights are kept
+        self.model = model  # as a submodule, where it is a module, so that names and ties of weights are kept
         self.call = call
         self.numbers: dict[str, Any] | None = None  # where sizes are followed through tensors; see `scalar_tensors`
 
@@ -47,7 +47,7 @@ class Flat(torch.nn.Module):
 
     @contextmanager
     def followed(self) -> Iterator[None]:
-        """Follows sizes through tensors, if this was asked for."""
+        """A context that follows sizes through tensors, where `counts` is set."""
         if self.numbers is None:
             yield
             return
@@ -57,12 +57,12 @@ class Flat(torch.nn.Module):
 
 
 def programs(flat: Flat, tensors: Leaves, model: Any, name: str, reference: Callable[..., Any]) -> Iterator[Any]:
-    """Exports with sizes as free as the model allows; what is freer, but changes more while it exports, comes first.
+    """Yields exports, those with the freest sizes first, although these need the most patches.
 
-    A first size of 1 is tried as 2, since torch fixes ones.
+    A first size of 1 in the example is replaced by 2, since torch.export fixes sizes of 1.
 
     Raises:
-        LoweringError: torch.export cannot take the model in any of the ways.
+        LoweringError: torch.export refuses the model in all of the ways.
     """
     error: Exception | None = None
     yielded = False
@@ -80,15 +80,15 @@ def programs(flat: Flat, tensors: Leaves, model: Any, name: str, reference: Call
 
 
 def _carriers(tensors: Leaves) -> list[torch.Tensor]:
-    """The same with each number as the first size of an empty tensor: torch.export reasons about sizes best."""
+    """The inputs, with each number as the first size of an empty tensor: torch.export reasons best about sizes."""
     return [t if isinstance(t, torch.Tensor) else torch.empty(t, 0) for t in separate(tensors)]
 
 
 def _attempts(flat: Flat, tensors: Sequence[torch.Tensor], model: Any) -> tuple[list[Any], Exception | None]:
-    """The programs that torch.export makes of a model, the freest first, or its error.
+    """The results of torch.export for a model, the one with the freest sizes first, or its error.
 
-    Where the model asks for plain integers, it is exported once more with `int` and `range` that keep sizes free;
-    where it cannot be exported, with these and with sizes followed through tensors.
+    Where the model converts sizes to plain integers, it is exported once more with an `int` and a `range` that keep
+    sizes free; where the export fails, with these and with sizes followed through tensors.
     """
     asking: list[integers.Globals] = []
     plain, error = _attempt(flat, tensors, model, asking)
@@ -97,7 +97,7 @@ def _attempts(flat: Flat, tensors: Sequence[torch.Tensor], model: Any) -> tuple[
     flat.numbers = None if plain is not None else numbers(model)
     try:
         freer, later = _attempt(flat, tensors, model, asking)
-        if freer is None and plain is None:  # it came further now, and other modules may have asked
+        if freer is None and plain is None:  # this export came further, and further modules may have converted sizes
             freer, later = _attempt(flat, tensors, model, asking)
     finally:
         flat.numbers = None
@@ -107,7 +107,7 @@ def _attempts(flat: Flat, tensors: Sequence[torch.Tensor], model: Any) -> tuple[
 def _attempt(
     flat: Flat, tensors: Sequence[torch.Tensor], model: Any, asking: list[integers.Globals]
 ) -> tuple[Any, Exception | None]:
-    """One export; modules that ask for plain integers are lent their own, and others that ask are added to them."""
+    """One export with `int` and `range` lent to some modules; further modules that convert sizes are added to them."""
     with integers.Noting() as noted:
         try:
             with integers.Lent(asking):
@@ -119,14 +119,14 @@ def _attempt(
 
 
 def examples(tensors: Sequence[torch.Tensor]) -> list[list[torch.Tensor]]:
-    """The example, before it the one whose first sizes of 1 are 2."""
+    """The example, and before it the one with 2 in place of first sizes of 1."""
     wide = [t.repeat(2, *[1] * (t.dim() - 1)) if t.dim() and t.size(0) == 1 and t.numel() else t for t in tensors]
     changed = any(a is not b for a, b in zip(wide, tensors, strict=True))
     return [wide, list(tensors)] if changed else [list(tensors)]
 
 
 def export(flat: Flat, tensors: Sequence[torch.Tensor], model: Any) -> Any:
-    """torch.export with every size left to it, in the model's inference form, without its warnings."""
+    """Runs torch.export with automatic sizes, on the model as inference runs it, without warnings."""
     shapes = tuple(dict.fromkeys(range(t.dim()), Dim.AUTO) for t in tensors)
     keeps = flat.keeps_mode
     with (
@@ -138,7 +138,7 @@ def export(flat: Flat, tensors: Sequence[torch.Tensor], model: Any) -> Any:
         idle_moves(),
     ):
         program = torch.export.export(flat, tuple(tensors), dynamic_shapes={"flat": shapes}, strict=False)
-        # The casts of autocast are written out by torch's decompositions only, which leave all else as it is here.
+        # Only torch's decompositions write out the casts of autocast; here they change nothing else.
         return program.run_decompositions({}) if _uses_autocast(program) else program
 
 

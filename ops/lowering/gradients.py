@@ -1,7 +1,7 @@
-"""Models that switch gradients off inside, or bring a backward of their own: what an export says nothing of.
+"""Models that switch gradients off inside, or have a custom backward, neither of which an export shows.
 
-The graph of such a model gives the right answers, and may give other gradients. So where a model does either, its
-gradients are held against those of the graph, and where they differ the graph says that it keeps none.
+The graph of such a model gives right results, but perhaps other gradients. So the gradients of such a model are
+compared with those of the graph; where they differ, the graph is marked as one without gradients.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _applied = Patch(torch.autograd.Function, "apply", _noting)
 
 
 class Questions(TorchFunctionMode):
-    """Notes, while it is entered, whether a model decides about its gradients itself. Lowering happens one at a time.
+    """While it is entered, finds out whether a model sets the grad mode or has a custom backward.
 
     Args:
-        expected: how often the mode is switched by whoever calls the model.
+        expected: how often the caller of the model switches the mode.
     """
 
     def __init__(self, expected: int) -> None:
@@ -64,10 +64,10 @@ class Questions(TorchFunctionMode):
 
 
 def without_gradients(body: Body, model: Any, reference: Callable[..., Any], tensors: Sequence[Any]) -> Body:
-    """The body, marked where its gradients are not the model's.
+    """The body, marked if its gradients are not those of the model.
 
     Args:
-        body: what was lowered.
+        body: the lowered model.
         model: the user's model.
         reference: the model with gradients, as a function of flat tensors.
         tensors: the example.
@@ -93,7 +93,7 @@ def _same_gradients(body: Body, model: Any, reference: Callable[..., Any], tenso
                 results = [r for r in pytree.tree_leaves(function(*given)) if isinstance(r, torch.Tensor)]
                 totals = [r.to(torch.float64).square().sum() for r in results if r.requires_grad]
                 gradients = torch.autograd.grad(totals, wanted, allow_unused=True) if totals else None
-        except Exception:  # what cannot be differentiated here is not trained either
+        except Exception:  # a model that cannot be differentiated here is not trained either
             return False
         found.append([None] * len(wanted) if gradients is None else list(gradients))
     return all(_near(a, b) for a, b in zip(*found, strict=True))
@@ -103,7 +103,7 @@ MOST_WEIGHTS, MOST_ELEMENTS = 16, 1 << 22
 
 
 def _some_weights(model: torch.nn.Module) -> list[torch.Tensor]:
-    """Parameters from all over a model, not so many that their gradients would need much memory."""
+    """A few parameters from all parts of a model, so that their gradients need little memory."""
     small: list[torch.Tensor] = [p for p in model.parameters() if p.requires_grad and p.numel() <= MOST_ELEMENTS]
     return small[:: max(1, len(small) // MOST_WEIGHTS)]
 

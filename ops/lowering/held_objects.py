@@ -1,9 +1,9 @@
 """Objects that hold tensors, such as the caches of transformers, as trees that torch's pytree can walk.
 
-A model may take such an object, change it and return it. Around a graph it is replaced by a `Held`: its class, its
-plain attributes, and its tensors and numbers as children. Torch's own registry is left alone: it is global, and the
-classes belong to others. Only objects of the classes in `_FAMILIES` are taken apart, and their libraries are never
-imported for it.
+A model may take such an object, change it and return it. For a graph it is replaced by a `Held`: its class, its plain
+attributes, and its tensors and numbers as children. Torch's own registry of such classes is not used: it is global, and
+the classes belong to other packages. Only objects of the classes in `_FAMILIES` are replaced; their packages are never
+imported here.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-# Bases of the classes that are taken apart, by module.
+# Module -> the base classes whose objects are replaced.
 _FAMILIES = {"transformers.cache_utils": ("Cache", "CacheLayerMixin", "LinearAttentionCacheLayerMixin")}
 _STATIC = (bool, str, bytes, type(None), torch.dtype, torch.device, type)
 
 
 class Held:
-    """An object taken apart.
+    """An object as a tree.
 
     Attributes:
-        context: its class, its plain attributes, and which attributes are children.
-        children: the values of these; objects among them are Held too.
+        context: its class, its plain attributes, and the names of the attributes that are children.
+        children: the values of these attributes; objects among them are Held, too.
     """
 
     def __init__(self, context: HeldContext, children: list[Any]) -> None:
@@ -33,7 +33,7 @@ class Held:
 
 
 class HeldContext:
-    """What is fixed about an object: it equals another by its text."""
+    """The fixed part of an object; two are equal if their texts are."""
 
     def __init__(self, kind: type, names: tuple[str, ...], static: dict[str, Any], place: int) -> None:
         self.kind, self.names, self.static, self.place = kind, names, static, place
@@ -50,7 +50,7 @@ class HeldContext:
 
 
 class Same:
-    """Stands for an object that was met before: the model returned what it was given."""
+    """Stands for an object that was met before, such as an argument that the model returns."""
 
     def __init__(self, place: int) -> None:
         self.place = place
@@ -72,7 +72,7 @@ pytree.register_pytree_node(
 
 
 def is_held(thing: Any) -> bool:
-    """Whether a thing is an object to be taken apart."""
+    """Whether a thing is an object that becomes a `Held`."""
     return isinstance(thing, _classes())
 
 
@@ -85,10 +85,10 @@ def _classes() -> tuple[type, ...]:
 
 
 def pack(tree: Any, met: list[Any]) -> Any:
-    """A tree with objects taken apart; those met before become `Same`.
+    """A tree with objects replaced by `Held`; those met before become `Same`.
 
     Args:
-        tree: what to walk.
+        tree: the tree to copy.
         met: the objects met before, in order; new ones are added.
     """
     kinds = _classes()
@@ -117,20 +117,20 @@ def _state(thing: Any, place: int, met: list[Any], kinds: tuple[type, ...]) -> t
 
 
 def _is_static(value: Any) -> bool:
-    """Whether a value is fixed: a flag or a name, or a container of such; a number may be a size."""
+    """Whether a value is fixed: a bool, a text, or a container of these; a number may be a size."""
     if type(value) in (list, tuple, dict) and value:
         return all(map(_is_static, value.values() if isinstance(value, dict) else value))
     return isinstance(value, _STATIC)
 
 
 def state(objects: list[Any], met: list[Any]) -> list[Any]:
-    """The present attributes of objects, each taken apart anew: what a call made of its arguments."""
+    """The present attributes of objects, which a call may have changed, as trees."""
     kinds = _classes()
     return [Held(*_state(thing, place, met, kinds)) for place, thing in enumerate(objects)]
 
 
 def unpack(tree: Any, met: list[Any]) -> Any:
-    """The tree with its objects made anew; each is added to `met`."""
+    """The tree with new objects in place of each `Held`; they are added to `met`."""
     return pytree.tree_map(lambda node: _made(node, met), tree, is_leaf=lambda node: isinstance(node, Held | Same))
 
 
@@ -147,14 +147,14 @@ def _made(node: Any, met: list[Any]) -> Any:
 
 
 def objects_in(tree: Any) -> list[Any]:
-    """The objects of a tree that are taken apart, in the order of `pack`."""
+    """The objects of a tree that `pack` replaces, in its order."""
     met: list[Any] = []
     pack(tree, met)
     return met
 
 
 def finish(returned: Any, objects: list[Any]) -> Any:
-    """The result of a call from all that its graph gave back; the caller's objects get their new attributes."""
+    """The result of a call, from the results of its graph; the caller's objects get their new attributes."""
     states, result = returned
     met = list(objects)
     for thing, held in zip(objects, states, strict=True):
@@ -169,7 +169,7 @@ def _restore(thing: Any, held: Held, met: list[Any]) -> None:
 
 
 def equal_content(a: Any, b: Any) -> bool:
-    """Whether two things are one, or plain values and containers with equal content."""
+    """Whether two things are one object, or plain values and containers of equal content."""
     if a is b:
         return True
     if type(a) is not type(b):

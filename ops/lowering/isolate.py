@@ -1,7 +1,7 @@
-"""Running a user's model as inference does, and leaving it exactly as it was.
+"""Runs a user's model as inference does, and restores it exactly.
 
-`script` promises that the model's mode, parameters, buffers and attributes are untouched; a model is only ever
-looked at inside `InferenceForm` and `GuardedState`.
+`script` promises that the model's mode, parameters, buffers and attributes do not change; so lowering runs a model only
+inside `InferenceForm` and `GuardedState`.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from .patches.modules import Missed
 
 
 class InferenceForm(Change):
-    """Puts a module into evaluation mode for a while; the flags of all its parts come back, whatever happens.
+    """While it is entered, a module is in evaluation mode; then the flags of all its parts are restored.
 
     Args:
         model: the module; anything else has no mode.
-        training: whether the module stays in the mode that it is in instead.
+        training: whether the module keeps its present mode instead.
     """
 
     def __init__(self, model: Any, training: bool = False) -> None:
@@ -33,7 +33,7 @@ class InferenceForm(Change):
         self.before = [(module, module.training) for module in modules]
 
     def make(self) -> None:
-        """Clears the flags; a part that decides its mode itself keeps that decision."""
+        """Clears the flags; a part that overrides `train` decides about its own."""
         if any(type(module).train is not torch.nn.Module.train for module, _ in self.before):
             self.model.eval()
             return
@@ -42,19 +42,19 @@ class InferenceForm(Change):
                 module.training = False
 
     def undo(self) -> None:
-        """Sets the flags as they were."""
+        """Restores the flags."""
         for module, mode in self.before:
             if module.training is not mode:
                 module.training = mode
 
 
 class KeptModel(Kept):
-    """All that a module and its parts hold: parameters, buffers and hooks by identity.
+    """Restores the parameters, buffers and hooks of a module and of its parts, by identity.
 
-    torch.export and functional calls exchange them for a while.
+    torch.export and functional calls replace them for a while.
 
     Args:
-        model: the module; anything else holds nothing that is known.
+        model: the module; nothing is kept of any other object.
     """
 
     def __init__(self, model: Any) -> None:
@@ -62,7 +62,7 @@ class KeptModel(Kept):
         self.before: list[tuple[Any, list[tuple[str, Any, Any]]]] = []
 
     def make(self) -> None:
-        """Notes what they hold."""
+        """Copies the containers of the module and its parts."""
         model = self.model
         if isinstance(model, torch.nn.Module) and not isinstance(model, torch.jit.ScriptModule):
             self.before = [
@@ -71,7 +71,7 @@ class KeptModel(Kept):
             ]
 
     def undo(self) -> None:
-        """Gives it back to them."""
+        """Restores the content of the containers."""
         for module, held in self.before:
             now = module.__dict__
             for name in now.keys() - {key for key, _, _ in held}:
@@ -81,7 +81,7 @@ class KeptModel(Kept):
                 _refill(value, content)
 
     def let_go(self) -> None:
-        """Forgets it."""
+        """Drops the copies."""
         self.before = []
 
 
@@ -91,7 +91,7 @@ def _content(value: Any) -> Any:
 
 
 def _refill(value: Any, content: Any) -> None:
-    """Gives a container the items that it had; one that has them is not touched, since other threads may read it."""
+    """Restores the items of a container; one that still has them is not written, since other threads may read it."""
     if content is None:
         return
     if isinstance(value, list):
@@ -111,12 +111,12 @@ Attribute = tuple[int, str]
 
 
 def scratch(model: Any, run: Callable[[], Any]) -> frozenset[Attribute]:
-    """The plain attributes that a call changes or makes, if it never reads what they were: notes, and no state.
+    """The plain attributes that a call writes before it reads them, so that they carry no state to the next call.
 
-    That is tried by a call without them.
+    They are found by a call on the model without these attributes.
 
     Args:
-        model: the user's model; its attributes are as before afterwards.
+        model: the user's model, whose attributes are restored.
         run: calls it.
     """
     before = _attributes(model)
@@ -137,7 +137,7 @@ def scratch(model: Any, run: Callable[[], Any]) -> frozenset[Attribute]:
             run()
         found = frozenset((id(module), key) for module, key in changed)
         return frozenset() if found & missed.found else found
-    except Exception:  # what the model refuses comes up where it is exported
+    except Exception:  # an error of the model is raised again by the export
         return frozenset()
     finally:
         torch.set_rng_state(random)
@@ -159,7 +159,7 @@ class KeptAttributes(Change):
         self.before: list[Saved] | None = None
 
     def make(self) -> None:
-        """Notes the attributes."""
+        """Copies the attributes."""
         self.before = _attributes(self.model)
 
     def undo(self) -> None:
@@ -175,8 +175,8 @@ class KeptAttributes(Change):
 class GuardedState(KeptAttributes):
     """Restores plain attributes that a call of the model changed or made, and refuses such a model.
 
-    A counter kept as a Python int, a list that grows, or what the first call keeps for later ones would be frozen
-    into the graph.
+    A counter that is a Python int, a list that grows, or a value that the first call keeps for later ones would be
+    frozen into the graph.
 
     Args:
         model: the user's model.
@@ -184,7 +184,7 @@ class GuardedState(KeptAttributes):
         notes: attributes that may change; see `scratch`.
 
     Raises:
-        LoweringError: on leaving, where an attribute changed or came to be; the message names it.
+        LoweringError: at the end, where an attribute was changed or added; the message names it.
     """
 
     def __init__(self, model: Any, name: str, notes: frozenset[Attribute] = frozenset()) -> None:
@@ -232,7 +232,7 @@ def _attributes(model: Any) -> list[Saved]:
 
 
 def _made(model: Any, before: list[Saved]) -> list[tuple[Any, str]]:
-    """The attributes that a model has now and did not have before."""
+    """The attributes that were added to a model."""
     known = {(id(module), key) for module, key, _ in before}
     return [(module, key) for module, key in _names(model) if (id(module), key) not in known]
 
@@ -257,12 +257,12 @@ def _same(module: Any, key: str, saved: tuple[Any, Any]) -> bool:
 
 
 class Live:
-    """A model as inference runs it, on copies of its buffers that it keeps from call to call.
+    """Runs a model as inference does, on copies of its buffers that are kept from call to call.
 
     Args:
         model: the user's model.
-        training: whether it keeps its own mode.
-        grad: whether it runs with gradients.
+        training: whether the model keeps its own mode.
+        grad: whether the model runs with gradients.
     """
 
     def __init__(self, model: Any, training: bool = False, grad: bool = False) -> None:
@@ -272,7 +272,7 @@ class Live:
         self.buffers = dict(self.initial)
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Runs the model; the user's own buffers stay as they are."""
+        """Runs the model; the user's own buffers do not change."""
         with torch.enable_grad() if self.grad else torch.no_grad(), InferenceForm(self.model, self.training):
             if self.buffers:
                 return torch.func.functional_call(self.model, self.buffers, args, kwargs)
@@ -285,10 +285,10 @@ class Live:
 
 
 class KeptBuffers(Kept):
-    """The buffers of a module, and their values.
+    """Restores the buffers of a module and their values.
 
     Args:
-        model: the module; anything else has none.
+        model: the module; any other object has no buffers.
     """
 
     def __init__(self, model: Any) -> None:
@@ -296,18 +296,18 @@ class KeptBuffers(Kept):
         self.before: list[tuple[Any, str, torch.Tensor, torch.Tensor, int]] = []
 
     def make(self) -> None:
-        """Notes them."""
+        """Copies the values."""
         if isinstance(self.model, torch.nn.Module):
             pairs = [(m, n, b) for m in self.model.modules() for n, b in m._buffers.items() if b is not None]
             self.before = [(module, name, b, b.detach().clone(), b._version) for module, name, b in pairs]
 
     @property
     def changed(self) -> bool:
-        """Whether one was written to or replaced."""
+        """Whether a buffer was written to or replaced."""
         return any(m._buffers.get(name) is not b or b._version != version for m, name, b, _, version in self.before)
 
     def undo(self) -> None:
-        """Gives them the values that they had."""
+        """Restores buffers and values."""
         with torch.no_grad():
             for module, name, buffer, values, version in self.before:
                 if buffer._version != version:
@@ -315,13 +315,13 @@ class KeptBuffers(Kept):
                 module._buffers[name] = buffer
 
     def let_go(self) -> None:
-        """Forgets them."""
+        """Drops the copies."""
         self.before = []
 
 
 @contextmanager
 def buffers_in_place(model: Any) -> Iterator[None]:
-    """Turns the replacing of a buffer into a write: torch.export loses `self.h = ...` below the outermost module.
+    """Turns the replacement of a buffer into a write: torch.export loses `self.h = ...` below the outermost module.
 
     Raises:
         LoweringError: a buffer was replaced by a tensor of another dtype or shape.
@@ -335,11 +335,11 @@ def buffers_in_place(model: Any) -> Iterator[None]:
             continue
         if now.dtype != buffer.dtype or now.shape != buffer.shape:
             raise LoweringError(
-                f"the model replaces its buffer {name!r} by another kind of tensor",
+                f"the model replaces its buffer {name!r} by a tensor of another dtype or shape",
                 where=type(module).__name__,
                 got=f"{now.dtype} {tuple(now.shape)}",
                 expected=f"{buffer.dtype} {tuple(buffer.shape)}",
-                fix="Give it its greatest size and count what is used of it, or pass it in and return it.",
+                fix="Give it its largest size and count the used rows, or take it as an input and return it.",
             )
         buffer.copy_(now)
         module._buffers[name] = buffer

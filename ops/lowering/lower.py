@@ -1,8 +1,8 @@
 """Lowering: from a module (or any callable on tensors) and example inputs to the Body of an op.
 
-The body is proved on the examples before anyone relies on it: it must give what the model gives, draw no random
-numbers, and its answers at sizes 0 and 1, which torch.export does not reason about, are tried and either found
-equal to the model's or excluded by a guard.
+The body is compared with the model on the examples before it is used: it must give the same results and draw no random
+numbers. torch.export does not reason about sizes of 0 and 1, so the body is tried at these, too; where its results
+differ from those of the model, a guard excludes the size.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from .isolate import Attribute, GuardedState, KeptAttributes, Live, scratch
 from .validate import prove
 from .writes import FixedTensors
 
-SWITCHES = 2  # of the grad mode, by `Live` itself in one call
+SWITCHES = 2  # the switches of the grad mode that `Live` makes in one call
 
 
 @dataclass(frozen=True)
 class Lowered:
-    """A body with what a live call needs besides: how to rebuild the output's containers."""
+    """A body, and the containers of its output for a call outside of a recording."""
 
     body: Body
     out_spec: Any
@@ -48,17 +48,17 @@ def lower(
     """Lowers a module or a callable for one call structure.
 
     Args:
-        model: what to lower; left as it was.
+        model: the model, which is not changed.
         call: the structure of the example call.
         tensors: the example's tensors.
         name: the op's name.
         device: the device that the op is scripted for.
-        contiguous: whether outputs are made contiguous instead of refused.
+        contiguous: whether non-contiguous outputs are made contiguous instead of refused.
         shared: the constants of the op's other bodies; see `convert`.
-        training: whether the model keeps its own mode, instead of evaluation mode.
+        training: whether the model keeps its own mode, and is not put into evaluation mode.
 
     Raises:
-        LoweringError: torch.export cannot take it, or the result differs from the model.
+        LoweringError: torch.export refuses it, or the body gives other results than the model.
     """
     flat = Flat(model, call, training)
     error: TracepackError | None = None
@@ -69,7 +69,12 @@ def lower(
     def once() -> None:
         Live(model, training)(*call.rebuild(separate(tensors))[:2])
 
-    with suppress(Exception), KeptAttributes(model), fixed, questions:  # what it refuses comes up where it is exported
+    with (
+        suppress(Exception),
+        KeptAttributes(model),
+        fixed,
+        questions,
+    ):  # an error of the model is raised again by the export, which explains it
         once()
     fixed.refuse_writes()
     notes = scratch(model, once)
@@ -85,7 +90,7 @@ def lower(
                     live = _Reference(call, Live(model, training, grad=True), name, notes)
                     body = without_gradients(body, model, live, tensors)
                 return Lowered(body, spec)
-            except GuardError as caught:  # in another state than the first it goes another way
+            except GuardError as caught:  # in another state than the first the model takes another branch
                 error = error or undecided(f"op {name!r}, {caught.where}")
             except TracepackError as caught:
                 error = error or caught
@@ -94,14 +99,14 @@ def lower(
 
 
 class _Reference:
-    """The model as a function from flat tensors to all that it returns; it keeps its state from call to call."""
+    """The model as a function from flat tensors to flat results; it keeps its state from call to call."""
 
     def __init__(self, call: Call, live: Live, name: str, notes: frozenset[Attribute]) -> None:
         self.call, self.live, self.name, self.notes = call, live, name, notes
 
     def __call__(self, *tensors: Any) -> Any:
         args, kwargs, objects = self.call.rebuild(tensors)
-        with GuardedState(self.live.model, self.name, self.notes):  # some remember the sizes that they met
+        with GuardedState(self.live.model, self.name, self.notes):  # some models remember the sizes of earlier calls
             return returned(self.live(args, kwargs), objects)
 
     @property
@@ -111,7 +116,7 @@ class _Reference:
 
 
 def _takes(body: Body, tensors: Leaves) -> bool:
-    """Whether the sizes that a body has fixed are the example's: torch may fix the 2 that was tried for a 1."""
+    """Whether the fixed sizes of a body are those of the example: torch may fix a 2 that was tried in place of a 1."""
     return all(
         isinstance(size, str) or size == found
         for value, tensor in zip(body.graph.inputs, tensors, strict=True)

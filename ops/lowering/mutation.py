@@ -1,7 +1,7 @@
-"""Which inputs of an exported graph are written to, through any number of views.
+"""The inputs of an exported graph that it writes to, through any number of views.
 
 torch's operator schemas say which arguments are written and which results share memory with an argument. A buffer
-that is written is state, and must be a copy of each pipeline's own.
+that is written is state, of which each pipeline needs a copy.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import torch
 
 from ..graph.traverse import leaves
 
-# Operators that write their running statistics without a word in their schemas, where a switch says so.
+# Operators whose schema does not say that they write running statistics -> the flag that makes them do so.
 _STATISTICS = ("running_mean", "running_var")
 _UNSAID = dict.fromkeys(
     (
@@ -41,7 +41,7 @@ def mutated_inputs(graph: torch.fx.Graph) -> list[int]:
 
 
 def written_past_branch(graph: torch.fx.Graph) -> bool:
-    """Whether something is written that a branch was given or gave back: a branch of a graph gives back copies."""
+    """Whether an input or a result of a branch is written to: a branch of a graph returns copies."""
     origin: dict[torch.fx.Node, set[torch.fx.Node]] = {}
     touched: set[torch.fx.Node] = set()
     for node in graph.nodes:
@@ -54,7 +54,7 @@ def written_past_branch(graph: torch.fx.Graph) -> bool:
 
 
 def _shared(node: torch.fx.Node) -> Iterator[torch.fx.Node]:
-    """Arguments whose memory the result may share."""
+    """The arguments whose memory the result may share."""
     if not isinstance(node.target, torch._ops.OpOverload):
         yield from node.all_input_nodes
         return
@@ -64,7 +64,7 @@ def _shared(node: torch.fx.Node) -> Iterator[torch.fx.Node]:
 
 
 def _written(node: torch.fx.Node) -> Iterator[torch.fx.Node]:
-    """Arguments that the operator writes; a subgraph may write any of its operands."""
+    """The arguments that the operator writes; a subgraph may write any of its operands."""
     if isinstance(node.target, torch._ops.HigherOrderOperator):
         for inner in _subgraphs(node):
             operands = [n for n in node.all_input_nodes if n.op != "get_attr"]
@@ -99,7 +99,7 @@ def _arguments(node: torch.fx.Node) -> Iterator[tuple[str, Any, Any]]:
 
 
 def _argument(node: torch.fx.Node, names: tuple[str, ...]) -> Any:
-    """The value of the first argument of one of some names."""
+    """The value of the first argument that has one of the names."""
     return next((value for name, _, value in _arguments(node) if name in names), None)
 
 

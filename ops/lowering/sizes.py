@@ -1,8 +1,8 @@
-"""From what torch.export found out about sizes to the Facts of a body.
+"""Converts the facts about sizes that torch.export found to the Facts of a body.
 
 torch.export reports its guards as Python text over ``L['x'].size()[0]``. Here they become expressions over symbols
-(`guards`), equal sizes become one symbol, and fixed sizes become integers in the input types. Text is parsed where it
-comes from torch, and is a tree from then on.
+(`guards`), equal sizes become one symbol, and fixed sizes become integers in the input types. The text is parsed once;
+expressions are trees from then on.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _ALPHABET = "NMKLPQRSTUVWABCDEFGHIJ"
 
 @dataclass
 class Sizes:
-    """What is known of the sizes of flat inputs.
+    """The facts about the sizes of flat inputs.
 
     Attributes:
         shapes: the shape of each in symbols.
         facts: the symbols, and the guards over them.
-        letters: for each of torch's symbols ours, or its fixed size.
+        letters: torch's symbol -> our symbol, or its fixed size.
     """
 
     shapes: list[tuple[int | str, ...]]
@@ -54,10 +54,10 @@ def read_sizes(
         shapes: for each flat input its shape: integers, or torch's symbol as text.
         ranges: the least and the largest value of each symbol, None for no bound.
         guards: the conditions, as torch.export prints them.
-        sources: for each flat input how torch.export writes it, such as ``"L['x']"``.
+        sources: the text of each flat input in torch.export, such as ``"L['x']"``.
 
     Raises:
-        LoweringError: a condition is not about sizes.
+        LoweringError: a condition is on something else than sizes.
     """
     over_places = _OverPlaces(sources)
     return settle(shapes, ranges, [over_places.expression(guard) for guard in guards])
@@ -71,7 +71,7 @@ def settle(
     Args:
         shapes: for each flat input its shape: integers, or a symbol as text.
         ranges: the least and the largest value of each of these symbols.
-        asked: conditions over dimensions, named as by `dimension`.
+        asked: conditions over dimensions, which have the names of `dimension`.
     """
     classes = _Classes(shapes)
     rest = [condition for condition in asked if not classes.absorb(condition)]
@@ -104,16 +104,16 @@ def over_letters(size: str, letters: Mapping[str, str | int]) -> int | str:
     tree = renamed(ast.parse(size, mode="eval").body, letters)
     try:
         found = Expression.of(tree)
-    except GraphError:  # a function of torch's that guards do not know
+    except GraphError:  # a function of torch that is not in the grammar of guards
         return ast.unparse(tree)
     return found.text if found.symbols else int(found.compile([])())
 
 
 def with_numbers(sizes: Sizes, numbers: Sequence[int]) -> Sizes:
-    """The same where some inputs are numbers: each has a symbol of its own, whose place is its only dimension.
+    """The sizes where some inputs are numbers: each number becomes a symbol of its own.
 
     Args:
-        sizes: what was found with a tensor in the place of each number, whose first size it is.
+        sizes: the facts with a tensor in place of each number, which is its first size.
         numbers: which inputs are numbers.
     """
     symbols, guards = dict(sizes.facts.symbols), list(sizes.facts.guards)
@@ -130,10 +130,10 @@ def with_numbers(sizes: Sizes, numbers: Sequence[int]) -> Sizes:
 
 
 class _OverPlaces(ast.NodeTransformer):
-    """Writes conditions of torch.export over dimensions, named as by `dimension`.
+    """Rewrites conditions of torch.export over dimensions, which get the names of `dimension`.
 
     Args:
-        sources: for each flat input how torch.export writes it.
+        sources: the text of each flat input in torch.export.
     """
 
     def __init__(self, sources: Sequence[str]) -> None:
@@ -144,7 +144,7 @@ class _OverPlaces(ast.NodeTransformer):
         """A condition from torch's text.
 
         Raises:
-            LoweringError: it is on something else than sizes of inputs.
+            LoweringError: the condition is on something else than sizes of inputs.
         """
         self._guard = guard
         tree = self.visit(ast.parse(guard, mode="eval"))
@@ -153,16 +153,18 @@ class _OverPlaces(ast.NodeTransformer):
         return Expression.of(tree.body)
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        """``L['x'].size()[0]``."""
+        """Replaces ``L['x'].size()[0]`` by the name of the dimension."""
         match node:
             case ast.Subscript(ast.Call(ast.Attribute(source, "size"), [], []), ast.Constant(int(dim))):
                 if (name := ast.unparse(source)) not in self._place:
-                    raise LoweringError("a condition on something that is not an input", got=self._guard)
+                    raise LoweringError(
+                        "the model depends on the size of something that is not an input", got=self._guard
+                    )
                 return ast.Name(dimension(self._place[name], dim), ast.Load())
         return node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
-        """``torch.sym_max`` and ``math.ceil`` are functions of the grammar under their plain names."""
+        """Replaces ``torch.sym_max`` and ``math.ceil`` by the functions ``max`` and ``ceil`` of the grammar."""
         match node:
             case ast.Attribute(ast.Name("torch" | "math"), name):
                 return ast.Name(name.removeprefix("sym_"), ast.Load())
@@ -200,7 +202,7 @@ class _Classes:
             self.fixed.setdefault(first, self.fixed[second])
 
     def absorb(self, condition: Expression) -> bool:
-        """Takes in a condition that fixes a size or makes two equal; says whether it was one."""
+        """Applies a condition that fixes a size or makes two equal; returns whether it was one."""
         match condition.tree:
             case ast.Compare(ast.Name(name), [ast.Eq()], [ast.Constant(int(size))]) if name in self.parent:
                 self.fixed[self.find(name)] = size
@@ -230,12 +232,12 @@ class _Classes:
         return symbols, shaped
 
     def renaming(self, symbols: dict[str, tuple[int, int]]) -> dict[str, str | int]:
-        """For each ``d0_1`` its symbol or its fixed size."""
+        """The name of a dimension, such as ``d0_1`` -> its symbol or its fixed size."""
         by_root = {self.find(dimension(*place)): name for name, place in symbols.items()}
         return {n: self.fixed.get(self.find(n), by_root.get(self.find(n), n)) for n in self.parent}
 
     def bounds(self, ranges: dict[str, tuple[int, int | None]], names: Mapping[str, str | int]) -> Iterator[Expression]:
-        """Conditions for the ranges of torch's symbols that are a whole dimension."""
+        """Conditions for the ranges of those of torch's symbols that are dimensions."""
         for symbol, (least, most) in ranges.items():
             name = names.get(self.torch_symbols.get(symbol, ""))
             if isinstance(name, str):

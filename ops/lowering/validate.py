@@ -1,4 +1,4 @@
-"""Holding a lowered body against its model, before anyone relies on it."""
+"""Compares a lowered body with its model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .call import Leaves, separate
 
 
 class Reference(Protocol):
-    """A model to hold a body against; it keeps its state from call to call."""
+    """The model that a body is compared with; it keeps its state from call to call."""
 
     @property
     def changed(self) -> bool:
@@ -38,10 +38,10 @@ MOST_ROUNDS = 10_000
 
 
 def prove(body: Body, tensors: Leaves, reference: Callable[[], Reference]) -> tuple[Body, Any]:
-    """Holds a body against the model on the examples, and settles what happens at sizes 0 and 1.
+    """Compares a body with the model on the examples, and decides which sizes of 0 and 1 the body takes.
 
     Args:
-        body: what was lowered.
+        body: the lowered model.
         tensors: the example.
         reference: makes the model in its initial state.
 
@@ -49,7 +49,7 @@ def prove(body: Body, tensors: Leaves, reference: Callable[[], Reference]) -> tu
         The body with its guards, and torch's description of the containers of the result.
 
     Raises:
-        LoweringError: it answers differently, or draws random numbers.
+        LoweringError: the body gives other results, or the model draws random numbers.
     """
     checker = _Checker(body, reference)
     spec = checker.require_equal(tensors)
@@ -71,7 +71,7 @@ class _Checker:
         self.unchecked = any(call.kernel.unchecked for call in calls)
 
     def require_equal(self, tensors: Leaves) -> Any:
-        """Runs both on the example; returns the structure of the result."""
+        """Runs body and model on the example and compares; returns the structure of the result."""
         where = f"op {self.body.name!r}"
         model, plan = self.reference(), Plan(self.body.graph)
         wanted, spec = pytree.tree_flatten(model(*separate(tensors)))
@@ -92,10 +92,10 @@ class _Checker:
             )
         if not same_leaves(wanted, got):
             raise LoweringError(
-                "the lowered graph does not answer as the model does",
+                "the lowered graph gives other results than the model",
                 where=where,
                 got=difference(wanted, got),
-                fix="It may take another way while it is exported: torch's fast paths do, which enable_nested_tensor="
+                fix="The export may take another branch of it: torch's fast paths do, which enable_nested_tensor="
                 "False and torch.backends.mha.set_fastpath_enabled(False) switch off.",
             )
         if model.changed:
@@ -103,7 +103,7 @@ class _Checker:
         return spec
 
     def require_state(self, model: Reference, plan: Plan, tensors: Leaves) -> None:
-        """Runs both once more, from the state that their first runs left."""
+        """Runs body and model once more, from the state after the first runs, and compares."""
         wanted, got = pytree.tree_leaves(model(*separate(tensors))), plan.run(separate(tensors), checked=False)
         if not same_leaves(wanted, got):
             raise LoweringError(
@@ -119,24 +119,24 @@ class _Checker:
         return list(Plan(graph).run(separate(tensors), checked=False))
 
     def hangs_on_layout(self, tensors: Leaves) -> bool:
-        """Whether model and body differ, in results or inputs afterwards, where inputs lie otherwise in memory."""
+        """Whether model and body differ, in results or in inputs afterwards, for inputs of another memory layout."""
         return not self.unchecked and any(self.differs(layout(tensors)) for layout in LAYOUTS)
 
     def differs(self, tensors: Leaves) -> bool:
-        """Whether both answer, and differently; the inputs count, too, and keep their layout."""
+        """Whether both run and give different results or inputs; copies of the inputs keep their layout."""
         given, handed = ([_kept_layout(tensor) for tensor in tensors] for _ in range(2))
         state = torch.get_rng_state()
         try:
             wanted = pytree.tree_leaves(self.reference()(*given))
             got = list(Plan(self.body.graph).run(handed, checked=False))
-        except Exception:  # what either of them refuses is no wrong answer
+        except Exception:  # an error of either is no wrong result
             return False
         finally:
             torch.set_rng_state(state)
         return not (same_leaves(wanted, got) and same_leaves(given, handed))
 
     def relaxed(self, guard: Expression, symbol: str, tried: Sequence[int], tensors: Leaves) -> Expression:
-        """A guard that torch set only because it sets sizes of 0 and 1 apart, opened for those that were tried."""
+        """A guard that torch added only because it treats sizes of 0 and 1 as special, which allows the tried sizes."""
         if not _sets_apart(guard.tree) or symbol not in guard.symbols:
             return guard
         symbols = self.body.facts.symbols
@@ -148,7 +148,7 @@ class _Checker:
     def least(self, symbol: str, tensors: Leaves) -> tuple[int, list[Expression]]:
         """The least size of a symbol, found by trying 1 and then 0, and the guard for it where it is not 0.
 
-        Where the model refuses a size alone, it is tried in all inputs at once: a batch of one has one of each.
+        Where the model refuses the size in one input, it is tried in all inputs at once, as in a batch of one.
         """
         for size in (1, 0):
             if not self.agrees([symbol], size, tensors):
@@ -157,7 +157,7 @@ class _Checker:
         return 0, []
 
     def together(self, symbol: str, most: int, tensors: Leaves) -> list[Expression]:
-        """What a guard also allows: sizes that are right if all inputs have them."""
+        """A condition for a guard to allow: the size is right if all inputs have it."""
         places = self.body.facts.symbols
         peers = [
             other for other, (index, dim) in places.items() if dim == places[symbol][1] and _is_tensor(tensors[index])
@@ -168,7 +168,7 @@ class _Checker:
         return [Expression.all_of(_equal(peer, size) for peer in peers) for size in good]
 
     def agrees(self, symbols: Sequence[str], size: int, tensors: Leaves) -> bool:
-        """Whether model and body agree where some symbols have another size; never tried on unchecked kernels."""
+        """Whether model and body agree where some symbols have another size; unchecked kernels are not tried."""
         if self.unchecked:
             return False
         small = [_resized(t, v.type, symbols, size) for t, v in zip(tensors, self.body.graph.inputs, strict=True)]
@@ -177,7 +177,7 @@ class _Checker:
                 small[index] = size
         state = torch.get_rng_state()
         try:
-            with LimitedRounds(MOST_ROUNDS):  # a loop on data may never end at a size that the model was not made for
+            with LimitedRounds(MOST_ROUNDS):  # a loop on data may never end at a size for which the model is not made
                 found = self.run(small)
             return same_leaves(pytree.tree_leaves(self.reference()(*separate(small))), found)
         except Exception:  # the model itself refuses this size
@@ -195,7 +195,7 @@ def _equal(symbol: str, size: int) -> Expression:
 
 
 def _sets_apart(tree: ast.expr) -> bool:
-    """Whether the last comparison is one of those by which torch says that a computed size is neither 0 nor 1."""
+    """Whether an expression ends in a comparison by which torch excludes a computed size of 0 or 1."""
     match tree:
         case ast.BoolOp(_, [*_, last]):
             return _sets_apart(last)
@@ -225,7 +225,7 @@ def _resized(tensor: Any, kind: Any, symbols: Sequence[str], size: int) -> Any:
 
 
 def _transposed(tensors: Leaves) -> list[Any]:
-    """The same values, each tensor with its dimensions the other way round in memory."""
+    """The same values in memory with reversed dimensions."""
     orders = [list(reversed(range(t.dim()))) if _is_tensor(t) else [] for t in tensors]
     return [t.permute(o).contiguous().permute(o) if o else t for t, o in zip(tensors, orders, strict=True)]
 
@@ -254,9 +254,9 @@ def _kept_layout(tensor: Any) -> Any:
 
 
 def with_layouts(graph: Graph, tensors: Leaves) -> Graph:
-    """The graph with guards that its inputs lie in memory as the example's did.
+    """The graph with guards on the memory layout of its inputs.
 
-    A contiguous one need only be contiguous; of any other one every stride is fixed.
+    An input that was contiguous must be contiguous; any other one must have the strides of the example.
     """
     nodes: list[Node] = []
     reason = "the model's answer depends on how its inputs lie in memory"
@@ -273,7 +273,7 @@ def with_layouts(graph: Graph, tensors: Leaves) -> Graph:
 
 
 def same_leaves(wanted: Leaves, got: Leaves) -> bool:
-    """Whether two flat results are equal: bit for bit, or within what reordered sums may differ by."""
+    """Whether two flat results are equal, or differ by no more than another order of summation makes."""
     return len(wanted) == len(got) and all(_same(a, b) for a, b in zip(wanted, got, strict=True))
 
 

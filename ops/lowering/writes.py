@@ -1,7 +1,7 @@
-"""Which tensors operators write to, and what a model must not write: its parameters, and tensors that are no buffers.
+"""The tensors that operators write to, and the check that a model writes to buffers only.
 
-Only registered buffers are state that a pipeline keeps. What else a model writes would change the user's model with
-every run of it, here and in the trace, and no graph holds it.
+Only registered buffers are state that a pipeline keeps. A write to a parameter or to another tensor would change the
+user's model in every call, and no graph holds it.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from ..graph.errors import LoweringError
 
-# Operators that write to the running statistics in training without saying so: from which argument on, and where
-# the flag for training is, if there is one.
+# Operators whose schema does not say that they write running statistics in training -> the first of these arguments,
+# and the position of the flag for training, if there is one.
 _STATISTICS = {
     "aten::native_batch_norm": (3, 5), "aten::cudnn_batch_norm": (3, 5), "aten::miopen_batch_norm": (3, 5),
     "aten::batch_norm_update_stats": (1, None),
@@ -38,20 +38,20 @@ def written(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterato
 
 
 def _is_dense(leaf: Any) -> bool:
-    """Whether it is a tensor with memory; those of torch.export, which have none, are of kinds of their own."""
+    """Whether it is a dense tensor with memory; the tensors of torch.export are of other classes, and have none."""
     return type(leaf) in (torch.Tensor, torch.nn.Parameter) and leaf.layout is torch.strided and storage(leaf) != 0
 
 
 def storage(tensor: torch.Tensor) -> int:
-    """Where a tensor's memory begins; 0 for one that has none."""
+    """The address of a tensor's memory; 0 for one without memory."""
     return tensor.untyped_storage().data_ptr() if tensor.device.type != "meta" else 0
 
 
 class FixedTensors(TorchDispatchMode):
-    """Watches a model's parameters and plain tensors; what was written gets back what it held.
+    """Watches a model's parameters and plain tensors, and restores those that are written to.
 
     Args:
-        model: the model; anything but an nn.Module has none.
+        model: the model; only an nn.Module has parameters to watch.
         name: the op's name.
     """
 
@@ -74,7 +74,7 @@ class FixedTensors(TorchDispatchMode):
         return super().__enter__() if self._held else self  # type: ignore[no-untyped-call]  # torch leaves it untyped
 
     def __exit__(self, *exc: Any) -> None:
-        """Gives them back what they held."""
+        """Restores the tensors."""
         if not self._held:
             return
         super().__exit__(*exc)  # type: ignore[no-untyped-call]  # torch leaves it untyped
@@ -86,7 +86,7 @@ class FixedTensors(TorchDispatchMode):
         """Refuses a model that wrote to one of them.
 
         Raises:
-            LoweringError: naming it.
+            LoweringError: it did; the message names the tensor.
         """
         for key in self._before:
             raise LoweringError(
@@ -100,7 +100,7 @@ _COMPILED = frozenset(("cond", "while_loop", "scan", "associative_scan", "flex_a
 
 
 def _compiles(model: Any) -> bool:
-    """Whether a model's code names a function that torch compiles when it is called, which no mode may watch."""
+    """Whether a model's code names a function of torch that compiles when it is called, outside of modes only."""
     kinds = {type(module) for module in model.modules()} if isinstance(model, torch.nn.Module) else set()
     own = {base for kind in kinds for base in kind.__mro__ if not base.__module__.startswith("torch.nn.modules.")}
     codes = [item.__code__ for base in own for item in vars(base).values() if isinstance(item, FunctionType)]

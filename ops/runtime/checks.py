@@ -1,7 +1,7 @@
-"""What inputs must look like: the checks at the border of an op and of a pipeline.
+"""The checks of the inputs and outputs of ops and pipelines.
 
 A flat replay of operators without these checks answers wrongly where a model specialised on a size, so they are part
-of correctness. They run once for each new input signature (see `plan`), so clarity comes before speed here.
+of correctness. They run once for each new input signature (see `plan`), so they favour clarity over speed.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ def tensor_check(
     """Makes the function that checks flat inputs against their types and the facts about their sizes.
 
     Args:
-        where: what the inputs belong to, such as ``"op 'cell'"``; it opens every message.
+        where: the op or pipeline of the inputs, such as ``"op 'cell'"``, at the beginning of every message.
         names: a name for each input.
         types: a type for each input; a symbol's first place defines it.
         facts: the symbols and the guards over them.
-        letters: whether messages use the symbols, which a pipeline's signature shows; else they name dimensions.
-        pins: what fixes a size, by input and dimension.
+        letters: whether messages use the symbols, as a pipeline's signature does, or name inputs and dimensions.
+        pins: the reason for a fixed size, by input and dimension.
 
     Returns:
         A function of the flat inputs that raises SignatureError, naming the input, where they do not fit.
@@ -123,7 +123,7 @@ def _check_sizes(
 def _holds(condition: Callable[..., Any], sizes: dict[str, int]) -> bool:
     try:
         return bool(condition(*sizes.values()))
-    except (ArithmeticError, ValueError, TypeError):  # a complex power among them
+    except (ArithmeticError, ValueError, TypeError):  # a power gave a complex number
         return False
 
 
@@ -152,8 +152,8 @@ def _reading(name: str, dim: int, kind: Type) -> str:
 
 
 def size_of(value: Any, dim: int) -> int:
-    """What a symbol stands for: a size of a tensor, or a number itself."""
-    size: int = value.size(dim) if hasattr(value, "size") else value  # symbolic where torch traces what is checked
+    """The value of a symbol: a size of a tensor, or the number that is the input."""
+    size: int = value.size(dim) if hasattr(value, "size") else value  # symbolic where torch traces the caller
     return size
 
 

@@ -1,12 +1,12 @@
 """Turns a Graph into the source of one flat Python function: the heart of the Plan.
 
-A node costs one line and next to nothing at run time; op bodies are inlined, so a pipeline of ten small ops costs
-what one of them costs. The source holds only integers, generated names and references to a table: nothing from a file
+A node costs one line and less than a microsecond at run time; op bodies are inlined, so that a pipeline of ten small
+ops costs as much as one. The source holds only integers, generated names and references to a table: nothing from a file
 is ever pasted into it.
 
 Two variants are made of one graph. The checked one verifies guards, op signatures and contiguity; it runs once for
-each new input signature. The fast one leaves out what can only depend on the input signature, and keeps what
-depends on data (see `Node.varying`).
+each new input signature. The fast one leaves out checks that depend on the input signature alone, and keeps those that
+depend on data (see `Node.varying`).
 """
 
 from __future__ import annotations
@@ -39,8 +39,10 @@ class Emitter:
         self._metered: dict[str, Callable[..., Any]] = {}
 
     def _nested(self, graph: Graph, device: Device) -> str:
-        """A branch or a loop's body as a function of its own in the table."""
-        inner = Emitter(self.bindings, checked=True, table=self.table)  # the other branch may never have been checked
+        """Writes a branch or a loop's body as a function of its own in the table."""
+        inner = Emitter(
+            self.bindings, checked=True, table=self.table
+        )  # the checked run may have taken the other branch only
         return self.table.add(inner.function(graph, device, device), "g")
 
     # -- the function ------------------------------------------------------------------------------------------
@@ -49,9 +51,9 @@ class Emitter:
         """Compiles a whole graph to a function of its flat inputs.
 
         Args:
-            graph: what it does.
-            home: the device of torch code that no tensor decides.
-            device: where the inputs of a nested function lie.
+            graph: the graph to write.
+            home: the device of torch code without a tensor argument.
+            device: the device of the inputs of a nested function.
         """
         try:
             return self._function(graph, home, device)
@@ -70,7 +72,11 @@ class Emitter:
                 scope.devices[name] = device or self._input_home(graph, value, home)
             else:
                 scope.varying.add(name)
-                if device is None and value.type in (INT, FLOAT, BOOL):  # as the check of the inputs says
+                if device is None and value.type in (
+                    INT,
+                    FLOAT,
+                    BOOL,
+                ):  # the check of the inputs limits them to 64 bits
                     scope.bits[id(value)] = 64
         if device is None:
             for index, name in enumerate(inputs):
@@ -90,7 +96,7 @@ class Emitter:
         return function
 
     def _input_home(self, graph: Graph, value: Value, home: Device) -> Device:
-        """Where an input is wanted first: with the first op that takes it, else at home."""
+        """The device that an input must be on: that of the first op that takes it, else home."""
         for node in graph.nodes:
             if any(leaf is value for leaf in uses(node)):
                 return self.bindings.place(node.target.body) if isinstance(node.target, BodyCall) else home
@@ -112,7 +118,7 @@ class Emitter:
         scope.reads = []
         match node.target:
             case Operator("py.grad_mode" | "py.own_backward") if not self.bindings.grad:
-                pass  # they matter with gradients only
+                pass  # these nodes matter with gradients only
             case Operator(name):
                 self._operator(node, name, device)
             case KernelCall(kernel):
@@ -125,7 +131,7 @@ class Emitter:
                 self._call(node, body, device)
 
     def _device_of(self, node: Node, device: Device) -> Device:
-        """Where a node of torch code runs: with its first tensor that is not a mere scalar, else at home."""
+        """The device of a node of torch code: that of its first tensor with dimensions, else home."""
         scope = self.scope
         places = [
             scope.devices[scope.names[id(leaf)]]
@@ -145,7 +151,7 @@ class Emitter:
             text = self._affine(node, device)
         elif inline is not None:
             if len(node.args) != (2 if "{1}" in inline else 1) or node.kwargs:
-                raise GraphError("an operator has another number of arguments than it takes", where=f"node {name}")
+                raise GraphError("an operator has a wrong number of arguments", where=f"node {name}")
             text = inline.format(*(self.scope.tree(arg, device) for arg in node.args))
         else:
             text = f"{self.table.ref(self._callable(name), 'f')}({self.scope.arguments(node, device)})"
@@ -155,7 +161,7 @@ class Emitter:
             scope.bits[id(node.output)] = grown
 
     def _callable(self, name: str) -> Callable[..., Any]:
-        """What stands behind an operator, under the budget where there is one."""
+        """The name of the function behind an operator, which checks the budget where there is one."""
         if self.bindings.budget is None:
             return resolve(name)
         if name not in self._metered:
@@ -163,7 +169,7 @@ class Emitter:
         return self._metered[name]
 
     def _affine(self, node: Node, device: Device) -> str:
-        """A linear layer on a matrix as the `addmm` that torch makes of it, the weight transposed once and for all."""
+        """Writes a linear layer on a matrix as `addmm`, as torch does, with a weight that is transposed once."""
         x, weight, bias = node.args
         key = (id(weight), device)
         if key not in self._transposed:
@@ -173,7 +179,7 @@ class Emitter:
         return f"{addmm}({self.scope.tree(bias, device)}, {self.scope.tree(x, device)}, {transposed})"
 
     def _guard(self, node: Node, device: Device) -> None:
-        """Writes a guard where it is needed: in the checked variant, or where data decides it."""
+        """Writes a guard in the checked variant, and in the fast one where data decides it."""
         assert isinstance(node.target, Guard)
         scope, table, expected = self.scope, self.table, node.target.expected
         value = scope.tree(node.args[0], device)
@@ -187,7 +193,7 @@ class Emitter:
     # -- ops ---------------------------------------------------------------------------------------------------
 
     def _call(self, node: Node, body: Body, device: Device) -> None:
-        """Writes an op: its checks around the inlined graph of its body."""
+        """Writes the call of an op: its checks around the inlined graph of its body."""
         scope, place = self.scope, self.bindings.place(body)
         inputs = [scope.moved(scope.tree(arg, device), place) for arg in node.args]
         if self._wants_check(inputs):
@@ -208,7 +214,7 @@ class Emitter:
         """Checks an op's outputs and gives their variables to the values of the node that called it."""
         scope, inner = self.scope, list(leaves(body.graph.output))
         for index, leaf in enumerate(inner):
-            if isinstance(leaf, Constant):  # a weight that is returned must not be open to writes
+            if isinstance(leaf, Constant):  # the caller must not write to a weight that is returned
                 results[index] = scope.copied(f"{results[index]}.clone()", results[index], place)
         names = list(dict.fromkeys(r for leaf, r in zip(inner, results, strict=True) if _is_tensor(leaf)))
         if names:

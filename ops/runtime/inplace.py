@@ -1,6 +1,6 @@
-"""Which elementwise nodes may write over their input: one allocation less each, with the same bits.
+"""Elementwise nodes that may write over their input, which saves an allocation and gives the same bits.
 
-The input must be a tensor that an operator has just made for itself, of the same dtype, and that nothing else reads.
+The input must be a new tensor of an operator, of the same dtype, that no other node reads.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from ..graph.graph import Graph, Node, Operator, Value
 from ..graph.traverse import leaves, uses
 from ..graph.types import TensorType
 
-# Operators whose result is memory of their own, never a view of an argument or the argument itself.
+# Operators whose result has new memory: it is never an argument or a view of one.
 _MAKERS = frozenset(
     """aten.linear.default aten.addmm.default aten.mm.default aten.bmm.default aten.baddbmm.default aten.add.Tensor
     aten.sub.Tensor aten.mul.Tensor aten.conv1d.default aten.conv2d.default aten.conv3d.default aten.tanh.default
@@ -22,7 +22,7 @@ _IN_PLACE = {f"aten.{name}.default": f"aten.{name}_.default" for name in ("tanh"
 
 
 def in_place(graph: Graph) -> dict[int, str]:
-    """For the id of each node that may write over its input, the operator that does."""
+    """The id of a node that may write over its input -> the operator that does so."""
     readers = Counter(id(leaf) for leaf in _reads(graph))
     made: dict[int, Node] = {}
     found: dict[int, str] = {}

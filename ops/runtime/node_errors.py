@@ -1,7 +1,7 @@
-"""From an error inside a generated function to what a user should read: the node, its op, the line, the arguments.
+"""Errors of generated functions as the user reads them: with the node, its op, the user's line, and the arguments.
 
-Nothing is kept for this while a pipeline runs: the number of the failing line leads to the node, and the variables
-that this line names are still in the frame of the error.
+A run keeps no data for this: the number of the failing line leads to the node, and the variables of the line are still
+in the frame of the error.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from .primitives.views import OutsideError
 
 
 def explain(error: BaseException, function: Callable[..., Any]) -> BaseException:
-    """The error to raise for one that escaped from a generated function.
+    """The error to raise in place of one from a generated function.
 
     Our own errors are returned as they are.
 
     Args:
-        error: what was raised.
-        function: what `Emitter.function` made.
+        error: the exception.
+        function: the function that `Emitter.function` returned.
     """
     if not isinstance(error, Exception):  # an interrupt
         return error
@@ -57,12 +57,12 @@ def explain(error: BaseException, function: Callable[..., Any]) -> BaseException
 
 
 def _lacks_place(error: BaseException) -> bool:
-    """Whether it comes from an operator of ours, which knows nothing of the node that called it."""
+    """Whether an error comes from an operator of ours, which does not know the node that called it."""
     return isinstance(error, OutsideError) and not error.where
 
 
 def fail(error: BaseException, function: Callable[..., Any]) -> NoReturn:
-    """Raises the error to show for one that escaped from a generated function."""
+    """Raises the error of `explain`."""
     explained = explain(error, function)
     if explained is error:
         raise error
@@ -100,7 +100,7 @@ def _first_line(error: BaseException) -> str:
 
 
 def _arguments(node: Node, text: str, frame: FrameType) -> str:
-    """What the failing line was called with, and the types that were recorded for its values."""
+    """The arguments of the failing line, and the recorded types of its values."""
     shown = ", ".join(_show(argument) for argument in _read(text, frame)) or "none"
     kinds = [str(leaf.type) for leaf in uses(node) if isinstance(leaf, Value) and isinstance(leaf.type, TensorType)]
     return f"arguments: {shown}" + (f"; recorded with {', '.join(kinds)}" if kinds else "")

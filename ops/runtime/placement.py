@@ -38,13 +38,13 @@ def resolve_device(device: Any) -> Device:
 
 
 def check_gpu_ops(choice: str) -> None:
-    """Checks the choice of what happens to ops of accelerators.
+    """Checks the value of `gpu_ops`.
 
     Raises:
         DeviceError: it is neither ``"gpu"`` nor ``"cpu"``.
     """
     if choice not in ("gpu", "cpu"):
-        raise DeviceError("not a choice for gpu_ops", got=repr(choice), expected="'gpu' or 'cpu'")
+        raise DeviceError("unknown value of gpu_ops", got=repr(choice), expected="'gpu' or 'cpu'")
 
 
 def place_all(

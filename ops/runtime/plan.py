@@ -2,7 +2,7 @@
 
 `Plan.run` takes flat inputs. The first time it meets an input signature it runs the checked function, which verifies
 guards, op signatures and contiguity; once these held, the fast one serves that signature. An error inside either is
-traced back to its node by the failing line, at no cost to the runs that succeed.
+traced back to its node by the failing line, which costs successful runs nothing.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ class Plan:
     """A graph ready to run.
 
     Args:
-        graph: what to run.
+        graph: the graph to run.
         place: the device of every op that the graph calls; ops run where they were scripted by default.
-        home: the device of torch code that no tensor decides.
-        state: what the graph changes; a plan has its own by default.
+        home: the device of torch code without a tensor argument.
+        state: the state of the graph; a new one by default.
         grad: whether results keep their gradients.
-        budget: what a run may spend.
+        budget: the limits of a run.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Plan:
         key = (id(constant), device)
         if key not in self._constants:
             tensor = constant.tensor if self.grad else constant.tensor.detach()
-            if id(constant) in self._written:  # other pipelines of the file have the same memory
+            if id(constant) in self._written:  # other pipelines of the file share this memory
                 tensor = tensor.clone()
             made = tensor.to(str(device)) if str(tensor.device) != str(device) else tensor
             self._constants.setdefault(key, made)  # another thread may have made it

@@ -1,4 +1,4 @@
-"""The scope of one generated function: its variables, where their tensors lie, and the trees of arguments over them."""
+"""The scope of one generated function: its variables, the devices of their tensors, and source for arguments."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from .source import Line, References, keyword_name
 
 @dataclass
 class Bindings:
-    """What the emitter needs to know of the world outside the graph.
+    """The functions and settings that the emitter needs besides the graph.
 
     Attributes:
         place: the device of an op.
         constant: the tensor of a constant on a device.
-        home: the device of torch code that no tensor decides.
+        home: the device of torch code without a tensor argument.
         check_inputs: makes the function that checks the inputs of a body.
         check_outputs: makes the function that checks its outputs.
         record: builds a named tuple from a record's values.
-        guard: the function that fails a guard: called with the guard's node and the value found.
+        guard: makes the function that a failed guard calls with the value found; takes the guard's node.
         kernel: the kernel to call for one of the graph: its session where calls change it.
-        grad: whether results must keep their gradients, so that nothing is computed ahead or written over.
-        reshaped: the numbers of the inputs whose sizes a node may change: those of the caller's tensors stay.
-        budget: what a run may spend; None for no limit, and no code that looks.
+        grad: whether results must keep their gradients, so that nothing is computed in advance or in place.
+        reshaped: the numbers of the inputs whose sizes a node may change: such a node gets another tensor object.
+        budget: the limits of a run; without any no code checks them.
     """
 
     place: Callable[[Body], Device]
@@ -49,15 +49,15 @@ class Scope:
     """The variables of a function that is being written.
 
     Args:
-        bindings: the world outside the graph.
-        table: what the source may refer to.
+        bindings: functions and settings from outside of the graph.
+        table: the objects that the source refers to.
         nested: the name of a function made of a branch or of a loop's body.
 
     Attributes:
         names: the variable of a value, by the value's id.
-        devices: where the tensor of a variable lies.
+        devices: the device of a variable's tensor.
         varying: the variables that data decides.
-        bits: the most bits that a value can have which is known to be a number, by the value's id.
+        bits: the largest number of bits of a value that is known to be a number, by the value's id.
         reads: the variables read by the line being written.
         lines: the lines so far.
     """
@@ -78,7 +78,7 @@ class Scope:
         return f"{prefix}{self._count}"
 
     def use(self, value: Value) -> str:
-        """The variable of a value, noted as read by the line being written."""
+        """The variable of a value, which counts as read by the line being written."""
         name = self.names[id(value)]
         self.reads.append(name)
         return name
@@ -86,14 +86,14 @@ class Scope:
     # -- copies ------------------------------------------------------------------------------------------------
 
     def copied(self, call: str, name: str, device: Device) -> str:
-        """A variable for what a call makes of a tensor, written before the line."""
+        """A variable for the result of a call on a tensor, written before the line."""
         copy = self.fresh()
         self.lines.append(Line(f"{copy} = {call}", None, [name], [copy]))
         self.devices[copy] = device
         return copy
 
     def moved(self, name: str, device: Device) -> str:
-        """The variable with its tensor on a device: the same one, or a copy written before the line."""
+        """A variable with the tensor on a device: the variable itself, or that of a copy before the line."""
         here = self.devices.get(name)
         if here is None or here == device:
             return name
@@ -170,7 +170,7 @@ class Scope:
         self.lines.append(Line(text, node, list(self.reads), writes))
 
     def _pattern(self, output: Any, device: Device, writes: list[str], varies: bool) -> str:
-        """The left side of an assignment that takes a result apart."""
+        """The left side of the assignment that unpacks a result."""
         match output:
             case None:
                 return ""

@@ -1,7 +1,7 @@
-"""The source of a generated function: its lines, and the table of what they refer to.
+"""The source of a generated function: its lines, and the table of the objects that they refer to.
 
-Every node is exactly one line, so that a failing line number leads back to it. The source itself holds only integers
-and names of the table, so nothing from a file is ever pasted into it. Nested functions share the outermost one's table.
+Every node is exactly one line, so that a failing line number leads back to its node. The source holds only integers
+and names of the table: nothing from a file is ever pasted into it. Nested functions share the outermost one's table.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .primitives.numpy import numpy_object
 
 @dataclass
 class Line:
-    """One line of generated source, with what it reads and writes, and the call of an op that it belongs to."""
+    """One line of generated source, with the variables that it reads and writes, and the op call that it belongs to."""
 
     text: str
     node: Node | None
@@ -47,9 +47,9 @@ def source_of(lines: Sequence[Line], inputs: Sequence[str], result: str, kept: I
 
     Args:
         lines: the body.
-        inputs: the parameters, which the caller holds anyway.
-        result: what is returned.
-        kept: the variables in it.
+        inputs: the parameters, which are not freed since the caller holds them.
+        result: the returned expression.
+        kept: the variables in the result, which are not freed.
     """
     last = {name: index for index, line in enumerate(lines) for name in line.variables()}
     held = {*kept, *inputs}
@@ -70,19 +70,19 @@ def source_of(lines: Sequence[Line], inputs: Sequence[str], result: str, kept: I
 
 
 class References:
-    """Objects by name.
+    """Names for objects.
 
     Attributes:
-        objects: what the source may refer to: the globals of the function.
+        objects: the globals of the generated function, by name.
     """
 
     def __init__(self) -> None:
         self.objects: dict[str, Any] = {}
         self._names: dict[int, str] = {}
-        self._keep: list[Any] = []  # ids in _names stay taken
+        self._keep: list[Any] = []  # keeps the ids in _names from being reused
 
     def ref(self, thing: Any, prefix: str = "k") -> str:
-        """The name of an object; one name an object."""
+        """The name of an object; each object has one."""
         key = id(thing)
         if key not in self._names:
             self._names[key] = self.add(thing, prefix)
@@ -109,9 +109,9 @@ class References:
 
 
 def keyword_name(name: str) -> str:
-    """A keyword's name, which comes from a file: an identifier or nothing."""
+    """Checks that a keyword of a file is an identifier."""
     if not is_plain_name(name):
-        raise GraphError("a keyword argument has an impossible name", got=repr(name[:80]))
+        raise GraphError("the name of a keyword argument is no identifier", got=repr(name[:80]))
     return name
 
 
@@ -120,7 +120,7 @@ _KINDS = {
     "layout": frozenset(("strided",)),
     "memory_format": frozenset(("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")),
 }
-"""What a literal of torch may name: nothing is looked up in torch that is not here."""
+"""The objects of torch that a literal may name; no other one is looked up."""
 
 
 def torch_object(literal: Literal, device: Device) -> Any:
@@ -137,5 +137,5 @@ def torch_object(literal: Literal, device: Device) -> Any:
         return torch.device(str(CPU if literal.name == "cpu" else device))
     found = getattr(torch, literal.name, None) if literal.name in _KINDS.get(literal.kind, ()) else None
     if found is None:
-        raise GraphError(f"no {literal.kind} {literal.name!r}"[:100], where="a literal of the graph")
+        raise GraphError(f"there is no {literal.kind} {literal.name!r}"[:100], where="a literal of the graph")
     return found

@@ -1,8 +1,8 @@
-"""State: what a graph changes while it runs, one for each pipeline, op or session.
+"""State: the tensors and kernels that a graph changes while it runs; each pipeline, op and session has its own.
 
 A mutable Constant, such as a buffer that the model writes to, is only the initial value: every State works on a copy
-of its own. A kernel that changes itself is replaced by a session of its own in the same way. The copies are made when
-they are first asked for, and changed in place afterwards, since generated functions hold on to them.
+of its own, and likewise on a session of a kernel that changes itself. The copies are made when they are first used, and
+changed in place afterwards, since generated functions refer to them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class State:
         self._kernels: dict[int, tuple[Kernel, Kernel]] = {}
 
     def tensor(self, constant: Constant, device: Device) -> torch.Tensor:
-        """The tensor that stands for a mutable constant on a device."""
+        """The present tensor of a mutable constant on a device."""
         key = (id(constant), device)
         if key not in self._tensors:
             made = constant.tensor.detach().clone().to(str(device))
@@ -56,7 +56,7 @@ class State:
         return tensors, {key: session.attributes() for key, (_, session) in self._kernels.items()}
 
     def restore(self, saved: Any) -> None:
-        """Goes back to the values of a snapshot; what was not yet there then goes back to its initial value."""
+        """Restores a snapshot; tensors that were made since then get their initial values."""
         self.reset()
         tensors, kernels = saved
         with torch.no_grad():
@@ -68,7 +68,7 @@ class State:
     # -- by name ---------------------------------------------------------------------------------------------
 
     def read(self, graph: Graph) -> dict[str, Any]:
-        """Copies of all that a graph changes, by name."""
+        """Copies of the tensors and attributes that a graph changes, by name."""
         found: dict[str, Any] = {}
         for name, thing in named(graph):
             if isinstance(thing, Constant):
@@ -78,14 +78,16 @@ class State:
         return found
 
     def write(self, graph: Graph, values: Mapping[str, Any]) -> None:
-        """Sets all that a graph changes to what `read` gave.
+        """Sets the values that `read` returned.
 
         Raises:
             SignatureError: a name is missing or unknown, or a tensor has another dtype or shape.
         """
         known = self.read(graph)
         if known.keys() != values.keys():
-            raise SignatureError("not a state of this pipeline", got=sorted(values), expected=sorted(known))
+            raise SignatureError(
+                "the names are not those of this pipeline's state", got=sorted(values), expected=sorted(known)
+            )
         for name, now in known.items():
             _check(name, now, values[name])
         for name, thing in named(graph):
@@ -109,11 +111,11 @@ def _check(name: str, now: Any, value: Any) -> None:
     got = f"{value.dtype} {tuple(value.shape)}" if isinstance(value, torch.Tensor) else type(value).__name__
     wanted = f"{now.dtype} {tuple(now.shape)}"
     if got != wanted:
-        raise SignatureError("another kind of tensor", where=f"state {name!r}", got=got, expected=wanted)
+        raise SignatureError("the tensor has another dtype or shape", where=f"state {name!r}", got=got, expected=wanted)
 
 
 def named(graph: Graph) -> Iterator[tuple[str, Constant | Kernel]]:
-    """Everything that a graph changes, each once under a name of its own: the op's name and the buffer's."""
+    """The constants and kernels that a graph changes, by the name of the op and that of the buffer."""
     taken: dict[str, int] = {}
     seen: set[int] = set()
     for owner, thing in _changing(graph):
@@ -132,7 +134,7 @@ def _changing(graph: Graph) -> Iterator[tuple[str, Constant | Kernel]]:
 
 
 def _own(graph: Graph) -> Iterator[Constant | Kernel]:
-    """What the nodes of a graph and of its subgraphs change, not those of the bodies that it calls."""
+    """The constants and kernels that a graph and its subgraphs change, without those of the bodies that it calls."""
     for node in walk(graph):
         if isinstance(node.target, KernelCall) and node.target.kernel.stateful:
             yield node.target.kernel
@@ -140,5 +142,5 @@ def _own(graph: Graph) -> Iterator[Constant | Kernel]:
 
 
 def is_stateful(graph: Graph) -> bool:
-    """Whether a graph changes anything that outlives a run."""
+    """Whether a graph changes a tensor or a kernel that later runs use."""
     return any(True for _ in _changing(graph))

@@ -1,4 +1,4 @@
-"""Which code is the user's, and the line of it that an error came through or a warning is about."""
+"""Tells code of the user from other code, and finds the user's line behind an error or a warning."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OURS = str(Path(os.path.abspath(__file__)).parents[2]) + os.sep
 TORCHS = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
 _NUMPYS = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 _PYTHONS = sysconfig.get_path("stdlib") + os.sep
-_TYPED = ("<stdin", "<ipython", "<string", "<doctest")  # what a user types has no file
+_TYPED = ("<stdin", "<ipython", "<string", "<doctest")  # names in place of a file for code that a user types
 
 
 def is_users(path: str) -> bool:
@@ -30,7 +30,9 @@ def is_users(path: str) -> bool:
         return path.startswith(_TYPED)
     if path.startswith((OURS, TORCHS, _NUMPYS)) or path.endswith(".pyx"):
         return False
-    return not path.startswith(_PYTHONS) or "-packages" in path  # what is installed lies inside Python's own library
+    return (
+        not path.startswith(_PYTHONS) or "-packages" in path
+    )  # installed packages lie inside the folder of Python's library
 
 
 def user_stacklevel() -> int:
@@ -61,7 +63,7 @@ def source_line(frame: FrameType, number: int) -> SourceLine:
 
 
 def first_line(function: Any) -> SourceLine | None:
-    """Where a function begins, or the class of something that is called; None for what has no source."""
+    """The first line of a function, or of the class of a callable; None where it has no source."""
     found = getattr(function, "__func__", function)
     code = getattr(found, "__code__", None) or getattr(type(found).__call__, "__code__", None)
     return None if code is None else _line_of(code, code.co_firstlineno)
@@ -70,9 +72,11 @@ def first_line(function: Any) -> SourceLine | None:
 def writing_line(functions: Iterable[Any], name: Any) -> SourceLine | None:
     """The first line in some functions that binds a name: of an attribute, a closure's variable or a global."""
     for function in functions:
+        starts, line = dict(dis.findlinestarts(function.__code__)), function.__code__.co_firstlineno
         for instruction in dis.get_instructions(function.__code__):
-            if instruction.opname in _BINDING and instruction.argval == name and instruction.positions is not None:
-                return _line_of(function.__code__, instruction.positions.lineno or function.__code__.co_firstlineno)
+            line = starts.get(instruction.offset) or line
+            if instruction.opname in _BINDING and instruction.argval == name:
+                return _line_of(function.__code__, line)
     return None
 
 
@@ -95,7 +99,7 @@ def user_line() -> SourceLine | None:
 
 
 def asked_by(path: str) -> bool:
-    """Whether the innermost frame that is not ours is of some file."""
+    """Whether the innermost frame outside of this package is of a given file."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(OURS):
         frame = frame.f_back
@@ -103,7 +107,7 @@ def asked_by(path: str) -> bool:
 
 
 def is_called_by_user() -> bool:
-    """Whether the innermost frame that is not ours is the user's, and not torch's."""
+    """Whether the innermost frame outside of this package is the user's, and not torch's."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(OURS):
         frame = frame.f_back
@@ -111,7 +115,7 @@ def is_called_by_user() -> bool:
 
 
 def running_instruction() -> str:
-    """The name of the instruction that called into us: of the innermost frame that is not ours."""
+    """The name of the instruction that called this package, in the innermost frame outside of it."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(OURS):
         frame = frame.f_back

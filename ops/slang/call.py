@@ -10,6 +10,7 @@ import torch
 
 from .binding.arguments import bind, check_range, flatten_argument, is_tensor_like
 from .binding.grid import grid_shape, index_tensor
+from .binding.instances import SlangInstance, fields_of, replace_field
 from .language.dtypes import BOUNDS
 from .language.errors import SlangArgumentError, SlangDtypeError, SlangShapeError
 from .language.specialization import Output, Slot
@@ -111,9 +112,11 @@ class Call:
 
     def _write(self, bound: Mapping[str, Any], outputs: Sequence[torch.Tensor]) -> None:
         for number, output in self._written:
-            target = _at(bound[self._function.parameters[output.parameter].name], output.path)
-            name = self._function.parameters[output.parameter].name + output.path
-            fill(target, outputs[number], name, str(self._function))
+            parameter = self._function.parameters[output.parameter].name
+            if isinstance(bound[parameter], SlangInstance):
+                replace_field(bound[parameter], output.path, self._python(outputs[number], output))
+            else:
+                fill(_at(bound[parameter], output.path), outputs[number], parameter + output.path, str(self._function))
 
     def _assemble(self, outputs: Sequence[torch.Tensor]) -> Any:
         """A tensor or a dict for the result and each returned parameter; a tuple if there are several."""
@@ -216,7 +219,8 @@ def _is_slot_already(value: Any, slot: Slot) -> bool:
 
 def is_tensor_like_of(bound: Mapping[str, Any], name: str) -> bool:
     """Whether the argument of a written parameter is an array, or a struct of them, to be written in place."""
-    return (name in bound and _first_tensor(bound[name]) is not None) or isinstance(bound.get(name), np.ndarray)
+    value = bound.get(name)
+    return isinstance(value, (np.ndarray, SlangInstance)) or _first_tensor(value) is not None
 
 
 def _has_tensor(value: Any) -> bool:
@@ -231,16 +235,16 @@ def _device_of(bound: Mapping[str, Any]) -> torch.device | None:
 def _first_tensor(value: Any) -> torch.Tensor | None:
     if isinstance(value, torch.Tensor):
         return value
-    if isinstance(value, Mapping):
-        return next((found for found in map(_first_tensor, value.values()) if found is not None), None)
-    if hasattr(type(value), "__dataclass_fields__"):
-        return next((found for found in map(_first_tensor, vars(value).values()) if found is not None), None)
+    fields = fields_of(value)
+    if fields is not None:
+        return next((found for found in map(_first_tensor, fields.values()) if found is not None), None)
     return None
 
 
 def _at(value: Any, path: str) -> Any:
     for part in field_names(path):
-        value = value[part] if isinstance(value, Mapping) else getattr(value, part)
+        fields = fields_of(value)
+        value = getattr(value, part) if fields is None else fields[part]
     return value
 
 

@@ -16,8 +16,8 @@ from .compile.program import Program
 from .kernel import SlangKernel, kernel_of
 from .language.errors import SlangArgumentError
 from .language.specialization import Specialization
-from .language.types import FunctionType
-from .launch.mixed_tensors import Shared
+from .language.types import THIS, FunctionType
+from .launch.mixed_tensors import Shared, device_of, is_slangpys, sizes_of, slangpy_function
 from .launch.operation import Operation
 
 _RESULT = "_result"
@@ -35,7 +35,7 @@ class Home(Protocol):
     def operation(self, spec: Specialization) -> Operation:
         """The operation of a specialization."""
 
-    def slangpy_module(self, device: Any = None, *, backward: bool = False) -> Any:
+    def slangpy_module(self, device: Any = None, *, backward: bool = False, sizes: Sequence[int] = ()) -> Any:
         """SlangPy's own module of the source."""
 
 
@@ -88,6 +88,11 @@ class SlangFunction:
 
     def __repr__(self) -> str:
         return f"<SlangFunction {' | '.join(map(str, self.signatures))}>"
+
+    def __getitem__(self, arguments: Any) -> SlangFunction:
+        """A generic function with its arguments: `module.f[module.P, 8]` is `module["f<P, 8>"]`."""
+        each = arguments if isinstance(arguments, tuple) else (arguments,)
+        return self.module[f"{self.name}<{', '.join(map(str, each))}>"]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> SlangFunction:
         return self  # it has no state of its own, and modules that hold one are copied
@@ -147,7 +152,7 @@ class SlangFunction:
     def _first_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call of a new form, or one with something to see to; torch.compile leaves it alone."""
         result = kwargs.pop(_RESULT, self._result)
-        if _from_slangpy(args, kwargs, result):
+        if is_slangpys(args, kwargs, result):
             return self._slangpy("__call__", args, kwargs, result)
         if self._maps:
             return self._through_plain(args, kwargs, result)
@@ -209,7 +214,7 @@ class SlangFunction:
             NotDifferentiableError: the function has no `[Differentiable]`.
         """
         result = kwargs.pop(_RESULT, None)
-        if _from_slangpy(args, kwargs, result):
+        if is_slangpys(args, kwargs, result):
             self._slangpy("bwds", args, kwargs, result)
             return
         if self._maps:
@@ -250,13 +255,18 @@ class SlangFunction:
 
     def _slangpy(self, method: str, args: Sequence[Any], kwargs: Mapping[str, Any], result: Any) -> Any:
         """Leaves the call to SlangPy's own functional API."""
-        device = next(filter(None, map(_slangpy_device, (*args, *kwargs.values(), result))), None)
-        function: Any = getattr(self.module.slangpy_module(device, backward=method == "bwds"), self.name)
+        device = next(filter(None, map(device_of, (*args, *kwargs.values(), result))), None)
+        backward, sizes = method == "bwds", sizes_of((*args, *kwargs.values(), result))
+        module = self.module.slangpy_module(device, backward=backward, sizes=sizes)
+        function: Any = slangpy_function(module, self.name)
+        if self.signatures[0].is_method:  # SlangPy takes the struct by a name of its own
+            args, kwargs = args[1:], {**kwargs, "_this": args[0] if args else kwargs[THIS]}
+            kwargs.pop(THIS, None)
         if self._maps:
             function = function.map(**self._maps)
         if isinstance(result, type):
             function, result = function.return_type(result), None
-        lent = Shared(device or self.module.slangpy_module().device, method == "bwds", str(self.signatures[0]))
+        lent = Shared(device or self.module.slangpy_module().device, backward, str(self.signatures[0]))
         args, kwargs = lent.arguments(args, kwargs)
         extra = {} if result is None else {_RESULT: lent.of(result)}
         called: Callable[..., Any] = function if method == "__call__" else function.bwds
@@ -310,22 +320,6 @@ _learn._dynamo_marked_constant = True  # type: ignore[attr-defined]
 # What torch.compiler.disable does, without its import of torch._dynamo (1 s).
 # Mypy does not know the attribute, which is set dynamically.
 SlangFunction._first_call._torchdynamo_disable = True  # type: ignore[attr-defined]
-
-
-def _from_slangpy(args: Sequence[Any], kwargs: Mapping[str, Any], result: Any) -> bool:
-    """Whether SlangPy's own tensors are among the arguments, which SlangPy itself then serves."""
-    for value in (*args, *kwargs.values(), result):
-        kind = type(value)
-        if kind is torch.Tensor or kind is float:
-            continue
-        if (kind.__module__ or "").startswith("slangpy") and kind.__name__ != "GridArg":
-            return True
-    return False
-
-
-def _slangpy_device(value: Any) -> Any:
-    """The device of one of SlangPy's tensors, or None."""
-    return getattr(value, "device", None) if (type(value).__module__ or "").startswith("slangpy") else None
 
 
 def _as_wanted(function: FunctionType, outputs: Any, wanted: Any) -> Any:

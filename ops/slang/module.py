@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,29 +15,19 @@ from .compile.program import Program, program_of
 from .function import SlangFunction
 from .kernel import publish
 from .language.errors import SlangCompileError, UnknownFunctionError
-from .language.sources import Source, read_source
+from .language.sources import Source, read_source, rounds_by_sizes
 from .language.specialization import Specialization
 from .language.types import FunctionType
 from .launch import slangpy_device as devices
 from .launch.operation import Operation
+from .scopes import BuiltinType, SlangNamespace, SlangStruct
 
-_BUILTIN = re.compile(r"(?:bool|half|float|double|u?int(?:8|16|32|64)?(?:_t)?)(?:[234](?:x[234])?)?$")
-
-
-class SlangTypeName(str):
-    """A type of a module: its name, which is what SlangPy takes for the type of a tensor's elements.
-
-    Example:
-        >>> from tracepack.ops.slang import load
-        >>> load("float f(float x) { return x; }").float
-        'float'
-    """
-
-    __slots__ = ()
+_BUILTIN = re.compile(r"(?:bool|half|float|double|u?int(?:(?:8|16|32|64)_t)?)(?:[234](?:x[234])?)?$")
+Member = SlangFunction | SlangStruct | SlangNamespace | BuiltinType
 
 
 class SlangModule:
-    """A Slang module whose functions take torch tensors.
+    """A Slang module whose functions take torch tensors; its types and namespaces are attributes, too.
 
     Args:
         program: the source and what was compiled from it.
@@ -62,35 +53,44 @@ class SlangModule:
         return f"<SlangModule {self.program.source.name}: {', '.join(dir(self)) or 'no functions'}>"
 
     def __dir__(self) -> list[str]:
-        return sorted(self.program.functions)
+        declared = [name for name, kind in self.program.members.items() if kind in ("struct", "namespace")]
+        return sorted({*self.program.functions, *(name for name in declared if "::" not in name)})
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        if _BUILTIN.match(name) or name in self.program.structs:
-            return SlangTypeName(name)
-        signatures = self._signatures(name)
-        if not signatures:
+        found = self._member(name)
+        if found is None:
             raise UnknownFunctionError(
                 f"no function {name!r} in the Slang module {self.program.source.name!r}",
                 expected=f"one of {dir(self)}",
             )
-        function: SlangFunction = self.__dict__.setdefault(name, SlangFunction(self, name, signatures))
-        return function
+        return self.__dict__.setdefault(name, found)
+
+    def _member(self, name: str) -> Member | None:
+        """What Slang has by a full name, `n::f`, `Box<float>`, `f<8, 5>`; None where it has nothing."""
+        plain, _, generic = name.partition("<")
+        kind = self.program.members.get(plain.strip(), "")
+        if kind == "namespace" and not generic:
+            return SlangNamespace(self, name)
+        builtin = _BUILTIN.match(name)
+        if builtin or kind == "struct" or (kind == "generic" and plain not in self.program.functions):
+            type_ = self.program.type_named(name) if builtin or kind == "struct" or generic else None
+            if type_ is not None:
+                return BuiltinType(name, type_) if builtin else SlangStruct(self, name, type_)
+        signatures = self._signatures(name)
+        return SlangFunction(self, name, signatures) if signatures else None
 
     def _signatures(self, name: str) -> tuple[FunctionType, ...]:
         """The overloads of a function; of `f<8, 5>` the one with these generic arguments."""
-        if name.partition("<")[0].strip() not in self.program.functions:
-            return ()
-        if "<" not in name:
+        if name in self.program.functions:
             return self.program.functions[name]
-        found = self.program.instance(name)
-        return (found,) if found else ()
+        first = name.partition("<")[0].partition("::")[0].strip()
+        return self.program.find(name) if first in self.program.members else ()
 
-    def __getitem__(self, name: str) -> SlangFunction:
-        """A function by its name, or a generic one with its arguments, `module["f<8, 5>"]`."""
-        function: SlangFunction = getattr(self, name)
-        return function
+    def __getitem__(self, name: str) -> Any:
+        """A function, type or namespace by its name, or a generic one with its arguments: `module["f<8, 5>"]`."""
+        return getattr(self, str(name).replace(".", "::"))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> SlangModule:
         return self
@@ -107,12 +107,13 @@ class SlangModule:
             found = self._operations.setdefault(spec, made)
         return found
 
-    def slangpy_module(self, device: Any = None, *, backward: bool = False) -> Any:
+    def slangpy_module(self, device: Any = None, *, backward: bool = False, sizes: Sequence[int] = ()) -> Any:
         """SlangPy's own module of this source.
 
         Args:
             device: one of SlangPy's; by default the one given to `load`, else a CPU device.
             backward: for backward calls, see `Source.with_concrete_tensors`.
+            sizes: of the tensors of a backward call, over which its loops run.
 
         Raises:
             MissingExtraError: slangpy is not installed.
@@ -121,7 +122,10 @@ class SlangModule:
         device = device or self._device or devices.shared_device(self._target or "cpu")
         source = self.program.source
         with self.program.compile_errors():
-            return devices.module_on(device, source.with_concrete_tensors() if backward else source)
+            if backward:
+                source = source.with_concrete_tensors()
+                source = source.with_rounds(rounds_by_sizes(sizes)) if source.limits_loops and sizes else source
+            return devices.module_on(device, source)
 
 
 def _module_again(source: Source, target: str) -> SlangModule:

@@ -1,1 +1,1 @@
-"""Models that come as TorchScript."""
+"""Models in TorchScript: lowered to graphs, or kept as kernels."""

@@ -1,4 +1,4 @@
-"""Looking into ScriptModules: copies of them, where their graphs write, and the devices that they name."""
+"""Inspects and copies ScriptModules: the writes of their graphs, and the devices that they name."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def load_file(path: str) -> Any:
 
 
 def own_copy(model: Any, device: str) -> Any:
-    """A copy in evaluation mode on a device, for an op to run."""
+    """A copy in evaluation mode on a device, for an op."""
     clone = relocated(from_bytes(to_bytes(model), device), device)
     return clone.eval() if hasattr(clone, "training") else clone
 
@@ -55,7 +55,7 @@ def from_bytes(data: bytes, device: str = "cpu") -> Any:
 
 
 def relocated(module: Any, device: str) -> Any:
-    """Rewrites the device constants that tracing baked into a module; works before its first call only."""
+    """Rewrites the device constants in the graphs of a traced module; this works before its first call only."""
     for method in methods(module):
         rewrite(method.graph, device)
     return module
@@ -85,7 +85,7 @@ def rewrite(block: Any, device: str) -> None:
 def changing(module: Any) -> list[str]:
     """The attributes that a module's code may change, as dotted paths.
 
-    Those that are assigned to, and the buffers of parts that call an operator which writes.
+    These are the attributes that are assigned to, and the buffers of parts that call an operator that writes.
     """
     if not isinstance(module, torch.jit.ScriptModule):
         return []
@@ -104,7 +104,7 @@ def changing(module: Any) -> list[str]:
 
 
 def _effects(part: Any) -> Iterator[tuple[str, str]]:
-    """What the methods of one part assign to, and the operators in them that write."""
+    """The attributes that the methods of one part assign to, and their operators that write."""
     for name in part._c._method_names():
         for node in nodes(part._c._get_method(name).graph):
             kind = node.kind()
@@ -123,7 +123,7 @@ def nodes(block: Any) -> Iterator[Any]:
 
 
 def in_evaluation(model: Any) -> Any:
-    """A copy in evaluation mode with state of its own; the user's module keeps its mode and its buffers."""
+    """A copy in evaluation mode with its own state; the user's module keeps its mode and its buffers."""
     if not isinstance(model, torch.jit.ScriptModule):
         return model
     clone = from_bytes(to_bytes(model))

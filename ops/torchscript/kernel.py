@@ -20,10 +20,10 @@ class TorchScriptKernel(Kernel):
     """A ScriptModule kept as TorchScript.
 
     Args:
-        data: the bytes of `torch.jit.save`.
+        data: the bytes that `torch.jit.save` wrote.
         name: the op's name.
         reason: why it could not be lowered.
-        changes: the attributes that calls may change.
+        changes: the names of the attributes that calls may change.
     """
 
     kind: ClassVar[str] = "torchscript"
@@ -32,7 +32,7 @@ class TorchScriptKernel(Kernel):
     def __init__(self, data: bytes, name: str, reason: str, changes: Sequence[str] = ()) -> None:
         self.data, self._name, self.reason, self.changes = data, name, reason, tuple(changes)
         self._modules: dict[str, Any] = {}
-        self._latest: Any = None  # the module that was called last; it has the present state
+        self._latest: Any = None  # the module of the last call, which has the present state
 
     @property
     def name(self) -> str:
@@ -40,7 +40,7 @@ class TorchScriptKernel(Kernel):
         return self._name
 
     def description(self) -> dict[str, Any]:
-        """The op's name, and why it is opaque."""
+        """The op's name, and the reason why it is opaque."""
         return {"name": self._name, "reason": self.reason, "changes": list(self.changes)}
 
     def assets(self) -> dict[str, bytes]:
@@ -70,15 +70,15 @@ class TorchScriptKernel(Kernel):
 
     @property
     def stateful(self) -> bool:
-        """Whether its code changes any of its attributes."""
+        """Whether its code changes an attribute."""
         return bool(self.changes)
 
     def session(self) -> TorchScriptKernel:
-        """The same module, loaded once more."""
+        """A kernel of the same module with its own state."""
         return TorchScriptKernel(self.data, self._name, self.reason, self.changes)
 
     def reset(self) -> None:
-        """Loads the module anew at the next call."""
+        """Makes the next call load the module again."""
         self._modules, self._latest = {}, None
 
     def attributes(self) -> dict[str, Any]:
@@ -86,13 +86,13 @@ class TorchScriptKernel(Kernel):
         return _read(self._latest or self._module("cpu"), self.changes)
 
     def set_attributes(self, values: Mapping[str, Any]) -> None:
-        """Sets attributes of the module that was called last."""
+        """Sets attributes of the present module."""
         module = self._latest or self._module("cpu")
         _write(module, self.changes, values, None)
 
 
 def opaque(model: Any, name: str, error: LoweringError) -> TorchScriptKernel:
-    """Keeps a ScriptModule that cannot be lowered as it is."""
+    """The kernel for a ScriptModule that cannot be lowered; warns."""
     reason = error.got or error.what
     warnings.warn(
         f"op {name!r} is kept as TorchScript, so that its archive loads with trust=True only: {reason}",

@@ -1,7 +1,7 @@
-"""Loops of TorchScript whose end data decides, brought to torch's `while_loop`.
+"""Converts loops of TorchScript whose number of rounds data decides to torch's `while_loop`.
 
-torch's converter unrolls the loops whose number of rounds is fixed, and refuses the others. While `converted_loops`
-is entered, those become one `while_loop`, whose body is the converter's own.
+torch's converter unrolls loops with a fixed number of rounds, and refuses others. While `converted_loops` is entered,
+each of these becomes one `while_loop`, whose body the converter makes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..lowering.patches.lock import Patch, Patched
 
 
 def _with_data(original: Any, patch: Patch) -> Any:
-    """Converts a loop, in the converter's own words: a value's name is its name in TorchScript."""
+    """Converts a loop by the converter's own methods; a value has its name in TorchScript."""
 
     def convert_prim_Loop(self: Any, node: Any) -> None:
         if not patch.needed:
@@ -51,7 +51,7 @@ def _convert_on_data(self: Any, node: Any) -> None:
     (body,), (inner,) = self._convert_block_to_subgraph(node, outer)
     _in_python(self.subgraphs[body.target])
     if inner.name_update_from_subblock_to_parent:
-        raise RuntimeError("a loop on data writes in place to what lies outside of it")
+        raise RuntimeError("a loop on data writes in place to a tensor from outside of the loop")
     arguments = [self.get_fx_value_by_fqn(name) for name in names + outer]
     first = (self.get_fx_value_by_ir_value(rounds), self.get_fx_value_by_ir_value(going), len(names))
     found = self.fx_graph.call_function(_loop, (body, *first, *arguments), {})
@@ -63,7 +63,7 @@ _ON_INTEGERS = ("add", "sub", "mul", "lt", "le", "gt", "ge", "eq", "ne", "floord
 
 
 def _in_python(module: torch.fx.GraphModule) -> None:
-    """Writes arithmetic on integers as Python's, since torch's own operators for it take no integer of a run."""
+    """Replaces torch's arithmetic on integers by Python's, which also takes integers that data decides."""
     for node in module.graph.nodes:
         for name in _ON_INTEGERS:
             if node.target is getattr(getattr(torch.ops.aten, name), "int", None):
@@ -75,7 +75,7 @@ def _in_python(module: torch.fx.GraphModule) -> None:
 
 
 def _loop(body: Any, rounds: Any, going: Any, count: int, *arguments: Any) -> tuple[Any, ...]:
-    """Runs the body of a loop with the number of the round until it says to stop; it carries tensors and integers."""
+    """Runs the body of a loop with the number of the round until it returns False; it carries tensors and integers."""
     carried, outer = arguments[:count], arguments[count:]
     integers = [not isinstance(value, torch.Tensor) for value in carried]
     limit = torch.full((), rounds, dtype=torch.int64)
@@ -99,5 +99,5 @@ def _flag(value: Any) -> torch.Tensor:
 
 
 def _own(value: Any) -> torch.Tensor:
-    """A tensor of its own, since a loop may not give back what it was given; an integer as a tensor."""
+    """A new tensor, since a loop must not return its inputs; an integer becomes a tensor."""
     return value.clone() if isinstance(value, torch.Tensor) else torch.full((), value, dtype=torch.int64)

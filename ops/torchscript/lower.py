@@ -1,7 +1,7 @@
-"""ScriptModules and ScriptFunctions: brought to a graph like any module, or kept as an opaque kernel.
+"""Lowers ScriptModules and ScriptFunctions to a graph, or keeps them as opaque kernels.
 
-TorchScript can hold what ATen cannot (strings, lists, classes), and can write files while it loads: an op that stays
-TorchScript is opaque, and its archive loads with `trust=True` only.
+TorchScript can hold values that ATen cannot (strings, lists, classes), and can write files while it loads. So an op
+that stays TorchScript is opaque, and its archive loads with `trust=True` only.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def lower_scripted(
     """Lowers a ScriptModule or ScriptFunction for one call structure.
 
     Raises:
-        LoweringError: torch's converter cannot take it, or the result differs from the module.
+        LoweringError: torch's converter refuses it, or the body gives other results than the module.
     """
     _, kwargs, _ = call.rebuild(separate(tensors))
     if kwargs:
@@ -46,7 +46,9 @@ def lower_scripted(
             if len(users) != len(tensors):
                 raise LoweringError("only tensors can be inputs of a converted ScriptModule", where=f"op {name!r}")
             if written_past_branch(program.graph):
-                raise LoweringError("a tensor that a branch may give back is changed in place", where=f"op {name!r}")
+                raise LoweringError(
+                    "the ScriptModule changes a tensor in place that a branch may return", where=f"op {name!r}"
+                )
             body = convert(program, name, device, call.names, [f"L['{user}']" for user in users], contiguous)
             lowered = Lowered(*prove(body, tensors, lambda: _Reference(model, call)))
             _share(lowered.body, model)
@@ -60,7 +62,7 @@ def lower_scripted(
 
 
 def _share(body: Body, model: Any) -> None:
-    """Lets the constants of a body be the module's own weights, as an nn.Module's are: writes to them count."""
+    """Makes the constants of a body the module's own weights, as those of an nn.Module are, so that both see writes."""
     if not isinstance(model, torch.nn.Module):
         return
     own = dict(itertools.chain(model.named_parameters(), model.named_buffers()))
@@ -85,7 +87,7 @@ def _converted(model: Any, args: tuple[Any, ...]) -> Any:
 
 
 def _branching(module: Any) -> Any:
-    """Makes the branches of a copy give back copies of what they pass on: the converter overlooks such values."""
+    """Makes the branches of a copy return copies of their inputs: the converter overlooks inputs that are returned."""
     for method in methods(module):
         for node in nodes(method.graph):
             if node.kind() == "prim::If":
@@ -107,11 +109,11 @@ def _copy_passed_on(graph: Any, block: Any) -> None:
 
 
 class _Reference:
-    """The module as a function from flat tensors to all that it returns; it keeps its state from call to call."""
+    """The module as a function from flat tensors to flat results; it keeps its state from call to call."""
 
     def __init__(self, model: Any, call: Call) -> None:
         self.model, self.call = in_evaluation(model), call
-        self.changed = bool(changing(self.model))  # said by its code, whether a call did it or not
+        self.changed = bool(changing(self.model))  # by its code, whether a call changed them or not
 
     def __call__(self, *tensors: Any) -> Any:
         args, _, objects = self.call.rebuild(tensors)

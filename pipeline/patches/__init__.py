@@ -1,1 +1,1 @@
-"""What is replaced in numpy and in Python while a function is recorded, in this process only."""
+"""Replacements of functions of numpy, torch and Python while a function is recorded, in this process only."""

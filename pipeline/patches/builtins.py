@@ -1,28 +1,25 @@
-"""`float`, `int`, `bool`, `len`, `type`, `min`, `max` and `math` where the processing function itself calls them.
+"""Stand-ins for `float`, `int`, `bool`, `len`, `type`, `min`, `max` and `math` where a recorded function calls them.
 
-Python makes plain numbers of what these return, so a stand-in cannot come out of them. Therefore the function is
-recorded from a copy of its code, nested functions included, in which the calls of these names go to the functions
-below. Nothing else of it changes: where a name is used in another way, as in ``type(x) is float``, it stays what it is.
+Python turns what these return into plain numbers, so they cannot return a traced value. Therefore the recorder runs a
+copy of the function's code, nested functions included, in which calls of these names go to the functions below. Nothing
+else changes: a name in another use, as in ``type(x) is float``, keeps its meaning.
 """
 
 from __future__ import annotations
 
 import builtins
-import dis
-import functools
 import math
 import sys
-import threading
 from collections import ChainMap
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from types import CodeType, FunctionType, MethodType
+from collections.abc import Callable, Iterable, Mapping
+from types import FunctionType, MethodType
 from typing import Any
 
 import torch
 
 from ...ops.graph.errors import RecordError
 from ...ops.graph.operators.names import MATH
+from ...ops.runtime.interrupts.changes import Change, Lock
 from ...ops.runtime.user_code import is_users
 from ...ops.tracing_hook import current
 from ..proxies.arrays import TracedArray
@@ -31,6 +28,7 @@ from ..proxies.scalars import TracedNumber
 from ..proxies.strings import TracedStr, TracedStrings
 from ..proxies.trees import concrete
 from ..recording.recorder import Recorder
+from .redirect import own, redirected, stand_in
 
 
 def _active() -> Recorder | None:
@@ -45,9 +43,12 @@ def _conversion(kind: type) -> Callable[..., Any]:
         recorder = _active()
         if args and type(args[0]) is TracedStr:
             args = (str(args[0]), *args[1:])
-        if recorder is None or len(args) != 1 or kwargs or not _is_number(args[0]):
-            return kind(*args, **kwargs)
-        return recorder.scalar(kind.__name__, args[0])
+        if recorder is not None and len(args) == 1 and not kwargs and _is_number(args[0]):
+            return recorder.scalar(kind.__name__, args[0])
+        if args and isinstance(args[0], torch.SymInt | torch.SymFloat):
+            # A model is exported, for which its module may have an `int` of its own: see `lowering.patches.int_range`.
+            return sys._getframe(1).f_globals.get(kind.__name__, kind)(*args, **kwargs)
+        return kind(*args, **kwargs)
 
     return convert
 
@@ -75,7 +76,7 @@ def _type(*args: Any, **kwargs: Any) -> Any:
 
 
 def _isinstance(thing: Any, kinds: Any, /) -> bool:
-    """Stands for `isinstance`: which class a tensor has besides `torch.Tensor` is no part of a signature."""
+    """Stands for `isinstance`: a signature does not hold whether a tensor is of a subclass of `torch.Tensor`."""
     found, recorder = isinstance(thing, kinds), _active()
     if not found and recorder is not None and isinstance(thing, torch.Tensor) and id(thing) in recorder.given:
         flat = kinds if isinstance(kinds, tuple) else (kinds,)
@@ -87,7 +88,7 @@ def _isinstance(thing: Any, kinds: Any, /) -> bool:
 
 
 def _attribute(plain: Callable[..., Any]) -> Callable[..., Any]:
-    """Stands for `getattr` or `hasattr`: what Python code hangs on a tensor is no part of a signature."""
+    """Stands for `getattr` or `hasattr`: a signature does not hold attributes that Python code sets on a tensor."""
 
     def attribute(thing: Any, name: str, /, *default: Any) -> Any:
         recorder = _active()
@@ -99,22 +100,8 @@ def _attribute(plain: Callable[..., Any]) -> Callable[..., Any]:
     return attribute
 
 
-class _Identity:
-    """Stands for a constant in ``x is CONSTANT``, which becomes ``x in …``."""
-
-    def __init__(self, constant: Any) -> None:
-        self.constant = constant
-
-    def __contains__(self, thing: Any) -> bool:
-        if is_traced(thing):
-            if type(thing.concrete) is not type(self.constant):
-                return False
-            thing = thing.tracer.pin(thing, "a branch was taken on it")
-        return thing is self.constant
-
-
 def _extreme(plain: Callable[..., Any]) -> Callable[..., Any]:
-    """Stands for `min` or `max`: of numbers of one type, since which one it gives may differ from run to run."""
+    """Stands for `min` or `max` of numbers of one type: with two types the type of the result could differ by run."""
 
     def extreme(*args: Any, **kwargs: Any) -> Any:
         recorder = _active()
@@ -140,42 +127,17 @@ def _calculation(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
     return calculate
 
 
-class _Math:
-    """Stands for the module where one of its functions is looked up."""
-
-    def __getattr__(self, name: str) -> Any:
-        return _calculation(name, getattr(math, name))
-
-
-_PREFIX = "_tracepack "  # with a blank: a name that no source can hold
-_NAMES: dict[Any, str] = {}
-"""What is called -> the name under which code finds what stands for it."""
-
-
-def _stand_in(plain: Any, function: Any) -> None:
-    _NAMES[plain] = name = _PREFIX + plain.__name__
-    builtins.__dict__[name] = function  # where code finds a name that its module lacks
-
-
 for _kind in (float, int, bool):
-    _stand_in(_kind, _conversion(_kind))
-
-
-def _own(thing: Any) -> Any:
-    """Python's own `min` or `max`: torch.export replaces both for all threads while any exports."""
-    return thing.keywords.get("real_callable", thing) if isinstance(thing, functools.partial) else thing
-
-
-for _plain in map(_own, (min, max)):
-    _stand_in(_plain, _extreme(_plain))
+    stand_in(_kind, _conversion(_kind))
+for _plain in map(own, (min, max)):
+    stand_in(_plain, _extreme(_plain))
 for _name in MATH:
-    _stand_in(getattr(math, _name), _calculation(_name, getattr(math, _name)))
-_stand_in(len, _len)
-_stand_in(isinstance, _isinstance)
+    stand_in(getattr(math, _name), _calculation(_name, getattr(math, _name)))
+stand_in(len, _len)
+stand_in(isinstance, _isinstance)
 for _asking in (getattr, hasattr):
-    _stand_in(_asking, _attribute(_asking))
-_stand_in(type, _type)
-_stand_in(math, _Math())
+    stand_in(_asking, _attribute(_asking))
+stand_in(type, _type)
 
 
 TESTED = ((3, 10), (3, 13))
@@ -205,109 +167,67 @@ def recordable(process: Callable[..., Any]) -> Callable[..., Any]:
     return process
 
 
-class _LentCode:
-    """Helpers of recorded functions, whose own code is exchanged while a recording needs it."""
+class _Loan:
+    """The changed code of a helper, which it has as long as any recording needs it."""
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._plain: dict[int, list[Any]] = {}  # function, its code, how many recordings need it
-
-    @contextmanager
-    def __call__(self, functions: Iterable[FunctionType]) -> Iterator[None]:
-        """Lets the calls of some builtins in helpers be recorded, too."""
-        mine = [function for function in functions if self._take(function)]
-        try:
-            yield
-        finally:
-            for function in mine:
-                self._give_back(function)
-
-    def _take(self, function: FunctionType) -> bool:
-        with self._lock:
-            if id(function) not in self._plain:
-                code = _redirected(function.__code__, ChainMap(function.__globals__, builtins.__dict__))
-                if code is function.__code__:
-                    return False
-                self._plain[id(function)] = [function, function.__code__, 0]
-                function.__code__ = code
-            self._plain[id(function)][2] += 1
-            return True
-
-    def _give_back(self, function: FunctionType) -> None:
-        with self._lock:
-            entry = self._plain[id(function)]
-            entry[2] -= 1
-            if entry[2] == 0:
-                function.__code__ = entry[1]
-                del self._plain[id(function)]
+    def __init__(self, function: FunctionType) -> None:
+        self.function, self.plain, self.users = function, function.__code__, list[Change]()
+        self.changed = redirected(self.plain, _known(function))
 
 
-lent = _LentCode()
+_loans: dict[int, _Loan] = {}
+_lending = Lock()  # held for a few instructions
+
+
+class LentCode(Change):
+    """While it is entered, calls of some builtins in helpers of a recorded function can be recorded, too.
+
+    Other threads run the changed code as well; outside of a recording it does what the plain code does.
+
+    Args:
+        functions: the helpers.
+    """
+
+    def __init__(self, functions: Iterable[FunctionType]) -> None:
+        self.functions = list(functions)
+
+    def make(self) -> None:
+        """Gives them their changed code."""
+        for function in self.functions:
+            with _lending():
+                loan = _loans.get(id(function))
+                if loan is None or not loan.users:
+                    loan = _Loan(function)
+                if loan.changed is not loan.plain:
+                    loan.users = [*loan.users, self]
+                    _loans[id(function)] = loan
+                    function.__code__ = loan.changed
+
+    def undo(self) -> None:
+        """Restores the plain code of helpers that no other recording needs."""
+        for function in self.functions:
+            with _lending():
+                loan = _loans.get(id(function))
+                if loan is None:
+                    continue
+                others = [user for user in loan.users if user is not self]
+                if not others and function.__code__ is loan.changed:  # code that was set meanwhile stays
+                    function.__code__ = loan.plain
+                loan.users = others
+                if not others:
+                    del _loans[id(function)]
+
+
+def _known(function: FunctionType) -> Mapping[str, Any]:
+    """What the global names in a function mean."""
+    return ChainMap(function.__globals__, builtins.__dict__)
 
 
 def _copied(function: FunctionType) -> FunctionType:
-    known = ChainMap(function.__globals__, builtins.__dict__)
-    code = _redirected(function.__code__, known)
+    code = redirected(function.__code__, _known(function))
     if code is function.__code__:
         return function
     copy = FunctionType(code, function.__globals__, function.__name__, function.__defaults__, function.__closure__)
     copy.__kwdefaults__ = function.__kwdefaults__
     copy.__dict__.update(function.__dict__)
     return copy
-
-
-def _redirected(code: CodeType, known: Mapping[str, Any]) -> CodeType:
-    """The code with its calls redirected; the same object where there are none.
-
-    Args:
-        code: of a function; that of functions inside is redirected with it.
-        known: what its global names mean.
-    """
-    constants = tuple(_redirected(c, known) if isinstance(c, CodeType) else c for c in code.co_consts)
-    code, constants = _with_identity(code, constants)
-    calls = list(_calls(code, known)) if sys.version_info >= (3, 11) else []
-    names = [*code.co_names, *dict.fromkeys(name for _, name in calls)]
-    if len(names) >= 128:  # an argument of one byte holds the index twice
-        calls = []
-    if not calls and all(a is b for a, b in zip(constants, code.co_consts, strict=True)):
-        return code
-    changed = bytearray(code.co_code)
-    for offset, name in calls:
-        changed[offset + 1] = names.index(name) << 1 | changed[offset + 1] & 1
-    return code.replace(co_code=bytes(changed), co_consts=constants, co_names=tuple(names) if calls else code.co_names)
-
-
-def _with_identity(code: CodeType, constants: tuple[Any, ...]) -> tuple[CodeType, tuple[Any, ...]]:
-    """Turns ``x is CONSTANT`` into a test for membership, which stand-ins answer; both instructions are of one size.
-
-    Up to Python 3.12, that is. From 3.13 on such a test stays as it is, and is met by the replays of a recording only.
-    """
-    if sys.version_info >= (3, 13):
-        return code, constants
-    changed, found = bytearray(code.co_code), list(constants)
-    instructions = list(dis.get_instructions(code))
-    for before, load, test in zip([None, *instructions], instructions, instructions[1:], strict=False):
-        if test.opname != "IS_OP" or load.opname != "LOAD_CONST" or (before and before.opname == "EXTENDED_ARG"):
-            continue
-        if type(load.argval) in (bool, int, float, str) and len(found) < 256:
-            changed[load.offset + 1] = len(found)
-            changed[test.offset] = dis.opmap["CONTAINS_OP"]
-            found.append(_Identity(load.argval))
-    if len(found) == len(constants):
-        return code, constants
-    return code.replace(co_code=bytes(changed), co_consts=tuple(found)), tuple(found)
-
-
-def _calls(code: CodeType, known: Mapping[str, Any]) -> Iterator[tuple[int, str]]:
-    """Where the code reads a global to call it, or to look up a function of math; and the name to read instead.
-
-    From Python 3.11 on the lowest bit of the instruction's argument says whether the global is to be called.
-    """
-    instructions = list(dis.get_instructions(code))
-    for before, this, after in zip([None, *instructions], instructions, [*instructions[1:], None], strict=False):
-        if this.opname != "LOAD_GLOBAL" or this.arg is None or (before and before.opname == "EXTENDED_ARG"):
-            continue
-        thing = _own(known.get(str(this.argval)))
-        looked_up = after is not None and after.opname in ("LOAD_ATTR", "LOAD_METHOD") and after.argval in MATH
-        if looked_up if thing is math else this.arg & 1 and isinstance(thing, Hashable) and thing in _NAMES:
-            yield this.offset, _NAMES[thing]

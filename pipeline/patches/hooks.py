@@ -1,6 +1,6 @@
-"""What is replaced in other modules while something is recorded: set for the first recording, undone after the last.
+"""Replaces attributes of other modules while functions are recorded: from the first recording to the end of the last.
 
-The replacements are seen by the whole process, and do what was there before in threads that record nothing.
+The whole process sees the replacements; in threads that record nothing they do what the originals do.
 """
 
 from __future__ import annotations
@@ -12,29 +12,31 @@ from typing import Any
 from ...ops.lowering.patches.lock import Patch, Patched
 from ...ops.tracing_hook import current
 from ..recording.recorder import Recorder
+from .compiler_tables import make_compiler_tables
 
 
 def active() -> Recorder | None:
-    """The recorder of this thread, unless it runs something of its own."""
+    """The recorder of this thread; None where there is none, or where it runs an operator itself."""
     recorder = current()
     return recorder if isinstance(recorder, Recorder) and not recorder.busy else None
 
 
 class Hooks:
-    """Replacements of attributes, which stand while any recording needs them.
+    """Replacements of attributes, in place while any recording needs them.
 
     Args:
-        places: owner and name of each attribute, and what makes its replacement of what it is.
+        places: for each attribute its owner, its name, and a function from the original to the replacement.
     """
 
     def __init__(self, places: Sequence[tuple[Any, str, Callable[[Any], Any]]]) -> None:
         self.patches = [Patch(owner, name, partial(_replaced, owner, name, make)) for owner, name, make in places]
 
     def __call__(self) -> Patched:
-        """Keeps them set while it is entered."""
+        """A context that keeps them in place."""
+        make_compiler_tables()
         return Patched(*self.patches)
 
 
 def _replaced(owner: Any, name: str, make: Callable[[Any], Any], own: Any, patch: Patch) -> Any:
-    """Made of the attribute as it is stored: of a classmethod, not of what it gives; else of an inherited one."""
+    """The replacement of the attribute as its owner stores it, such as a classmethod, or of the inherited one."""
     return make(getattr(owner, name, None) if own is None else own)

@@ -1,6 +1,6 @@
-"""While something is recorded, numpy's functions see tensors, and those that make arrays see stand-ins.
+"""Hooks by which recorders see calls of numpy on tensors, and on stand-ins where a function makes arrays.
 
-The hooks are set for the whole process and do nothing in threads that record nothing.
+They are set for the whole process, and do nothing in threads that record nothing.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ def _tensor_function(self: torch.Tensor, func: Any, types: Any, args: Any, kwarg
     return recorder.array_function(func, args, kwargs)
 
 
-@cache  # kept for good: torch's compiler remembers numpy's functions by their ids, which would be taken by others
+@cache  # never freed: torch's compiler knows numpy's functions by their ids, which must not be reused
 def _making(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that makes an array or a tensor, recorded where a stand-in or a tensor is among its arguments."""
+    """The replacement of a function that makes arrays or tensors: records calls with a stand-in or a tensor."""
 
     @wraps(plain)
     def function(*args: Any, **kwargs: Any) -> Any:
@@ -62,4 +62,4 @@ hooks = Hooks(
         (torch.Tensor, "__array_function__", lambda _: _tensor_function),
     ]
 )
-"""Lets the recorders of all threads see what numpy is called with."""
+"""Shows calls of numpy to the recorders of all threads."""

@@ -1,8 +1,8 @@
 """`print` during a recording: the one way of turning a traced value into text that cannot come back into the graph.
 
-Any other text of a size is guarded, and of data refused; so is what is printed to where the function can read it. So
-that a `print` left in a function does not fix its sizes, Python's `print` is replaced for the time of a recording by
-one that says so. While a function is only tried, it prints nothing.
+Any other text of a size is guarded, and of data refused; so is text that is printed to where the function can read it.
+While a function is recorded, `print` is replaced by one that allows text, so that a `print` left in the function
+does not fix its sizes. While a function is only tried, it prints nothing.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ def _print(*args: Any, **kwargs: Any) -> None:
 
 
 def _is_read_by_people(file: Any) -> bool:
-    """Whether what is printed goes to where it went before the function began, and not to where it may read it."""
+    """Whether text goes to the stream of before the function began, and not to one that the function could read."""
     target = sys.stdout if file is None else file
     return any(target is stream for stream in getattr(_thread, "streams", ()))
 
 
-# Whoever has put another one there keeps it.
+# A `print` that the user has replaced stays.
 _hooks = Hooks([(builtins, "print", lambda plain: _print if plain is _plain_print else plain)])
 
 
 class _Telling(Patched):
-    """While it is entered, its thread knows where people read what the function prints.
+    """While it is entered, this thread knows the streams that people read.
 
     Args:
-        muted: whether they get to read nothing.
+        muted: whether the function prints nothing.
     """
 
     def __init__(self, muted: bool) -> None:
@@ -55,7 +55,7 @@ class _Telling(Patched):
         self.before = getattr(_thread, "streams", ()), getattr(_thread, "muted", False)
 
     def make(self) -> None:
-        """Remembers the streams of now."""
+        """Remembers the present streams."""
         super().make()
         _thread.streams, _thread.muted = (sys.stdout, sys.stderr), self.muted or self.before[1]
 

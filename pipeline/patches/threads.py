@@ -1,4 +1,4 @@
-"""Work that a function hands to another thread, where no recorder sees it: refused at the line that hands it over."""
+"""Refuses work that a function gives to another thread, where no recorder sees it, at the line that does so."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _refusing(plain: Callable[..., Any]) -> Callable[..., Any]:
         recorder = active()
         if recorder is not None:
             recorder.refuse(
-                "the function hands work to another thread, which cannot be recorded",
+                "the function gives work to another thread, which cannot be recorded",
                 "Do it in the function itself, or before it, and take the result as an input.",
             )
         return plain(*args, **kwargs)
@@ -36,4 +36,4 @@ threads = Hooks(
         *((Pool, name, _refusing) for name in _POOL),
     ]
 )
-"""Refuses to hand work to threads that are not recorded."""
+"""Makes recorders refuse work for other threads."""

@@ -1,4 +1,4 @@
-"""Functions of torch that no mode sees: what asks for the grad mode, for the default dtype, or brings a backward."""
+"""Functions of torch that no mode sees: those of the grad mode and the default dtype, and custom backwards."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .hooks import Hooks, active
 
 
 def _grad_mode(plain: Callable[[], bool]) -> Callable[[], bool]:
-    """`torch.is_grad_enabled`: for torch's own blocks the mode as the function has set it; it runs without anyway."""
+    """`torch.is_grad_enabled`: torch's own blocks get the mode that the function set, although it runs without."""
 
     @wraps(plain)
     def is_grad_enabled() -> bool:
@@ -31,7 +31,9 @@ def _default_dtype(plain: Callable[[], torch.dtype]) -> Callable[[], torch.dtype
     @wraps(plain)
     def get_default_dtype() -> torch.dtype:
         recorder = active()
-        if recorder is not None and is_users(sys._getframe(1).f_code.co_filename):  # and not we ourselves
+        if recorder is not None and is_users(
+            sys._getframe(1).f_code.co_filename
+        ):  # the user's code asks, and not tracepack
             recorder.pin_default_dtype()
         return plain()
 
@@ -53,7 +55,7 @@ def _set_default_dtype(plain: Callable[..., None]) -> Callable[..., None]:
 
 
 def _apply(plain: Any) -> Any:
-    """`torch.autograd.Function.apply`: what it runs is recorded, but not its backward."""
+    """`torch.autograd.Function.apply`: its forward is recorded, and its backward is not."""
 
     @classmethod  # type: ignore[misc]  # it replaces one
     def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
@@ -74,4 +76,4 @@ questions = Hooks(
         (torch.autograd.Function, "apply", _apply),
     ]
 )
-"""Lets the recorders of all threads hear what torch is asked."""
+"""Shows calls of these functions to the recorders of all threads."""

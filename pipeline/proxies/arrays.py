@@ -25,7 +25,7 @@ _USE = "Use numpy's functions on it, or torch.from_numpy to get a tensor."
 
 
 class TracedArray(Traced):
-    """A numpy array that is decided at run time.
+    """The stand-in for a numpy array.
 
     Attributes:
         varies: whether data decides its sizes.
@@ -98,7 +98,7 @@ class TracedArray(Traced):
         return self.tracer.array("numpy.imag", self)
 
     def __len__(self) -> int:
-        if running_instruction().endswith("_SUBSCR"):  # torch asks whether an index is a sequence; so it is none
+        if running_instruction().endswith("_SUBSCR"):  # torch asks whether an index is a sequence; the error says no
             raise TypeError("an array is used as an index")
         size = self.tracer.scalar("array_size", self, 0)
         return int(self.tracer.pin(size, "len() read the first size of an array"))
@@ -158,7 +158,7 @@ def _binary(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
 
 def _comparison(name: str) -> Callable[[Any, Any], Any]:
     def method(self: TracedArray, other: Any) -> Any:
-        if isinstance(other, torch.Tensor):  # which of the two was asked is not known
+        if isinstance(other, torch.Tensor):  # numpy and torch both call this, so the order of the operands is not known
             return self.tracer.refuse("an array is compared with a tensor", "Compare arrays, or tensors.")
         return self.tracer.array(name, self, other)
 

@@ -9,10 +9,10 @@ from .tracer import Tracer
 
 
 class Traced:
-    """What all stand-ins have: the recorder, the value in its graph, the thing itself.
+    """The base of all stand-ins: each has its recorder, its value in the graph, and the concrete example value.
 
     Attributes:
-        varies: whether data decides it, rather than the sizes and scalars of the inputs.
+        varies: whether data decides the value, rather than sizes and scalars of the inputs.
     """
 
     tracer: Tracer
@@ -52,5 +52,5 @@ class Traced:
 
 
 def is_traced(thing: Any) -> bool:
-    """Whether a thing is a stand-in; `isinstance` would ask its pretended class first, which is harmless."""
+    """Whether a thing is a stand-in, by its real type: `isinstance` also asks for the class that it pretends to be."""
     return issubclass(type(thing), Traced)

@@ -24,7 +24,7 @@ _KINDS: list[tuple[tuple[type, ...], type[Any]]] = [
 
 
 def traced(tracer: Tracer, value: Value, concrete: Any, varies: bool) -> Any:
-    """Wraps a run-time value as traced; None for a kind that has no traced form."""
+    """The stand-in for a run-time value; None for a kind that has none."""
     for kinds, stand_in in _KINDS:
         if isinstance(concrete, kinds):
             return stand_in(tracer, value, concrete, varies)

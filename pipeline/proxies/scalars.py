@@ -62,7 +62,7 @@ class TracedNumber(Traced):
         raise AttributeError(f"{type(self.concrete).__name__!r} object has no attribute {name!r}")
 
     def __bool__(self) -> bool:
-        if type(self.concrete) in (int, float):  # whether it is zero, not which number it is
+        if type(self.concrete) in (int, float):  # the guard is on whether it is zero, not on the number
             return bool(self != 0)  # type: ignore[comparison-overlap]  # it pretends to be a number
         return super().__bool__()
 
@@ -183,7 +183,9 @@ class TracedComplex(TracedNumber):
 
 def _with_tensor(name: str, reflected: bool) -> Callable[[Any, Any], Any]:
     plain = getattr(TracedComplex, f"__{'r' if reflected else ''}{name}__")
-    function = getattr(torch.Tensor, f"__{'' if reflected else 'r'}{name}__")  # what Python calls for a plain complex
+    function = getattr(
+        torch.Tensor, f"__{'' if reflected else 'r'}{name}__"
+    )  # the method that Python calls for a plain complex
 
     def method(self: Any, other: Any) -> Any:
         return self.tracer.direct(function, other, self) if isinstance(other, torch.Tensor) else plain(self, other)

@@ -1,4 +1,4 @@
-"""Traced strings: a text op takes them; any other use of their content fixes it."""
+"""Traced strings: a text op takes them; any other use of their content becomes a guard on it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .tracer import Tracer
 
 
 class TracedStr(Traced):
-    """A str that is decided at run time: a text op takes it; any other use fixes it."""
+    """A str that is decided at run time: a text op takes it; any other use guards its content."""
 
     def __init__(self, tracer: Tracer, value: Value, concrete: str, varies: bool) -> None:
         self._bind(tracer, value, concrete, varies)
@@ -77,7 +77,7 @@ class TracedStrings(Traced):
         return self.tracer.scalar("cat_strings", other, self)
 
     def __eq__(self, other: object) -> bool:
-        # A foreign object may be anything.
+        # The other object may be of any class.
         return list(self) == list(other)  # type: ignore[call-overload, no-any-return]
 
     __hash__ = None  # type: ignore[assignment]  # meant: the name gets another kind here

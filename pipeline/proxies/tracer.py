@@ -1,7 +1,7 @@
 """What the recorder offers to the stand-ins and to the rules, which know nothing else of it.
 
 `NodeWriter` writes into the graph, `Refuser` says no with the user's line, and a `Tracer` is both: what a stand-in
-holds. `KnownTensors` is what they may ask of the tensors that the recorder has met.
+holds, and what the rules are given. `KnownTensors` is what they may ask of the tensors that the recorder has met.
 """
 
 from __future__ import annotations
@@ -10,17 +10,19 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, NoReturn, Protocol
 
-from ...ops.graph.graph import Constant, Node, Value
+from ...ops.graph.graph import Constant, KernelCall, Node, Operator, Value
 
 
 class KnownTensors(Protocol):
     """The tensors of one recording.
 
     Attributes:
+        captured: tensors that the function used without being given them, by id.
         varying: ids of the Values whose sizes, or whose existence, data decides.
         loose: ids of the Values whose rank may hang on sizes.
     """
 
+    captured: dict[int, Constant]
     varying: set[int]
     loose: set[int]
 
@@ -33,7 +35,7 @@ class KnownTensors(Protocol):
         ...
 
     def add(self, tensor: Any, value: Value | None = None, varies: bool = False) -> Value:
-        """Says that a tensor is a value, a new one by default, and whether data decides its sizes."""
+        """Registers a tensor as a value, a new one by default; `varies` says whether data decides its sizes."""
         ...
 
     def varies(self, thing: Any) -> bool:
@@ -44,9 +46,21 @@ class KnownTensors(Protocol):
         """A tensor from outside becomes a constant of the graph."""
         ...
 
+    def twin(self, tensor: Any) -> Any:
+        """Another tensor object that shares the memory of a tensor."""
+        ...
+
 
 class NodeWriter(Protocol):
-    """What writes nodes."""
+    """What writes nodes.
+
+    Attributes:
+        grad_mode: whether gradients are on, as the function sees it.
+        written_mode: what the nodes say of that so far.
+    """
+
+    grad_mode: bool
+    written_mode: bool
 
     @property
     def given(self) -> set[int]:
@@ -55,7 +69,7 @@ class NodeWriter(Protocol):
 
     @property
     def nodes(self) -> list[Node]:
-        """What was recorded, in order."""
+        """The recorded nodes, in order."""
         ...
 
     @property
@@ -70,6 +84,12 @@ class NodeWriter(Protocol):
 
     def within(self) -> AbstractContextManager[None]:
         """While it is entered, what torch runs is known to the recorder."""
+        ...
+
+    def apply(
+        self, target: Operator | KernelCall, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """Runs a function on real values, records it as one node, and returns its result as the function sees it."""
         ...
 
     def arguments(self, tree: Any) -> Any:
@@ -98,7 +118,13 @@ class NodeWriter(Protocol):
 
 
 class Refuser(Protocol):
-    """What refuses: a refusal is kept, so that a function that catches it cannot go on as if nothing had been."""
+    """What refuses: a refusal is kept, so that a function that catches it cannot go on as if nothing had been.
+
+    Attributes:
+        printing: whether `print` turns values into text, which cannot come back into the graph.
+    """
+
+    printing: bool
 
     def refuse(self, what: str, fix: str) -> NoReturn:
         """Refuses with the user's line."""
@@ -108,13 +134,21 @@ class Refuser(Protocol):
         """Keeps the first refusal that is raised while it is entered."""
         ...
 
+    def allow_random(self) -> None:
+        """Refuses what draws random numbers where that cannot be recorded, as in a branch."""
+        ...
+
     def pin(self, scalar: Any, reason: str) -> Any:
         """Guards that a traced scalar has its present value, and returns that; refuses where data decides it."""
         ...
 
 
 class Tracer(NodeWriter, Refuser, Protocol):
-    """What stand-ins need of the recorder."""
+    """What stand-ins and rules need of the recorder: a mode of torch, which records while it is entered."""
+
+    def __enter__(self) -> Any: ...
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> Any: ...
 
     def array_rank(self, array: Any) -> int:
         """The rank of an array of the recording, guarded where sizes may decide it."""

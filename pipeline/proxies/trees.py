@@ -38,11 +38,11 @@ def to_ir(tree: Any, leaf: Leaf, key: Leaf) -> Any:
     return leaf(tree)
 
 
-MOST_LEVELS = 200  # of containers in one another
+MOST_LEVELS = 200  # of nested containers
 
 
 def refuse_deep(tree: Any) -> None:
-    """Refuses a result whose containers lie in one another without end, as in a list that holds itself.
+    """Refuses a result whose containers are nested without end, such as a list that holds itself.
 
     Raises:
         RecordError: there are more than an archive can hold.
@@ -111,9 +111,9 @@ def plain_leaf(leaf: Any, function: str) -> Any:
 
 def is_recordable(leaf: Any) -> bool:
     """Whether a leaf of a result is recorded as an argument would be, rather than kept as it is."""
-    kinds = torch.Tensor | np.ndarray | np.generic | np.dtype
-    of_torch = torch.dtype | torch.device | torch.layout | torch.memory_format
-    return is_traced(leaf) or isinstance(leaf, kinds | of_torch)
+    kinds = (torch.Tensor, np.ndarray, np.generic, np.dtype)
+    of_torch = (torch.dtype, torch.device, torch.layout, torch.memory_format)
+    return is_traced(leaf) or isinstance(leaf, kinds + of_torch)
 
 
 def plain_output(leaf: Any) -> Any:
@@ -159,7 +159,9 @@ def tensor_type(tensor: torch.Tensor) -> Type:
     name = str(tensor.dtype).removeprefix("torch.")
     if name not in DTYPES or tensor.layout is not torch.strided:
         raise RecordError(
-            "a tensor that cannot be recorded", where=str(user_line() or ""), got=f"{tensor.dtype}, {tensor.layout}"
+            "a tensor of this dtype or layout cannot be recorded",
+            where=str(user_line() or ""),
+            got=f"{tensor.dtype}, {tensor.layout}",
         )
     return TensorType(name, tuple(int(size) for size in torch.Tensor.size(tensor)))
 

@@ -1,1 +1,1 @@
-"""The second recording, and what it tells about the first."""
+"""Comparing two recordings of a function: what differs, which sizes are free, and what state the function keeps."""

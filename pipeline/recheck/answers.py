@@ -1,4 +1,4 @@
-"""Whether a pipeline answered as Python did: containers, kinds, strides and values."""
+"""Compares the result of a pipeline with that of the function: containers, types, strides and values."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import torch
 def difference(wanted: Any, got: Any, *, values: bool = True) -> str:
     """What differs between two results in a few words; empty if nothing does.
 
-    Floating-point values may differ as much as sums in another order do.
+    Floating-point values may differ by as much as another order of summation makes.
 
     Args:
         wanted: what the function gave.
         got: what the pipeline gave.
-        values: whether values count, and not their kinds alone.
+        values: whether to compare values, and not only types and shapes.
     """
     if isinstance(wanted, torch.Tensor):
         return _of_tensors(wanted, got, values)
@@ -40,7 +40,7 @@ def difference(wanted: Any, got: Any, *, values: bool = True) -> str:
 
 
 def _kind(thing: Any) -> Any:
-    """The class of a container or a value, as far as an archive keeps it."""
+    """The class of a container or a value, as far as an archive keeps it apart from others."""
     if isinstance(thing, tuple):
         return getattr(type(thing), "_fields", tuple)
     for kind in (list, dict, str):

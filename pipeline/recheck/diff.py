@@ -14,7 +14,7 @@ class Difference:
     """The first difference of two recordings.
 
     Attributes:
-        guarded: whether a guard before it already tells the two apart, so that no run can confuse them.
+        guarded: whether a guard before it fails for one of the two, so that a run stops there.
     """
 
     what: str
@@ -34,7 +34,7 @@ def difference(first: Graph, second: Graph) -> Difference | None:
         found = _node_difference(a, b, numbers)
         if found is not None:
             return Difference(found, a.line, guarded)
-        if not _number(a.output, b.output, numbers):  # a run that gives another number of results is stopped there
+        if not _number(a.output, b.output, numbers):  # a run checks the number of results here
             return Difference(f"{target_name(a.target)} gave another number of results", a.line, True)
     if len(first.nodes) != len(second.nodes):
         longer = max(first, second, key=lambda graph: len(graph.nodes))
@@ -92,7 +92,7 @@ def _tree_difference(a: Any, b: Any, numbers: dict[int, int]) -> str | None:
 
 
 def _same_tensor(a: Constant, b: Constant) -> bool:
-    """Whether two captured tensors are one, or equal: made anew by the function in each run."""
+    """Whether two captured tensors are one object, or equal because the function makes a new one in each run."""
     if a.tensor is b.tensor:
         return True
     x, y = a.tensor, b.tensor

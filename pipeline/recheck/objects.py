@@ -1,8 +1,8 @@
-"""The user's objects that a function can reach: as they were before it ran, and what it has changed of them.
+"""The user's objects that a function can reach: their content before it ran, and what the function changed in it.
 
-A recording must leave nothing behind in them, and a function that keeps state there answers otherwise in its next call.
-Lists, dicts, sets, attributes, closures, the globals that code names, classes and arrays are looked at, to any depth,
-but for what belongs to Python, torch or us. What lies elsewhere, such as an iterator, shows in repeated calls only.
+A recording must leave these objects unchanged, and a function that keeps state in them gives other results in later
+calls. Lists, dicts, sets, attributes, closures, the globals that code names, classes and arrays are examined, to any
+depth, except for objects of Python, torch or tracepack. State elsewhere, as in an iterator, shows in later calls only.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ABSENT = object()
 
 @dataclass(frozen=True)
 class Location:
-    """One thing that holds others, and how its content is read and set.
+    """One object that holds others, with functions that read and set its content.
 
     Attributes:
         name: what to call it in a message.
@@ -46,7 +46,7 @@ class Location:
     before: dict[Any, Any]
 
     def changed(self) -> list[Any]:
-        """The keys under which it now holds something else."""
+        """The keys whose content is no longer what it was."""
         now = self.read()
         if len(now) == len(self.before) and all(
             a is b for a, b in zip(now.values(), self.before.values(), strict=True)
@@ -59,7 +59,7 @@ class Location:
 class Objects:
     """All places that a function can reach.
 
-    They are looked at and set while no other thread lowers: a model that is being lowered is not as its user left it.
+    They are read and set while no other thread lowers, since lowering changes a model for a while.
 
     Args:
         process: the function, or whatever is called.
@@ -173,7 +173,7 @@ class Objects:
 
     def _function(self, function: FunctionType) -> None:
         if not _is_users_own(function.__code__.co_filename):
-            if function.__code__.co_filename.startswith(OURS):  # around one of the user's
+            if function.__code__.co_filename.startswith(OURS):  # it wraps a function of the user's
                 self._wait(*((cell.cell_contents, "the function") for cell in function.__closure__ or ()))
             return
         self.functions.append(function)
@@ -187,7 +187,7 @@ class Objects:
         self._globals(function)
 
     def _globals(self, function: FunctionType) -> None:
-        """What the code names of its module: also what it looks up in other modules of the user's."""
+        """The globals that code names in its module, and the attributes that it reads of the user's other modules."""
         names, held = list(dict.fromkeys(_names(function.__code__))), function.__globals__
         known = [name for name in names if name in held or name in _stored(function.__code__)]
         self._named(held, known, "a global")
@@ -230,7 +230,7 @@ def _key(item: Any) -> Any:
 def _content(cell: CellType) -> dict[Any, Any]:
     try:
         return {"": cell.cell_contents}
-    except ValueError:  # not bound yet
+    except ValueError:  # the cell of a variable that has no value yet
         return {}
 
 
@@ -293,7 +293,7 @@ def _is_users_module(name: str) -> bool:
 
 
 def _is_looked_into(kind: type) -> bool:
-    """Whether the attributes of objects of a class are looked at: not those of Python's, torch's, numpy's or ours."""
+    """Whether the attributes of objects of a class are examined: not of classes of Python, torch, numpy or ours."""
     if issubclass(kind, torch.nn.Module):
         return not issubclass(kind, torch.jit.ScriptModule)
     module = kind.__module__
@@ -317,5 +317,5 @@ def _names(code: CodeType) -> Iterator[str]:
 
 
 def _stored(code: CodeType) -> frozenset[str]:
-    """Globals that code may bind; the names of attributes among them do no harm."""
+    """The globals that code may bind; it may also give names of attributes, which does no harm."""
     return frozenset(_names(code))

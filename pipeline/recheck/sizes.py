@@ -1,7 +1,7 @@
 """The sizes of a pipeline's inputs: which are fixed, which are equal, which are free.
 
-They follow from the ops that take an input directly, and from guards on sizes read off inputs. What hides deeper is
-still checked, where it arises: at the op's own border and by its guards.
+They follow from the ops that take an input directly, and from guards on sizes of inputs. Sizes of inner values are
+checked where they arise: by the ops that take these values, and by guards.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _free(index: int, value: Value) -> tuple[object, ...]:
 
 
 def _from_bodies(graph: Graph, place: dict[int, int]) -> Iterator[Expression]:
-    """What ops ask of the inputs that they take directly."""
+    """The sizes that ops fix in the inputs that they take directly, and their guards."""
     written = _written_before(graph)
     for node in graph.nodes:
         if not isinstance(node.target, BodyCall):
@@ -59,7 +59,7 @@ def _from_bodies(graph: Graph, place: dict[int, int]) -> Iterator[Expression]:
 
 
 def _written_before(graph: Graph) -> set[int]:
-    """Inputs that an operator may have reshaped in place: nothing is said about these."""
+    """The inputs that an operator may have reshaped in place, whose sizes later nodes do not tell."""
     return {
         id(leaf)
         for node in graph.nodes
@@ -70,7 +70,7 @@ def _written_before(graph: Graph) -> set[int]:
 
 
 def _translated(guard: Expression, facts: Facts, direct: dict[int, int]) -> Expression | None:
-    """A body's guard over the pipeline's inputs, if it speaks of nothing else."""
+    """A body's guard over the inputs of the pipeline; None where it holds other symbols."""
     used = {symbol: place for symbol, place in facts.symbols.items() if symbol in guard.symbols}
     if any(index not in direct for index, _ in used.values()):
         return None
@@ -78,7 +78,7 @@ def _translated(guard: Expression, facts: Facts, direct: dict[int, int]) -> Expr
 
 
 def _from_guards(graph: Graph, place: dict[int, int]) -> Iterator[Expression]:
-    """Sizes of inputs that a guard fixes."""
+    """The sizes of inputs that guards fix."""
     reads: dict[int, tuple[int, int]] = {}
     for node in graph.nodes:
         if isinstance(node.target, Operator) and node.target.name == "py.size" and id(node.args[0]) in place:
@@ -91,10 +91,10 @@ def _from_guards(graph: Graph, place: dict[int, int]) -> Iterator[Expression]:
 
 
 def name_sizes(graph: Graph, other: Graph | None) -> None:
-    """Shows in the types of inner values what the second recording says of their sizes.
+    """Sets the sizes in the types of inner values, by comparing them with those of the second recording.
 
-    A size that moved with the batch gets its symbol; one that stayed is shown as fixed only where no other size of
-    the inputs is free to move it. These types are for readers: only the types of inputs are checked.
+    A size that changed with the batch gets the symbol of the batch; one that did not change is shown as a number only
+    where all other sizes of the inputs are fixed. These types are for readers: a run checks those of inputs only.
     """
     moved = other if other is not None and len(other.nodes) == len(graph.nodes) else graph
     letters = _moved_inputs(graph, moved) if moved is not graph else {}
@@ -127,7 +127,7 @@ def _decided_by_data(node: Node, exact: list[tuple[Any, ...]]) -> bool:
 
 
 def _body_shapes(node: Node) -> list[tuple[Any, ...]]:
-    """The shapes of an op's outputs as torch.export knows them, in which a number is a fixed size."""
+    """The shapes of an op's outputs as torch.export found them: a number is a fixed size."""
     if not isinstance(node.target, BodyCall):
         return []
     kinds = [leaf.type if isinstance(leaf, Value) else None for leaf in leaves(node.target.body.graph.output)]
@@ -135,7 +135,7 @@ def _body_shapes(node: Node) -> list[tuple[Any, ...]]:
 
 
 def _moved_inputs(graph: Graph, other: Graph) -> dict[tuple[Any, Any], str]:
-    """For the two sizes that an input's free first dimension had in the two recordings, its symbol."""
+    """(first size, second size) -> symbol, for the free first dimensions of inputs in the two recordings."""
     letters: dict[tuple[Any, Any], str] = {}
     for a, b in zip(graph.inputs, other.inputs, strict=True):
         if isinstance(a.type, TensorType) and isinstance(b.type, TensorType):
@@ -152,7 +152,7 @@ def _named(shape: tuple[Any, ...], moved: tuple[Any, ...], letters: dict[tuple[A
 
 
 def _letter(before: Any, after: Any, letters: dict[tuple[Any, Any], str]) -> str:
-    """The symbol of a size that moved, or a multiple of it."""
+    """The symbol of a size that changed between the recordings, or a multiple of a symbol."""
     for (n, _), name in letters.items():
         factor = after - before
         if before == factor * n:
@@ -161,12 +161,12 @@ def _letter(before: Any, after: Any, letters: dict[tuple[Any, Any], str]) -> str
 
 
 def forget_sizes(graph: Graph, parameters: Parameters, runs: Sequence[tuple[Sequence[Any], Any]]) -> None:
-    """Shows no size of a result as fixed, or as that of an input, that some run gave otherwise.
+    """Hides sizes in the types of results that some run contradicts: such a size is shown as unknown.
 
     Args:
         graph: of the pipeline; the types of its results are changed.
         parameters: how it is called.
-        runs: flat inputs, and what they gave.
+        runs: pairs of flat inputs and their result.
     """
     for flat, result in runs:
         letters = {
@@ -200,7 +200,7 @@ def _results(tree: Any, result: Any) -> Iterator[tuple[Value, Any]]:
 
 
 def _says(size: Any, letters: dict[str, int]) -> int | None:
-    """The number that a size stands for in a run, where that is known."""
+    """The number that a size in a type has in a run; None where that is not known."""
     if isinstance(size, int):
         return size
     factor, _, name = size.rpartition("*")

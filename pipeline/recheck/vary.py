@@ -1,8 +1,8 @@
 """Other examples: for a second recording, and for the replays that hold a recording against the function.
 
 For a recording the same values come in another order and number, so that they stay valid: token ids stay in range,
-masks stay masks, only the first dimension, where batches are, changes its size. Replays are bolder, since a function
-may refuse what it does not take.
+masks stay masks; only the first dimension, that of the batch, changes its size. Replays also use invalid values, since
+a function may refuse them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def _clone(tensor: torch.Tensor, storages: dict[int, torch.Tensor]) -> torch.Ten
     if tensor.device.type == "meta" or tensor.layout is not torch.strided:
         return tensor.clone()
     storage = tensor.untyped_storage()
-    if storage.nbytes() > 4 * max(1, tensor.nbytes):  # a small view of something large
+    if storage.nbytes() > 4 * max(1, tensor.nbytes):  # the tensor is a small view of a large storage
         return tensor.clone()
     key = storage.data_ptr() or id(storage)
     if key not in storages:
@@ -54,7 +54,7 @@ def _batch(leaf: Any) -> int | None:
 
 
 def trials(leaves: Sequence[Any]) -> Iterator[list[Any]]:
-    """Examples to run with: other data, sizes, layouts and numbers, what tells most first."""
+    """Examples for replays: other data, sizes, layouts and numbers, those that find most first."""
     tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor) and leaf.device.type != "meta"]
     sizes = list(dict.fromkeys(size for tensor in tensors for size in tensor.shape))
     yield [_other(leaf) for leaf in leaves]
@@ -83,7 +83,7 @@ def trials(leaves: Sequence[Any]) -> Iterator[list[Any]]:
 
 
 def ones(leaves: Sequence[Any]) -> list[Any]:
-    """The same with nothing but ones."""
+    """Examples of the same shapes, filled with ones."""
     return [torch.ones_like(leaf.detach()) if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
 
 
@@ -91,7 +91,7 @@ _NUMBERS = (int, float, complex, bool)
 
 
 def _number(leaf: Any, more: bool) -> Any:
-    """Another number of the same kind; a flag the other way."""
+    """Another number of the same type; a bool inverted."""
     if type(leaf) is bool:
         return not leaf if more else leaf
     if type(leaf) is int:
@@ -112,7 +112,7 @@ def _other(leaf: Any) -> Any:
 
 
 def _resized(leaf: Any, sizes: dict[int, int]) -> Any:
-    """A tensor or a list of strings in which every size of the table is another one, elements repeated."""
+    """A tensor or a list of strings with new sizes: the table maps old to new ones; elements are repeated."""
     if isinstance(leaf, list) and len(leaf) in sizes:
         return [leaf[index % len(leaf)] for index in range(sizes[len(leaf)])] if leaf else leaf
     if not isinstance(leaf, torch.Tensor) or leaf.device.type == "meta":
@@ -125,7 +125,7 @@ def _resized(leaf: Any, sizes: dict[int, int]) -> Any:
 
 
 def _taken(tensor: torch.Tensor, dim: int, index: torch.Tensor) -> torch.Tensor:
-    """`index_select`, also for dtypes that torch can only hold."""
+    """`index_select`, also for dtypes on which torch has no operators."""
     held = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}.get(tensor.dtype)
     held = torch.uint8 if held is None and tensor.dtype.itemsize == 1 and tensor.is_floating_point() else held
     if held is None:
@@ -134,7 +134,7 @@ def _taken(tensor: torch.Tensor, dim: int, index: torch.Tensor) -> torch.Tensor:
 
 
 def _transposed(leaf: Any) -> Any:
-    """The same values in memory the other way round."""
+    """The same values in transposed memory."""
     if not isinstance(leaf, torch.Tensor) or leaf.dim() < 2 or leaf.device.type == "meta":
         return leaf
     order = list(reversed(range(leaf.dim())))
@@ -150,7 +150,7 @@ def _spread(leaf: Any) -> Any:
 
 
 def _rows(leaf: Any, batch: int, wanted: int) -> Any:
-    """The rows of a tensor in another order, the first ones repeated where more are wanted, and other numbers."""
+    """The rows of a tensor in another order, with other numbers; the first rows are repeated to fill more rows."""
     if isinstance(leaf, list) and len(leaf) == batch:
         rows = [leaf[(row + 1) % batch] for row in range(wanted)]
         return [*rows[:-1], f"{rows[-1]} {rows[0]}"] if wanted > batch else rows  # longer, too
@@ -163,12 +163,12 @@ def _rows(leaf: Any, batch: int, wanted: int) -> Any:
 
 
 def _scaled(leaf: torch.Tensor) -> torch.Tensor:
-    """Floating-point data a little smaller: still positive, still a matrix of the same kind, but other numbers."""
+    """Floating-point data a little smaller, so that positive stays positive, and definite matrices stay definite."""
     return leaf * 0.875 if leaf.is_floating_point() and leaf.dtype.itemsize > 1 else leaf
 
 
 def shifted(leaves: Sequence[Any]) -> list[Any] | None:
-    """Examples with every whole number one more and every mask inverted; None where there are none of these."""
+    """Examples with 1 added to every integer and every mask inverted; None where they hold neither."""
     whole = [
         isinstance(leaf, torch.Tensor) and not leaf.is_floating_point() and not leaf.is_complex() for leaf in leaves
     ]
@@ -178,6 +178,6 @@ def shifted(leaves: Sequence[Any]) -> list[Any] | None:
 
 
 def _shift(leaf: torch.Tensor) -> torch.Tensor:
-    if leaf.dtype in (torch.uint16, torch.uint32, torch.uint64):  # no arithmetic of torch takes them
+    if leaf.dtype in (torch.uint16, torch.uint32, torch.uint64):  # torch has no arithmetic for this dtype
         return leaf
     return ~leaf if leaf.dtype is torch.bool else leaf + 1

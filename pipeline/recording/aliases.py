@@ -1,7 +1,7 @@
 """Operators that sometimes give back their argument itself: `contiguous`, `to`, `float`, dropout that is off.
 
-Which Python object comes back depends on strides and dtypes. A recording that took the two names for one would go
-wrong on inputs where they are two, so the result is made another object, over the same memory.
+Whether the argument itself comes back depends on strides and dtypes. A recording that took argument and result for one
+tensor would be wrong for inputs where they are two, so the recorder returns another object that shares the memory.
 """
 
 from __future__ import annotations
@@ -19,35 +19,35 @@ _RESHAPING = ("squeeze_", "unsqueeze_", "transpose_", ".t_", "swapaxes_", "swapd
 
 
 def versions(tree: Any) -> dict[int, int]:
-    """How often each tensor in a tree was written, by id.
+    """The version counter of each tensor in a tree, by id.
 
-    A traced list of strings, which pretends to be a list, is not looked into: that would read its length.
+    A traced list of strings is a leaf, although it pretends to be a list: a walk would read its length.
     """
     return {id(leaf): version(leaf) for leaf in leaves(tree, is_traced) if isinstance(leaf, torch.Tensor)}
 
 
 def version(tensor: torch.Tensor) -> int:
-    """How often a tensor was written; tensors made in inference mode do not count."""
+    """The version counter of a tensor; -1 for a tensor made in inference mode, which has none."""
     return -1 if tensor.is_inference() else tensor._version
 
 
 class Twins:
-    """Tensors of one recording that may be, or may not be, one object."""
+    """Pairs of tensors of one recording that are one object for some inputs and two for others."""
 
     def __init__(self) -> None:
         self._ids: set[int] = set()
-        self._alive: list[torch.Tensor] = []  # ids stay taken
+        self._alive: list[torch.Tensor] = []  # keeps their ids from being reused
 
     def separate(self, result: Any, before: dict[int, int], function: str) -> Any:
-        """The result with a new tensor object in place of an argument that was given back.
+        """The result with a new tensor object in place of an argument that the function returned.
 
         Args:
             result: what the function returned.
-            before: the versions of its arguments before; one that writes gives its argument back always.
+            before: the versions of its arguments before: a function that writes to one returns it always.
             function: its name.
 
         Raises:
-            RecordError: the function changes the shape of one of two that may be one.
+            RecordError: the function changes the shape of a tensor that may be one with another.
         """
         if isinstance(result, torch.Tensor):
             if id(result) not in before:
@@ -61,7 +61,7 @@ class Twins:
         return result
 
     def twin(self, tensor: torch.Tensor) -> torch.Tensor:
-        """Another object over the memory of a tensor."""
+        """Another tensor object that shares the memory of a tensor."""
         twin = tensor.detach()
         self._ids |= {id(tensor), id(twin)}
         self._alive += (tensor, twin)
@@ -70,7 +70,7 @@ class Twins:
     def _refuse_reshaping(self, tensor: torch.Tensor, function: str) -> None:
         if id(tensor) in self._ids and function.endswith(_RESHAPING):
             raise RecordError(
-                f"{function} changes the shape of a tensor that may be another one too",
+                f"{function} changes the shape of a tensor that may be the same object as another one",
                 where=str(user_line() or ""),
                 fix="Use the form that returns a new view, without the underscore.",
             )

@@ -1,4 +1,4 @@
-"""The recorder of one branch or loop body; what it uses of the outer recording becomes an input of its graph."""
+"""The recorder of one branch or loop body; values of the outer recording become inputs of its graph."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Branch(Recorder):
     """Records a function inside another recording; values of the outer one become inputs.
 
     Attributes:
-        lifted: the outer things that were used, each with the input that stands for it.
+        lifted: the outer tensors and numbers that were used, each with its input, by id.
     """
 
     def __init__(self, parent: Recorder) -> None:
@@ -32,7 +32,7 @@ class Branch(Recorder):
         self.grad_mode = self.written_mode = parent.grad_mode
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Takes in what comes from outside, then records as usual."""
+        """Makes inputs of the outer tensors among the arguments, then records as usual."""
         for leaf in pytree.tree_leaves((args, kwargs or {})):
             if isinstance(leaf, torch.Tensor):
                 self.lift(leaf)

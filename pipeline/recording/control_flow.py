@@ -1,8 +1,8 @@
 """`cond` and `while_loop`: choices and loops that data decides, with both branches in the graph.
 
 They work eagerly, and inside a processing function that is being traced. There every branch is recorded as a graph of
-its own, on copies of the operands, whichever way the example goes; what a branch uses from outside becomes an operand,
-so that its graph is closed. The result of the example is then computed from the recorded graphs themselves.
+its own, on copies of the operands, whether the example takes it or not. Outer values that a branch uses become
+operands, so that its graph is closed. The result for the example is computed by the recorded graphs.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def _tuple(result: Any) -> tuple[Any, ...]:
 
 @dataclass
 class _Recorded:
-    """One function as a graph: its operands, then what it used from outside.
+    """The recording of one branch, condition or loop body.
 
     Attributes:
         kinds: what each result is, as text.
@@ -134,7 +134,7 @@ class _Recorded:
     lifted: dict[int, tuple[Any, Value]]
 
     def graph(self, outer: dict[int, Any]) -> Graph:
-        """The closed graph whose inputs after the operands are all that is used from outside."""
+        """The closed graph: its inputs are the operands, then every outer value that a branch uses."""
         extra = [self.lifted[key][1] if key in self.lifted else Value(_type(thing)) for key, thing in outer.items()]
         graph = prune(Graph((*self.inputs, *extra), tuple(self.nodes), self.output))
         verify(graph)
@@ -153,11 +153,11 @@ class _Control:
     def choose(
         self, pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], args: tuple[Any, ...]
     ) -> Any:
-        """Records both branches and applies the one that the example takes."""
+        """Records both branches, and runs the one that the example takes."""
         leaves, spec = pytree.tree_flatten(args)
         first, second = (self.record(function, leaves, spec, carried=False) for function in (true_fn, false_fn))
         if first.spec != second.spec or first.kinds != second.kinds:
-            raise self.error("the branches return different things", got=str(second), expected=str(first))
+            raise self.error("the branches return different structures or dtypes", got=str(second), expected=str(first))
         outer = {key: thing for branch in (first, second) for key, (thing, _) in branch.lifted.items()}
         graphs = [branch.graph(outer) for branch in (first, second)]
         operands = (*filter(_is_decided_by_data, leaves), *outer.values())
@@ -185,7 +185,7 @@ class _Control:
             following = plans[1].run([*clones(state), *extra])
         again = self.record(step, following, spec, carried=True)
         if not again.lifted.keys() <= outer.keys() or difference(body.graph(outer), again.graph(outer)):
-            raise self.error("the body does another thing in its second round than in its first")
+            raise self.error("the body records other operators in its second round than in its first")
         with torch._C.DisableTorchFunction():
             while self.truth(plans[0].run([*state, *extra])[0]):
                 state = plans[1].run([*state, *extra])
@@ -193,13 +193,15 @@ class _Control:
         return self.add((*graphs, arguments(tuple(leaves)), arguments(constant)), state, spec)
 
     def check_loop(self, test: _Recorded, body: _Recorded, leaves: Sequence[Any], spec: Any) -> None:
-        """Refuses a condition that is not one value, and a body that returns other things than it was given."""
+        """Refuses a condition that is not one value, and a body that returns other kinds than it takes."""
         if len(test.output) != 1:
             raise self.error("the condition must return one truth value", got=str(test))
         with torch._C.DisableTorchFunction():
             given = _Recorded([], [], (), [_kind(leaf) for leaf in concrete(leaves)], spec, {})
         if body.spec != spec or body.kinds != given.kinds:
-            raise self.error("the body returns other things than it takes", got=str(body), expected=str(given))
+            raise self.error(
+                "the body returns another structure or other dtypes than it takes", got=str(body), expected=str(given)
+            )
 
     def record(self, function: Callable[..., Any], leaves: Sequence[Any], spec: Any, *, carried: bool) -> _Recorded:
         """Records one function on copies of the operands."""
@@ -216,7 +218,7 @@ class _Control:
             raise
         except Exception as error:
             raise self.error(f"a branch fails on the example: {type(error).__name__}: {error}") from error
-        if branch.refused is not None:  # the function caught it
+        if branch.refused is not None:  # the function caught the refusal
             raise branch.refused
         self.recorder.failed = self.recorder.failed or branch.failed
         branch.refuse_outer_writes(self.line)
@@ -230,7 +232,7 @@ class _Control:
         return _Recorded(inputs, branch.nodes, output, kinds, found, branch.lifted)
 
     def refuse_changes(self, objects: Objects) -> None:
-        """Refuses a branch that leaves something behind in Python: both branches run in a trace, one in Python."""
+        """Refuses a branch that changes a Python object: a trace runs both branches, Python runs one."""
         changes = objects.changes()
         if changes:
             objects.restore()
@@ -238,9 +240,9 @@ class _Control:
             raise self.error(f"a branch changes {place.name} outside of it{f' at {key!r}' if key else ''}")
 
     def operand(self, branch: Branch, leaf: Any, copy: Any, carried: bool) -> tuple[Value | None, Any]:
-        """The input of a branch for one operand, and what to hand to the function; a plain number stays itself.
+        """The input of a branch for one operand, and what the function gets for it; a plain number stays plain.
 
-        What a loop carries differs from round to round; an operand of `cond` varies if it did so before.
+        Data decides what a loop carries, since it differs from round to round; of an operand of `cond` it may.
         """
         if isinstance(copy, torch.Tensor):
             value = Value(tensor_type(copy))
@@ -249,12 +251,12 @@ class _Control:
         if not carried and not is_traced(leaf):
             return None, leaf
         if type(copy) not in SCALARS and not isinstance(copy, list):
-            raise self.error("a value that cannot be carried", got=type(copy).__name__)
+            raise self.error("a loop cannot carry a value of this type", got=type(copy).__name__)
         value = Value(_type(copy))
         return value, traced(branch, value, copy, varies=carried or leaf.varies)
 
     def add(self, args: tuple[Any, ...], result: Any, spec: Any) -> Any:
-        """Adds the node; returns the result as the function sees it."""
+        """Adds the node; returns the result as the function gets it."""
         node = Node(Operator(self.name), args, {}, None, self.line, True)
         follow_grad_mode(self.recorder)
         self.recorder.nodes.append(node)
@@ -263,11 +265,11 @@ class _Control:
         return pytree.tree_unflatten(list(wrapped), spec)
 
     def separated(self, result: Any) -> tuple[Any, ...]:
-        """The results, each a tensor of its own: which operand a branch gives back differs from branch to branch."""
+        """The results, with new tensor objects for those that a branch returns unchanged: another branch may not."""
         values, found = self.recorder.values, list[Any]()
         for leaf in result:
             known = leaf in values or id(leaf) in values.captured or any(leaf is other for other in found)
-            found.append(self.recorder.twins.twin(leaf) if known and isinstance(leaf, torch.Tensor) else leaf)
+            found.append(values.twin(leaf) if known and isinstance(leaf, torch.Tensor) else leaf)
         return tuple(found)
 
     def truth(self, value: Any) -> bool:
@@ -277,7 +279,7 @@ class _Control:
         return bool(value)
 
     def error(self, what: str, got: object = None, expected: object = None) -> RecordError:
-        """A refusal with the line of the call."""
+        """An error with the line of the call."""
         return RecordError(f"{self.name}: {what}", where=str(self.line or ""), got=got, expected=expected)
 
 

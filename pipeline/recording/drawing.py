@@ -1,4 +1,4 @@
-"""`drawing`: random functions that take no generator, such as dropout, drawn from one that the user names."""
+"""`drawing`: lets random functions that take no generator, such as dropout, draw from one that the user names."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What one torch function did below the surface, seen in the operators that it ran.
+"""Watches the ATen operators that one torch function runs.
 
-Operators carry tags: some draw random numbers, some give a shape that data decides. Watching them is exact, whatever
-the Python function that called them is named.
+Operators carry tags: some draw random numbers, some give a shape that data decides. The tags are exact, whatever Python
+function called the operators.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ class Effects(TorchDispatchMode):
         return self._state
 
     def drew(self) -> bool:
-        """Whether anything was drawn from torch's global generator, which other threads may draw from meanwhile."""
+        """Whether a random operator ran, and torch's global generator changed, which another thread may have done."""
         return self.random and not torch.equal(self._state, torch.get_rng_state())
 
     def refuse_random(self, name: str) -> NoReturn:
-        """Refuses a draw from torch's global generator, which is set back.
+        """Refuses a draw from torch's global generator, whose state is restored.
 
         Raises:
             RecordError: always.
@@ -65,7 +65,7 @@ class Effects(TorchDispatchMode):
 
 
 class Watch(TorchDispatchMode):
-    """Refuses an operator that runs on a value of the recording without the recorder's knowledge."""
+    """Refuses an operator that runs on a tensor of the recording where the recorder does not record it."""
 
     def __init__(self, recorder: Tracer) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # torch leaves it untyped

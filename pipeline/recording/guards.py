@@ -1,4 +1,4 @@
-"""What happens where a run-time value becomes a plain one: a guard, or a refusal where data decides it."""
+"""Guards a run-time value that the function uses as a plain one, or refuses that where data decides the value."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FIXES = {
 
 
 def pin(recorder: Tracer, scalar: Any, reason: str) -> Any:
-    """Guards that a traced value stays what it is, and returns that.
+    """Guards that a traced value stays equal to that of the example, and returns the value of the example.
 
     Raises:
         RecordError: data decides it.

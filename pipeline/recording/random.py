@@ -1,4 +1,4 @@
-"""The generators that a recorded function draws from: where each stood, and what that makes of it in a pipeline."""
+"""The generators that a recorded function draws from, and which of them a pipeline keeps from run to run."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ...ops.runtime.user_code import user_line
 
 @dataclass
 class Stretch:
-    """A generator from one seeding to the next.
+    """The use of a generator between two seedings.
 
     Attributes:
-        node: makes it in the graph; its arguments are the state and whether the pipeline keeps it.
-        start: its state before the first draw; end: after the last.
+        node: makes the generator in the graph; its arguments are the state and whether the pipeline keeps it.
+        start: the state before the first draw; end: after the last.
     """
 
     generator: torch.Generator
@@ -41,7 +41,7 @@ class Generators:
         self.stretches: list[Stretch] = []
 
     def value(self, generator: torch.Generator, state: torch.Tensor | None = None) -> Value:
-        """The value of a generator in the graph; its state before the draw is given where that is over already."""
+        """The value of a generator in the graph; `state` is that before the draw, where the draw is already over."""
         if generator.device.type != "cpu":
             raise RecordError(
                 "a generator of an accelerator cannot be recorded", where=str(user_line() or ""), got=generator.device
@@ -57,22 +57,23 @@ class Generators:
         return node.output  # type: ignore[no-any-return]  # torch leaves it untyped
 
     def drew(self, values: Iterable[Any], state: torch.Tensor | None = None) -> None:
-        """Notes where the generators of a call stand after it."""
+        """Keeps the states of the generators among some values, as they are after a call."""
         ids = {id(value) for value in values}
         for stretch in self.stretches:
             if id(stretch.node.output) in ids:
                 stretch.end = stretch.generator.get_state() if state is None else state
 
     def restore(self, ends: bool = False) -> None:
-        """Sets all generators to where they stood before the recording, or at its end."""
+        """Sets all generators to their states before the recording, or at its end."""
         for stretch in self.stretches if ends else reversed(self.stretches):
             stretch.generator.set_state(stretch.end if ends else stretch.start)
 
 
 def settle(first: Generators, second: Generators) -> None:
-    """Tells generators that go on from run to run from those that the function seeds in each.
+    """Decides which generators a pipeline keeps from run to run: not those that the function seeds in each run.
 
-    The second recording began where the first ended: a generator that stood at its first state again was seeded.
+    The second recording began with the states at the end of the first: a generator that began with the same state in
+    both was seeded.
     """
     for a, b in zip(first.stretches, second.stretches, strict=False):
         constant = a.node.args[0]

@@ -2,8 +2,8 @@
 
 Plain tensors flow through the function, so `print`, `isinstance` and containers work as always. A TorchFunctionMode
 sees every torch function and records it by name; sizes and scalars come back as stand-ins (`proxies`). Whatever
-leaves this world (a branch on a tensor, `.numpy()`, a pointer) is recorded, guarded or refused with the user's own
-line; nothing is silently frozen.
+leaves torch (a branch on a tensor, `.numpy()`, a pointer) is recorded, guarded or refused with the user's own line;
+nothing is silently frozen.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from ..rules.gradients import follow_grad_mode, own_backward
 from ..rules.metadata import array_rank, rank
 from ..rules.numpy_functions import captured_array, data_decides, is_of_numpy, outputs_of, record_function, record_ufunc
 from ..rules.settings import refuse_errstate
-from .aliases import Twins, versions
+from .aliases import versions
 from .effects import Effects
 from .guards import pin
 from .random import Generators
@@ -52,14 +52,13 @@ class Recorder(TorchFunctionMode):
         settled: whether ops may only use the bodies that they have, as in a second recording.
 
     Attributes:
-        nodes: what was recorded, in order.
+        nodes: the recorded nodes, in order.
         values: the tensors that it knows.
         failed: the last error of torch that the function caught, with its line.
         refused: the first refusal.
-        twins: tensors that may, or may not, be one.
-        printing: whether `print` reads the values, so that their text does not come back.
-        states: the states of the ops that it met, as they were before.
-        generators: what it drew random numbers from.
+        printing: whether `print` turns values into text, which cannot come back into the graph.
+        states: the states of the ops that were called, as they were before.
+        generators: the generators that the function drew random numbers from.
         sources: generators that stand in for torch's global one, the innermost last; see `drawing`.
         ended: whether the recording is over, so that nothing can be added.
         given: ids of the tensors that are inputs.
@@ -79,7 +78,6 @@ class Recorder(TorchFunctionMode):
         self.printing = False
         self.states = States()
         self._calling = ""
-        self.twins = Twins()
         self._depth = 0
         self.ended = False
         self.given: set[int] = set()
@@ -89,7 +87,7 @@ class Recorder(TorchFunctionMode):
     # -- inputs and outputs ------------------------------------------------------------------------------------
 
     def input(self, leaf: Any) -> tuple[Value, Any]:
-        """A graph input for one leaf of the examples, and what to hand to the function in its place."""
+        """A graph input for one leaf of the examples, and the tensor or stand-in that the function gets for it."""
         if isinstance(leaf, torch.Tensor):
             self.given.add(id(leaf))
             return self.values.add(leaf), leaf
@@ -141,7 +139,7 @@ class Recorder(TorchFunctionMode):
             self.failed = (error, line)
             raise
         with self.within():
-            result = self.twins.separate(result, before, name)
+            result = self.values.twins.separate(result, before, name)
         self.generators.drew(inputs)
         varying = here or effects.varying or (isinstance(target, KernelCall) and target.kernel.varying)
         with self.within():
@@ -187,7 +185,7 @@ class Recorder(TorchFunctionMode):
             return splice(self, program.graph, inputs, run)
 
     def allow_random(self) -> None:
-        """Lets what is called draw random numbers; a branch does not."""
+        """Allows a call to draw random numbers; `Branch` refuses it."""
 
     @contextmanager
     def within(self) -> Iterator[None]:
@@ -217,7 +215,9 @@ class Recorder(TorchFunctionMode):
             self.failed = (error, user_line())
             raise
         arrays = [arg for arg in args if isinstance(arg, torch.Tensor | np.ndarray) and name not in _SIZE_READERS]
-        kept = all(isinstance(arg, torch.Tensor) and arg not in self.values for arg in arrays)  # weights, and the like
+        kept = all(
+            isinstance(arg, torch.Tensor) and arg not in self.values for arg in arrays
+        )  # a captured tensor, such as a weight
         varies = bool(arrays and not kept) or any(map(self.values.varies, args))
         arguments = self.arguments(args)
         value, stand_in = wrapped_scalar(self, SCALARS.get(type(found), ANY), found, varies)
@@ -277,7 +277,7 @@ class Recorder(TorchFunctionMode):
         return array_rank(self, array)
 
     def allow_array_write(self, outputs: Iterable[Any]) -> None:
-        """Refuses to write into an array that is not of this recording alone.
+        """Refuses to write into an array from outside of this recording.
 
         Args:
             outputs: the arrays that are to take results.
@@ -288,7 +288,7 @@ class Recorder(TorchFunctionMode):
             self.refuse("an array from outside takes a result", "Use the form without out=, or without the `=`.")
 
     def ufunc(self, ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Records a universal function of numpy; or the operator that numpy made it of."""
+        """Records a universal function of numpy, or the Python operator for which numpy called it."""
         return record_ufunc(self, ufunc, method, inputs, kwargs)
 
     def array_function(self, func: Any, args: Any, kwargs: Any) -> Any:
@@ -308,18 +308,18 @@ class Recorder(TorchFunctionMode):
         """Refuses to go on when the recording is over.
 
         Raises:
-            RecordError: something of it was kept, and is used now.
+            RecordError: a stand-in was kept beyond the recording, and is used now.
         """
         if self.ended:
             what = "a number or an array of a trace that has ended was kept, and is used now"
             self.refuse(what, "Return it from the function instead of storing it.")
 
     def own_backward(self, name: str) -> None:
-        """Notes that the function has a backward of its own, which is not recorded."""
+        """Writes into the graph that a function has a custom backward, which is not recorded."""
         own_backward(self, name)
 
     def pin_default_dtype(self) -> None:
-        """Notes that the function asked for torch's default dtype."""
+        """Remembers that the function read torch's default dtype, so that the pipeline guards it."""
         self.asks_default_dtype = True
 
     # -- arguments ---------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What a node gave, as the function sees it: tensors as they are, everything else as stand-ins."""
+"""The result of a node as the recorded function gets it: tensors as they are, other values as stand-ins."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def wrapped_result(recorder: Tracer, result: Any, varies: bool, decided: bool = 
     """The output pattern of a node, and the result for the function.
 
     Args:
-        recorder: whose result it is.
-        result: what the node gave.
+        recorder: the one that records the node.
+        result: what the node returned.
         varies: whether data decides its sizes.
         decided: whether data decides the numbers in it.
     """
@@ -43,7 +43,7 @@ def wrapped_result(recorder: Tracer, result: Any, varies: bool, decided: bool = 
     return None, result
 
 
-# Functions whose dtype is torch's default one where none is given.
+# Functions that make tensors of torch's default dtype where the call names none.
 _FACTORIES = frozenset(
     f"torch.{name}"
     for name in """arange as_tensor asarray bartlett_window blackman_window empty empty_permuted empty_strided eye full
@@ -66,7 +66,7 @@ def settled_dtype(name: str, kwargs: dict[str, Any], result: Any) -> dict[str, A
     Args:
         name: of the operator.
         kwargs: what it was called with.
-        result: what it gave.
+        result: what it returned.
     """
     if name not in _FACTORIES or kwargs.get("dtype") is not None or not isinstance(result, torch.Tensor):
         return {}
@@ -75,7 +75,7 @@ def settled_dtype(name: str, kwargs: dict[str, Any], result: Any) -> dict[str, A
 
 
 def wrapped_scalar(recorder: Tracer, kind: Type, result: Any, varies: bool) -> tuple[Value, Any]:
-    """A new value that is no tensor, and its stand-in."""
+    """A new value for a scalar or an array, and its stand-in."""
     value = Value(kind)
     if varies:
         recorder.values.varying.add(id(value))

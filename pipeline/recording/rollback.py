@@ -1,6 +1,6 @@
-"""A trace leaves what is around the function as it was: tensors that it writes to, and the states of ops.
+"""Restores tensors that a recorded function writes to, and the states of ops, after a trace.
 
-This holds also where the trace is refused for the write.
+They are also restored where the write makes the trace fail.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from .tensors import Values
 
 
 class Undo(TorchDispatchMode):
-    """Keeps what tensors held before an operator wrote to them, and gives it back at the end.
+    """Keeps the content of tensors before an operator writes to them, and restores it at the end.
 
     Args:
-        values: those of the recording, of whose captured tensors it takes care, and which it tells of writes; None
-            where nothing is recorded, so that every tensor counts.
+        values: the tensors of a recording: its captured ones are restored, and writes to them are registered. None
+            where nothing is recorded: every tensor is restored.
     """
 
     def __init__(self, values: Values | None) -> None:
@@ -38,7 +38,7 @@ class Undo(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
     def _owners(self, target: torch.Tensor) -> list[torch.Tensor]:
-        """The tensors from outside that lie in the same memory."""
+        """The tensors to restore that share the memory of a tensor."""
         if self.values is None:
             return [target]
         captured = [constant.tensor for constant in self.values.captured.values()]
@@ -51,11 +51,11 @@ class Undo(TorchDispatchMode):
                 self.values.written(tensor, user_line())
 
     def restored(self) -> Change:
-        """Gives back what was there when it is left."""
+        """A context that restores the tensors when it is left."""
         return _Restored(self)
 
     def restore(self) -> None:
-        """Gives back what was there."""
+        """Restores the tensors."""
         if self.values is not None:
             self.values.restore_open()
         with torch.no_grad():
@@ -77,13 +77,13 @@ class _Restored(Change):
 
 
 class States(Change):
-    """Remembers what the states of ops were before a recording."""
+    """Resets the states of ops for a recording, and restores them after it."""
 
     def __init__(self) -> None:
         self._saved: dict[int, tuple[State, Any]] = {}
 
     def enter(self, state: State) -> None:
-        """Takes a state to its initial values when the recording first meets it."""
+        """Resets a state when the recording first meets it."""
         if id(state) not in self._saved:
             self._saved[id(state)] = (state, state.snapshot())
             state.reset()
@@ -93,9 +93,9 @@ class States(Change):
         return [state for state, _ in self._saved.values()]
 
     def make(self) -> None:
-        """Changes nothing yet."""
+        """Changes nothing: `enter` does."""
 
     def undo(self) -> None:
-        """Gives every op the state that it had before."""
+        """Restores every state."""
         for state, saved in self._saved.values():
             state.restore(saved)

@@ -1,7 +1,7 @@
-"""A pipeline that is called while another one is recorded: its nodes become nodes of the recording.
+"""Records a call of a pipeline inside another recording: its nodes become nodes of the recording.
 
-They keep their targets, so ops stay ops, with their devices and their weights, and kernels stay kernels. A state starts
-from its initial values, as that of an op does.
+The nodes keep their targets: ops keep their devices and weights, and kernels stay kernels. The state of the pipeline
+starts from its initial values, as the state of an op does.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from ...ops.graph.types import TensorType
 from ...ops.runtime.primitives.named_tuples import is_record
 from ..proxies.base import is_traced
 from ..proxies.make import traced
+from ..proxies.tracer import Refuser, Tracer
 from ..proxies.trees import concrete, same_container
 
 
-def hold(recorder: Any, program: Program, inputs: Sequence[Any]) -> None:
-    """Guards what a pipeline relies on: sizes that it has fixed, sizes that it takes for equal, and its conditions."""
+def hold(recorder: Refuser, program: Program, inputs: Sequence[Any]) -> None:
+    """Guards the facts that a pipeline relies on: its fixed sizes, its equal sizes, and its conditions."""
     reason, facts = f"pipeline {program.name!r} takes it as a fixed size", program.facts
     known = {symbol: _size(inputs[index], dim) for symbol, (index, dim) in facts.symbols.items()}
     for index, (kind, value) in enumerate(zip(program.parameters.types, inputs, strict=True)):
@@ -40,12 +41,12 @@ def _size(value: Any, dim: int) -> Any:
     return value.size(dim) if isinstance(value, torch.Tensor) else value
 
 
-def splice(recorder: Any, graph: Graph, inputs: Sequence[Any], run: Callable[[Sequence[Any]], Any]) -> Any:
+def splice(recorder: Tracer, graph: Graph, inputs: Sequence[Any], run: Callable[[Sequence[Any]], Any]) -> Any:
     """Records the nodes of a pipeline, and returns its result on the examples.
 
     Args:
-        recorder: of the outer function.
-        graph: of the pipeline.
+        recorder: the one that records the outer function.
+        graph: the pipeline's.
         inputs: tensors of the recording, stand-ins, and plain values, one for each input of the graph.
         run: runs the pipeline on plain inputs.
     """
@@ -62,9 +63,9 @@ def splice(recorder: Any, graph: Graph, inputs: Sequence[Any], run: Callable[[Se
 
 
 class _Splicing:
-    """The values of the recording for those of the graph, by their ids."""
+    """Copies nodes of a graph: maps the ids of its values to values of the recording."""
 
-    def __init__(self, recorder: Any, known: dict[int, Any]) -> None:
+    def __init__(self, recorder: Tracer, known: dict[int, Any]) -> None:
         self.recorder, self.known = recorder, known
         self.varying = any(id(leaf) in recorder.values.varying for leaf in known.values())
 
@@ -87,7 +88,7 @@ class _Splicing:
         return made
 
     def result(self, tree: Any, result: Any) -> Any:
-        """The result as the function sees it: its tensors known to the recorder, its numbers as stand-ins."""
+        """The result as the function gets it: tensors that the recorder knows, and stand-ins for numbers."""
         match tree:
             case Value():
                 return self._leaf(self._used(tree), result)
@@ -110,6 +111,6 @@ class _Splicing:
         if recorder.values.of(result) is value:
             return result
         known = result in recorder.values or id(result) in recorder.values.captured
-        result = recorder.twins.twin(result) if known else result
+        result = recorder.values.twin(result) if known else result
         recorder.values.add(result, value, varies)
         return result

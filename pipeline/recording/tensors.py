@@ -12,7 +12,7 @@ from ...ops.graph.traverse import leaves
 from ...ops.runtime.user_code import user_line
 from ..proxies.base import is_traced
 from ..proxies.trees import tensor_type
-from .aliases import version
+from .aliases import Twins, version
 
 _WRITTEN = -1  # no tensor has this version
 
@@ -24,6 +24,7 @@ class Values:
         captured: tensors that the function used without being given them, by id.
         varying: ids of the Values whose sizes, or whose existence, data decides.
         loose: ids of the Values whose rank may hang on sizes.
+        twins: tensors that may be one object or two, depending on the inputs.
     """
 
     def __init__(self) -> None:
@@ -31,11 +32,16 @@ class Values:
         self.versions: dict[int, tuple[torch.Tensor, int, Any]] = {}
         self.varying: set[int] = set()
         self.loose: set[int] = set()
-        self._open: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}  # that numpy can write unseen, as they were
+        self.twins = Twins()
+        self._open: dict[
+            int, tuple[torch.Tensor, torch.Tensor]
+        ] = {}  # tensors that numpy can write unseen, with copies of their content
         self._values: dict[int, Value] = {}
-        self._contents: dict[int, int] = {}  # where torch keeps what a tensor is, by the tensor's id
+        self._contents: dict[
+            int, int
+        ] = {}  # the address of torch's own object behind a tensor, by the id of the tensor
         self._alive: list[Any] = []
-        self._inside: set[int] = set()  # memory of values, and of constants
+        self._inside: set[int] = set()  # the memory of values; of constants in `_outside`
         self._outside: set[int] = {0}
 
     def __contains__(self, tensor: Any) -> bool:
@@ -46,7 +52,7 @@ class Values:
         """The value that a tensor is, or None.
 
         Raises:
-            RecordError: it has become another tensor since.
+            RecordError: `torch.utils.swap_tensors` has exchanged it since.
         """
         if id(tensor) in self._contents and _contents(tensor) != self._contents[id(tensor)]:
             raise RecordError(
@@ -57,7 +63,7 @@ class Values:
         return self._values.get(id(tensor))
 
     def add(self, tensor: torch.Tensor, value: Value | None = None, varies: bool = False) -> Value:
-        """Says that a tensor is a value, a new one by default, and whether data decides its sizes."""
+        """Registers a tensor as a value, a new one by default; `varies` says whether data decides its sizes."""
         value = Value(tensor_type(tensor)) if value is None else value
         self._inside.add(_memory(tensor))
         self._values[id(tensor)] = value
@@ -75,7 +81,7 @@ class Values:
         """A tensor from outside becomes a constant of the graph.
 
         Raises:
-            RecordError: it is not dense, or is one of the recording's own in another guise.
+            RecordError: it is not dense, or shares the memory of a tensor of the recording.
         """
         constant = self.captured.get(id(tensor))
         if constant is None:
@@ -89,23 +95,29 @@ class Values:
             self.versions[id(tensor)] = (tensor, version(tensor), user_line())
             self._outside.add(_memory(tensor))
             with torch._C.DisableTorchFunction():
-                if tensor.device.type == "cpu" and not tensor.untyped_storage().resizable():  # made of an array
+                if (
+                    tensor.device.type == "cpu" and not tensor.untyped_storage().resizable()
+                ):  # it shares the memory of an array
                     self.open(tensor)
         return constant
 
+    def twin(self, tensor: torch.Tensor) -> torch.Tensor:
+        """Another tensor object that shares the memory of a tensor."""
+        return self.twins.twin(tensor)
+
     def open_captured(self, tree: Any) -> None:
-        """Opens the captured tensors among the arguments of a function of numpy."""
+        """Keeps copies of the captured tensors among the arguments of a function of numpy."""
         for leaf in leaves(tree):
             if isinstance(leaf, torch.Tensor) and leaf not in self:
                 self.open(leaf)
 
     def open(self, tensor: torch.Tensor) -> None:
-        """Notes what a captured tensor holds, since numpy can write it and torch will not count that."""
+        """Keeps a copy of a captured tensor that numpy can write, since torch does not count such writes."""
         with torch._C.DisableTorchFunction():
             self._open.setdefault(id(tensor), (tensor, tensor.detach().clone()))
 
     def restore_open(self) -> None:
-        """Gives back to captured tensors what numpy has overwritten, and remembers that it was."""
+        """Restores captured tensors that numpy has written, and registers the writes."""
         with torch._C.DisableTorchFunction(), torch.no_grad():
             for tensor, was in self._open.values():
                 if not _same_bits(tensor, was):
@@ -113,7 +125,7 @@ class Values:
                     tensor.copy_(was)
 
     def _refuse_unseen(self, tensor: torch.Tensor) -> None:
-        """Refuses a tensor from outside that is one of the recording's own in another guise."""
+        """Refuses a tensor from outside that shares the memory of a tensor of the recording."""
         if _memory(tensor) in self._inside - self._outside:
             raise RecordError(
                 "a tensor of the recording came back by a way that the recorder does not see",
@@ -122,14 +134,14 @@ class Values:
             )
 
     def written(self, tensor: torch.Tensor, line: Any) -> None:
-        """Says at which line a tensor from outside is written to; not every operator counts up its version."""
+        """Registers a write to a tensor from outside, with its line: not every operator changes `_version`."""
         self.versions[id(tensor)] = (tensor, _WRITTEN, line)
 
     def refuse_changes(self) -> None:
         """Refuses a function that wrote into a tensor from outside: its next run would start from another value.
 
         Raises:
-            RecordError: naming the line that did, or, where that is not known, the one where it was first used.
+            RecordError: it did; the message names the line of the write, or that of the first use.
         """
         for tensor, before, line in self.versions.values():
             if version(tensor) != before:
@@ -142,7 +154,7 @@ class Values:
 
 
 def _same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
-    """Whether two tensors of one kind hold the same, NaN included."""
+    """Whether two tensors of one dtype and shape are equal; NaN equals NaN."""
     return bool(((a == b) | ((a != a) & (b != b))).all())
 
 
@@ -151,7 +163,7 @@ def _is_trained(tensor: torch.Tensor) -> bool:
 
 
 def _memory(tensor: torch.Tensor) -> int:
-    """Where a tensor's memory begins; 0 for one that has none."""
+    """The address of a tensor's memory; 0 for one without memory."""
     if tensor.layout is not torch.strided:
         return 0
     with torch._C.DisableTorchFunction():

@@ -1,1 +1,1 @@
-"""What the recorder does with each kind of call."""
+"""The rules of the recorder: how it treats each kind of call."""

@@ -1,4 +1,4 @@
-"""What a call in the processing function becomes in the graph: an operator by name, a kernel, or a refusal."""
+"""Operators of torch.library in a recorded function: each becomes an operator by name or a kernel, or is refused."""
 
 from __future__ import annotations
 
@@ -42,18 +42,18 @@ def custom_operator(
 
 
 def gives_any_rank(target: Any) -> bool:
-    """Whether the rank of a result may hang on more than the ranks of the arguments."""
+    """Whether the rank of a result may depend on more than the ranks of the arguments."""
     if isinstance(target, Operator):
         return any(word in target.name for word in ("squeeze", "cov", "corrcoef", "lstsq"))
     return isinstance(target, KernelCall)
 
 
-# Whole numbers in a tensor decide the sizes of the result, and no tag of the operator says so.
+# Integers in a tensor decide the sizes of the result, without a tag of the operator that says so.
 _SIZED_BY_TENSORS = ("tensor_split", "pad_packed_sequence", "pack_padded_sequence", "split_with_sizes")
 
 
 def sized_by_tensors(name: str, inputs: list[Value]) -> bool:
-    """Whether a tensor of whole numbers decides the sizes of what an operator gives, without a tag that says so."""
+    """Whether a tensor of integers decides the sizes of a result, without a tag of the operator that says so."""
     return name.removesuffix(".default").endswith(_SIZED_BY_TENSORS) and any(
         isinstance(value.type, TensorType) and "int" in value.type.dtype for value in inputs
     )

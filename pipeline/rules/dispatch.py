@@ -1,4 +1,4 @@
-"""Which rule takes a torch function that the recorder sees: metadata, sizes, a refusal, or an operator to record."""
+"""Chooses the rule for a torch function that the recorder sees: metadata, sizes, a refusal, or an operator."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from ...ops.graph.graph import Operator
 from ...ops.runtime.primitives.callables import recorded_names
 from ...ops.runtime.primitives.views import CHECKED, OutsideError
 from ...ops.runtime.user_code import asked_by, user_line
+from ..proxies.tracer import NodeWriter, Tracer
 from ..proxies.trees import title
 from .callbacks import opened, takes_objects
 from .custom_operators import custom_operator
@@ -19,15 +20,17 @@ from .metadata import pin_rows, read_metadata
 from .torch_functions import IGNORED, METADATA, SIZES, TEXTS, TRANSFORMS, refusal
 
 
-def dispatch(recorder: Any, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Records a torch function, reads what it asks for, or refuses it."""
+def dispatch(recorder: Tracer, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Records a torch function, reads metadata or a size for it, or refuses it."""
     if torch._C._functorch.peek_interpreter_stack() is not None:
         recorder.refuse(TRANSFORMS.what, TRANSFORMS.fix)
     if func in IGNORED or (recorder.printing and func in TEXTS):
         with recorder.within():
             return func(*args, **kwargs)
     if func in METADATA:
-        if asked_by("<tracepack entry>"):  # a pipeline is called, and is to go its slow way, where it is recorded
+        if asked_by(
+            "<tracepack entry>"
+        ):  # the fast entry of a called pipeline: None fits no signature, so the slow run follows, which is recorded
             return None
         return read_metadata(recorder, func, args, kwargs)
     if func in SIZES:
@@ -38,7 +41,7 @@ def dispatch(recorder: Any, func: Callable[..., Any], args: tuple[Any, ...], kwa
     return record(recorder, func, args, kwargs)
 
 
-def record(recorder: Any, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def record(recorder: Tracer, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Records a torch function by its name."""
     name = recorded_names().get(func)
     if name is None:
@@ -51,8 +54,10 @@ def record(recorder: Any, func: Callable[..., Any], args: tuple[Any, ...], kwarg
     return _operator(recorder, name, func, args, kwargs)
 
 
-def _operator(recorder: Any, name: str, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Records an operator; one that torch checks too little is run, here as later, in a form that checks."""
+def _operator(
+    recorder: NodeWriter, name: str, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Records an operator; one whose arguments torch does not check enough runs as a checked form, as it will later."""
     try:
         return recorder.apply(Operator(name), CHECKED.get(name, func), args, kwargs)
     except OutsideError as error:
@@ -60,11 +65,13 @@ def _operator(recorder: Any, name: str, func: Callable[..., Any], args: tuple[An
         raise RecordError(error.what, where=where, got=error.got, expected=error.expected, fix=error.fix) from None
 
 
-def _unknown(recorder: Any, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _unknown(recorder: NodeWriter, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Records an operator of torch.library."""
     target, overload = custom_operator(func, args, kwargs)
     if isinstance(target, Operator):
-        if target.name == "aten.lift_fresh.default":  # of an array that the function has made: new in each run
+        if (
+            target.name == "aten.lift_fresh.default"
+        ):  # the tensor of an array that the function made: each run needs a new one
             return _operator(recorder, "torch.clone", torch.clone, args, kwargs)
         return _operator(recorder, target.name, overload, args, kwargs)
     return recorder.apply(target, overload, args, kwargs)

@@ -1,6 +1,6 @@
-"""What matters with gradients only: blocks in which the function has them off, and backwards of its own.
+"""Gradient modes that a recorded function sets, and custom backwards that it uses.
 
-A recording runs without gradients. The mode that the function believes to be in is followed, and written into the graph
+A recording runs without gradients. The recorder follows the mode that the function sets, and writes it into the graph
 where it changes between two operators; a plan without gradients leaves it out.
 """
 
@@ -14,35 +14,36 @@ import torch
 
 from ...ops.graph.graph import Node, Operator
 from ...ops.runtime.user_code import OURS, TORCHS, user_line
+from ..proxies.tracer import NodeWriter
 
 _OWN = tuple(os.path.join("pipeline", *parts) for parts in (("recording",), ("rules",), ("patches",)))
 
 
 def is_asked_by_us() -> bool:
-    """Whether a grad mode is asked for or set by code of ours, and not by the function that is recorded."""
+    """Whether tracepack itself, and not the recorded function, reads or sets the grad mode."""
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith((TORCHS, *(OURS + own for own in _OWN))):
         frame = frame.f_back
     return frame.f_code.co_filename.startswith(OURS)
 
 
-def set_grad_mode(recorder: Any, func: Any, mode: bool) -> None:
+def set_grad_mode(recorder: NodeWriter, func: Any, mode: bool) -> None:
     """Stands for `torch._C._set_grad_enabled`, which torch's own blocks call."""
-    if recorder.busy or is_asked_by_us():  # an op that runs
+    if recorder.busy or is_asked_by_us():  # an op runs its model
         func(mode)
     else:
         recorder.grad_mode = bool(mode)
 
 
-def follow_grad_mode(recorder: Any) -> None:
-    """Writes the mode into the graph where it is another one than before."""
+def follow_grad_mode(recorder: NodeWriter) -> None:
+    """Writes the mode into the graph if it has changed since the last node."""
     mode = recorder.grad_mode and not torch.is_inference_mode_enabled()
     if mode is not recorder.written_mode:
         recorder.written_mode = mode
         recorder.nodes.append(Node(Operator("py.grad_mode"), (mode,), {}, None, user_line()))
 
 
-def own_backward(recorder: Any, name: str) -> None:
-    """Notes that a backward of the user's own is not recorded."""
-    text = f"{name} has a backward of its own, which is not recorded"
+def own_backward(recorder: NodeWriter, name: str) -> None:
+    """Writes into the graph that a function has a custom backward, which is not recorded."""
+    text = f"{name} has a custom backward, which is not recorded"
     recorder.nodes.append(Node(Operator("py.own_backward"), (text,), {}, None, user_line()))

@@ -1,4 +1,4 @@
-"""Reading the kind of a tensor or array: rank, dtype, layout. Sizes can decide some of it, so it is guarded."""
+"""Reads rank, dtype and layout of tensors and arrays, with a guard where sizes can decide them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _REQUIRES_GRAD = torch.Tensor.requires_grad.__get__  # type: ignore[attr-defined
 
 
 def read_metadata(recorder: NodeWriter, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Rank, dtype and device of a tensor; the first two can hang on sizes, so they are guarded."""
+    """Reads rank, dtype or device of a tensor; rank and dtype can depend on sizes, so they are guarded."""
     with recorder.within():
         found = func(*args, **kwargs)
     tensor, options = (args[0], args[1:]) if args else (None, ())
@@ -34,7 +34,7 @@ def read_metadata(recorder: NodeWriter, func: Callable[..., Any], args: tuple[An
         "is_conj",
         "is_neg",
         "requires_grad",
-    )  # no part of a run's signature
+    )  # these are not part of the signature of a run
     _guarded(recorder, check, (tensor, *options), kwargs, varies, f"the function asked for the {check} of a tensor")
     return found
 
@@ -73,9 +73,9 @@ def pin_rows(recorder: Tracer, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     """Fixes the number of rows that a function goes through one by one.
 
     Args:
-        recorder: whose tensor it is.
+        recorder: the one that knows the tensor.
         args: of `torch.unbind`.
-        kwargs: likewise.
+        kwargs: its keyword arguments.
     """
     tensor, dim = (*args, kwargs.get("input"))[0], (*args[1:], kwargs.get("dim", 0))[0]
     if isinstance(tensor, torch.Tensor) and tensor in recorder.values and not recorder.values.varies(tensor):

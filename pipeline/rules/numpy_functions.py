@@ -1,4 +1,4 @@
-"""What becomes of a call of numpy on stand-ins or tensors: a node, or a refusal that names the function.
+"""Records a call of numpy on stand-ins or tensors as a node, or refuses it by the name of the function.
 
 Numpy hands its functions over through `__array_ufunc__` and `__array_function__`, which tensors have only while
 something is recorded (`patches`). The nodes call numpy itself.
@@ -30,9 +30,9 @@ _OPERATORS = {
 }  # fmt: skip
 _REFLECTED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
 _INSTRUCTIONS = ("BINARY_", "INPLACE_", "COMPARE_OP")
-_KINDS = {np.result_type, np.can_cast, np.iscomplexobj, np.isrealobj, np.common_type}  # dtypes decide the answer
+_KINDS = {np.result_type, np.can_cast, np.iscomplexobj, np.isrealobj, np.common_type}  # dtypes alone decide the result
 
-# Functions whose result's sizes hang on values; scalars among the arguments decide those of most others too.
+# Functions for which values decide the sizes of the result.
 _SIZED_BY_DATA = frozenset(
     """nonzero flatnonzero argwhere unique compress extract repeat delete insert tile pad resize union1d intersect1d
     setdiff1d bincount histogram array_split split hsplit vsplit dsplit full full_like reshape broadcast_to
@@ -48,7 +48,7 @@ def function_names() -> dict[Any, str]:
     for name in sorted(n for n in allowed() if n.startswith("numpy.") and not n.startswith(METHOD)):
         try:
             found.setdefault(array_function(name.removeprefix("numpy.")), name)
-        except Exception:  # a name of another numpy version
+        except Exception:  # this numpy version has no such function
             continue
     return found
 
@@ -59,9 +59,9 @@ def ufunc_name(ufunc: Any, method: str) -> str:
 
 
 def operator_behind(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
-    """The operator that the user wrote where numpy turned it into a call, such as ``add``; None for a real call.
+    """The name of the Python operator, such as ``add``, for which numpy calls a function; None for an explicit call.
 
-    For scalars, and for tensors after them, the two differ: only the instruction that is running tells which it is.
+    The two differ for scalars, and for tensors after them. Only the running instruction tells which one it is.
     """
     name = _OPERATORS.get(ufunc.__name__)
     if name is None or method != "__call__" or kwargs or len(inputs) != 2:
@@ -70,7 +70,7 @@ def operator_behind(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: di
 
 
 def of_tensor(name: str, tensor: Any, other: Any) -> Any:
-    """What a tensor answers to an operator whose left side is a numpy scalar or array."""
+    """The result of an operator between a numpy scalar or array and a tensor, by the tensor's reflected method."""
     if name in _REFLECTED and isinstance(other, np.ndarray) and other.ndim == 0:
         other = other[()]  # numpy makes an array of a scalar before it compares
     reflected = _REFLECTED.get(name) or f"r{name.strip('_')}"
@@ -78,7 +78,7 @@ def of_tensor(name: str, tensor: Any, other: Any) -> Any:
 
 
 def plain_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What numpy does with tensors that have no hook: it computes on their arrays and wraps the result.
+    """Does what numpy does with tensors outside of a recording: computes on their arrays and wraps the result.
 
     Raises:
         TypeError: a tensor is to take the result.
@@ -98,12 +98,12 @@ def plain_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[s
 
 
 def outputs_of(kwargs: dict[str, Any]) -> list[Any]:
-    """The arrays that a call is to write its result to."""
+    """The arrays into which a call writes its result."""
     return [leaf for leaf in leaves(kwargs.get("out")) if leaf is not None]
 
 
 def record_ufunc(recorder: Tracer, ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Records a universal function of numpy; or the operator that numpy made it of."""
+    """Records a universal function of numpy, or the Python operator for which numpy called it."""
     operator = operator_behind(ufunc, method, inputs, kwargs)
     tensor = isinstance(inputs[-1], torch.Tensor)
     if operator is not None and tensor and not isinstance(inputs[0], torch.Tensor | TracedArray):
@@ -130,7 +130,7 @@ def record_function(recorder: Tracer, func: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _record(recorder: Tracer, name: str, known: str | None, args: Any, kwargs: Any) -> Any:
-    """Records a function of numpy under its own name or under the one that the list has for it."""
+    """Records a function of numpy by its own name, or by that in the table of operators."""
     name = name if name in allowed() else known or name
     if name not in allowed():
         recorder.refuse(f"{name} cannot be recorded", "Use another function of numpy's, or one of torch, for it.")
@@ -138,7 +138,7 @@ def _record(recorder: Tracer, name: str, known: str | None, args: Any, kwargs: A
 
 
 def captured_array(recorder: Tracer, array: np.ndarray[Any, Any]) -> Value:
-    """An array from outside as it is now: a constant, of which every run takes a copy, since it may be written."""
+    """A captured array: its present content becomes a constant, which every run copies since it may write to it."""
     try:
         with torch._C.DisableTorchFunction():
             tensor = torch.from_numpy(array.copy(order="K"))
@@ -152,12 +152,12 @@ def captured_array(recorder: Tracer, array: np.ndarray[Any, Any]) -> Value:
 
 
 def data_decides(name: str, args: Any, kwargs: Any, inputs: list[Value], varying: set[int]) -> tuple[bool, bool, bool]:
-    """Whether data decides the sizes of what a numpy function gives, numbers that it gives, sizes first in this call.
+    """What data decides of the result of a numpy function: its sizes, its numbers, and sizes for the first time here.
 
     Args:
         name: of the operator.
         args: its arguments as the function gave them.
-        kwargs: likewise.
+        kwargs: its keyword arguments.
         inputs: the Values among them.
         varying: ids of the Values whose sizes, or whose own value, data decides.
     """

@@ -11,12 +11,13 @@ import torch
 from ...ops.graph.graph import Body, BodyCall, Graph, Guard, Literal, Node, Operator, Value
 from ...ops.graph.traverse import leaves, walk
 from ...ops.graph.types import ARRAY, SCALARS, TensorType
+from ..proxies.tracer import Refuser
 
 _COMPLEX = {"float16": "complex32", "float32": "complex64", "float64": "complex128", "bfloat16": "complex64"}
 
 
 def with_default_dtype(graph: Graph, dtype: str, asked: bool) -> Graph:
-    """The graph with a guard on the default dtype, where its results hang on it.
+    """The graph with a guard on the default dtype, where its results depend on that.
 
     Args:
         graph: of a whole function.
@@ -43,12 +44,12 @@ def _all_nodes(graph: Graph) -> Iterator[Node]:
             yield from _all_nodes(body.graph)
 
 
-# They take their dtype from what they are given, whatever that is, or have a fixed one.
+# Operators whose dtype is that of their arguments, or fixed.
 _SETTLED = ("torch.from_numpy", "py.draw", "cond", "while_loop")
 
 
 def _takes_default(node: Node, defaults: set[str]) -> bool:
-    """Whether an operator makes a floating-point tensor of the default dtype out of things that are none."""
+    """Whether an operator makes a tensor of the default dtype from arguments without a floating-point dtype."""
     if not isinstance(node.target, Operator) or node.target.name in _SETTLED:
         return False
     made = [leaf.type for leaf in leaves(node.output) if isinstance(leaf, Value)]
@@ -66,19 +67,19 @@ def _gives_dtype(leaf: Any) -> bool:
             return leaf.type == ARRAY
         case Literal():
             return "dtype" in leaf.kind
-    tensor = getattr(leaf, "tensor", None)  # of a constant
+    tensor = getattr(leaf, "tensor", None)  # that of a constant
     return tensor is not None and bool(tensor.is_floating_point() or tensor.is_complex())
 
 
-def refuse_errstate(recorder: Any) -> None:
-    """Refuses to record work of numpy that would raise or call something where it meets a zero or an overflow.
+def refuse_errstate(recorder: Refuser) -> None:
+    """Refuses to record numpy where it is set to raise an error or call a function on a division by zero or overflow.
 
     Raises:
-        RecordError: numpy is set to do so.
+        RecordError: `numpy.geterr` says so.
     """
     if any(mode in ("raise", "call", "log") for mode in np.geterr().values()):
         recorder.refuse(
-            "numpy.errstate that raises cannot be recorded: a graph goes on",
+            "numpy.errstate that raises errors cannot be recorded: a graph does not raise them",
             "Test for such values with numpy.isfinite.",
         )
 

@@ -1,5 +1,5 @@
-"""How the recorder treats torch functions that are not plain operators: what reads sizes or metadata, what is let
-through, and what is refused, with the reason that the user reads.
+"""Torch functions that are not plain operators: those that read sizes or metadata, those that are not recorded, and
+those that are refused, each with the reason that the user reads.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _methods(*names: str) -> list[Any]:
     return found + [getattr(torch, name) for name in names if hasattr(torch, name)]
 
 
-# What the inputs' types decide alone -> nothing to guard.
+# The types of the inputs alone decide these, so they need no guard.
 _FIXED = [
     *_getters("device", "layout", "requires_grad", "is_leaf", "is_cuda", "is_cpu", "is_meta", "is_sparse",
               "is_quantized", "is_nested", "is_mps", "is_xpu", "is_mkldnn", "is_xla", "grad_fn", "grad",
@@ -116,22 +116,22 @@ METADATA: dict[Any, str | None] = {
     **dict.fromkeys(_methods("is_conj"), "is_conj"),
     **dict.fromkeys(_methods("is_neg"), "is_neg"),
 }
-"""What reads the kind of a tensor -> the ``py.…`` operator that guards it, where sizes could decide it."""
+"""A function that reads metadata -> the ``py.…`` operator of its guard, where sizes could decide the answer."""
 
-# Let through unrecorded: they compute nothing that the graph needs.
+# Functions that run unrecorded, since they compute nothing that a graph needs.
 IGNORED: set[Any] = {
     T.__hash__, T.__dir__,
 }  # fmt: skip
 
 TEXTS: set[Any] = {T.__repr__, T.__format__}
-"""What turns a tensor into text: for `print` only."""
+"""Functions that turn a tensor into text, which only `print` may do."""
 
 
 Reader = Callable[..., Any]
 
 
 def _of_recorded(reader: Reader) -> Reader:
-    """Reads a tensor of the recording through `reader`, and any other plainly: a captured tensor never changes."""
+    """Records the reading of a tensor of the recording; reads a captured tensor, which never changes, unrecorded."""
 
     def read(recorder: Tracer, func: Reader, tensor: Any, *args: Any, **kwargs: Any) -> Any:
         if tensor not in recorder.values:
@@ -169,14 +169,14 @@ def _copy(recorder: Tracer, tensor: Any, memo: Any) -> Any:
 
 
 def _index(_: Any, tensor: Any) -> Any:
-    """What torch's own parser asks of every tensor in a list, to see whether it could be a list of numbers."""
+    """`__index__`, which torch's argument parser calls on each tensor of a list that could be a list of numbers."""
     if tensor.dtype.is_floating_point or tensor.dtype.is_complex:
-        return T.__index__(tensor)  # raises TypeError, which tells the parser that it is none
+        return T.__index__(tensor)  # raises the TypeError that tells the parser that it is no number
     raise RecordError(_NUMBER.what, where=str(user_line() or ""), fix=_NUMBER.fix)
 
 
 def _symbolic(name: str) -> Reader:
-    """Conversions of sizes by torch; of plain numbers they give plain numbers."""
+    """A conversion of a size by torch, such as `torch.sym_int`; a plain number gives a plain number."""
 
     def convert(recorder: Tracer, func: Reader, number: Any) -> Any:
         if isinstance(number, T):
@@ -198,6 +198,8 @@ _READERS: dict[Any, Reader] = {
 }
 SIZES: dict[Any, Reader] = {function: _of_recorded(reader) for function, reader in _READERS.items()}
 SIZES[torch._C._set_grad_enabled] = set_grad_mode
-SIZES[T.item] = lambda recorder, func, tensor: recorder.scalar("item", tensor)  # also of a weight, which may change
+SIZES[T.item] = lambda recorder, func, tensor: recorder.scalar(
+    "item", tensor
+)  # of a captured tensor too: a weight may change
 SIZES.update({torch.sym_float: _symbolic("float"), torch.sym_int: _symbolic("int"), torch.sym_not: _symbolic("not_")})
-"""What reads a size or a number off a tensor, and comes back traced."""
+"""Functions that read a size or a number off a tensor -> how the recorder makes a stand-in of it."""

@@ -1,6 +1,6 @@
-"""The calling convention of a pipeline: named parameters, containers, and what may stand for a tensor.
+"""The calling convention of a pipeline: named parameters, containers, and what is accepted in place of a tensor.
 
-What is data of it lives in `ops.graph.program`: it is stored in the archive and rebuilt without the function.
+Its data, which an archive stores, is `Parameters` of `ops.graph.program`; here is its behaviour.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class Binding:
 
 
 def _brief(value: Any) -> str:
-    """A value in a few words: a tensor by its kind."""
+    """A value in a few words for a message: a tensor by its shape."""
     if isinstance(value, torch.Tensor):
         return f"a tensor of shape {tuple(value.shape)}"
     return repr(value)[:80]
@@ -162,14 +162,16 @@ def as_tensor(value: Any) -> torch.Tensor | None:
     if isinstance(value, torch.Tensor):
         if type(value) in (torch.Tensor, torch.nn.Parameter):
             return value
-        if type(value).__module__.startswith("torch._subclasses."):  # torch traces what calls the pipeline
+        if type(value).__module__.startswith("torch._subclasses."):  # torch traces the caller of the pipeline
             return value
         if (
             hasattr(type(value), "__torch_dispatch__")
             and type(value).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__
         ):
             raise SignatureError(
-                "a tensor subclass with behaviour of its own", got=type(value).__name__, expected="torch.Tensor"
+                "the tensor is of a subclass that overrides operators",
+                got=type(value).__name__,
+                expected="torch.Tensor",
             )
         return value.as_subclass(torch.Tensor)
     if isinstance(value, np.ndarray):
@@ -183,9 +185,12 @@ def as_tensor(value: Any) -> torch.Tensor | None:
 
 
 def _from_numpy(array: np.ndarray[Any, Any]) -> torch.Tensor:
-    if type(array) not in (np.ndarray, np.memmap):  # masks, matrix products: they behave in a way of their own
+    if type(array) not in (
+        np.ndarray,
+        np.memmap,
+    ):  # a masked array or a matrix: its operators do other things than those of an array
         raise SignatureError(
-            "an array of a kind of its own",
+            "the array is of a subclass that overrides operators",
             got=f"numpy {type(array).__name__}",
             expected="numpy.ndarray",
             fix="Pass numpy.asarray(array), and a mask as another array.",
@@ -197,7 +202,7 @@ def _from_numpy(array: np.ndarray[Any, Any]) -> torch.Tensor:
     try:
         return torch.from_numpy(array)
     except (TypeError, ValueError) as error:
-        raise SignatureError("an array that torch cannot take", got=f"numpy {array.dtype}") from error
+        raise SignatureError("torch has no dtype for the array", got=f"numpy {array.dtype}") from error
 
 
 def thawed(tree: Any) -> Any:
@@ -210,13 +215,13 @@ def _thawed_leaf(leaf: Any) -> Any:
         return leaf
     if leaf.flags.writeable and any(stride < 0 for stride in leaf.strides):
         raise SignatureError(
-            "an array with negative strides, into which the pipeline writes", fix="Pass a copy: array.copy()."
+            "the pipeline writes into this array, which has negative strides", fix="Pass a copy: array.copy()."
         )
     return leaf if leaf.flags.writeable else leaf.copy()
 
 
 class _Writable:
-    """A view of a read-only array that torch takes without its warning; a pipeline that writes gets a copy instead."""
+    """A view of a read-only array, of which torch makes a tensor without a warning; `thawed` copies it for a write."""
 
     def __init__(self, array: np.ndarray[Any, Any]) -> None:
         self._base = array

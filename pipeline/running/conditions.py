@@ -1,4 +1,4 @@
-"""What the guards of a pipeline ask of its inputs, in words: for its signature, and for the error that names a line."""
+"""The guards of a pipeline as text over its inputs, for its signature and for the errors of a guard."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def conditions(graph: Graph, names: Sequence[str]) -> list[str]:
 
 
 def _stated(text: str, expected: object) -> str:
-    """A condition in Python's words, with no bracket too many."""
+    """A condition as a Python expression without needless brackets."""
     stated = text if expected is True else f"not {text}" if expected is False else f"{text} == {expected!r}"
     try:
         return ast.unparse(ast.parse(stated, mode="eval"))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):  # a file may name its inputs as it likes
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # the names of a file may be no identifiers
         return stated
 
 
@@ -59,7 +59,7 @@ def _text(node: Node, name: str, texts: dict[int, str]) -> str | None:
 
 
 def _size_inside(node: Node, makers: dict[int, Node]) -> str | None:
-    """A size of an inner value, by what made it: ``size(softmax, 1)``."""
+    """A size of an inner value, which is named by the operator that computes it: ``size(softmax, 1)``."""
     match node:
         case Node(Operator("py.size"), (Value() as value, int(dim))) if id(value) in makers:
             return f"size({target_name(makers[id(value)].target).rpartition('.')[2].strip('_')}, {dim})"
@@ -67,7 +67,7 @@ def _size_inside(node: Node, makers: dict[int, Node]) -> str | None:
 
 
 def pins(graph: Graph) -> dict[tuple[int, int], str]:
-    """For each size of an input that a guard fixes, by input and dimension, which line does so and why."""
+    """The sizes of inputs that a guard fixes: (input, dimension) -> the line that needs it and the reason."""
     place = {id(value): index for index, value in enumerate(graph.inputs)}
     reads: dict[int, tuple[int, int]] = {}
     found: dict[tuple[int, int], str] = {}

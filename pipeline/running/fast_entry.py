@@ -1,11 +1,11 @@
-"""The entry of a pipeline: the generated function between `run` and the plan.
+"""The fast entry of a pipeline: the generated function between `run` and the plan.
 
-For inputs whose signature was met before, it costs under a microsecond: a few attribute reads and one set lookup.
-Inputs of a pipeline on an accelerator are moved there first where they are elsewhere. Everything else (other dtypes,
-new sizes, containers, errors) goes the runner's slow way, which converts, checks and explains.
+For inputs of a signature that was checked before, it costs under a microsecond: a few attribute reads and one set
+lookup. Inputs of a pipeline on an accelerator are moved there where they lie elsewhere. All other feeds (other dtypes,
+new sizes, containers, errors) go to the runner's slow run, which converts, checks and explains.
 
-Grad mode is switched off inside the `try` that switches it on again, and not by a `finally`: an interrupt can come at
-any bytecode, and one that comes inside a `finally` is caught by nobody.
+Grad mode is switched off and on inside one `try`, and not by a `finally`: an interrupt can come at any bytecode, and
+nothing catches one that comes inside a `finally`.
 """
 
 from __future__ import annotations
@@ -60,13 +60,13 @@ Run = Callable[[Mapping[str, Any]], Any]
 
 @dataclass(frozen=True)
 class EntryInputs:
-    """What the entry knows of the flat inputs, each a parameter of its own and a tensor.
+    """The flat inputs of a pipeline in which each parameter is one tensor.
 
     Attributes:
         names: the keys of the feed.
-        types: dtype and rank of each.
-        homes: the device on which each is wanted, as tensors there name it.
-        written: whether a run may write into them: what is written to a copy on another device must come back.
+        types: the dtype and the rank of each input.
+        homes: the device that each input must be on, as `Tensor.device` names it.
+        written: whether a run may write into the inputs; then a write to a moved copy must reach the original.
     """
 
     names: Sequence[str]
@@ -79,10 +79,10 @@ def make_entry(inputs: EntryInputs, fast: Callable[..., Any], slowly: Run, seen:
     """The function behind `Pipeline.run` for inputs that are all tensors.
 
     Args:
-        inputs: what is known of them.
+        inputs: their names, types and devices.
         fast: the plan's function of the flat inputs, without checks.
         slowly: a run that converts and checks everything, for any other feed.
-        seen: the signatures that were checked; it may grow.
+        seen: the signatures that were checked; the set may grow later.
     """
     count, on_cpu = len(inputs.names), [home.type == "cpu" for home in inputs.homes]
     names = [f"x{i}" for i in range(count)]
@@ -92,7 +92,7 @@ def make_entry(inputs: EntryInputs, fast: Callable[..., Any], slowly: Run, seen:
         fetch="; ".join(f"x{i} = feed[k{i}]" for i in range(count)),
         tests=_tests(names, on_cpu),
         names=", ".join(names),
-        # What is written to a copy on another device must come back, which the slow way sees to.
+        # The slow run copies back what a run writes to an input that was moved.
         convert="\n                ".join(
             f"if type({x}) is not T: {x} = convert({x})"
             if cpu or inputs.written
@@ -112,23 +112,23 @@ def make_entry(inputs: EntryInputs, fast: Callable[..., Any], slowly: Run, seen:
 
 
 def _convert(value: Any) -> Any:
-    """A tensor over a plain numpy array; anything else is left to the slow way."""
+    """A tensor that shares the memory of a numpy array; anything else is returned as it is, for the slow run."""
     if type(value) is np.ndarray and value.flags.writeable:
         try:
             return torch.from_numpy(value)
-        except (TypeError, ValueError):  # a dtype or strides that torch does not know
+        except (TypeError, ValueError):  # torch has no such dtype, or takes no such strides
             pass
     return value
 
 
 def _arrive(value: Any, device: torch.device) -> Any:
-    """The same on a device."""
+    """The tensor or array as a tensor on a device."""
     value = _convert(value)
     return value.to(device) if type(value) is torch.Tensor else value
 
 
 def _tests(names: list[str], on_cpu: list[bool]) -> str:
-    """The condition under which the inputs' signature is one that was checked."""
+    """The generated condition that holds where the signature of the inputs was checked before."""
     each = [
         f"type({x}) is T and {x}.dtype is d{i} and " + (f"{x}.is_cpu" if cpu else f"{x}.device == h{i}")
         for i, (x, cpu) in enumerate(zip(names, on_cpu, strict=True))

@@ -1,7 +1,7 @@
-"""Runner: what stands between `Pipeline.run` and the generated functions of the plan.
+"""The runner: runs a feed by the generated functions of the plan.
 
-A feed whose signature was met before goes through the generated `entry`. Every other one goes the slow way here, which
-converts, checks and moves everything, and then remembers the signature.
+A feed of a signature that was checked before goes through the generated `entry`. Any other one goes through the slow
+run here, which converts, checks and moves the inputs, and then remembers their signature.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from .fast_entry import EntryInputs, make_entry
 from .shared_memory import refuse_lost_writes
 from .transforms import Taking, is_differentiated
 
-MOST_SIGNATURES = 4096  # input signatures remembered as checked; past that they are checked again
+MOST_SIGNATURES = 4096  # signatures remembered as checked; beyond that number inputs are checked in every run
 
 
 class Runner:
@@ -62,7 +62,7 @@ class Runner:
         self.program, self.grad, self.binding = program, grad, Binding(program.parameters)
         self._budget = budget
         self.lock = threading.RLock()
-        # Torch code that no tensor places runs with the accelerator's ops, if there are any.
+        # Torch code that makes new tensors runs on the device of the accelerator's ops, if there are any.
         home = next((device for device in places.values() if not device.is_cpu), CPU)
         if not home.is_cpu:
             refuse_lost_writes(program.graph, may_write)
@@ -71,7 +71,7 @@ class Runner:
         self.run: Callable[[Mapping[str, Any]], Any] = _first_run(self)
 
     def entry(self) -> Callable[[Mapping[str, Any]], Any]:
-        """What runs a feed once the plan is compiled; a pipeline with state runs once at a time."""
+        """The function that runs a feed once the plan is compiled; runs of a pipeline with state exclude each other."""
         inputs = None if self.grad or self._budget is not None else self._entry_inputs()
         entry = self.run_slowly if inputs is None else make_entry(inputs, self.plan.fast, self.run_slowly, self.seen)
         if not self.stateful:
@@ -89,7 +89,7 @@ class Runner:
         return locked
 
     def _entry_inputs(self) -> EntryInputs | None:
-        """What the fast entry needs to know of the inputs; None where they are not all plain tensors."""
+        """The inputs as the fast entry takes them; None where one of them is no plain tensor."""
         items, kinds = self.program.parameters.items, [value.type for value in self.program.graph.inputs]
         types = [kind for kind in kinds if isinstance(kind, TensorType)]
         if not types or len(types) < len(kinds) or not all(isinstance(item.tree, Slot) for item in items):
@@ -97,11 +97,11 @@ class Runner:
         return EntryInputs([item.name for item in items], types, self.homes, self.writes)
 
     def run_slowly(self, feed: Mapping[str, Any]) -> Any:
-        """A run that converts and checks everything, and remembers the signature of the inputs as good."""
+        """A run that converts and checks everything, and remembers the signature of the inputs as checked."""
         return self._run_compiled(feed) if torch.compiler.is_dynamo_compiling() else self._run_checked(feed)
 
     def _run_compiled(self, feed: Mapping[str, Any]) -> Any:
-        """A run as torch's compiler can follow it, which reads this code instead of running it."""
+        """A run in code that torch's compiler can trace."""
         given = self.binding.flatten(feed)
         self._check(given)
         with torch.enable_grad() if self.grad else torch.no_grad():
@@ -136,7 +136,7 @@ class Runner:
         return result
 
     def _run_recorded(self, given: Sequence[Any]) -> Any:
-        """A run on the examples of a recording."""
+        """A run inside a recording, which takes over the nodes of this pipeline."""
         with recording(None):
             return self._run_plainly(given)
 
@@ -149,7 +149,7 @@ class Runner:
 
     @outside
     def _check_traced(self, given: Sequence[Any]) -> None:
-        """The checks outside of whatever traces the caller, which would follow them."""
+        """Runs the checks outside of the modes that trace the caller, so that they are not traced."""
         self._check(given)
 
     def _execute(self, function: Callable[..., Any], flat: Sequence[Any]) -> Any:
@@ -174,7 +174,7 @@ class Runner:
 
     @cached_property
     def writes(self) -> bool:
-        """Whether anything writes in place, so that it may write into an input."""
+        """Whether a node writes in place, so that a run may write into an input."""
         nodes = every_node(self.program.graph)
         return any(may_write(node) for node in nodes if not isinstance(node.target, BodyCall))
 
@@ -184,19 +184,19 @@ class Runner:
         return is_stateful(self.program.graph)
 
     def state(self) -> State:
-        """The state, with everything in it: generated functions bind what they use when they are made."""
+        """The state, complete: a generated function binds the tensors that it uses when it is made."""
         _ = self.plan.checked
         return self.plan.state
 
 
 def _first_run(runner: Runner) -> Callable[[Mapping[str, Any]], Any]:
-    """The first run makes the others: that compiles the plan, which a pipeline that is only looked at does not need."""
+    """Compiles the plan at the first run, so that a pipeline that is only inspected needs none."""
 
     def prepare() -> bool:
         _ = runner.plan.checked, runner.homes, runner._check
         return True
 
-    # Torch's compiler, which follows all other code, calls it instead.
+    # torch's compiler calls this function instead of tracing into it.
     prepare._dynamo_marked_constant = True  # type: ignore[attr-defined]  # an attribute of torch's
 
     def first(feed: Mapping[str, Any]) -> Any:
@@ -210,10 +210,10 @@ def _first_run(runner: Runner) -> Callable[[Mapping[str, Any]], Any]:
 
 
 def at_home(value: Any, device: torch.device) -> Any:
-    """An input on the device where it is wanted.
+    """An input on the device that it must be on.
 
     Raises:
-        SignatureError: it has no memory that could be moved there.
+        SignatureError: it is a meta tensor, which has no memory to move.
     """
     if isinstance(value, torch.Tensor) and value.is_meta and device.type != "meta":
         raise SignatureError("not a plain tensor", got="a meta tensor", expected=f"a tensor on {device}")
@@ -221,14 +221,14 @@ def at_home(value: Any, device: torch.device) -> Any:
 
 
 def give_back(given: Sequence[Any], used: Sequence[Any]) -> None:
-    """Writes to the caller's tensors what was written to the copies of them on other devices."""
+    """Copies what a run wrote into moved inputs back into the caller's tensors."""
     for mine, copy in zip(given, used, strict=True):
         if copy is not mine and isinstance(copy, torch.Tensor) and copy._version:
             mine.copy_(copy)
 
 
 def may_write(node: Node) -> bool:
-    """Whether a node may write into its arguments, as far as names tell."""
+    """Whether a node may write into its arguments, by the name of its operator."""
     match node.target:
         case Operator(name):
             if writes(name):
@@ -241,9 +241,9 @@ def may_write(node: Node) -> bool:
 
 
 def _signature_key(flat: Sequence[Any]) -> Any:
-    """What the checked facts can depend on: shapes, strides and containers.
+    """The key under which checked inputs are remembered: their shapes and strides.
 
-    None where a scalar takes part, or a size that is none yet: of a fake tensor, or of a trace of TorchScript.
+    None where an input is a scalar, or has symbolic sizes: a fake tensor, or one that `torch.jit.trace` follows.
     """
     if not all(type(value) in (torch.Tensor, torch.nn.Parameter) for value in flat) or torch._C._is_tracing():
         return None

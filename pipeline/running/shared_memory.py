@@ -1,4 +1,4 @@
-"""Writes that reach a numpy array and the tensor that shares its memory: on an accelerator nothing is shared."""
+"""Writes into memory that a numpy array and a tensor share, which on an accelerator they do not."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _COPIES = ("numpy.copy", "numpy.ndarray.copy", "numpy.ndarray.astype", "numpy.ar
 
 
 def refuse_lost_writes(graph: Graph, may_write: Callable[[Node], bool]) -> None:
-    """Refuses a graph that uses numpy and writes to memory that may be both an array's and a tensor's.
+    """Refuses a graph that writes to memory that an array and a tensor may share.
 
     Raises:
         PlacementError: naming the line that writes.

@@ -1,4 +1,4 @@
-"""What torch makes of tensors where it traces or transforms the caller of a pipeline."""
+"""Tensors that torch puts in place of plain ones where it traces or transforms the caller of a pipeline."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def is_differentiated(value: Any) -> bool:
 
 
 class Taking(Change):
-    """While it is entered, fake tensors meet the weights of a pipeline, which are real.
+    """While it is entered, operators take fake tensors together with the real weights of a pipeline.
 
     Args:
-        inputs: flat inputs of the pipeline; where none is fake, nothing is changed.
+        inputs: the flat inputs; where none of them is fake, nothing is changed.
     """
 
     def __init__(self, inputs: Sequence[Any]) -> None:
@@ -33,11 +33,11 @@ class Taking(Change):
         self.modes = [(mode, mode.allow_non_fake_inputs) for mode in found if mode is not None]
 
     def make(self) -> None:
-        """Lets their modes take real tensors."""
+        """Lets the fake modes of the inputs take real tensors."""
         for mode, _ in self.modes:
             mode.allow_non_fake_inputs = True
 
     def undo(self) -> None:
-        """Lets them do as they did."""
+        """Restores the settings of the fake modes."""
         for mode, allowed in self.modes:
             mode.allow_non_fake_inputs = allowed

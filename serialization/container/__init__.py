@@ -1,1 +1,1 @@
-"""The file itself: one stored zip, whole or not at all, its members and hashes, its schema and signatures."""
+"""The file of an archive: one stored zip, its members and hashes, its schema and signatures."""

@@ -1,4 +1,4 @@
-"""The archive as it is read: one stored zip with a manifest, of which nothing is ever extracted.
+"""Reads an archive: one stored zip with a manifest; nothing is ever extracted.
 
 This module knows members and hashes, not graphs, and needs no torch; `archive_writer` writes the file.
 """
@@ -29,7 +29,7 @@ def unpack(data: bytes, member: str) -> Any:
     """
     try:
         return msgpack.unpackb(data, raw=False, strict_map_key=False)
-    except Exception as error:  # msgpack raises ValueError and kinds of its own
+    except Exception as error:  # msgpack raises ValueError, and exceptions of its own
         raise ArchiveError("a member cannot be decoded", where=member, got=type(error).__name__) from error
 
 
@@ -37,9 +37,9 @@ class Archive:
     """An open archive.
 
     Attributes:
-        label: how errors name the file.
+        label: the name of the file in messages.
         manifest: the manifest, its fields checked.
-        identity: equal for two archives over the same unchanged file, or None for one that has no file.
+        identity: equal for two archives of the same unchanged file; None for an archive in memory.
     """
 
     def __init__(self, source: Any) -> None:
@@ -59,7 +59,7 @@ class Archive:
             raise self._damaged(error) from error
 
     def _index(self) -> dict[str, tuple[int, int]]:
-        """Offset and size of every member's data; duplicates, compression and impossible places are refused."""
+        """Offset and size of every member's data; refuses duplicates, compression, overlaps and wrong offsets."""
         entries = sorted(self._zip.infolist(), key=lambda entry: entry.header_offset)
         end = 0
         found: dict[str, tuple[int, int]] = {}
@@ -67,7 +67,7 @@ class Archive:
             raise self.error("too many members", got=len(entries), expected=f"at most {MOST_MEMBERS}")
         for entry in entries:
             if entry.filename in found:
-                raise self.error("a member is there twice", member=entry.filename)
+                raise self.error("two members have the same name", member=entry.filename)
             if (
                 entry.compress_type != zipfile.ZIP_STORED
                 or entry.flag_bits & 1
@@ -75,7 +75,7 @@ class Archive:
             ):
                 raise self.error("a member is compressed or encrypted", member=entry.filename)
             if entry.header_offset < end:
-                raise self.error("two members lie over each other", member=entry.filename)
+                raise self.error("two members overlap", member=entry.filename)
             start = self._data_offset(entry)
             found[entry.filename] = (start, entry.file_size)
             end = start + entry.file_size
@@ -111,7 +111,7 @@ class Archive:
 
     @property
     def comment(self) -> bytes:
-        """The comment of the zip, where signatures stand."""
+        """The comment of the zip, which holds signatures."""
         return self._zip.comment
 
     def _check_version(self, version: Any) -> None:
@@ -132,7 +132,7 @@ class Archive:
         return [name for name in self._members if name != MANIFEST]
 
     def view(self, name: str) -> memoryview:
-        """The bytes of a member, in place.
+        """The bytes of a member, without a copy.
 
         Raises:
             ArchiveError: the member is missing, or has another size than the manifest says.
@@ -220,7 +220,7 @@ def _open(source: Any) -> tuple[str, Any, Any]:
 
 
 def _map(path: Any) -> tuple[str, Any, Any]:
-    """Maps a file privately: what is written to the memory stays in this process, and nothing is read until used."""
+    """Maps a file privately: writes to the memory stay in this process, and pages are read at the first use."""
     label = repr(path)
     try:
         with open(path, "rb") as file:
@@ -230,7 +230,7 @@ def _map(path: Any) -> tuple[str, Any, Any]:
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
     except FileNotFoundError:
         raise ArchiveError("there is no such file", where=label) from None
-    except ValueError:  # a NUL in it
+    except ValueError:  # the path contains a NUL
         raise ArchiveError("not a path", where=label[:200]) from None
     except IsADirectoryError:
         raise ArchiveError("a folder, not a file", where=label, expected="a file that Pipeline.save wrote") from None

@@ -1,4 +1,4 @@
-"""Writing an archive: members into one stored zip, whole or not at all.
+"""Writes the members of an archive into one stored zip; a failed write leaves no file, or the old one.
 
 The bytes are a function of the content: the date is fixed, and the order is the caller's. No graphs, no torch.
 """
@@ -19,7 +19,7 @@ from .replacing import replacing, write_error
 from .schema import ALIGNMENT, MANIFEST
 
 _DATE = (1980, 1, 1, 0, 0, 0)  # fixed, so that equal content gives equal bytes
-_PADDING_ID = 0x7470  # "tp": an extra field that only fills
+_PADDING_ID = 0x7470  # "tp": an extra field for padding
 
 
 def pack(data: Any) -> bytes:
@@ -32,7 +32,7 @@ Chunks = Callable[[], Iterable[Any]]
 
 @dataclass
 class Member:
-    """A member to write: its name, its size, and a function that gives its bytes in chunks."""
+    """A member to write: its name, its size, and a function that returns its bytes in chunks."""
 
     name: str
     size: int
@@ -48,7 +48,7 @@ def write(target: Any, manifest: dict[str, Any], members: list[Member]) -> None:
     """Writes an archive to a path, atomically, or to a binary file object.
 
     Raises:
-        ArchiveError: the disk is full, the folder read-only, or the like; a file that was there stays whole.
+        ArchiveError: it cannot be written, because the disk is full for example; an old file stays as it is.
     """
     if not hasattr(target, "write"):
         with replacing(target) as file:
@@ -56,7 +56,7 @@ def write(target: Any, manifest: dict[str, Any], members: list[Member]) -> None:
         return
     try:
         _write_stream(target, manifest, members)
-    except (OSError, ValueError, TypeError) as error:  # full, closed, or opened for text
+    except (OSError, ValueError, TypeError) as error:  # the disk is full, or the file is closed or opened for text
         raise write_error(target, error) from error
 
 
@@ -89,7 +89,7 @@ def _write_member(archive: zipfile.ZipFile, item: Member) -> str:
 
 def _padding(archive: zipfile.ZipFile, info: zipfile.ZipInfo, large: bool) -> bytes:
     """An extra field that makes the member's data start at a multiple of the alignment."""
-    # The kind was checked just before.
+    # The type was checked just before.
     start = archive.fp.tell() + 30 + len(info.filename.encode()) + (20 if large else 0) + 4  # type: ignore[union-attr]
     fill = -start % ALIGNMENT
     return struct.pack("<HH", _PADDING_ID, fill) + b"\0" * fill

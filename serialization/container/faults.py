@@ -1,4 +1,4 @@
-"""One class for every malformed file: what reading one stumbles over becomes an ArchiveError that names it."""
+"""Turns any exception while a malformed file is read into an ArchiveError that names the file."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from ...ops.graph.errors import ArchiveError, TracepackError
 
 @contextmanager
 def one_error(label: str) -> Iterator[None]:
-    """Turns what a malformed file makes Python raise into our own error.
+    """Turns an exception of Python into an ArchiveError.
 
     Args:
-        label: how the error names the file.
+        label: the name of the file in messages.
 
     Raises:
-        ArchiveError: anything but an error of ours was raised inside.
+        ArchiveError: the block raised an exception that is no TracepackError.
     """
     try:
         yield

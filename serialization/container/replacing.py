@@ -1,4 +1,4 @@
-"""A file replaced whole or not at all: written beside it, synced, renamed; strays of killed writers removed."""
+"""Replaces a file atomically: writes beside it, syncs, renames; removes temporary files of killed writers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...ops.graph.errors import ArchiveError
 
 try:
     import fcntl
-except ImportError:  # Windows has no such locks; there strays stay
+except ImportError:  # Windows has no such locks: there temporary files of killed writers stay
     fcntl = None  # type: ignore[assignment]
 
 _UNCHANGED = "A file that was there before is unchanged."
@@ -40,13 +40,13 @@ def path_of(target: Any) -> str:
 
 @contextlib.contextmanager
 def replacing(target: Any) -> Iterator[BinaryIO]:
-    """A file to write; once all is written, it stands where the path points, with the mode of the one before it.
+    """A context with a file to write, which replaces the file at the path at the end, and keeps its mode.
 
     Args:
         target: the path.
 
     Raises:
-        ArchiveError: the disk is full, the folder read-only, or the like; a file that was there stays whole.
+        ArchiveError: it cannot be written, because the disk is full for example; an old file stays as it is.
     """
     path = path_of(target)
     folder, prefix = os.path.dirname(path), _prefix(path)
@@ -75,22 +75,22 @@ def write_error(target: Any, error: Exception) -> ArchiveError:
 
 
 def _prefix(path: str) -> str:
-    """What the names of temporary files for a path begin with: of bounded length, whatever the path's own is."""
+    """The prefix of the names of temporary files for a path; its length does not grow with that of the path."""
     return f".tracepack-{hashlib.sha256(os.fsencode(os.path.basename(path))).hexdigest()[:12]}-"
 
 
 def _create(folder: str, prefix: str) -> tuple[str, int]:
-    """A new file, locked as long as it is open, so that another writer takes it for no stray."""
+    """A new file, locked while it is open, so that another writer does not remove it."""
     while True:
         temporary = os.path.join(folder, f"{prefix}{secrets.token_hex(4)}.tmp")
         handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
         if fcntl is None:
             return temporary, handle
-        with contextlib.suppress(OSError):  # a file system without locks
+        with contextlib.suppress(OSError):  # the file system has no locks
             fcntl.flock(handle, fcntl.LOCK_EX)
         if os.fstat(handle).st_nlink:
             return temporary, handle
-        os.close(handle)  # another writer swept it before it was locked
+        os.close(handle)  # another writer removed it before it was locked
 
 
 def _keep_mode(file: BinaryIO, path: str) -> None:
@@ -102,7 +102,7 @@ def _keep_mode(file: BinaryIO, path: str) -> None:
 
 
 def _sweep(folder: str, prefix: str) -> None:
-    """Removes the temporary files for a path that nobody writes any more."""
+    """Removes the temporary files for a path that no process has locked."""
     if fcntl is None:
         return
     with contextlib.suppress(OSError), os.scandir(folder) as entries:

@@ -19,19 +19,19 @@ MANIFEST = "manifest.msgpack"
 MAIN_GRAPH = "graphs/main.msgpack"
 WEIGHTS = "weights.safetensors"
 EXAMPLES = "examples.safetensors"
-ALIGNMENT = 64  # of the weights in the file, and of each tensor in them: what torch's own allocator gives
+ALIGNMENT = 64  # bytes, of the weights in the file and of each tensor in them, as torch's allocator aligns
 
 MOST_MEMBERS = 100_000
 LARGEST_MANIFEST = 64 << 20  # bytes; also of each graph
 DEEPEST = 200  # levels of nested trees
 MOST_NODES = 250_000  # in all graphs of a file
-MOST_EXPANDED = 250_000  # nodes that there are when every op is written out wherever it is called
+MOST_EXPANDED = 250_000  # nodes of a graph with all ops inlined
 MOST_ROWS = 100_000  # of each list in the manifest: bodies, kernels, constants, examples
 MOST_SYMBOLS = 1_000  # of a signature, and of an op's
 MOST_DIMENSIONS = 64  # of a tensor
-DEEPEST_CALLS = 50  # ops that call ops that call ops
-LEAST_STATE = 1 << 30  # bytes that state, and golden examples, may always take,
-STATE_TIMES = 64  # and so many times the bytes that the file stores for them
+DEEPEST_CALLS = 50  # nested calls of ops
+LEAST_STATE = 1 << 30  # bytes that copies of state, and golden examples, may always take,
+STATE_TIMES = 64  # and as a multiple of the bytes that the file stores for them
 
 # Manifest fields that came after 1.0, with the minor version that brought them.
 LATER = {"golden": 1}

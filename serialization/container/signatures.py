@@ -1,7 +1,7 @@
 """Signatures of archives: Ed25519 over the hash of the manifest, which holds the hashes of all other members.
 
-They stand in the comment of the zip, a line each, so that a file can be signed after it was written, by several, and
-still be read by a reader that knows nothing of them: ``tracepack-ed25519 PUBLIC-KEY SIGNATURE``, both in hexadecimal.
+They are lines in the comment of the zip: ``tracepack-ed25519 PUBLIC-KEY SIGNATURE``, both in hexadecimal. So a file can
+be signed after it is written, with several keys, and a reader that knows no signatures still reads it.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _MOST = 100  # signatures of one file
 
 
 def signed_bytes(archive: Archive) -> bytes:
-    """What a signature of an archive signs."""
+    """The bytes that a signature of an archive signs."""
     return _CONTEXT + hashlib.sha256(archive.manifest_bytes()).digest()
 
 
 def signatures(archive: Archive) -> list[tuple[bytes, bytes]]:
-    """The public keys and signatures that an archive bears, unchecked."""
+    """The public keys and signatures in an archive, unchecked."""
     found = []
     for line in archive.comment.decode("ascii", errors="replace").splitlines()[:_MOST]:
         match line.split(" "):
@@ -48,7 +48,7 @@ def require_signature(archive: Archive, keys: Any) -> None:
         keys: a public key, or several: the path of a PEM file, its bytes, or a key of `cryptography`.
 
     Raises:
-        TrustError: it bears none, or none that holds.
+        TrustError: it bears no such signature, or the signature is invalid.
         ArchiveError: a member was altered, or a key cannot be read.
     """
     _, invalid = _library()
@@ -61,7 +61,7 @@ def require_signature(archive: Archive, keys: Any) -> None:
                 raw[name].verify(signature, message)
             except invalid as error:
                 raise TrustError(
-                    "the signature does not hold: the file was altered after it was signed", where=archive.label
+                    "the signature is invalid: the file was altered after it was signed", where=archive.label
                 ) from error
             archive.check_listing()
             for member in archive.names():
@@ -75,7 +75,7 @@ def require_signature(archive: Archive, keys: Any) -> None:
 
 
 def sign(path: str | os.PathLike[str], key: Any) -> str:
-    """Adds a signature to a file, in place of an earlier one by the same key; the file is replaced whole.
+    """Adds a signature to a file, in place of an earlier one by the same key; the file is replaced atomically.
 
     Args:
         path: the archive.

@@ -34,7 +34,7 @@ def test_a_file_that_is_not_there_or_not_ours(tmp_path):
         tracepack.ArchiveError, match="not an archive; got int; expected a path, bytes or a binary file"
     ):
         tracepack.load(3)
-    with pytest.raises(tracepack.ArchiveError, match="not a way to verify; got 'some'; expected one of"):
+    with pytest.raises(tracepack.ArchiveError, match="unknown value of verify; got 'some'; expected one of"):
         tracepack.load(tmp_path / "text", verify="some")
 
 

@@ -70,7 +70,7 @@ MALFORMED = {
         lambda g: g["nodes"].append(
             {"target": ["operator", "torch.add"], "args": [{"v": 0}], "kwargs": {"x=exit()": 1}}
         ),
-        "a keyword argument has an impossible name; got 'x=exit",
+        "the name of a keyword argument is no identifier; got 'x=exit",
     ),
     "endless nesting": (lambda g: g.update(output=nested(150)), "malformed; got 'more than|a member cannot be decoded"),
 }

@@ -117,7 +117,7 @@ def test_what_is_no_tolerance_is_refused(tmp_path, tolerance):
     mod, x = tracepack.trace(lambda x: x + 1, torch.ones(1)), torch.ones(1)
     with pytest.raises(tracepack.SignatureError, match="not a tolerance; got .*; expected a number of at least 0"):
         mod.save(tmp_path / "a.tpk", examples=[{"x": x}], tolerance=tolerance)
-    with pytest.raises(tracepack.SignatureError, match=r"a tolerance without golden examples; got .* Pass examples="):
+    with pytest.raises(tracepack.SignatureError, match=r"a tolerance needs golden examples; got .* Pass examples="):
         mod.save(tmp_path / "a.tpk", tolerance=tolerance)
     assert not (tmp_path / "a.tpk").exists()
 

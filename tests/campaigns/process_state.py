@@ -15,6 +15,9 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch._export.converter import TS2FXGraphConverter
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch.fx.experimental.proxy_tensor import ProxyTorchDispatchMode
 from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 
 _FAMILIES = ("torch", "numpy", "logging", "warnings", "builtins", "contextlib", "tests", "models")
@@ -66,10 +69,6 @@ def _variables() -> dict[str, dict[Any, Any]]:
 
 
 def _classes() -> list[type]:
-    from torch._export.converter import TS2FXGraphConverter
-    from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
-    from torch.fx.experimental.proxy_tensor import ProxyTorchDispatchMode
-
     base = torch._C.TensorBase
     return [
         torch.nn.Module, torch.nn.Parameter, torch.Tensor, base, torch.SymInt, torch.SymFloat, torch.SymBool,

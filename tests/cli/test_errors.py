@@ -58,7 +58,9 @@ def test_files_that_cannot_be_read(capsys: pytest.CaptureFixture[str], file: str
     (tmp_path / "x.npy").write_bytes(b"no array")
     assert "cannot read the file" in refused(capsys, exits.USAGE, "run", file, "--input", f"x={tmp_path}/x.npy")
     assert "not JSON" in refused(capsys, exits.USAGE, "run", file, "--value", "x=[1")
-    assert "not a kind of file" in refused(capsys, exits.USAGE, "run", file, "--input", "x=a.png")
+    assert "inputs cannot be read from a file of this kind" in refused(
+        capsys, exits.USAGE, "run", file, "--input", "x=a.png"
+    )
     assert "given twice" in refused(capsys, exits.USAGE, "run", file, "--value", "x=1", "--value", "x=2")
 
 

@@ -89,7 +89,7 @@ def test_a_kernel_of_no_registered_kind_is_refused_at_script() -> None:
     with pytest.raises(tp.ScriptError) as got:
         tp.script(Scale(2.0))
     assert str(got.value) == (
-        f"no file could hold the kernel 'scale': its kind 'scale' is registered for no class; got {__name__}.Scale; "
+        f"load could not build the kernel 'scale': its kind 'scale' is registered for no class; got {__name__}.Scale; "
         "expected one of ['comprehension', 'slang', 'tokenizer', 'torchscript']. Call "
         "tracepack.ops.kernels.registry.register(...), here and where the file is loaded, best by an entry point of "
         "tracepack.kernels."

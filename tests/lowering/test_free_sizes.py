@@ -101,7 +101,7 @@ class KeepsAPosition(nn.Module):
 
 
 def test_a_branch_on_state_is_not_taken_for_a_branch_on_sizes():
-    with pytest.raises(tracepack.LoweringError, match="in forward: if self.position .*the model decides by its data"):
+    with pytest.raises(tracepack.LoweringError, match="in forward: if self.position .*data decides which branch"):
         tracepack.trace(tracepack.script(KeepsAPosition()), torch.rand(3, 2))
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import datetime
 import gc
 import os
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from typing import ClassVar
 
 import pytest
 import torch
+from torch.fx import graph_module
 
 import tracepack
 from tests.campaigns import interrupts
@@ -136,6 +139,19 @@ def test_a_change_is_undone_at_every_bytecode() -> None:
     assert [name for name in before.differences(ProcessState()) if name.startswith("thread:")] == []
 
 
+def test_what_torchs_compiler_replaces_comes_back() -> None:
+    original = graph_module._forward_from_src
+
+    @undisturbed
+    def verb() -> None:
+        graph_module._forward_from_src = lambda *args: original(*args)
+        raise interrupts.Interrupted
+
+    with pytest.raises(interrupts.Interrupted):
+        verb()
+    assert graph_module._forward_from_src is original
+
+
 def test_modes_come_back_as_they_were() -> None:
     with torch.device("meta"), torch.autocast("cpu", dtype=torch.bfloat16), torch.enable_grad():
         before, modes = ProcessState(), Modes()
@@ -174,3 +190,75 @@ def test_an_interrupt_that_comes_while_another_is_dealt_with() -> None:
         verb()
     assert Halves.held == []
     assert made() == 0
+
+
+BUILTINS = """
+import builtins
+import queue
+import numpy
+import torch
+before = dict(vars(builtins))
+from tests.campaigns import interrupts
+import tracepack
+
+def compare(when):
+    after = dict(vars(builtins))
+    wrong = {name for name in before.keys() | after.keys() if before.get(name) is not after.get(name)}
+    assert not wrong, f"{when}: {wrong}"
+
+world = interrupts.World()
+compare("import")
+for name in interrupts.VERBS:
+    getattr(world, name)()
+    compare(name)
+
+class Fails(torch.nn.Module):
+    def forward(self, x):
+        raise ValueError("no")
+
+kept = queue.SimpleQueue()  # whose content no trace can restore
+
+def keeps(x):
+    scale = lambda y: float(y) * 2 + len([y])
+    kept.put(scale)
+    return x * scale(x.shape[0])
+
+failing = {
+    "an error": lambda x: x * float(len(x)) + int("no number"),
+    "a refusal": lambda x: x * float(len(x)) if x.sum() > 0 else x,
+    "a model that fails": lambda x: tracepack.script(Fails())(x) * float(len(x)),
+}
+for name, function in failing.items():
+    try:
+        tracepack.trace(function, torch.ones(3))
+    except Exception as error:
+        compare(f"{name}: {error}")
+    else:
+        raise AssertionError(name)
+assert tracepack.trace(keeps, torch.ones(3))(torch.ones(5)).tolist() == [11] * 5
+compare("a function that keeps another one")
+functions = [kept.get() for _ in range(kept.qsize())]
+constants = [constant for function in functions for constant in function.__code__.co_consts]
+assert any(hasattr(constant, "co_code") or callable(constant) for constant in constants)
+assert {function(4) for function in functions} == {9.0}
+landed = 0
+for name in interrupts.VERBS:
+    verb = getattr(world, name)
+    calls = interrupts.calls_of(verb, interrupts.is_near)
+    for part in (1, 3, 6):
+        try:
+            with interrupts.traced(interrupts.AtBytecode(interrupts.is_near, calls * part // 7, 3)):
+                verb()
+        except interrupts.Interrupted:
+            landed += 1
+        compare(f"an interrupt of {name} after {part}/7 of its calls")
+assert landed > 15, landed
+"""
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.* is deprecated:DeprecationWarning")
+def test_builtins_are_as_before_tracepack_was_imported() -> None:
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    command = [sys.executable, "-W", "ignore", "-c", BUILTINS]
+    found = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stderr

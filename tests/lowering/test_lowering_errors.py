@@ -41,9 +41,9 @@ class ThroughNumpy(nn.Module):
 
 HERE = r"test_lowering_errors.py:\d+ in forward"
 CASES = {
-    Decides: rf"^op 'Decides', {HERE}: n = int\(x.sum\(\).item\(\)\): Python asks here for a value that only the data "
+    Decides: rf"^op 'Decides', {HERE}: n = int\(x.sum\(\).item\(\)\): Python needs a value here that only the data "
     r"of a run decides. Use torch.where or tracepack.cond\(pred, true_fn, false_fn, \*args\) there, or",
-    Inside: rf"^op 'Inside', {HERE}: n = int\(x.sum\(\).item\(\)\): Python asks here for a value",
+    Inside: rf"^op 'Inside', {HERE}: n = int\(x.sum\(\).item\(\)\): Python needs a value here",
     TooWide: rf"^op 'TooWide', {HERE}: return self.linear\(x\): the model itself fails on this example; got "
     r"RuntimeError: mat1 and mat2 shapes cannot be multiplied \(3x4 and 5x4\). Give it inputs that it takes.$",
     ThroughNumpy: rf"^op 'ThroughNumpy', {HERE}: return torch.from_numpy\(x.numpy\(\) \* 2\): torch.export cannot",
@@ -127,7 +127,8 @@ def test_a_torch_that_keeps_its_conditions_to_itself_is_refused():
     from tracepack.ops.lowering.convert.body import _sizes
 
     text = (
-        r"^op 'm': this torch does not say for which sizes an export holds; got torch 2.*\. Script models with a newer"
+        r"^op 'm': this torch does not report the sizes for which an export holds; got torch 2.*\. "
+        "Script models with a newer"
     )
     with pytest.raises(tracepack.LoweringError, match=text):
         _sizes(SimpleNamespace(range_constraints={}), [], [], "m")

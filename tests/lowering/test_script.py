@@ -164,8 +164,8 @@ def test_two_parameters_given_one_tensor_stay_two_parameters():
             tracepack.ScriptError,
             r"a class was given; got MyCell; expected an instance of it. Pass MyCell\(",
         ),
-        (3, None, tracepack.ScriptError, "nothing that can become an op; got int; expected an nn.Module"),
-        (None, None, tracepack.ScriptError, "nothing that can become an op; got NoneType"),
+        (3, None, tracepack.ScriptError, "this object cannot become an op; got int; expected an nn.Module"),
+        (None, None, tracepack.ScriptError, "this object cannot become an op; got NoneType"),
         ("nothing.pt", None, tracepack.ScriptError, "cannot read a TorchScript file|no such file"),
         (MyCell(), True, tracepack.DeviceError, "not a device; got True; expected None, an int"),
         (MyCell(), 1.0, tracepack.DeviceError, "not a device; got 1.0"),
@@ -189,7 +189,7 @@ def test_a_model_that_torch_cannot_export_is_refused_with_the_reason():
     op = tracepack.script(Branching())
     with pytest.raises(
         tracepack.LoweringError,
-        match=r"^op 'Branching', models.py:\d+ in forward: if bool\(y.sum\(\) > 0\): Python asks here for a value that "
+        match=r"^op 'Branching', models.py:\d+ in forward: if bool\(y.sum\(\) > 0\): Python needs a value here that "
         r"only the data of a run decides. Use torch.where or tracepack.cond\(",
     ):
         tracepack.trace(lambda x: op(x), torch.rand(3, 4))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -231,3 +233,15 @@ def test_under_another_default_device(case):
     finally:
         torch.set_default_device(None)
     torch.testing.assert_close(found, case.wanted(x))
+
+
+def test_compiling_works_in_a_process_whose_first_use_of_torch_was_a_trace() -> None:
+    program = """
+import torch, tracepack
+tracepack.trace(lambda x: x + 1, torch.ones(3))
+doubled = torch.compile(lambda x: x * 2 if torch.is_grad_enabled() else x, backend="eager", fullgraph=True)
+typed = torch.compile(lambda x: x.to(torch.get_default_dtype()), backend="eager", fullgraph=True)
+print(doubled(torch.ones(2)).tolist(), typed(torch.ones(2, dtype=torch.float64)).dtype)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "[2.0, 2.0] torch.float32", done.stderr

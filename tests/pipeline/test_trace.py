@@ -253,5 +253,5 @@ def test_a_pipeline_is_not_pickled():
 
     mod = tracepack.trace(lambda x: x + 1, torch.rand(2))
     for way in (pickle.dumps, copy.copy, copy.deepcopy):
-        with pytest.raises(tracepack.TracepackError, match=r"is neither pickled nor copied. Save it and load the file"):
+        with pytest.raises(tracepack.TracepackError, match=r"cannot be pickled or copied. Save it and load the file"):
             way(mod)

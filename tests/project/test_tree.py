@@ -161,3 +161,13 @@ def test_no_two_classes_share_a_name_unless_they_are_one_idea() -> None:
                 homes[node.name.strip("_")].append(name)
     shared = {kind: names for kind, names in homes.items() if len(set(names)) > 1}
     assert {kind: names for kind, names in shared.items() if kind not in SAME_CLASSES} == {}
+
+
+def test_whoever_is_given_the_recorder_says_what_it_uses_of_it() -> None:
+    untyped = []
+    for name, path in MODULES.items():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef):
+                given = [argument for argument in node.args.args if argument.arg == "recorder"]
+                untyped += [f"{name}.{node.name}" for each in given if ast.unparse(each.annotation or node) == "Any"]
+    assert untyped == []

@@ -86,13 +86,6 @@ FREE = {
 }
 
 
-if sys.version_info < (3, 11):  # Python does not say there which names are called
-    for _name in ("float of a size", "len", "float, int and bool of a tensor", "int of an item", "math of an item",
-                  "int of size arithmetic", "math of a size", "bool of a size", "math by its own name",
-                  "calls in nested functions", "least and largest", "least and largest of items"):  # fmt: skip
-        del FREE[_name]
-
-
 @pytest.mark.parametrize("name", FREE)
 def test_recorded_for_all_sizes_and_data(name) -> None:
     process = FREE[name]
@@ -185,7 +178,6 @@ class Scaler:
         return x * int(x.sum()) * by + max(self.factor, x.shape[0])
 
 
-@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python does not say there which names are called")
 @pytest.mark.parametrize("process", [Scaler(), Scaler().scaled], ids=["object", "method"])
 def test_methods_and_objects_are_read_like_functions(process) -> None:
     right(process, X, others=[[OTHER], [TALL]])

@@ -56,7 +56,7 @@ REFUSED = {
     "range over an item": (lambda x: [x] * x.argmax().item(), DATA + "it was used as a plain integer"),
     "text of a tensor": (lambda x: {repr(x): x}, "a tensor's values cannot leave the graph as text"),
     "f-string of a tensor": (lambda x: {f"{x.sum()}": x}, "a tensor's values cannot leave the graph as text"),
-    "json of a size": (lambda x: {json.dumps(x.shape[0]): x}, "what works on plain numbers failed on one"),
+    "json of a size": (lambda x: {json.dumps(x.shape[0]): x}, "code that takes plain numbers failed on a number"),
     "random": (lambda x: x * random.random(), "a second recording on other data differs"),
     "swallowed error": (swallow, "the function caught an error of torch, so which branch it takes depends"),
     "swallowed refusal": (swallow_branch, BRANCH),

@@ -54,7 +54,9 @@ def test_what_may_return_its_argument_is_kept_apart() -> None:
         return x, y, x.to(torch.float32) is not None
 
     right(process, X, others=[[torch.arange(6.0).reshape(2, 3).t()], [OTHER]])
-    with pytest.raises(tracepack.RecordError, match="t_ changes the shape of a tensor that may be another one too"):
+    with pytest.raises(
+        tracepack.RecordError, match="t_ changes the shape of a tensor that may be the same object as another one"
+    ):
         tracepack.trace(lambda x: x.contiguous().t_() + x.shape[0], X)
 
 

@@ -99,7 +99,7 @@ def test_a_gpu_archive_runs_on_the_cpu_on_request(tmp_path):
     loaded = tracepack.load(tmp_path / "cell.tpk", gpu_ops="cpu")
     assert loaded.placement == {"MyCell": "cpu"}
     assert torch.equal(loaded(x), module(x, x)[0])
-    with pytest.raises(tracepack.DeviceError, match="not a choice for gpu_ops; got 'tpu'; expected 'gpu' or 'cpu'"):
+    with pytest.raises(tracepack.DeviceError, match="unknown value of gpu_ops; got 'tpu'; expected 'gpu' or 'cpu'"):
         tracepack.load(tmp_path / "cell.tpk", gpu_ops="tpu")
 
 

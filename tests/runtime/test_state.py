@@ -128,10 +128,12 @@ def test_state_is_read_and_set_by_name() -> None:
 def test_a_foreign_state_is_refused() -> None:
     op = tracepack.script(Counter())
     pipeline = tracepack.trace(lambda x: op(x), torch.ones(2))
-    with pytest.raises(tracepack.SignatureError, match=r"not a state of this pipeline; got \['n'\]; expected"):
+    with pytest.raises(
+        tracepack.SignatureError, match=r"the names are not those of this pipeline's state; got \['n'\]; expected"
+    ):
         pipeline.load_state({"n": torch.tensor(1.0)})
     with pytest.raises(
-        tracepack.SignatureError, match=r"state 'Counter.runs': another kind of tensor; got torch.int64"
+        tracepack.SignatureError, match=r"state 'Counter.runs': the tensor has another dtype or shape; got torch.int64"
     ):
         pipeline.load_state({"Counter.runs": torch.tensor(1)})
 
@@ -229,7 +231,7 @@ def test_a_buffer_that_changes_its_shape_is_refused() -> None:
     op = tracepack.script(Grows())
     with pytest.raises(
         tracepack.LoweringError,
-        match=r"Grows: the model replaces its buffer 'seen' .*Give it its greatest",
+        match=r"Grows: the model replaces its buffer 'seen' .*Give it its largest",
     ):
         tracepack.trace(lambda x: op(x), torch.ones(2, 3))
 
@@ -296,6 +298,6 @@ def test_dropout_in_training_mode_is_refused() -> None:
 
 
 def test_only_a_module_has_a_mode_to_keep() -> None:
-    words = "^training=True is for a model with a mode; got function; expected an nn.Module"
+    words = "^training=True needs a model with a mode; got function; expected an nn.Module"
     with pytest.raises(tracepack.ScriptError, match=words):
         tracepack.script(lambda x: x, training=True)

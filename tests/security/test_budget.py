@@ -86,7 +86,7 @@ def test_the_fast_path_has_nothing_of_it(cell_file):
     [{}, {"seconds": 0}, {"seconds": -1}, {"minutes": 1}, {"bytes": True}, {"bytes": "1 GB"}, 5, [("seconds", 1)]],
 )
 def test_what_is_no_budget_is_refused(cell_file, budget):
-    with pytest.raises(tracepack.SignatureError, match="not a budget; got"):
+    with pytest.raises(tracepack.SignatureError, match="budget has a wrong form; got"):
         tracepack.load(cell_file[0], budget=budget)
 
 
@@ -115,7 +115,7 @@ def squares(count: int, name: str = "py.mul") -> bytes:
         (scalars(apply("py.mul", [1], 10**10)), "a text or a list grows too large"),
         (scalars(apply("py.mod", "%1000000000d", 5)), "a text grows too large"),
         (scalars(apply("py.mod", "%*d", (10**9, 5))), "a text grows too large"),
-        (scalars(apply("py.round", 5, -(10**9))), "round to an impossible place"),
+        (scalars(apply("py.round", 5, -(10**9))), "round has too many digits"),
         (squares(60), "an integer grows too large"),
     ],
 )

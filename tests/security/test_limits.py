@@ -61,7 +61,7 @@ def test_members_that_lie_over_each_other_are_refused(cell_file):
         info.header_offset, info.file_size, info.compress_size, info.CRC = 0, 1000, 1000, 0
         new.filelist.append(info)
         new.NameToInfo["b"] = info
-    with pytest.raises(tracepack.ArchiveError, match="member 'b': two members lie over each other"):
+    with pytest.raises(tracepack.ArchiveError, match="member 'b': two members overlap"):
         Archive(out.getvalue())
 
 

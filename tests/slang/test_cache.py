@@ -13,7 +13,7 @@ from tracepack.ops import slang
 from tracepack.ops.kernels import cache, toolchain
 from tracepack.ops.kernels.cpu import processor
 from tracepack.ops.slang.compile import client as service
-from tracepack.ops.slang.compile import native_library, program
+from tracepack.ops.slang.compile import native_library, program, slangc
 from tracepack.ops.slang.language.sources import read_source
 from tracepack.ops.slang.launch import slangpy_device
 
@@ -103,3 +103,15 @@ def test_the_compilers_process_needs_no_torch() -> None:
     code = "import sys, tracepack.ops.slang.compile.worker; assert 'torch' not in sys.modules"
     done = service.subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_compiler_that_holds_much_memory_is_started_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    limit = "from tracepack.ops.slang.compile import worker; worker.MOST_MEMORY = 0; "
+    monkeypatch.setattr(service, "_START", service._START.replace("from tracepack", limit + "from tracepack", 1))
+    started = service.Service()
+    for number in range(2):
+        source = tmp_path / f"s{number}.slang"
+        source.write_text(f"[numthreads(1, 1, 1)] void f{number}() {{}}")
+        found = started.ask(do="code", arguments=slangc.arguments_for(source, [], entry=f"f{number}"))
+        assert f"f{number}" in found["code"]
+        assert started._process is None

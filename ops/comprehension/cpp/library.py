@@ -15,11 +15,11 @@ from pathlib import Path
 
 from ...kernels import cache as disk
 from ...kernels.cpu import target
-from ...kernels.toolchain import NoToolchainError, Toolchain, ToolchainError, find_toolchain
+from ...kernels.toolchain import STANDARD, NoToolchainError, Toolchain, ToolchainError, find_toolchain
 from ..expr.errors import CompilerError
 
 FLAGS = (
-    "-std=c++17", "-fPIC", "-shared", "-fwrapv", "-fno-math-errno", "-fno-trapping-math", "-fno-signed-zeros", "-w",
+    STANDARD, "-fPIC", "-shared", "-fwrapv", "-fno-math-errno", "-fno-trapping-math", "-fno-signed-zeros", "-w",
 )  # fmt: skip
 """What the code means, and how it is linked; the same for every compiler."""
 PASSES = (

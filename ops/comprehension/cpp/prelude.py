@@ -37,4 +37,4 @@ def prelude() -> str:
 @lru_cache(maxsize=1)
 def winograd_prelude() -> str:
     """What convolutions by Winograd's method call."""
-    return files(__package__).joinpath("headers", "winograd.h").read_text()
+    return (files(__package__) / "headers" / "winograd.h").read_text()

@@ -4,8 +4,8 @@ Four families: ``aten.NAME.OVERLOAD`` in ops lowered from models, ``torch.…`` 
 functions, and ``py.NAME`` for Python's operators and builtins. A name that is not in the table `operators.txt` (made
 by `tools/list_operators.py`) is never looked up: `torch.ops.aten` also reaches functions that read and write files.
 
-A line of the table is ``NAME GRADE EFFECT CALLS [reason]``. The grade says what stood between the operator and hostile
-arguments, CALLS how many of them it was tried with, and the effect what it does to the memory of its arguments.
+A line of the table is ``NAME GRADE EFFECT CALLS [reason]``. The grade says how the operator is protected from hostile
+arguments, CALLS how many hostile calls tested that, and the effect what it does to the memory of its arguments.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from importlib.resources import files
 
 from ..errors import UnknownOperatorError
 
-# Why an operator is not on the list, by what its name holds.
+# A pattern of names -> why such operators are not on the list.
 _REASONS = {
     r"segment_reduce|_unsafe_|max_pool\w*_backward": "it does not check its indices, so that a file could reach "
     "outside of its memory",
@@ -52,22 +52,22 @@ _WRITING = frozenset(name for name in _BINARY if name[0] == "i" and name != "inv
 _VIEWING = ("getitem", "pos", "real", "imag", "min", "max", "draw", "generator", "and_", "or_")
 
 GRADIENTS = ("grad_mode", "own_backward")
-"""What matters with gradients only: where they are switched off or on, and where a backward of the user's is lost."""
+"""Nodes that matter with gradients only: they set the grad mode, or say that a custom backward is not recorded."""
 
 PYTHON = frozenset((*ARITHMETIC, *MATH, *_READS, *GRADIENTS))
-"""Arithmetic on scalars, and what reads a scalar off a tensor: the names of the family ``py.…``."""
+"""The names of the family ``py.…``: arithmetic on scalars, and functions that read a scalar off a tensor."""
 
 CONTROL_FLOW = ("cond", "while_loop")
-"""Choices and loops on data, whose subgraphs arrive as functions."""
+"""The operators of choices and loops on data, which take their subgraphs as functions."""
 
 
 PROVEN, WRAPPED, TRUSTED = "proven", "wrapped", "trusted"
-"""The grades. Proven: hostile calls found nothing, once its arguments are held against its schema. Wrapped: a check of
-ours stands before the call. Trusted: it can end the process, hang it, or show memory that is not the file's."""
+"""The grades. Proven: with arguments that fit its schema, no hostile call did harm. Wrapped: a check of ours precedes
+the call. Trusted: a call can end the process, hang it, or read memory that is not the file's."""
 
 FRESH, VIEW, WRITES, WRITES_ANY, RESHAPES = "fresh", "view", "writes", "writes-any", "reshapes"
-"""The effects. Fresh: its results are memory of their own. View: they may be that of an argument. Writes: it changes
-its first argument; writes-any: another one. Reshapes: it changes what its first argument says of itself, such as sizes.
+"""The effects. Fresh: results have new memory. View: they may share that of an argument. Writes: the operator changes
+its first argument; writes-any: any argument. Reshapes: it changes sizes or strides of its first argument.
 """
 
 
@@ -100,13 +100,13 @@ def allowed() -> frozenset[str]:
 
 
 def grade(name: str) -> str:
-    """The grade of an operator that `check_name` lets pass; Python's own are wrapped where they need it."""
+    """The grade of an operator that `check_name` accepts; operators of Python are wrapped where they need it."""
     entry = table().get(name)
     return entry.grade if entry is not None else PROVEN
 
 
 def effect(name: str) -> str:
-    """What an operator does to the memory of its arguments, as far as its name tells."""
+    """The effect of an operator, by its name."""
     entry = table().get(name)
     if entry is not None:
         return entry.effect
@@ -134,5 +134,5 @@ def check_name(name: str) -> None:
 
 
 def why_not(name: str) -> str:
-    """Why an operator may not be called, to go after a message; empty where there is no more to say."""
+    """The reason why an operator may not be called, as the end of a message; empty where none is known."""
     return next((f": {why}" for words, why in _REASONS.items() if re.search(words, name)), "")

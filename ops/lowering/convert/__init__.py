@@ -1,1 +1,1 @@
-"""From an exported program to the Body of an op, node by node."""
+"""Converts an exported program to the Body of an op, node by node."""

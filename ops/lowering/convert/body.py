@@ -1,8 +1,8 @@
-"""From an ExportedProgram to the Graph and Body of an op.
+"""Converts an ExportedProgram to the Graph and Body of an op.
 
-The graph of torch.export keeps in-place operators and their order, so it is taken over node by node. What is bound
-to this process is replaced: parameters become Constants, the model's device becomes "this op's device", operators
-go by their names on the allow-list, and everything else is refused here rather than at load.
+The graph of torch.export keeps in-place operators and their order, so it is converted node by node. Objects of this
+process are replaced: parameters by Constants, the model's device by "this op's device", operators by their names on the
+allow-list. Any other object is refused here, and not at load.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ def convert(
     """Makes the body of an op from an exported program whose outputs are a flat tuple.
 
     Args:
-        program: what torch.export made.
+        program: the result of torch.export.
         name: the op's name.
         device: the device that the op is scripted for.
         inputs: a name for each flat tensor input.
-        sources: how torch.export's guards write each of them.
+        sources: the text of each input in the guards of torch.export.
         contiguous: whether outputs are made contiguous.
         shared: the constants of the op's other bodies by the id of the model's tensor: they have one state.
         numbers: the inputs that are numbers, each exported as the first size of an empty tensor.
 
     Raises:
-        LoweringError, UnknownOperatorError: the program holds something that a graph cannot.
+        LoweringError, UnknownOperatorError: a graph cannot hold a node or an object of the program.
     """
     letters: dict[str, str | int] = {}
     reader = NodeReader(program.graph_module, name, letters)
@@ -64,7 +64,10 @@ def convert(
     for index in mutated_inputs(program.graph):
         placeholder = [n for n in program.graph.nodes if n.op == "placeholder"][index]
         if isinstance(constant := reader.known[placeholder.name], Constant) and not constant.mutable:
-            constant.mutable, constant.tensor = True, constant.tensor.detach().clone()  # the model's own goes on
+            constant.mutable, constant.tensor = (
+                True,
+                constant.tensor.detach().clone(),
+            )  # a copy, since the user's model may change its own
     verify(graph)
     return Body(name, device, graph, sizes.facts, tuple(inputs), contiguous)
 
@@ -77,9 +80,9 @@ def _input_type(node: torch.fx.Node, shape: tuple[int | str, ...], name: str) ->
 
 
 def _sizes(program: ExportedProgram, users: Sequence[torch.fx.Node], sources: Sequence[str], name: str) -> Sizes:
-    if not hasattr(program, "_guards_code"):  # without them a body would answer wrongly at other sizes
+    if not hasattr(program, "_guards_code"):  # without guards a body would give wrong results at other sizes
         raise LoweringError(
-            "this torch does not say for which sizes an export holds",
+            "this torch does not report the sizes for which an export holds",
             where=f"op {name!r}",
             got=f"torch {torch.__version__}",
             fix="Script models with a newer torch; archives that are made there load with this one too.",

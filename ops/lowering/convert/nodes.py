@@ -1,7 +1,7 @@
-"""The nodes of torch's fx graph as Nodes of ours.
+"""Converts the nodes of torch's fx graph to Nodes.
 
-Operators go by their names on the allow-list, sizes become arithmetic of ours, the model's device becomes "this op's
-device". What a graph cannot hold is refused here, with the user's line.
+Operators are converted to names on the allow-list, sizes to ``py.…`` arithmetic, the model's device to "this op's
+device". Anything that a graph cannot hold is refused here, with the user's line.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _ARITHMETIC: dict[Any, str] = {
     round: "round",
     operator.truediv: "truediv",
 }
-# Reading a size, in torch's spelling -> ours.
+# torch's operators that read a size -> ours.
 _READS = {
     "aten.sym_size.int": "size",
     "aten.sym_stride.int": "stride",
@@ -47,14 +47,14 @@ _READS = {
     "aten.item.default": "item",
     "aten.is_nonzero.default": "is_nonzero",
 }
-# Hints for torch's own symbolic reasoning: they compute nothing.
+# Operators that only tell torch's symbolic reasoning a fact.
 _HINTS = (
     "aten.sym_constrain_range.default", "aten.sym_constrain_range_for_size.default",
     "aten._assert_tensor_metadata.default", "aten._assert_async.msg", "aten._assert_async.default",
 )  # fmt: skip
-# What transformers calls while it is exported, for want of the other in the compiler -> what it calls in eager.
+# Operators that transformers calls only while it is exported -> those that it calls in eager mode.
 _EQUAL = {"transformers.grouped_mm_fallback.default": "aten._grouped_mm.default"}
-# Without gradients these give their argument back.
+# Without gradients these return their argument.
 _NOTHING = ("aten.detach_.default", "aten.lift_fresh.default", "aten.alias.default")
 
 
@@ -64,11 +64,11 @@ class NodeReader:
     def __init__(self, module: torch.nn.Module, op: str, letters: Mapping[str, str | int]) -> None:
         self.module, self.op, self.letters = module, op, letters
         self.known: dict[str, Any] = {}  # fx node name -> Value, Constant, Graph, or a tuple of Values
-        self.symbols: dict[Any, tuple[Value, int]] = {}  # torch's symbol -> an input, and the dimension that it is
+        self.symbols: dict[Any, tuple[Value, int]] = {}  # torch's symbol -> an input, and its dimension of this size
         self.nodes: list[Node] = []
 
     def constants(self, program: ExportedProgram, shared: dict[int, Constant]) -> None:
-        """Takes in parameters, buffers and tensors that the model captured."""
+        """Defines the parameters, the buffers and the tensors that the model captured."""
         kinds = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
         for spec in program.graph_signature.input_specs:
             if spec.kind == InputKind.USER_INPUT:
@@ -93,7 +93,7 @@ class NodeReader:
             self.known[spec.arg.name] = constant
 
     def define(self, value: Value, node: torch.fx.Node) -> None:
-        """Takes in the symbols that are sizes of an input."""
+        """Defines an input, and the symbols that are its sizes."""
         for dim, size in enumerate(node.meta["val"].shape):
             if isinstance(size, torch.SymInt):
                 self.symbols.setdefault(size.node.expr, (value, dim))
@@ -105,7 +105,11 @@ class NodeReader:
             match node.op:
                 case "placeholder":
                     if node.name not in self.known:
-                        raise LoweringError("an input is not accounted for", where=f"op {self.op!r}", got=node.name)
+                        raise LoweringError(
+                            "an input of the export has no place among the arguments",
+                            where=f"op {self.op!r}",
+                            got=node.name,
+                        )
                 case "get_attr":
                     self.known[node.name] = self.attribute(node)
                 case "call_function":
@@ -113,17 +117,21 @@ class NodeReader:
                 case "output":
                     output = tuple(self.argument(leaf) for leaf in torch.utils._pytree.tree_leaves(node.args[0]))
                 case _:
-                    raise LoweringError(f"a graph node of kind {node.op}", where=f"op {self.op!r}")
+                    raise LoweringError(
+                        f"the export has a node of kind {node.op}, which cannot be packed", where=f"op {self.op!r}"
+                    )
         return Graph(inputs, tuple(self.nodes), output)
 
     def attribute(self, node: torch.fx.Node) -> Any:
-        """A branch or a loop's body, or a tensor kept on the module."""
+        """Converts an attribute of the module: the graph of a branch or of a loop's body, or a tensor."""
         found = operator.attrgetter(str(node.target))(self.module)
         if isinstance(found, torch.fx.GraphModule):
             return found
         if isinstance(found, torch.Tensor):
             return Constant(found, str(node.target))
-        raise LoweringError(f"the model holds {node.target!r}", where=f"op {self.op!r}", got=type(found).__name__)
+        raise LoweringError(
+            f"the model holds {node.target!r}, which is not a tensor", where=f"op {self.op!r}", got=type(found).__name__
+        )
 
     def subgraph(self, module: torch.fx.GraphModule) -> Graph:
         """The graph of a branch, whose placeholders are all inputs."""
@@ -139,11 +147,11 @@ class NodeReader:
         """Converts one application."""
         target = node.target
         if target is operator.getitem and isinstance(self.known.get(getattr(node.args[0], "name", "")), tuple):
-            # The kind was checked just before.
+            # The type was checked just before.
             self.known[node.name] = self.known[node.args[0].name][node.args[1]]  # type: ignore[union-attr, index]
         elif target in _ARITHMETIC:
             self.add(node, Operator(f"py.{_ARITHMETIC[target]}"))
-        elif target is torch.sym_ite and node.args[1:] == (1, 0):  # how torch writes a bool as an int
+        elif target is torch.sym_ite and node.args[1:] == (1, 0):  # torch writes a bool as an int so
             self.add(node, Operator("py.int"), most=1)
         elif isinstance(target, torch._ops.OpOverload):
             self.overload(node, target)
@@ -169,7 +177,7 @@ class NodeReader:
             return
         if name in _READS:
             match self.argument(node.args[0]):
-                case Value(type=ScalarType()) as number:  # read off what carries it
+                case Value(type=ScalarType()) as number:  # the size of the tensor that carries the number
                     self.known[node.name] = number
                     return
             self.add(node, Operator(f"py.{_READS[name]}"), varying=_READS[name] in ("item", "is_nonzero"))
@@ -192,12 +200,12 @@ class NodeReader:
         self.add(node, Operator(name), varying=_varies(target))
 
     def on_sizes(self, condition: Any) -> bool:
-        """Whether a condition is on the sizes of inputs alone: the facts have those, opened for 0 and 1."""
+        """Whether a condition is on sizes of inputs alone: then it is a guard of the body's facts already."""
         value = condition.meta.get("val") if isinstance(condition, torch.fx.Node) else None
         return isinstance(value, torch.SymBool) and all(s in self.symbols for s in value.node.expr.free_symbols)
 
     def guard(self, node: torch.fx.Node, value: Any, reason: str) -> None:
-        """Adds a guard for an assertion; torch's own texts name its symbols, which say nothing to anyone."""
+        """Adds a guard for an assertion, without torch's text, which holds symbols that a user does not know."""
         if value is True:
             return
         if reason.startswith("Runtime assertion failed"):
@@ -215,9 +223,9 @@ class NodeReader:
         self.guard(node, same, "a number that the model reads off a tensor is not what its sizes said")
 
     def size(self, symbol: Any) -> Value:
-        """The size that a symbol stands for."""
+        """The value of a symbol."""
         if symbol not in self.symbols:
-            raise LoweringError("a number hangs on data in a way that cannot be packed", where=f"op {self.op!r}")
+            raise LoweringError("data decides a number in a way that cannot be packed", where=f"op {self.op!r}")
         value, dim = self.symbols[symbol]
         return value if value.type == INT else self.arithmetic("size", (value, dim))
 
@@ -228,7 +236,7 @@ class NodeReader:
         return value
 
     def higher(self, node: torch.fx.Node, target: torch._ops.HigherOrderOperator) -> None:
-        """Converts control flow on data, and takes apart the wrappers of `no_grad` blocks."""
+        """Converts control flow on data, and replaces the wrapper of a `no_grad` block by its nodes."""
         name = str(target.name())  # type: ignore[no-untyped-call]  # torch leaves it untyped
         if name in ("cond", "while_loop"):
             self.add(node, Operator(name), varying=True)
@@ -250,7 +258,7 @@ class NodeReader:
     def add(
         self, node: torch.fx.Node, target: Operator | KernelCall, varying: bool = False, most: int | None = None
     ) -> None:
-        """Adds a node of ours, with the first few arguments only where `most` says so."""
+        """Adds a node, with at most `most` arguments."""
         args = tuple(self.argument(arg) for arg in node.args[:most])
         kwargs = {key: self.argument(arg) for key, arg in node.kwargs.items() if not _default(key, arg)}
         output = output_values(node.meta.get("val"), self.letters)
@@ -279,7 +287,7 @@ class NodeReader:
                 return arg
             case _ if arg is Ellipsis:
                 return arg
-        raise LoweringError("an argument that cannot be packed", where=f"op {self.op!r}", got=type(arg).__name__)
+        raise LoweringError("an argument cannot be packed", where=f"op {self.op!r}", got=type(arg).__name__)
 
     def on_cpu(self) -> bool:
         """Whether every tensor that the model holds is on the CPU, so that "cpu" means the model's device."""

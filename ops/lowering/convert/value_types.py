@@ -1,4 +1,4 @@
-"""The types of what torch's fx nodes give: dtypes by name, shapes over our symbols."""
+"""The types of the results of torch's fx nodes: dtypes by name, shapes over our symbols."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def dtype_name(dtype: torch.dtype) -> str:
 
 
 def output_values(value: Any, letters: Mapping[str, str | int]) -> Any:
-    """Values for what a node returns: a tree like torch's own result."""
+    """Values for the result of a node, in a tree of the same structure."""
     if isinstance(value, tuple | list):
         return tuple(output_values(item, letters) for item in value)
     return None if value is None else Value(value_type(value, letters))
 
 
 def value_type(value: Any, letters: Mapping[str, str | int]) -> Type:
-    """The type of what torch.export knows of a node's result, sizes over our symbols."""
+    """The type of a fake tensor or a symbolic number of torch.export, with sizes over our symbols."""
     match value:
         case torch.Tensor():
             shape = tuple(s if isinstance(s, int) else over_letters(str(s), letters) for s in value.shape)

@@ -1,1 +1,1 @@
-"""Everything that is replaced in torch or in Python while a model is exported."""
+"""Replacements of functions of torch and Python while a model is exported."""

@@ -1,9 +1,9 @@
 """Python's `int` and `range` on sizes that are free while a model is exported.
 
-Both ask Python for a plain integer, which makes torch.export fix the size. A model's own code often calls them only
-to be sure of the type, or to go over a few chunks. `Noting` tells which modules did; `Lent` lends these modules an
-`int` that keeps a symbolic size as it is, and a `range` whose every step is a condition on the size instead of one
-on the whole of it. Both are Python's own for anything else, and what was exported so is proved like all else.
+Both convert a size to a plain integer, which makes torch.export fix it. A model often calls them only to be sure of the
+type, or to loop over a few chunks. `Noting` finds the modules that do; `Lent` lends these modules an `int` that returns
+a symbolic size, and a `range` whose steps are conditions on the size, so that the size is not fixed. For any other
+argument both do what Python's own do, and the exported body is compared with the model as every other one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SYMBOLIC = (torch.SymInt, torch.SymFloat)
 
 
 class _IsInt(type):
-    """Makes `isinstance(x, int)` mean what it does when the model runs, where `int` is lent."""
+    """Makes `isinstance(x, int)` hold for symbolic sizes where `int` is lent, as it does for sizes of a real call."""
 
     def __instancecheck__(cls, thing: object) -> bool:
         return isinstance(thing, int | torch.SymInt)
@@ -32,7 +32,7 @@ class _IsInt(type):
 
 
 class _Int(int, metaclass=_IsInt):
-    """`int`, but a symbolic size stays one."""
+    """`int`, which returns a symbolic size unchanged."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         if len(args) == 1 and isinstance(args[0], _SYMBOLIC):
@@ -41,7 +41,7 @@ class _Int(int, metaclass=_IsInt):
 
 
 def _range(*args: Any) -> Any:
-    """`range`; over symbolic sizes a list, for which only the number of steps is fixed."""
+    """`range`; for symbolic sizes a list, which fixes only the number of steps."""
     if not any(isinstance(arg, _SYMBOLIC) for arg in args):
         return builtins.range(*args)
     value, stop, step = (0, *args, 1) if len(args) == 1 else (*args, 1)[:3]
@@ -52,18 +52,7 @@ def _range(*args: Any) -> Any:
     return found
 
 
-STAND_IN = "_tracepack int"
-"""The name under which a recorded function finds what stands for `int` (see `pipeline.patches.builtins`)."""
-
-
-def _recorded_int(*args: Any, **kwargs: Any) -> Any:
-    """What stands for `int` in a recording, but a symbolic size stays one; another thread may be recording."""
-    if len(args) == 1 and isinstance(args[0], _SYMBOLIC):
-        return torch.sym_int(args[0])  # type: ignore[no-untyped-call]  # torch leaves it untyped
-    return vars(builtins)[STAND_IN](*args, **kwargs)
-
-
-_LENT: Globals = {"int": _Int, "range": _range, STAND_IN: _recorded_int}
+_LENT: Globals = {"int": _Int, "range": _range}
 
 
 _asking: list[Globals] = []
@@ -81,7 +70,7 @@ def _noted(original: Any, patch: Patch) -> Any:
 
 
 def _asker(frame: Any) -> Globals:
-    """The globals of the function that asks; in a recording, where it calls what stands there for `int`, still its."""
+    """The globals of the function that converts a size, also where it calls the recorder's stand-in for `int`."""
     while frame.f_back is not None and frame.f_code.co_name in STAND_INS and _is_own(frame.f_globals):
         frame = frame.f_back
     found: Globals = frame.f_globals
@@ -89,7 +78,7 @@ def _asker(frame: Any) -> Globals:
 
 
 STAND_INS = frozenset(("convert",))
-"""How functions of this package are called that stand for `int` while a function is recorded."""
+"""The names of the functions of this package that stand for `int` while a function is recorded."""
 
 
 def _is_own(module: Globals) -> bool:
@@ -97,7 +86,7 @@ def _is_own(module: Globals) -> bool:
 
 
 class Noting(Patched):
-    """While it is entered, collects the globals of the functions that ask a symbolic size for a plain integer.
+    """While it is entered, collects the globals of the functions that convert a symbolic size to a plain integer.
 
     Attributes:
         found: these globals.
@@ -110,7 +99,7 @@ class Noting(Patched):
         self.found = _asking
 
     def make(self) -> None:
-        """Forgets who asked before."""
+        """Clears what earlier exports found."""
         _asking.clear()
         super().make()
 
@@ -122,8 +111,8 @@ def _is_torch(module: Globals) -> bool:
 class Lent(Change):
     """While it is entered, modules have an `int` and a `range` of their own, unless they define the name themselves.
 
-    A global name means the same in every thread, so another one that runs a function of such a module meanwhile meets
-    them too: they work as Python's own, and only `type(x) is int` tells them apart.
+    A global name is the same in every thread, so another thread that runs a function of such a module meanwhile uses
+    them, too: they do what Python's own do, except in `type(x) is int`.
 
     Args:
         modules: the globals of each.

@@ -1,11 +1,11 @@
-"""The one lock around lowering, and what is replaced in torch and in Python below it.
+"""The one lock around lowering, and the patches of torch and Python that lowering needs.
 
-torch.export and the converter of TorchScript keep their state in variables of the process, and so do the patches that
-they need here: one thread lowers at a time. Another one that runs a model of its own meanwhile sees the originals, for
-every replacement asks whether the thread that calls it is one that needs it.
+torch.export and the converter of TorchScript keep their state in variables of the process, and the patches are
+variables of the process, too: so one thread lowers at a time. In another thread that runs a model meanwhile, a
+replacement does what the original does, since it asks whether its thread needs it.
 
-A patch knows all of its users, and the attribute is the original again when the last one is gone. Users stand in the
-journal of their thread (see `runtime.interrupts`), so that an interrupt leaves none.
+A patch knows all of its users, and restores the original after the last one. Users are in the journal of their thread
+(see `runtime.interrupts`), so that an interrupt leaves none.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import torch
 from ...runtime.interrupts.changes import Change, Kept, Lock
 
 lowering = Lock()
-"""Held while a model is lowered, and while a user's module runs in the form that inference wants."""
+"""Held while a model is lowered, and while a user's module is in its inference form."""
 
 _patching = Lock()  # held for a few instructions
 
@@ -32,7 +32,7 @@ class Patch:
 
     Args:
         owner: a class or a module.
-        name: of the attribute.
+        name: the name of the attribute.
         replace: makes the replacement from the original, which is None where there is none, and from this patch, whose
             `needed` tells whether the calling thread is one that needs it.
     """
@@ -60,13 +60,13 @@ class Patch:
                 setattr(self.owner, self.name, self._replacement)
 
     def remove(self, user: Patched) -> None:
-        """Puts the original back after the last user."""
+        """Restores the original after the last user."""
         with _patching():
             if user in self._users:
                 self._users.remove(user)
             if self._users or self._replacement is None:
                 return
-            if vars(self.owner).get(self.name) is self._replacement:  # whoever has put another there keeps it
+            if vars(self.owner).get(self.name) is self._replacement:  # an attribute that was set meanwhile stays
                 if self._original is _ABSENT:
                     delattr(self.owner, self.name)
                 else:
@@ -81,12 +81,12 @@ class Patched(Change):
         self.patches, self.thread = patches, threading.get_ident()
 
     def make(self) -> None:
-        """Adds itself to their users."""
+        """Adds this user to the patches."""
         for patch in self.patches:
             patch.add(self)
 
     def undo(self) -> None:
-        """Removes itself."""
+        """Removes this user."""
         for patch in reversed(self.patches):
             patch.remove(self)
 
@@ -96,18 +96,18 @@ _VARIABLES = (
     ("torch.compiler", "_is_exporting_flag"),
     ("torch.compiler", "_is_non_strict_tracing_flag"),
 )
-"""Variables of torch's modules that hold what it is lowering; it puts them back in a `finally`."""
+"""Variables of torch's modules that torch sets while it exports, and restores in a `finally`."""
 
 
 class KeptProcess(Kept):
-    """What lowering changes in the process beside the patches: variables of torch, and the random numbers to come."""
+    """Restores variables of torch, and its global generator, after a lowering that failed."""
 
     def __init__(self) -> None:
         self.before: list[tuple[Any, str, Any]] = []
         self.random: torch.Tensor | None = None
 
     def make(self) -> None:
-        """Notes them."""
+        """Copies them."""
         self.random = torch.get_rng_state()
         modules = [(sys.modules.get(module), name) for module, name in _VARIABLES]
         self.before = [(module, name, getattr(module, name)) for module, name in modules if hasattr(module, name)]
@@ -120,5 +120,5 @@ class KeptProcess(Kept):
             torch.set_rng_state(self.random)
 
     def let_go(self) -> None:
-        """Forgets them."""
+        """Drops the copies."""
         self.before, self.random = [], None

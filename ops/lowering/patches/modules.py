@@ -1,4 +1,4 @@
-"""What `nn.Module` does otherwise while a model is exported, or watched."""
+"""Patches of `nn.Module` while a model is exported or watched."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _moves = Patch(torch.nn.Module, "to", _idle)
 
 
 def idle_moves() -> Patched:
-    """Makes `module.to(...)` that changes nothing do nothing: torch.export cannot swap parameters for themselves."""
+    """Makes a `module.to(...)` that changes nothing return at once: torch.export cannot swap a parameter for itself."""
     return Patched(_moves)
 
 
@@ -44,10 +44,10 @@ def _noted(original: Any, patch: Patch) -> Callable[..., Any]:
 
 
 class Missed(Patched):
-    """While it is entered, collects the attributes that modules are asked for and do not have; `hasattr` asks too.
+    """While it is entered, collects the attributes that code looks up in modules that do not have them.
 
     Attributes:
-        found: a module's id, and the name of the attribute.
+        found: pairs of a module's id and the name of an attribute; `hasattr` counts, too.
     """
 
     _patch = Patch(torch.nn.Module, "__getattr__", _noted)
@@ -57,6 +57,6 @@ class Missed(Patched):
         self.found = _missed
 
     def make(self) -> None:
-        """Forgets what was missed before."""
+        """Clears what was found before."""
         _missed.clear()
         super().make()

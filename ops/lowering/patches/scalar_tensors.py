@@ -1,10 +1,10 @@
 """Sizes that a model carries through tensors.
 
-A model may compute a padding or a number of chunks with tensors of no dimension, from sizes and from numbers that it
-keeps in buffers, and use the result as a plain integer. torch.export then knows nothing of that integer. While a
-model is exported, `Counts` follows such tensors and tells torch their values as expressions over sizes. These are
-predictions: floats may round, and a buffer may hold another number by then. So `convert` guards every number that is
-read off a tensor and that torch knows an expression for.
+A model may compute a padding or a number of chunks with tensors without dimensions, from sizes and from numbers in its
+buffers, and use the result as a plain integer, about which torch.export knows nothing. While a model is exported,
+`Counts` follows such tensors and tells torch their values as expressions over sizes. These values are predictions: a
+float may be rounded, and a buffer may change later. So `convert` adds a guard for each number that is read off a tensor
+and for which torch has an expression.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _READ = torch.ops.aten._local_scalar_dense.default
 
 
 def numbers(model: Any) -> dict[str, Any]:
-    """The values of a model's buffers that are whole numbers, by name."""
+    """The names of a model's buffers that hold one integer, with their values."""
     named = model.named_buffers() if isinstance(model, torch.nn.Module) else ()
     return {name: buffer.item() for name, buffer in named if buffer.dim() == 0 and _is_whole(buffer)}
 
@@ -33,11 +33,11 @@ def _is_whole(tensor: torch.Tensor) -> bool:
 
 
 class Counts(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch leaves it untyped
-    """Follows the tensors of no dimension that sizes decide.
+    """Follows the tensors without dimensions that sizes decide.
 
     Args:
         model: the model as torch.export runs it.
-        known: what `numbers` read off it before.
+        known: the values of its buffers, from `numbers`.
     """
 
     def __init__(self, model: Any, known: dict[str, Any]) -> None:
@@ -61,7 +61,7 @@ class Counts(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch leave
         return result
 
     def settle(self) -> None:
-        """Says to torch what was predicted of the numbers read since; while they are read it does not listen."""
+        """Tells torch the predictions for the numbers read since the last call; during a read it takes none."""
         unsaid, self._unsaid = self._unsaid, []
         for tensor, found in unsaid:
             self._say(tensor, found)
@@ -73,7 +73,7 @@ class Counts(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch leave
         """The number behind an argument.
 
         Raises:
-            KeyError: it is a tensor about which nothing is known, or that was written to since.
+            KeyError: it is a tensor without a prediction, or one that was written to since.
         """
         if not isinstance(argument, torch.Tensor):
             return argument
@@ -92,7 +92,7 @@ class Counts(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch leave
         self._note(result, value)
 
     def _say(self, tensor: torch.Tensor, found: Any) -> None:
-        """Says to torch that what was read off a tensor is what was predicted."""
+        """Tells torch that a number read off a tensor equals its prediction."""
         if not _is_whole(tensor) or not isinstance(found, torch.SymInt | torch.SymBool):
             return
         try:
@@ -101,17 +101,17 @@ class Counts(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch leave
             return
         if isinstance(found, torch.SymBool):
             _symbolic._check(found if value else _symbolic.sym_not(found))
-        elif isinstance(value, torch.SymInt):  # torch._check would not take in a quotient or a remainder
+        elif isinstance(value, torch.SymInt):  # torch._check does not use an equation with a quotient or a remainder
             found.node.shape_env._set_replacement(found.node.expr, value.node.expr, "read off a tensor")
         else:
             _symbolic._check(found == value)
 
 
 class Reads(TorchFunctionMode):
-    """Lets `Counts` speak before Python decides on a number that it read off a tensor.
+    """Makes `Counts` tell torch its predictions before Python uses a number that was read off a tensor.
 
     Args:
-        counts: what follows the tensors.
+        counts: the mode that follows the tensors.
     """
 
     def __init__(self, counts: Counts) -> None:
@@ -119,7 +119,7 @@ class Reads(TorchFunctionMode):
         self._counts = counts
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Runs a function; a tensor is turned into a bool by way of its item."""
+        """Runs a function; the bool of a tensor becomes the bool of its item."""
         decides = func is torch.Tensor.__bool__ and args[0].dim() == 0
         result = torch.Tensor.item(args[0]) if decides else func(*args, **(kwargs or {}))
         self._counts.settle()
@@ -130,7 +130,7 @@ _MATTERS = ("alpha", "rounding_mode")
 
 
 def _divided(a: Any, b: Any, rounding_mode: str | None = None) -> Any:
-    return a / b if rounding_mode is None else a // b  # sizes are not negative; the assertion tells if one is
+    return a / b if rounding_mode is None else a // b  # torch takes sizes as not negative; an assertion checks that
 
 
 def _same(a: Any, *args: Any) -> Any:

@@ -1,8 +1,9 @@
-"""Shape functions for operators that torch.export would fix the sizes of.
+"""Shape functions for operators whose sizes torch.export would fix.
 
-Torch works out the shape of a recurrent layer's result by unrolling it, which fixes the length, and that of
-`max_pool1d` in C++ on plain integers. While a model is exported these functions stand in; they say what comes out and
-compute nothing. What the operators do in a pipeline is their own affair, and every lowered body is proved anyhow.
+Torch computes the shape of a recurrent layer's result by unrolling the layer, which fixes the length, and that of
+`max_pool1d` in C++ from plain integers. While a model is exported these functions replace torch's: they give the shape
+of the result and compute no values. A pipeline runs torch's operators, and every lowered body is compared with its
+model.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ _KEYS = (torch._C.DispatchKey.CompositeImplicitAutograd, torch._C.DispatchKey.Au
 
 
 class FreeSizes(Change):
-    """While it is entered, its thread has the shape functions in place; another one gets torch's own through them."""
+    """While it is entered, this thread uses these shape functions; in other threads they call torch's own."""
 
     def __init__(self) -> None:
-        self.thread, self.on = threading.get_ident(), False  # torch may keep a kernel for longer
+        self.thread, self.on = threading.get_ident(), False  # torch may keep a kernel after it is removed
         self.before = [(operator, dict(operator.py_kernels)) for operator in _shapes()]
 
     def make(self) -> None:
@@ -34,7 +35,7 @@ class FreeSizes(Change):
             operator._dispatch_cache.clear()
 
     def undo(self) -> None:
-        """Puts torch's own back."""
+        """Restores torch's own."""
         self.on = False
         for operator, kernels in self.before:
             for key in _KEYS:
@@ -93,7 +94,7 @@ def _recurrent(
 
 
 def _sequence(x: torch.Tensor, hx: torch.Tensor, both: bool, first: bool) -> torch.Tensor:
-    """The output of a recurrent layer, which runs over the length first."""
+    """The shape of the output of a recurrent layer, with the length as first dimension."""
     length, batch = (x.shape[1], x.shape[0]) if first else (x.shape[0], x.shape[1])
     out = x.new_empty((length, batch, hx.shape[2] * (2 if both else 1)))
     return out.transpose(0, 1) if first else out

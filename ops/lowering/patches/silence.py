@@ -1,6 +1,6 @@
-"""Lowering without torch.export's warnings, log and prints: what matters of them is in the error that it raises.
+"""Silences torch.export's warnings, log and prints, in the lowering thread only.
 
-Each of the three is silent in the lowering thread only.
+The error that it raises holds what a user needs of them.
 """
 
 from __future__ import annotations
@@ -37,29 +37,31 @@ _prints: list[Patch] = []
 
 
 class Silence(Patched):
-    """While it is entered, its thread hears no warning, no print of torch.export, and no log up to an error."""
+    """While it is entered, this thread shows no warnings, no prints of torch.export, and no logs below critical."""
 
     def __init__(self) -> None:
         from torch.export import _trace
 
         if not _prints:
-            _prints.append(Patch(_trace, "print", _unless_needed))  # what it shows the graph with where it fails
+            _prints.append(
+                Patch(_trace, "print", _unless_needed)
+            )  # with this torch.export prints the graph where it fails
         super().__init__(_logs, _prints[0])
         self.filter = _Unheard()
 
     def make(self) -> None:
-        """Puts the filter and the patches in place."""
+        """Adds the filter and the patches."""
         self.filter.make()
         super().make()
 
     def undo(self) -> None:
-        """Takes them away."""
+        """Removes the filter and the patches."""
         super().undo()
         self.filter.undo()
 
 
 class _InThread(type):
-    """A category of warnings that every warning of one thread belongs to."""
+    """The type of a warning category that includes every warning of one thread."""
 
     thread: int
 
@@ -68,9 +70,9 @@ class _InThread(type):
 
 
 class _Unheard(Change):
-    """One filter, in front of all others, for one thread.
+    """The first filter of warnings, for one thread.
 
-    `warnings.catch_warnings` is for all threads at once, and two that overlap leave the filters of one to the other.
+    `warnings.catch_warnings` is for all threads, and where two overlap one restores the filters of the other.
     """
 
     def __init__(self) -> None:
@@ -92,8 +94,8 @@ class _Unheard(Change):
         return filters  # type: ignore[no-any-return]  # typeshed has it as a sequence that none may change
 
     def _changed(self) -> None:
-        """Tells Python, which remembers what the filters said."""
+        """Tells Python that the filters changed, since it caches their decisions."""
         module: Any = warnings
-        known = vars(module)  # it has one name before Python 3.14 and another one since
+        known = vars(module)  # the function has another name from Python 3.14 on
         mutated = known.get("_filters_mutated") or known["_filters_mutated_lock_held"]
         mutated()

@@ -1,1 +1,1 @@
-"""What an interrupt leaves behind in torch, in Python and in the user's model, and how that is put back."""
+"""Undoes changes in torch, in Python and in the user's model after an error or an interrupt at any bytecode."""

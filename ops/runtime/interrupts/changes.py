@@ -26,7 +26,7 @@ class Change(ABC):
     def __exit__(self, *exc: Any) -> None:
         self.undo()
         changes = _journals.changes
-        if self in changes:  # a guard may have undone it before
+        if self in changes:  # a guard may have removed it already
             changes.remove(self)
 
     @abstractmethod
@@ -39,7 +39,7 @@ class Change(ABC):
 
 
 class Kept(Change):
-    """What comes back where an exception ends the block, and stays as it has become otherwise."""
+    """A change that is undone only where an exception ends the block."""
 
     def __exit__(self, *exc: Any) -> None:
         if exc[0] is None:
@@ -60,12 +60,12 @@ _journals = _Journals()
 
 
 def made() -> int:
-    """How many changes of this thread are not undone."""
+    """The number of changes of this thread that are not undone yet."""
     return len(_journals.changes)
 
 
 def undo_from(start: int) -> None:
-    """Undoes the changes of this thread but for the oldest, of which so many stay."""
+    """Undoes the changes of this thread except for the `start` oldest ones."""
     changes = _journals.changes
     while len(changes) > start:
         changes[-1].undo()
@@ -73,9 +73,9 @@ def undo_from(start: int) -> None:
 
 
 class Lock:
-    """A lock of the whole process that a thread takes once, however often it asks; an interrupt lets go of it.
+    """A reentrant lock that an interrupt releases.
 
-    A plain lock is kept for good where an interrupt comes between the end of its `with` and its `__exit__`.
+    A plain lock stays locked where an interrupt comes between the end of the `with` block and `__exit__`.
     """
 
     def __init__(self) -> None:
@@ -91,11 +91,11 @@ class Lock:
         self._lock.acquire()
 
     def release(self) -> None:
-        """Lets go of it."""
+        """Releases it."""
         self._lock.release()
 
     def __call__(self) -> Change:
-        """What holds the lock while it is entered."""
+        """A context that holds the lock."""
         return _LockHeld(self)
 
 
@@ -115,6 +115,6 @@ class _LockHeld(Change):
 
 
 def release(lock: Any) -> None:
-    """Lets go of an RLock that an interrupt kept this thread from letting go of."""
+    """Releases an RLock that this thread still holds because of an interrupt."""
     if lock._is_owned():
         lock.release()

@@ -1,7 +1,7 @@
-"""Torch's modes in this thread: how they are, how they come back, and how to work outside of them.
+"""Torch's modes in this thread: saves and restores them, and runs functions outside of them.
 
-What a pipeline keeps from run to run must be made outside of the modes of whoever calls it first: a tensor that is made
-under a fake or tracing mode is fake for good.
+Tensors that a pipeline keeps from run to run must be made outside of the modes of its first caller: a tensor made under
+a fake or tracing mode stays fake.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Modes:
         self.autocast = _autocast()
 
     def restore(self) -> None:
-        """Makes them as they were."""
+        """Restores the modes."""
         take_off()
         for mode in self.dispatch:
             _C._push_on_torch_dispatch_stack(mode)
@@ -75,7 +75,7 @@ def _pre_dispatch() -> list[Any]:
 
 
 def _say_which() -> None:
-    """Sets torch's own notes of which dispatch modes are on."""
+    """Sets torch's own flags for the dispatch modes that are on."""
     stack = [_C._get_dispatch_stack_at(i) for i in range(_C._len_torch_dispatch_stack())]
     notes = {
         "_is_in_torch_dispatch_mode": bool(stack),
@@ -144,7 +144,7 @@ class Outside(Change):
 
 
 class _Apart(Outside):
-    """The same without a transform of functorch, without inference mode and without a trace of TorchScript."""
+    """`Outside`, and also outside of functorch transforms, inference mode and a trace of TorchScript."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -179,7 +179,7 @@ R = TypeVar("R")
 
 
 def outside(function: Callable[P, R]) -> Callable[P, R]:
-    """Lets a function that makes what is kept run outside of every mode that its caller has entered."""
+    """Makes a function run outside of every mode that its caller has entered, for results that are kept."""
 
     @wraps(function)
     def apart(*args: P.args, **kwargs: P.kwargs) -> R:

@@ -1,8 +1,8 @@
 """The guard around a verb: after an exception of any kind, everything is as it was before the call.
 
-`with` and `try` see to that for ordinary errors. An interrupt can come between any two bytecodes, so here is the one
-place that needs no luck: nothing is changed before its `try` begins, and after an exception it undoes the journal
-(`changes`), lets go of generators that torch left suspended in a `with`, and puts the thread's modes back.
+`with` and `try` ensure that for ordinary errors, but an interrupt can come between any two bytecodes. So this guard
+changes nothing before its `try` begins. After an exception it undoes the journal (`changes`), ends generators that
+torch left suspended in a `with`, and restores the modes of the thread.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import ParamSpec, TypeVar
 
 import torch
+from torch.fx import graph_module
 
 from ..user_code import is_users
 from .changes import made, undo_from
@@ -22,7 +23,7 @@ from .modes import Modes, Outside
 
 P = ParamSpec("P")
 R = TypeVar("R")
-_MOST_TRIES = 8  # interrupts that come while the first one is dealt with
+_MOST_TRIES = 8  # interrupts that come during the restoring after the first one
 
 
 def undisturbed(verb: Callable[P, R]) -> Callable[P, R]:
@@ -33,7 +34,7 @@ def undisturbed(verb: Callable[P, R]) -> Callable[P, R]:
         before = _Before()
         try:
             result = verb(*args, **kwargs)
-            if made() > before.made:  # an interrupt was caught below
+            if made() > before.made:  # the verb caught an interrupt
                 before.restore(None)
             return result
         except BaseException as error:
@@ -44,7 +45,7 @@ def undisturbed(verb: Callable[P, R]) -> Callable[P, R]:
 
 
 def journaled(function: Callable[P, R]) -> Callable[P, R]:
-    """The guard for what is called often and enters no mode but by a Change: it looks at next to nothing beforehand."""
+    """The cheap guard for functions that are called often: it undoes the journal, and restores grad mode only."""
 
     @wraps(function)
     def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -60,13 +61,14 @@ def journaled(function: Callable[P, R]) -> Callable[P, R]:
 
 
 class _Before:
-    """What a verb found."""
+    """The state of the thread before a verb."""
 
     def __init__(self) -> None:
         self.made, self.modes = made(), Modes()
+        self.compiles = graph_module._forward_from_src
 
     def restore(self, error: BaseException | None) -> None:
-        """Makes it so again; to call it once more does no harm."""
+        """Restores that state; it may be called again."""
         if error is not None and not (isinstance(error, Exception) and made() == self.made):
             _let_go(error)
         self.modes.restore()
@@ -74,10 +76,12 @@ class _Before:
             with Outside():
                 undo_from(self.made)
             self.modes.restore()
+        # torch's compiler replaces it a few bytecodes before the `try` that puts it back.
+        graph_module._forward_from_src = self.compiles
 
 
 def _insist(before: _Before, error: BaseException) -> None:
-    """Restores, also if more interrupts come; the first of them is on its way already."""
+    """Restores, also if more interrupts come; the caller raises the first one."""
     for _ in range(_MOST_TRIES):
         try:
             before.restore(error)
@@ -89,9 +93,9 @@ def _insist(before: _Before, error: BaseException) -> None:
 
 
 def _let_go(error: BaseException) -> None:
-    """Ends the generators that an interrupt left suspended: what they undo would otherwise come at any later time.
+    """Ends the generators that an interrupt left suspended, which would otherwise undo their changes at a later time.
 
-    The frames of the user keep their variables, for a debugger.
+    Frames of the user keep their variables, for a debugger.
     """
     seen: set[int] = set()
     pending: list[BaseException | None] = [error]
@@ -107,6 +111,6 @@ def _let_go(error: BaseException) -> None:
 def _clear(trace: TracebackType | None) -> None:
     while trace is not None:
         if not is_users(trace.tb_frame.f_code.co_filename):
-            with suppress(RuntimeError):  # it is running: it is a caller of ours
+            with suppress(RuntimeError):  # the frame still runs: it called this function
                 trace.tb_frame.clear()
         trace = trace.tb_next

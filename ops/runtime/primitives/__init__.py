@@ -1,1 +1,1 @@
-"""What a node of a graph may call."""
+"""The functions behind the operators of a graph."""

@@ -1,7 +1,7 @@
-"""Python's operators with a bound on what they make: integers and texts of a file may not grow without end.
+"""Python's operators with a bound on their results: integers, lists and texts of a file must not grow without end.
 
-Sizes and counts stay far below the bounds. Only operands whose size cannot be told when the code is generated come here
-(see `growth`); for all others the operator is written out.
+Sizes and counts stay far below the bounds. Generated code calls these only for operands without a known bound (see
+`growth`), and writes the operator itself for all others.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def _shift(a: Any, b: Any) -> None:
 
 
 def mod(a: Any, b: Any) -> Any:
-    """``a % b``, which also fills in a text."""
+    """``a % b``, which also formats a text."""
     _fill_in(a)
     return a % b
 
@@ -122,7 +122,7 @@ def _fill_in(a: Any) -> None:
 def rounded(a: Any, digits: Any = None) -> Any:
     """``round(a, digits)``."""
     if _is_int(digits) and abs(digits) > 400:
-        raise GuardError("round to an impossible place", got=digits, expected="-400 to 400")
+        raise GuardError("round has too many digits", got=digits, expected="-400 to 400")
     return round(a) if digits is None else round(a, digits)
 
 

@@ -19,7 +19,7 @@ from .numpy import array_function
 from .random import drawing_from, generator
 from .wrapped import wrapper
 
-_get_default_dtype = torch.get_default_dtype  # which a recording replaces
+_get_default_dtype = torch.get_default_dtype  # these a recording replaces
 _DTYPES = {getattr(torch, name): name for name in ("float16", "bfloat16", "float32", "float64")}
 
 _PYTHON: dict[str, Callable[..., Any]] = {
@@ -152,7 +152,7 @@ def _walk(rest: str) -> Callable[..., Any]:
 
 
 def template(name: str) -> str | None:
-    """Source text for a ``py.…`` operator that is faster written inline, with ``{0}`` for the first argument."""
+    """The source of a ``py.…`` operator that is written inline, with ``{0}`` for the first argument."""
     return _TEMPLATES.get(name.removeprefix("py.")) if name.startswith("py.") else None
 
 
@@ -163,6 +163,6 @@ def recorded_names() -> dict[Any, str]:
     for name in sorted(n for n in allowed() if n.startswith("torch.")):
         try:
             table.setdefault(_walk(name.removeprefix("torch.")), name)
-        except AttributeError:  # a name of another torch version
+        except AttributeError:  # this torch version has no such function
             continue
     return table

@@ -1,4 +1,4 @@
-"""Choices and loops on data: what the operators `cond` and `while_loop` of a graph call."""
+"""Choices and loops on data: the functions behind the operators `cond` and `while_loop`."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class EndlessError(Exception):
 
 
 class LimitedRounds(Change):
-    """While it is entered, a loop on data may go so many rounds: for data on which it may never end.
+    """While it is entered, a loop on data may run a limited number of rounds, since on some data it may never end.
 
     Raises:
-        EndlessError: a loop went on.
+        EndlessError: a loop ran for more rounds.
     """
 
     def __init__(self, most: int) -> None:
@@ -49,4 +49,4 @@ def _while(test: Callable[..., Any], body: Callable[..., Any], carried: Any, con
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {"cond": _cond, "while_loop": _while}
-"""Control flow on data; the subgraphs arrive as functions."""
+"""The operators of control flow, which take subgraphs as functions."""

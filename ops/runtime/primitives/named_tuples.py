@@ -1,7 +1,7 @@
 """Named tuples in outputs: torch's return types, and the user's namedtuples without their class.
 
-An archive holds only the names of the fields. Torch's own types are found again by name; for any other a namedtuple
-with the same name and fields is made, one class each.
+An archive holds the name of the type and those of its fields. Torch's own types are found by name; for any other one a
+namedtuple class with this name and these fields is made once.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ def _position(value: Any) -> Callable[[str], int]:
 
 
 def map_values(function: Callable[[Any], Any], tree: Any, named: Callable[[Any, tuple[Any, ...]], Any]) -> Any:
-    """A tree of Python's containers with every leaf replaced; a mapping becomes a dict.
+    """A copy of a tree of Python's containers with every leaf replaced; a mapping becomes a dict.
 
     Args:
-        function: gives what a leaf becomes.
+        function: returns the replacement of a leaf.
         tree: of tuples, named tuples, lists and mappings.
-        named: makes what a named tuple becomes, of it and of its new items.
+        named: builds the copy of a named tuple from the tuple and its new items.
     """
 
     def mapped(tree: Any) -> Any:
@@ -88,7 +88,7 @@ def _torch_type(name: str) -> Callable[..., Any]:
 def _namedtuple(name: str, fields: tuple[str, ...]) -> Callable[..., Any]:
     try:
         if not all(map(is_plain_name, (name, *fields))):
-            raise ValueError("a name that Python would not take as it is")
+            raise ValueError("a name is not a plain identifier")
         return namedtuple(name, fields)
     except (ValueError, TypeError) as error:
         raise GraphError(f"not a named tuple: {error}", got=repr((name, fields))) from error

@@ -1,8 +1,8 @@
 """numpy in a graph: its functions by name, its dtypes and its scalars as literals.
 
 A recorded numpy function runs as numpy itself, on arrays over the memory of the tensors, so that values, dtypes and
-aliases are numpy's own, bit for bit. Arrays lie on the CPU. Which names a file may use is decided by the allow-list of
-`operators`; nothing in it reads or writes files, or calls what it is given.
+aliases are numpy's own, bit for bit. Arrays are on the CPU. The allow-list of `operators` says which names a file
+may use; none of them reads or writes files, or calls an argument.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ...graph.traverse import leaves, uses
 from ...graph.types import ARRAY
 
 METHOD = "numpy.ndarray."
-"""What the names of methods begin with: the array, or numpy scalar, is the first argument."""
+"""The prefix of methods, whose first argument is the array or the numpy scalar."""
 
 DTYPES = frozenset(
     """bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64
@@ -58,7 +58,7 @@ def array_function(rest: str) -> Callable[..., Any]:
 
 
 def _call(method: str, array: Any, /, *args: Any, **kwargs: Any) -> Any:
-    """Calls a method of an array or of a numpy scalar, and of nothing else."""
+    """Calls a method of an array or of a numpy scalar; refuses any other object."""
     import numpy
 
     if not isinstance(array, numpy.ndarray | numpy.generic):
@@ -70,7 +70,7 @@ def numpy_object(kind: str, name: str) -> Any:
     """The dtype or scalar of a literal: kind ``numpy.dtype`` with its name, or ``numpy.float32`` with its value.
 
     Raises:
-        GraphError: there is none.
+        GraphError: numpy has no such dtype, or the value does not fit it.
     """
     import numpy
 
@@ -81,8 +81,8 @@ def numpy_object(kind: str, name: str) -> Any:
         if scalar in DTYPES:
             return numpy.dtype(scalar).type(_number(scalar)(name))
     except (ValueError, OverflowError) as error:
-        raise GraphError(f"not a {kind}", where="a literal of the graph", got=repr(name[:80])) from error
-    raise GraphError("not a literal of numpy", where="a literal of the graph", got=repr((kind, name))[:80])
+        raise GraphError(f"there is no such {kind}", where="a literal of the graph", got=repr(name[:80])) from error
+    raise GraphError("the literal is not one of numpy", where="a literal of the graph", got=repr((kind, name))[:80])
 
 
 def _number(scalar: str) -> Callable[[str], Any]:

@@ -2,7 +2,7 @@
 
 The state of a torch.Generator is a byte tensor, so a generator is a Constant: a mutable one where the function keeps
 the generator from run to run, a fixed one where it seeds it anew in each. The live generator belongs to the tensor,
-one for each plan, and follows when someone writes into the tensor, which is how a pipeline is seeded.
+one for each plan, and takes a new state when the tensor is written to, which seeds a pipeline.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import torch
 from ..interrupts.changes import Change, Lock
 from ..interrupts.verbs import journaled
 
-_borrowing = Lock()  # torch's global generator is borrowed for functions that take no generator
+_borrowing = Lock()  # held while torch's global generator draws for functions that take no generator
 _LIVE: dict[int, tuple[weakref.ref[torch.Tensor], torch.Generator, int]] = {}
 
 
@@ -56,13 +56,13 @@ def _live(state: torch.Tensor) -> torch.Generator:
 def drawing_from(
     source: torch.Generator, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """Calls a function that draws from torch's global generator so that it draws from `source` instead."""
+    """Calls a function that draws from torch's global generator, with the state of `source` in that generator."""
     with _borrowing(), Borrowed(source):
         return function(*args, **kwargs)
 
 
 class Borrowed(Change):
-    """While it is entered, torch's global generator has the state of another, which follows it."""
+    """While it is entered, torch's global generator has the state of another one, which gets the new state back."""
 
     def __init__(self, source: torch.Generator) -> None:
         self.source = source
@@ -70,13 +70,13 @@ class Borrowed(Change):
         self._lent = False
 
     def make(self) -> None:
-        """Lends the global generator the state."""
+        """Sets the state of the global generator."""
         self._outer = torch.get_rng_state()
         torch.set_rng_state(self.source.get_state())
         self._lent = True
 
     def undo(self) -> None:
-        """Gives the state back to the other, and the global generator its own."""
+        """Sets the new state of the other generator, and restores the global one."""
         if self._lent:
             self.source.set_state(torch.get_rng_state())
             self._lent = False

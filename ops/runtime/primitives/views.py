@@ -1,7 +1,7 @@
-"""`as_strided` and its kin, held to the memory of the tensor that they are given.
+"""`as_strided` and its variants, limited to the memory of their tensor.
 
-torch checks them against the whole storage, which can hold what is no part of the tensor: other weights of a mapped
-file, other rows of the caller's batch. What a file may run must not read those.
+torch limits them to the storage, which can hold more than the tensor: other weights of a mapped file, other rows of the
+caller's batch. A file that is not trusted must not read those.
 """
 
 from __future__ import annotations
@@ -79,11 +79,11 @@ CHECKED: dict[str, Callable[..., Any]] = {
         as_strided_scatter,
     ),
 }
-"""What runs in place of an operator that torch checks too little, by its name."""
+"""The name of an operator that torch checks too little -> the checked function in its place."""
 
 
 def _require_inside(tensor: torch.Tensor, size: Sequence[int], stride: Sequence[int], offset: int | None) -> None:
-    """Sizes and strides that torch refuses itself are left to it."""
+    """Checks that a view lies inside of its tensor; sizes and strides that torch refuses are left to torch."""
     begin = int(tensor.storage_offset())
     first, last = _span(size, stride, begin if offset is None else offset)
     least, most = _span(tensor.shape, tensor.stride(), begin)
@@ -97,7 +97,7 @@ def _require_inside(tensor: torch.Tensor, size: Sequence[int], stride: Sequence[
 
 
 def _span(size: Sequence[int], stride: Sequence[int], offset: int) -> tuple[int, int]:
-    """The first and the last element that a view takes up in its memory; the last before the first if it is empty."""
+    """The offsets of the first and the last element of a view; of an empty one the last is before the first."""
     if 0 in size:
         return offset, offset - 1
     return offset, offset + sum((n - 1) * step for n, step in zip(size, stride, strict=False))

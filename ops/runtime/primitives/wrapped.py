@@ -1,7 +1,7 @@
-"""Operators with a check of ours in front: what torch and numpy would not refuse, or give that nobody wrote.
+"""Operators that run behind a check of ours, since torch or numpy checks their arguments too little.
 
-They are graded *wrapped* in the table of `graph.operators`. Hostile calls (`tests/fuzz`) found each of them: it ended
-the process, hung it, or showed memory. What checks views stands in `views`.
+They are graded *wrapped* in the table of `graph.operators`. Hostile calls (`tests/fuzz`) of each ended the process,
+hung it, or returned memory that nothing was written to. The checks of views are in `views`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FILLED = (
     "aten.empty_permuted.default", "aten.empty_strided.default", "aten.new_empty.default",
     "aten.new_empty_strided.default",
 )  # fmt: skip
-"""Operators that give memory as it was found, which could show what this process held there before."""
+"""Operators that return uninitialised memory, which could hold earlier data of this process."""
 
 _BOUNDS = {
     65_536: """adaptive_max_pool2d adaptive_max_pool3d adaptive_max_pool2d_with_indices tensor_split
@@ -34,7 +34,7 @@ _BOUNDS = {
     6: "combinations",
 }
 BOUNDED = {name: most for most, names in _BOUNDS.items() for name in names.split()}
-"""The largest number that an operator of torch may be given as an argument of its own: it does so many steps."""
+"""The largest number as an argument of an operator whose steps it counts."""
 
 BOUNDED_NUMPY = {
     "numpy.diff": 1000, "numpy.round": 400, "numpy.around": 400, "numpy.ndarray.round": 400, "numpy.resize": 2**26,
@@ -48,7 +48,7 @@ _NORMS = ("native_batch_norm", "_native_batch_norm_legit")
 
 
 def filled(function: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
-    """The same factory with zeros in all of its memory."""
+    """The factory, with zeros in all of the memory that it returns."""
 
     def make(*args: Any, **kwargs: Any) -> torch.Tensor:
         made = function(*args, **kwargs)
@@ -62,7 +62,7 @@ def filled(function: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]
 
 
 def bounded(function: Callable[..., Any], most: int) -> Callable[..., Any]:
-    """The same operator, whose numbers are at most so large."""
+    """The operator, which refuses numbers above a limit."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         for leaf in leaves((args, kwargs)):
@@ -74,7 +74,7 @@ def bounded(function: Callable[..., Any], most: int) -> Callable[..., Any]:
 
 
 def of_packed(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A recurrent layer, whose packed sequence must be one: torch reads past its data otherwise."""
+    """A recurrent layer that checks its packed sequence: torch reads past the data of a malformed one."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if len(args) > 1 and isinstance(args[1], torch.Tensor) and not _is_hidden_state(args, kwargs):
@@ -87,9 +87,9 @@ def of_packed(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _is_hidden_state(args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
-    """Whether the second tensor is the hidden state of a whole sequence: weights and a flag follow it.
+    """Whether the sequence is not packed: then weights and a flag follow the second tensor, its hidden state.
 
-    Of a packed one there follow a tensor, or two lists where the layer is an LSTM.
+    In the form for a packed sequence a tensor follows it, or two lists where the layer is an LSTM.
     """
     flag = args[3] if len(args) > 3 else kwargs.get("has_biases")
     whole = isinstance(flag, bool) and "params" not in kwargs and "hx" not in kwargs
@@ -101,11 +101,15 @@ def _check_packed(data: Any, sizes: torch.Tensor) -> None:
     right = right and isinstance(data, torch.Tensor) and data.dim() == 2
     counts = sizes.tolist() if right else []
     if not counts or counts != sorted(counts, reverse=True) or counts[-1] < 1 or sum(counts) != data.size(0):
-        raise GuardError("not a packed sequence", got=f"batch sizes {counts[:8]}", expected="falling ones, all rows")
+        raise GuardError(
+            "the packed sequence is malformed",
+            got=f"batch sizes {counts[:8]}",
+            expected="falling batch sizes that add up to all rows",
+        )
 
 
 def of_weight_norm(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The norm of a weight, whose magnitudes must fit it: torch reads past them otherwise."""
+    """`weight_norm`, which checks the size of the magnitudes: torch reads past too few."""
 
     def call(v: Any, g: Any, dim: int = 0) -> Any:
         sizes = [1] * v.dim()
@@ -113,14 +117,14 @@ def of_weight_norm(function: Callable[..., Any]) -> Callable[..., Any]:
             sizes[dim] = v.size(dim)
         if dim not in (0, v.dim() - 1) or list(g.shape) != sizes or g.dtype is not v.dtype or not v.is_floating_point():
             got = f"{list(v.shape)} and {list(g.shape)}, dim {dim}"
-            raise GuardError("magnitudes that do not fit their weight", got=got, expected=str(sizes))
+            raise GuardError("the magnitudes do not fit the weight", got=got, expected=str(sizes))
         return function(v, g, dim)
 
     return call
 
 
 def of_norm(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A batch norm, which needs statistics, its own or running ones: torch reads what is not there otherwise."""
+    """A batch norm that checks its statistics: torch reads past missing or short ones."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         tensors = [leaf for leaf in leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
@@ -128,7 +132,9 @@ def of_norm(function: Callable[..., Any]) -> Callable[..., Any]:
         if len(tensors) < 3 or any(t.shape != (channels,) for t in tensors[1:]):
             got = [list(tensor.shape) for tensor in tensors][:6]
             raise GuardError(
-                "a batch norm without statistics that fit", got=got, expected="two or four of the channels"
+                "the statistics of a batch norm do not fit its channels",
+                got=got,
+                expected="two or four of the channels",
             )
         return function(*args, **kwargs)
 
@@ -136,7 +142,7 @@ def of_norm(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def of_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
-    """An operator whose first two arguments must be tensors: torch takes None for one, and ends the process."""
+    """An operator that checks that its first two arguments are tensors: with None torch ends the process."""
 
     def call(first: torch.Tensor, second: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
         if not isinstance(first, torch.Tensor) or not isinstance(second, torch.Tensor):
@@ -147,20 +153,20 @@ def of_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def of_running(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A running sum of numpy, which ends the process where a single number is to take it."""
+    """A running sum of numpy, which ends the process where `out` has no dimensions."""
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         given = [leaf for leaf in leaves((args, kwargs)) if isinstance(leaf, numpy.ndarray)]
         if len(given) > 1 and any(array.ndim == 0 for array in given):
-            raise GuardError("a running sum into a single number", got="an array without dimensions")
+            raise GuardError("the result array of a running sum has no dimensions", got="an array without dimensions")
         return function(*args, **kwargs)
 
     return call
 
 
 def wrapper(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]] | None:
-    """What makes the checked operator of torch's or numpy's own; None where that is called as it is."""
+    """The function that adds the check to an operator; None for one without a check."""
     if name in CHECKED:
         return lambda function: CHECKED[name]
     if name in FILLED:
@@ -177,7 +183,7 @@ def wrapper(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]] | N
 
 
 def _of_torch(base: str) -> Callable[[Callable[..., Any]], Callable[..., Any]] | None:
-    """The check of an operator of torch by the last part of its name, whatever the way to it."""
+    """The check for an operator of torch by the last part of its name, which its variants share."""
     if base in BOUNDED:
         return lambda function: bounded(function, BOUNDED[base])
     if base in _PACKED:

@@ -1,1 +1,1 @@
-"""What stands between a file and the machine: which operators it may call, with what, on whose memory, how long."""
+"""Limits for files that are not trusted: the operators they may call, arguments, sizes of numbers, and budgets."""

@@ -1,4 +1,4 @@
-"""What a graph from a file must pass before it may run: every operator's grade and every argument, once, at load."""
+"""Checks a graph from a file once, at load: the grade of every operator, and every argument."""
 
 from __future__ import annotations
 
@@ -13,20 +13,22 @@ def admit(graph: Graph, *, trust: bool, label: str) -> None:
     """Checks every node of a graph and of the bodies that it calls.
 
     Args:
-        graph: what was read from a file.
+        graph: the graph of the file.
         trust: whether the caller trusts the file.
-        label: how errors name the file.
+        label: the name of the file in messages.
 
     Raises:
         TrustError: it uses an operator that only a trusted file may use.
-        GraphError: an operator is given what its schema does not take.
+        GraphError: an argument does not fit the schema of its operator.
         UnknownOperatorError: this torch lacks an operator.
     """
     for node in every_node(graph):
         if isinstance(node.target, Operator):
             _admit(node, node.target.name, trust, label)
         elif any(isinstance(leaf, Graph) for leaf in uses(node)):
-            raise GraphError("a graph is given to what takes none", where=f"node {target_name(node.target)}")
+            raise GraphError(
+                "a node has a graph among its arguments, but takes none", where=f"node {target_name(node.target)}"
+            )
 
 
 def _admit(node: Node, name: str, trust: bool, label: str) -> None:
@@ -41,7 +43,7 @@ def _admit(node: Node, name: str, trust: bool, label: str) -> None:
 
 
 def _drawn(node: Node, name: str) -> list[str]:
-    """The operator that a draw names."""
+    """The name of the operator that a draw calls."""
     if name == "py.draw" and len(node.args) > 1 and isinstance(node.args[1], str):
         check_name(node.args[1])
         return [node.args[1]]

@@ -1,9 +1,9 @@
-"""What the arguments of an operator in a file must look like: checked once, at load, before anything is called.
+"""Checks the arguments of the operators in a file once, at load, before any operator is called.
 
-torch takes a raw integer for a dtype, a layout or a memory format, and looks it up in a table without checking it; it
-takes lists and keywords that no model ever gave. So every argument is held against the operator's own schema, and what
-selects a kernel (dtype, layout, memory format, device) must be a literal, which `literals` looks up in closed tables. A
-Value may stand for a tensor or a number, which torch checks itself when the operator is called.
+torch takes a raw integer for a dtype, a layout or a memory format, and looks it up in a table without a check; it also
+takes lists and keywords that no model passes. So every argument is checked against the schema of its operator. One that
+selects a kernel (dtype, layout, memory format, device) must be a literal, which is looked up in closed tables. A Value
+may be a tensor or a number, which torch checks when the operator is called.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ...graph.types import STR, STRINGS, ScalarType
 from ..primitives.numpy import DTYPES
 
 MOST_ITEMS = 65_536
-"""The longest list of numbers or tensors that an argument may be."""
+"""The largest number of items in a list that is an argument."""
 
 LARGEST_INT = 2**63
 _ENUMERATED = ("dtype", "layout", "device", "memory_format")
@@ -41,7 +41,7 @@ _TEXTS = frozenset(("numpy.einsum",))  # take text of their own
 
 @dataclass(frozen=True)
 class Argument:
-    """One argument of a schema: its name, whether it may be left out, whether only a keyword, and what it takes."""
+    """One argument of a schema: its name, whether it is optional or keyword-only, and the test of its type."""
 
     name: str
     optional: bool
@@ -54,7 +54,7 @@ def check_arguments(node: Node) -> None:
     """Checks the arguments of a node that applies an operator.
 
     Raises:
-        GraphError: one is not what the operator's schema says.
+        GraphError: an argument does not fit the schema of the operator.
         UnknownOperatorError: this torch has no such operator.
     """
     assert isinstance(node.target, Operator)
@@ -74,7 +74,7 @@ def check_arguments(node: Node) -> None:
 
 
 def _check_draw(node: Node) -> None:
-    """A random operator that draws from a generator: its name and its arguments are those of another node."""
+    """Checks a draw from a generator, whose arguments are the name and the arguments of a random operator."""
     match node.args:
         case [_, str(name), tuple() | list() as args, dict() as kwargs] if not node.kwargs and _all_text(kwargs):
             check_name(name)
@@ -134,7 +134,7 @@ def _schema(name: str) -> tuple[Argument, ...]:
 
 @cache
 def _accepts(kind: str) -> Callable[[Any], bool]:
-    """The test of a kind of a schema, such as ``Optional[List[int]]``."""
+    """The test for a type of a schema, such as ``Optional[List[int]]``."""
     if kind.startswith("Optional["):
         inner = _accepts(kind[9:-1])
         return lambda given: given is None or inner(given)
@@ -163,7 +163,7 @@ def _is_int(given: Any) -> bool:
 
 
 def _is_reduction(given: Any) -> bool:
-    """Losses leave their result unwritten where the reduction is none of those that they know."""
+    """Whether a number is a reduction that losses know: with another one they return uninitialised memory."""
     return type(given) is int and 0 <= given <= 2
 
 
@@ -192,7 +192,7 @@ def _named(node: Node) -> Iterator[tuple[str, Any]]:
 
 
 def _check_receivers(name: str, node: Node) -> None:
-    """A universal function takes what it writes into by its name only, where `memory` sees it, and writes all of it."""
+    """Checks that a universal function gets its result array as `out=`, where `memory` sees it, and fills it."""
     base, _, way = name.removeprefix("numpy.").partition(".")
     ufunc = getattr(numpy, base, None)
     if not isinstance(ufunc, numpy.ufunc) or way not in ("", "outer"):
@@ -204,7 +204,7 @@ def _check_receivers(name: str, node: Node) -> None:
 
 
 def _check_free(name: str, key: str, given: Any) -> None:
-    """Functions of torch, numpy and Python check their arguments; what would select a kernel is a literal."""
+    """Checks an argument of a function without a schema; only a literal may select a kernel."""
     if key in _ENUMERATED and not (given is None or isinstance(given, Literal)):
         raise _wrong(name, key, given, "a literal")
     if isinstance(given, list | tuple) and len(given) > MOST_ITEMS:
@@ -219,7 +219,7 @@ def _check_free(name: str, key: str, given: Any) -> None:
 
 
 def _is_plain_text(leaf: Any) -> bool:
-    """Whether a leaf is no text that numpy could take for a dtype."""
+    """Whether a leaf is not a text that numpy could read as a dtype."""
     if isinstance(leaf, Value) and isinstance(leaf.type, ScalarType):
         return leaf.type not in (STR, STRINGS)
     return not isinstance(leaf, bytes) and (not isinstance(leaf, str) or leaf in _WORDS or leaf in _NUMPY_DTYPES)

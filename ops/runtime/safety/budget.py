@@ -1,8 +1,7 @@
-"""A budget for runs of a file that is not trusted: seconds and bytes, looked at before and after every node.
+"""A budget for runs of a file that is not trusted: seconds and bytes, checked before and after every node.
 
-Without one nothing of this is in the generated code. What one operator does inside of itself is not cut short: the
-time is looked at between operators, and the memory that an operator will ask for is foreseen from its shapes where
-torch can tell.
+Without a budget the generated code has no checks. An operator that runs is not interrupted: time is checked between
+operators, and the memory of a result is computed beforehand from shapes where torch can do so.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _FORM = "{'seconds': a number, 'bytes': an integer}, one of them or both"
 
 
 class Budget:
-    """What one run may spend.
+    """The limits of one run.
 
     Args:
         seconds: of wall-clock time; None for no limit.
@@ -35,22 +34,22 @@ class Budget:
 
     @classmethod
     def of(cls, given: Mapping[str, float] | None) -> Budget | None:
-        """The budget that a caller wrote as a dict.
+        """The budget for a dict of the caller.
 
         Raises:
-            SignatureError: it is not such a dict.
+            SignatureError: the dict has other keys or values.
         """
         if given is None:
             return None
         known = isinstance(given, Mapping) and given and not set(given) - {"seconds", "bytes"}
         if not known or not all(type(n) in (int, float) and n > 0 for n in given.values()):
-            raise SignatureError("not a budget", got=repr(given)[:80], expected=_FORM)
+            raise SignatureError("budget has a wrong form", got=repr(given)[:80], expected=_FORM)
         limit = given.get("bytes")
         return cls(given.get("seconds"), None if limit is None else int(limit))
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """One run of this thread; a run inside of it spends from the same budget."""
+        """A context for one run of this thread; runs inside of it count towards the same budget."""
         if getattr(self._run, "open", False):
             yield
             return
@@ -62,7 +61,7 @@ class Budget:
             self._run.open = False
 
     def metered(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The same function, which looks at the budget before it runs and after it has run."""
+        """A function that checks the budget before and after the given one."""
 
         def call(*args: Any, **kwargs: Any) -> Any:
             self.tick()
@@ -75,7 +74,7 @@ class Budget:
         return call
 
     def _ticking(self, arg: Any) -> Any:
-        """A branch or a loop's body as one that looks at the time whenever it is entered."""
+        """A branch or a loop's body that checks the time whenever it is called."""
         if not callable(arg) or isinstance(arg, torch.Tensor | type):
             return arg
 
@@ -86,10 +85,10 @@ class Budget:
         return enter
 
     def tick(self) -> None:
-        """Ends the run when its time is up.
+        """Checks the time.
 
         Raises:
-            BudgetError: it is.
+            BudgetError: the time of the run is over.
         """
         until = getattr(self._run, "until", None)
         if until is not None and time.monotonic() > until:
@@ -107,19 +106,19 @@ class Budget:
         self._within(self._run.spent)
 
     def foresee(self, function: Callable[..., Any], args: Any, kwargs: Any) -> None:
-        """Asks torch for the shapes of a result before any memory is taken for it.
+        """Computes the memory of a result from shapes, before torch allocates it.
 
         Raises:
             BudgetError: it would take more than is left.
         """
         try:
             shadow_args, shadow_kwargs = map_leaves(_shadow, (args, kwargs))
-            schema = getattr(function, "_schema", None)  # of an overload, which knows no default device
+            schema = getattr(function, "_schema", None)  # an overload takes no default device
             if schema is not None and any(argument.name == "device" for argument in schema.arguments):
                 shadow_kwargs = {**shadow_kwargs, "device": torch.device("meta")}
             with torch.device("meta"):
                 result = function(*shadow_args, **shadow_kwargs)
-        except Exception:  # an operator without shapes of its own; what it makes is counted afterwards
+        except Exception:  # torch has no shape function for the operator; `charge` counts its result afterwards
             return
         self._within(getattr(self._run, "spent", 0) + sum(map(_bytes_of, leaves(result))))
 
@@ -137,7 +136,7 @@ def _bytes_of(leaf: Any) -> int:
 
 
 def _shadow(leaf: Any) -> Any:
-    """What stands for an argument where only shapes count."""
+    """A meta tensor in place of a tensor argument."""
     if isinstance(leaf, torch.Tensor):
         return torch.empty_strided(leaf.shape, leaf.stride(), dtype=leaf.dtype, device="meta")
     if isinstance(leaf, torch.device):

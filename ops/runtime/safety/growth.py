@@ -1,7 +1,7 @@
-"""How large a number can be, told from where it comes from: which of Python's operators may be written out as they are.
+"""Bounds on the bits of numbers, which decide where generated code needs no check of an operator of Python.
 
-Sizes, elements and literals have 64 bits, and a sum or product of few of them a few more. What is not known to be a
-number of bounded size (the inputs of a loop's body, what an operator of torch returns) goes through `bounded`.
+Sizes, elements and literals have 64 bits, and a sum or product of few of them has a few more. Operators on values
+without a known bound (inputs of a loop's body, results of torch) are called through `bounded`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ...graph.operators.names import MATH
 from ..primitives.bounded import MOST_BITS
 
 INLINE_BITS = 4096
-"""The largest integers that code without a check may make."""
+"""The bits of the largest integer that code without a check may compute."""
 
 _GROWING = frozenset(("add", "sub", "mul", "pow", "mod", "lshift"))
 _WORDS = frozenset(("size", "stride", "numel", "storage_offset", "ndim", "len", "item", "array_size", "array_rank"))
@@ -22,12 +22,12 @@ _BITS = frozenset(("eq", "ne", "lt", "le", "gt", "ge", "not_", "bool", "is_nonze
 
 
 def inlined(node: Node, name: str, bits: Mapping[int, int]) -> bool:
-    """Whether an operator of Python may be written out, as far as the sizes of its operands tell.
+    """Whether an operator of Python may be written without a check, by the bits of its operands.
 
     Args:
-        node: that applies it.
-        name: of the operator, ``py.…``.
-        bits: of the values that are known to be numbers, by the value's id.
+        node: the node that applies it.
+        name: the name of the operator, ``py.…``.
+        bits: the bits of the values that are known to be numbers, by the value's id.
     """
     rest = name.removeprefix("py.")
     if rest not in _GROWING:
@@ -37,7 +37,7 @@ def inlined(node: Node, name: str, bits: Mapping[int, int]) -> bool:
 
 
 def bits_of(node: Node, bits: Mapping[int, int]) -> int | None:
-    """The most bits that the result of a node can have, or None where it may be anything."""
+    """The largest number of bits of a node's result; None where it has no bound."""
     if not isinstance(node.target, Operator) or not node.target.name.startswith("py."):
         return None
     rest = node.target.name.removeprefix("py.")

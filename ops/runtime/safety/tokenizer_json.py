@@ -1,8 +1,7 @@
-"""What the JSON of a tokenizer in a file may say, checked before the library that runs it sees it.
+"""Checks the JSON of a tokenizer in a file before the `tokenizers` library reads it.
 
-That library allocates what padding asks for, ends its thread on what it did not expect, and matches regular
-expressions by backtracking. So sizes are bounded, and patterns are those of well-known tokenizers; anything else needs
-trust.
+That library allocates as much as padding asks for, panics on unexpected JSON, and matches regular expressions by
+backtracking. So sizes are bounded, and patterns are those of well-known tokenizers; any other pattern needs trust.
 """
 
 from __future__ import annotations
@@ -16,9 +15,9 @@ from ...graph.errors import GraphError, TrustError
 
 LARGEST = 64 << 20  # bytes of JSON
 DEEPEST = 40
-LONGEST = 1 << 17  # tokens of a text: of padding and of truncation
-MOST_GROWTH = 32  # times that replacements may lengthen a text, all of them together
-MOST_COPIES = 8  # of a text, and tokens put around it, in a template
+LONGEST = 1 << 17  # tokens of a text, after padding or truncation
+MOST_GROWTH = 32  # the factor by which all replacements together may lengthen a text
+MOST_COPIES = 8  # repetitions of a text in a template, and tokens put around it
 
 KNOWN_PATTERNS = frozenset(
     (
@@ -75,7 +74,7 @@ def _parsed(text: str) -> dict[str, Any]:
 
 
 def _parts(data: Any) -> Iterator[dict[str, Any]]:
-    """Every object in the JSON but for vocabularies."""
+    """Every object in the JSON except for vocabularies."""
     level = [data]
     for _ in range(DEEPEST):
         inner: list[Any] = []
@@ -132,7 +131,7 @@ def _check_choices(what: str, given: dict[str, Any]) -> None:
 
 
 def _growth(part: dict[str, Any]) -> float:
-    """How many times a normalizer may lengthen a text."""
+    """The factor by which a normalizer may lengthen a text."""
     if part.get("type") not in ("Replace", "Prepend"):
         return 1.0
     content = part.get("content", part.get("prepend"))
@@ -148,7 +147,7 @@ def _is_text(pattern: dict[str, Any]) -> bool:
 
 
 def _check_pattern(part: dict[str, Any]) -> None:
-    """A pattern is a text that is not empty, or a regular expression that is known."""
+    """Checks a pattern: it is a text that is not empty, or one of the known regular expressions."""
     pattern = part.get("pattern")
     if pattern is None:
         return
@@ -159,7 +158,7 @@ def _check_pattern(part: dict[str, Any]) -> None:
             return
         case {"Regex": str(text)}:
             raise TrustError(
-                "the tokenizer has a regular expression of its own, whose time cannot be bounded",
+                "the tokenizer has a regular expression that is not known, so its time has no bound",
                 got=repr(text[:80]),
                 fix="Pass trust=True if you trust where the file comes from.",
             )
@@ -167,7 +166,7 @@ def _check_pattern(part: dict[str, Any]) -> None:
 
 
 def _check_charsmap(given: Any) -> None:
-    """The table of a normalizer: a length, so many bytes of a trie, and the texts that it points to."""
+    """Checks the table of a normalizer: a length, a trie of as many bytes, and the texts that the trie points to."""
     if given is None or given == "":
         return
     try:
@@ -181,7 +180,7 @@ def _check_charsmap(given: Any) -> None:
 
 
 def _check_templates(given: Any) -> None:
-    """A template may repeat a text a few times only."""
+    """Checks that a template repeats a text a few times only."""
     for part in _parts(given):
         for key in ("single", "pair"):
             template = part.get(key)
@@ -193,4 +192,4 @@ def _check_templates(given: Any) -> None:
 
 
 def _wrong(what: str, got: Any, expected: str) -> GraphError:
-    return GraphError(f"a tokenizer from a file cannot be taken: {what}", got=str(got)[:80], expected=expected)
+    return GraphError(f"the tokenizer of a file is refused: {what}", got=str(got)[:80], expected=expected)

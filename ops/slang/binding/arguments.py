@@ -6,7 +6,6 @@ which kind each argument has. Later calls of the same form only flatten.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,6 +17,7 @@ from ..language.errors import SlangArgumentError, SlangDtypeError
 from ..language.specialization import ArgumentKind
 from ..language.types import FLOATS, FunctionType, Parameter, SlangType, field_names
 from .grid import grid, grid_shape, index_tensor
+from .instances import TYPE, SlangInstance, fields_of, struct_name
 
 _WHOLE = (bool, int, np.integer, np.bool_)
 _PLAIN_NUMBERS = (bool, int, float)
@@ -29,10 +29,16 @@ def kind_of(value: Any) -> Any:
     if isinstance(value, (torch.Tensor, np.ndarray)):
         return value.dtype
     if isinstance(value, Mapping):
-        return (dict, tuple((key, kind_of(each)) for key, each in value.items()))
+        return (dict, value.get(TYPE), _kinds_of(value))
+    if isinstance(value, SlangInstance):
+        return (SlangInstance, value.slang_type, _kinds_of(fields_of(value)))
     if isinstance(value, torch.SymInt):
         return int
     return type(value)
+
+
+def _kinds_of(fields: Any) -> tuple[tuple[str, Any], ...]:
+    return tuple([(key, kind_of(each)) for key, each in fields.items() if key != TYPE])
 
 
 def deciding_sizes(function: FunctionType) -> int:
@@ -56,9 +62,15 @@ def stand_in(kind: Any) -> Any:
             return torch.empty(sizes, dtype=dtype, device="meta")
         case torch.dtype() as dtype:
             return torch.empty(0, dtype=dtype, device="meta")
-        case (type(), tuple() as items):
+        case (type() as told, type_, tuple() as items):
             values = {key: stand_in(each) for key, each in items}
-            return None if None in values.values() else values
+            if any(each is None for each in values.values()):
+                return None
+            return (
+                SlangInstance(type_, values)
+                if told is SlangInstance
+                else {**values, **({TYPE: type_} if type_ else {})}
+            )
     if kind is grid:
         return grid(())
     return kind() if kind in (*_PLAIN_NUMBERS, tuple, list) else None
@@ -126,13 +138,20 @@ def argument_type_name(function: FunctionType, parameter: Parameter, value: Any)
     if parameter.type.kind != "opaque":
         return parameter.type.name
     declared = parameter.type.name
+    if name := struct_name(value):
+        return name
     if isinstance(value, _NUMBERS) and not is_tensor_like(value):
         return "bool" if isinstance(value, bool) else "int" if isinstance(value, _WHOLE) else "float"
     if isinstance(value, np.ndarray):
         value = torch.from_numpy(value)
     if not isinstance(value, torch.Tensor) or value.dtype not in SCALARS:
         raise SlangArgumentError(
-            f"no type for the generic parameter {parameter.name!r}", where=str(function), got=type(value).__name__
+            f"no type for the generic parameter {parameter.name!r}",
+            where=str(function),
+            got=_shown(value),
+            fix=f"Pass module.P(...) for a struct P, or name the types: module['{function.name}<P>']."
+            if isinstance(value, Mapping)
+            else "",
         )
     scalar = SCALARS[value.dtype]
     if declared.startswith("vector<"):
@@ -150,6 +169,8 @@ def fits(function: FunctionType, bound: Mapping[str, Any]) -> bool:
 
 
 def _fits(type_: SlangType, value: Any) -> bool:
+    if fields_of(value) is not None:
+        return type_.kind == "opaque" or (type_.kind == "struct" and struct_name(value) in ("", type_.name))
     if isinstance(value, torch.Tensor):
         return type_.kind == "opaque" or (type_.scalar != "" and type_.dtype == value.dtype)
     if isinstance(value, np.ndarray):
@@ -223,17 +244,15 @@ def _field(function: FunctionType, name: str, value: Any, path: str) -> Any:
     """The field of a dict, dataclass or object at `.a.b`."""
     at = name
     for part in field_names(path):
-        if isinstance(value, Mapping) and part in value:
-            value = value[part]
-        elif dataclasses.is_dataclass(value) and hasattr(value, part):
-            value = getattr(value, part)
-        else:
+        fields = fields_of(value)
+        if fields is None or part not in fields:
             raise SlangArgumentError(
                 f"{at!r} has no field {part!r}",
                 where=str(function),
                 got=_shown(value),
                 expected=f"a dict or a dataclass with {name}{path}",
             )
+        value = fields[part]
         at = f"{at}.{part}"
     return value
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
 
 from ..language.errors import SlangArgumentError
-from ..language.types import FunctionType
+from ..language.types import FunctionType, Parameter
 from .arguments import argument_type_name, bind, fits, kind_of
+from .instances import SlangInstance
 
 Specialize = Callable[[str, Sequence[str]], FunctionType | None]
 Chosen = tuple[FunctionType, dict[str, Any]]
@@ -41,7 +43,21 @@ def choose(
         overloads = (fitting[0],)
     function = overloads[0]
     bound = bind(function, args, kwargs)
-    return (_concrete(function, bound, specialize) if function.generic else function), bound
+    return (_concrete(function, bound, specialize) if function.generic else _of_instances(function, bound)), bound
+
+
+def _of_instances(function: FunctionType, bound: Mapping[str, Any]) -> FunctionType:
+    """The function with the struct that was passed where it takes an interface; Slang converts it."""
+    if all(parameter.type.kind != "opaque" for parameter in function.parameters):
+        return function
+    parameters = tuple(_of_instance(parameter, bound.get(parameter.name)) for parameter in function.parameters)
+    return replace(function, parameters=parameters)
+
+
+def _of_instance(parameter: Parameter, value: Any) -> Parameter:
+    if parameter.type.kind != "opaque" or not isinstance(value, SlangInstance):
+        return parameter
+    return replace(parameter, type=value.slang_type, differentiable=value.slang_type.differentiable)
 
 
 def _binds(function: FunctionType, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:

@@ -43,9 +43,10 @@ class Service:
             self._send(process, request)
             line = self._receive(process)
             self._used = time.monotonic()
-        reply = json.loads(line)
+            reply = json.loads(line)
+            if reply["last"]:  # it ends itself, and would take the next request with it
+                self._stop()
         if "error" in reply:
-            self._stop()
             raise SlangCompileError(**reply["error"], fix="The compiler's full message is in `.log`.")
         return dict(reply["answer"])
 

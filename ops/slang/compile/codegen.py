@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import Literal
 
 from ..language.specialization import Output, Slot, Specialization
-from ..language.types import SlangType
+from ..language.types import FunctionType, SlangType, split_name
 from .elements import DIFF_VIEW, pointer_type, pointers_after_slots, read, value_type, view_type, write
 
 Target = Literal["cpu", "gpu"]
@@ -39,6 +39,7 @@ class Variant:
         target: `cpu` loops over a range, `gpu` does one element for each thread.
         rank: the number of axes by which rows are found; 0 where no slot needs them.
         repair: for the backward entry, how the user's module is changed.
+        rounds: for the backward entry, the limit of loops that have none of their own; 0 where all have.
     """
 
     modes: str
@@ -46,6 +47,7 @@ class Variant:
     target: Target = "cpu"
     rank: int = 0
     repair: Repair = ""
+    rounds: int = 0
 
     @property
     def entry(self) -> str:
@@ -56,6 +58,14 @@ class Variant:
 def generate(spec: Specialization, variant: Variant) -> str:
     """The Slang text to append to the user's module."""
     return "\n".join(_Writer(spec, variant).lines()) + "\n"
+
+
+def _invocation(function: FunctionType, arguments: list[str]) -> str:
+    """The user's function called with some arguments: a method on the first of them."""
+    if not function.is_method:
+        return f"{function.name}({', '.join(arguments)})"
+    this, *rest = arguments
+    return f"{this}.{split_name(function.name)[1]}({', '.join(rest)})"
 
 
 class _Writer:
@@ -153,7 +163,7 @@ class _Writer:
             direction = "" if parameter.direction == "in" else f"{parameter.direction} "
             parameters.append(f"{prefix}{direction}{self._parameter_type(index)} p{index}")
             arguments.append(f"p{index}")
-        call = f"{function.name}({', '.join(arguments)})"
+        call = _invocation(function, arguments)
         if function.result.kind != "void":
             parameters.append(f"out {function.result.name} tp_result")
             call = f"tp_result = {call}"

@@ -165,12 +165,14 @@ class NativeEntry:
                 "an index is outside of a tensor", where=self._where, got=ctypes.c_int32(index).value,
                 expected=f"0 to {size - 1}" if size else "no index at all: the tensor is empty",
             )  # fmt: skip
-        return SlangIndexError(
+        error = SlangIndexError(
             "a loop is longer than its [MaxIters], or an index is outside of an array",
             where=self._where,
             got=f"place {index} of {size}",
-            fix="Write a larger number in [MaxIters(n)]: the gradient keeps what each round of the loop computed.",
+            fix="Write a larger number in [MaxIters(n)] before the loop: the gradient keeps what each round computed.",
         )
+        error.in_array = True
+        return error
 
 
 def word_types(spec: Specialization, variant: Variant) -> list[Any]:

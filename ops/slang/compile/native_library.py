@@ -16,12 +16,12 @@ from pathlib import Path
 
 from ...kernels import cache as disk
 from ...kernels.cpu import processor
-from ...kernels.toolchain import NoToolchainError, Toolchain, ToolchainError, find_toolchain
+from ...kernels.toolchain import STANDARD, NoToolchainError, Toolchain, ToolchainError, find_toolchain
 from ..language.errors import CompilerNotFoundError, SlangCompileError
 from .native_entry import finish_code
 from .slangc import version
 
-_COMMON = ("-x", "c++", "-std=c++17", "-O3", "-fPIC", "-shared", "-w", "-fno-math-errno", "-fno-trapping-math")
+_COMMON = ("-x", "c++", STANDARD, "-O3", "-fPIC", "-shared", "-w", "-fno-math-errno", "-fno-trapping-math")
 _NATIVE = "-march=native"
 _GCC = (_NATIVE, "-mprefer-vector-width=512", "--param=vect-max-version-for-alias-checks=200")
 

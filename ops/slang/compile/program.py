@@ -16,14 +16,15 @@ from ...kernels import cache as disk
 from ..language.errors import NotDifferentiableError, SlangCompileError, compile_error
 from ..language.sources import Source
 from ..language.specialization import Specialization
-from ..language.types import FunctionType
+from ..language.types import FunctionType, SlangType
 from .client import ask
-from .codegen import Repair, Variant, generate
+from .codegen import Variant, generate
 from .native_entry import NativeEntry, word_types
 from .native_library import native_library
 from .reflection import ANCHOR
 from .slangc import arguments_for, version
 from .slangpy_tensors import tensor_module
+from .stack import check_stack
 
 _GENERATED = "tracepack-generated.slang"
 _ANCHOR = f"void {ANCHOR}() {{}}\n"
@@ -39,10 +40,14 @@ class Program:
 
     @cached_property
     def _types(self) -> dict[str, Any]:
-        path = disk.folder("slang", "types") / f"{disk.key(self.source.key, version())}.json"
+        return self._reflected(do="describe")
+
+    def _reflected(self, **request: Any) -> dict[str, Any]:
+        """The compiler's answer to a question about the module's types, kept on the disk."""
+        path = disk.folder("slang", "types") / f"{disk.key(self.source.key, version(), request)}.json"
         found = disk.read_json(path)
         if found is None:
-            found = self._ask(_ANCHOR, do="describe")
+            found = self._ask(_ANCHOR, **request)
             disk.write_json(path, found)
         return dict(found)
 
@@ -59,27 +64,26 @@ class Program:
         }
 
     @property
-    def structs(self) -> list[str]:
-        """The names of the module's structs."""
-        return list(self._types["structs"])
+    def members(self) -> dict[str, str]:
+        """What the module declares, by its full name, `n::P::f`: `function`, `generic`, `struct` or `namespace`."""
+        return dict(self._types["members"])
 
     def specialize(self, name: str, argument_types: Sequence[str]) -> FunctionType | None:
         """The concrete signature of a generic function for these types, or None where Slang finds none."""
-        path = disk.folder("slang", "types") / f"{disk.key(self.source.key, version(), name, *argument_types)}.json"
-        found = disk.read_json(path)
-        if found is None:
-            found = self._ask(_ANCHOR, do="specialize", name=name, types=list(argument_types))
-            disk.write_json(path, found)
+        found = self._reflected(do="specialize", name=name, types=list(argument_types))
         return FunctionType.of_plain(found) if found else None
 
-    def instance(self, name: str) -> FunctionType | None:
-        """The signature of a generic function with its arguments by name, `f<8, 5>`, or None where Slang finds none."""
-        path = disk.folder("slang", "types") / f"{disk.key(self.source.key, version(), name)}.json"
-        found = disk.read_json(path)
-        if found is None:
-            found = self._ask(_ANCHOR, do="instance", name=name)
-            disk.write_json(path, found)
-        return FunctionType.of_plain(found) if found else None
+    def find(self, name: str) -> tuple[FunctionType, ...]:
+        """The overloads of a function that Slang finds by its name, `f<8, 5>`, `n::f`, `P::f`; none if it does not.
+
+        A method has its struct as first parameter, `this`. `P::__init` is the constructor of `P`.
+        """
+        return tuple(map(FunctionType.of_plain, self._reflected(do="find", name=name)["overloads"]))
+
+    def type_named(self, name: str) -> SlangType | None:
+        """A type as Slang code writes it, `P`, `n::P`, `Box<float>`, or None where Slang knows none."""
+        found = self._reflected(do="type", name=name)
+        return SlangType.of_plain(found) if found else None
 
     def entry(self, spec: Specialization, variant: Variant) -> NativeEntry:
         """The compiled CPU entry, from memory, from the disk, or compiled now.
@@ -97,9 +101,9 @@ class Program:
 
     def _load(self, spec: Specialization, variant: Variant) -> NativeEntry:
         def code() -> str:
-            source = self.source if variant.needs is None else differentiable_source(self.source, variant.repair)
+            source = self.source if variant.needs is None else differentiable_source(self.source, variant)
             try:
-                return str(self._ask(generate(spec, variant), source=source, entry=variant.entry, do="code")["code"])
+                text = str(self._ask(generate(spec, variant), source=source, entry=variant.entry, do="code")["code"])
             except SlangCompileError as error:
                 if variant.needs is not None and "crashed" in error.what and source.has_forward_derivatives:
                     raise NotDifferentiableError(
@@ -108,6 +112,8 @@ class Program:
                         fix="Write [Differentiable], or give it a [BackwardDerivative(...)] too.",
                     ) from None
                 raise
+            check_stack(text, str(spec.function))
+            return text
 
         library = native_library((self.source.key, spec.plain(), variant), variant.entry, code)
         return NativeEntry(library, word_types(spec, variant), spec.is_pointwise, str(spec.function))
@@ -153,12 +159,14 @@ class Program:
         return SlangCompileError(error.what, file=file, line=error.line, log=error.log, fix=fix)
 
 
-def differentiable_source(source: Source, repair: Repair) -> Source:
+def differentiable_source(source: Source, variant: Variant) -> Source:
     """A source as a backward kernel is compiled from it."""
     found = source.with_concrete_tensors()
-    if "stripped" in repair:
+    if "stripped" in variant.repair:
         found = found.without_own_derivatives()
-    return found.inlined() if "inlined" in repair else found
+    if variant.rounds:
+        found = found.with_rounds(variant.rounds)
+    return found.inlined() if "inlined" in variant.repair else found
 
 
 def with_lines(source: Source, addition: str = "") -> str:

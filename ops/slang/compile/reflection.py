@@ -8,7 +8,7 @@ from ctypes import byref, c_void_p
 from dataclasses import replace
 from typing import Any
 
-from ..language.types import FLOATS, Direction, Field, FunctionType, Parameter, SlangType
+from ..language.types import FLOATS, THIS, Direction, Field, FunctionType, Parameter, SlangType, split_name
 from .slangc import Request, blob_bytes, library
 
 ANCHOR = "tracepack_anchor"
@@ -16,8 +16,11 @@ ANCHOR = "tracepack_anchor"
 
 # The enumerations of slang.h.
 _STRUCT, _ARRAY, _MATRIX, _VECTOR, _SCALAR, _INTERFACE = 1, 2, 3, 4, 5, 13
-_NO_DIFF, _DIFFERENTIABLE, _OUT, _INOUT = 1, 6, 9, 10
-_KIND_STRUCT, _KIND_FUNCTION, _KIND_GENERIC = 1, 2, 4
+_NO_DIFF, _STATIC, _DIFFERENTIABLE, _MUTATING, _OUT, _INOUT = 1, 2, 6, 7, 9, 10
+_KIND_STRUCT, _KIND_FUNCTION, _KIND_GENERIC, _KIND_NAMESPACE = 1, 2, 4, 6
+_KINDS = {_KIND_STRUCT: "struct", _KIND_FUNCTION: "function", _KIND_GENERIC: "generic", _KIND_NAMESPACE: "namespace"}
+CONSTRUCTOR = "__init"
+"""The name by which a struct's constructor is asked for, as Slang declares it; it is called by the struct's name."""
 _SCALAR_NAMES = {
     2: "bool",
     3: "int",
@@ -58,9 +61,53 @@ class Reflection:
                 found[name] = [self._function(name, overload) for overload in self._overloads(function)]
         return found
 
-    def structs(self) -> list[str]:
-        """The names of the structs that the source declares."""
-        return [name for name in self._names((_KIND_STRUCT,)) if not name.startswith("$")]
+    def members(self) -> dict[str, str]:
+        """What the source declares, and what is in its structs and namespaces: the kind of each, by its full name."""
+        found: dict[str, str] = {}
+        self._collect(self._module, "", found)
+        return found
+
+    def _collect(self, parent: int, prefix: str, found: dict[str, str]) -> None:
+        lib = self._lib
+        for index in range(lib.spReflectionDecl_getChildrenCount(parent)):
+            child = lib.spReflectionDecl_getChild(parent, index)
+            kind = _KINDS.get(lib.spReflectionDecl_getKind(child), "")
+            name = (lib.spReflectionDecl_getName(child) or b"").decode()
+            if not kind or not name.isidentifier() or name == ANCHOR:
+                continue
+            found[prefix + name] = kind
+            if kind in ("struct", "namespace"):
+                self._collect(child, f"{prefix}{name}::", found)
+
+    def find(self, name: str) -> list[FunctionType]:
+        """The overloads of a function by its full name: `f<8, 5>`, `n::f`, of a struct `P::f`, `P::__init`."""
+        owner, own = split_name(name)
+        struct = self._struct_named(owner)
+        if struct and own == CONSTRUCTOR:
+            function = self._lib.spReflection_FindFunctionByNameInType(self._root, struct, b"$init")
+        else:
+            function = self._lib.spReflection_FindFunctionByName(self._root, name.encode())
+        if not function:
+            return []
+        concrete, type_ = "<" in name, self._type(struct) if struct else None
+        if type_ and own == CONSTRUCTOR:
+            return [self._function(owner, each, concrete=concrete, result=type_) for each in self._each(function)]
+        found = [self._function(name, each, concrete=concrete) for each in self._each(function)]
+        if type_ is None:
+            return found
+        return [self._method(type_, *both) for both in zip(self._each(function), found, strict=True)]
+
+    def _struct_named(self, name: str) -> int:
+        """The pointer of a type, 0 where there is none."""
+        return (self._lib.spReflection_FindTypeByName(self._root, name.encode()) or 0) if name else 0
+
+    def _method(self, struct: SlangType, function: int, found: FunctionType) -> FunctionType:
+        """A function of a struct, with the struct as its first parameter unless it is static."""
+        if self._lib.spReflectionFunction_FindModifier(function, _STATIC):
+            return found
+        changes = self._lib.spReflectionFunction_FindModifier(function, _MUTATING)
+        this = Parameter(THIS, struct, "inout" if changes else "in", struct.differentiable)
+        return replace(found, parameters=(this, *found.parameters))
 
     def specialize(self, name: str, argument_types: Sequence[str]) -> FunctionType | None:
         """The concrete signature of a generic function for these argument types, or None."""
@@ -68,19 +115,28 @@ class Reflection:
         if not all(types):
             return None
         function = self._lib.spReflection_FindFunctionByName(self._root, name.encode())
-        array = (c_void_p * len(types))(*types)
-        concrete = self._lib.spReflectionFunction_specializeWithArgTypes(function, len(types), array)
-        return self._function(name, concrete, concrete=True) if concrete else None
-
-    def instance(self, name: str) -> FunctionType | None:
-        """The concrete signature of `f<8, 5>`, or None."""
-        function = self._lib.spReflection_FindFunctionByName(self._root, name.encode())
-        return self._function(name, function, concrete=True) if function else None
+        owner, _ = split_name(name)
+        struct = self._struct_named(owner)
+        is_method = bool(struct) and not self._lib.spReflectionFunction_FindModifier(function, _STATIC)
+        own = types[1:] if is_method else types
+        array = (c_void_p * len(own))(*own)
+        concrete = self._lib.spReflectionFunction_specializeWithArgTypes(function, len(own), array)
+        if not concrete:
+            return None
+        found = self._function(name, concrete, concrete=True)
+        return self._method(self._type(struct), concrete, found) if is_method else found
 
     def type_named(self, name: str) -> SlangType | None:
         """A type by the name that Slang code would write."""
         found = self._lib.spReflection_FindTypeByName(self._root, name.encode())
         return self._type(found) if found else None
+
+    def _each(self, function: int) -> list[int]:
+        """The overloads of a function, itself where it has none."""
+        if not self._lib.spReflectionFunction_isOverloaded(function):
+            return [function]
+        count = self._lib.spReflectionFunction_getOverloadCount(function)
+        return [self._lib.spReflectionFunction_getOverload(function, index) for index in range(count)]
 
     def _names(self, kinds: tuple[int, ...]) -> Iterator[str]:
         lib = self._lib
@@ -92,13 +148,8 @@ class Reflection:
 
     def _overloads(self, function: int) -> Iterator[int]:
         """The overloads that the source declares; Slang's own, of `step` for one, are among those it gives."""
-        if not self._lib.spReflectionFunction_isOverloaded(function):
-            yield function
-            return
-        for index in range(self._lib.spReflectionFunction_getOverloadCount(function)):
-            overload = self._lib.spReflectionFunction_getOverload(function, index)
-            if self._is_users(overload):
-                yield overload
+        each = self._each(function)
+        yield from each if len(each) == 1 else filter(self._is_users, each)
 
     def _is_users(self, function: int) -> bool:
         parent = self._lib.spReflectionDecl_getParent(self._lib.spReflectionFunction_asDecl(function))
@@ -107,17 +158,20 @@ class Reflection:
         is_generic = parent and self._lib.spReflectionDecl_getKind(parent) == _KIND_GENERIC
         return bool(is_generic and self._lib.spReflectionDecl_getParent(parent) == self._module)
 
-    def _function(self, name: str, function: int, *, concrete: bool = False) -> FunctionType:
+    def _function(
+        self, name: str, function: int, *, concrete: bool = False, result: SlangType | None = None
+    ) -> FunctionType:
+        """A signature; the result of a constructor, which Slang has no answer for, is given."""
         lib = self._lib
         # Asking a generic type for its size ends the process, so its types stay names.
         generic = not concrete and bool(lib.spReflectionFunction_GetGenericContainer(function))
-        result = lib.spReflectionFunction_GetResultType(function)
+        result = result or self._any_type(lib.spReflectionFunction_GetResultType(function), generic)
         parameters = tuple(
             self._parameter(lib.spReflectionFunction_GetParameter(function, index), generic)
             for index in range(lib.spReflectionFunction_GetParameterCount(function))
         )
         differentiable = bool(lib.spReflectionFunction_FindModifier(function, _DIFFERENTIABLE))
-        return FunctionType(name, parameters, self._any_type(result, generic), differentiable, generic)
+        return FunctionType(name, parameters, result, differentiable, generic)
 
     def _parameter(self, variable: int, generic: bool) -> Parameter:
         lib = self._lib
@@ -212,4 +266,4 @@ def describe(request: Request) -> dict[str, Any]:
     functions = {
         name: [overload.plain() for overload in overloads] for name, overloads in reflection.functions().items()
     }
-    return {"functions": functions, "structs": reflection.structs()}
+    return {"functions": functions, "members": reflection.members()}

@@ -30,6 +30,7 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "spGetContainerCode": (c_int, c_void_p, POINTER(c_void_p)),
     "spGetReflection": (c_void_p, c_void_p),
     "spReflection_FindFunctionByName": (c_void_p, c_void_p, c_char_p),
+    "spReflection_FindFunctionByNameInType": (c_void_p, c_void_p, c_void_p, c_char_p),
     "spReflection_FindTypeByName": (c_void_p, c_void_p, c_char_p),
     "spReflection_isSubType": (c_bool, c_void_p, c_void_p, c_void_p),
     "spReflectionDecl_getParent": (c_void_p, c_void_p),

@@ -1,6 +1,7 @@
 """The process in which the Slang compiler runs: one JSON request on each line of its input, one answer on its output.
 
-It ends when its input does, when nobody asked for a while, and after any error, since Slang is in no fit state then.
+It ends when its input does, when nobody asked for a while, after any error, since Slang is in no fit state then, and
+when it holds much memory, since Slang keeps what it compiled.
 Nothing here, nor what it imports, may import torch: the process has to be there in a moment.
 """
 
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import select
 import sys
 from pathlib import Path
@@ -19,10 +21,12 @@ from .slangc import Request
 
 IDLE = 20.0
 """Seconds without a request after which the process ends; it holds 100 MB."""
+MOST_MEMORY = 1 << 30
+"""Bytes after which the process has served enough; a compilation takes 5 to 20 MB, SlangPy's own module 200."""
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
-    """Does one request: `do` is `code`, `describe`, `specialize`, `instance` or `module`.
+    """Does one request: `do` is `code`, `describe`, `specialize`, `find`, `type` or `module`.
 
     Raises:
         SlangCompileError: Slang refused the source.
@@ -33,9 +37,11 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
             return {"code": compiled.code()}
         case "describe":
             return describe(compiled)
-        case "instance":
-            found = Reflection(compiled).instance(request["name"])
-            return found.plain() if found else {}
+        case "find":
+            return {"overloads": [each.plain() for each in Reflection(compiled).find(request["name"])]}
+        case "type":
+            type_ = Reflection(compiled).type_named(request["name"])
+            return type_.plain() if type_ else {}
         case "specialize":
             found = Reflection(compiled).specialize(request["name"], request["types"])
             return found.plain() if found else {}
@@ -57,7 +63,13 @@ def main() -> None:
                 reply: dict[str, Any] = {"answer": answer(json.loads(line))}
             except SlangCompileError as error:
                 reply = {"error": {"what": error.what, "file": error.file, "line": error.line, "log": error.log}}
+            reply["last"] = "error" in reply or _memory() > MOST_MEMORY
             output.write(json.dumps(reply) + "\n")
             output.flush()
-            if "error" in reply:
+            if reply["last"]:
                 return
+
+
+def _memory() -> int:
+    """The most bytes that this process has held at once."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)

@@ -57,7 +57,13 @@ class NotDifferentiableError(SlangError):
 
 
 class SlangIndexError(SlangError, IndexError):
-    """A kernel used an index outside of a tensor or an array, or a loop ran longer than its `[MaxIters]`."""
+    """A kernel used an index outside of a tensor or an array, or a loop ran longer than its `[MaxIters]`.
+
+    Attributes:
+        in_array: whether it was an array, such as one in which a gradient keeps what the rounds of a loop computed.
+    """
+
+    in_array = False
 
 
 class SlangGradientError(SlangError):

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from .errors import SlangError
+from .types import split_name
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _IMPORT = re.compile(
@@ -34,6 +35,9 @@ _LOOP = re.compile(
 )
 ROUNDS = 1024
 """How often a loop without a limit of its own may run where its gradient keeps what each round computed."""
+_FEWEST, _MOST = 64, 1 << 16
+_LIMIT = "[MaxIters({} /* by tracepack */)]"
+_CONSTRUCTOR = re.compile(r"\b__init\s*[(<]")
 _DETACH = re.compile(r"\bdetach\s*\(")
 _ATTRIBUTES = re.compile(r"(?:\[[^][]*\]\s*)+")
 _DIFFERENTIABLE = re.compile(r"\[\s*(?:Backward)?Differentiable\s*\]")
@@ -41,7 +45,12 @@ _DIFFERENTIABLE = re.compile(r"\[\s*(?:Backward)?Differentiable\s*\]")
 
 def _bounded(text: str) -> str:
     """With `[MaxIters]` before each loop that has no attribute."""
-    return _LOOP.sub(lambda match: match["skip"] or f"[MaxIters({ROUNDS})] {match['loop']}", text)
+    return _LOOP.sub(lambda match: match["skip"] or f"{_LIMIT.format(ROUNDS)} {match['loop']}", text)
+
+
+def rounds_by_sizes(sizes: Sequence[int]) -> int:
+    """A limit for loops over the sizes of tensors; a power of two, so that few kernels serve all sizes."""
+    return min(max(_FEWEST, 1 << (max(sizes, default=1) - 1).bit_length()), _MOST)
 
 
 def _inlined(text: str) -> str:
@@ -54,6 +63,19 @@ def _inlined(text: str) -> str:
         return match[0].replace(found[0], found[0] + "[__unsafeForceInlineEarly]", 1)
 
     return _ATTRIBUTES.sub(marked, text)
+
+
+def _without_comments(text: str) -> str:
+    return _COMMENT.sub(" ", text)
+
+
+def _body(text: str, start: int) -> str:
+    """What stands in braces, from behind the opening one."""
+    depth, end = 1, start
+    while depth and end < len(text):
+        depth += {"{": 1, "}": -1}.get(text[end], 0)
+        end += 1
+    return text[start:end]
 
 
 @dataclass(frozen=True)
@@ -120,9 +142,27 @@ class Source:
         """Whether some function may have a forward derivative and no backward one."""
         return any(_FORWARD.search(text) for text in self.texts)
 
+    def declares_constructor(self, struct: str) -> bool:
+        """Whether a struct has a constructor of its own, `__init`, beside the one that takes its fields."""
+        name = re.escape(split_name(struct)[1].partition("<")[0])
+        heads = re.compile(rf"\b(?:struct|extension)\s+{name}\b[^;{{]*{{")
+        bodies = (
+            _body(text, head.end()) for text in map(_without_comments, self.texts) for head in heads.finditer(text)
+        )
+        return any(_CONSTRUCTOR.search(body) for body in bodies)
+
     def with_bounded_loops(self) -> Source:
         """The same module with a limit on each loop that has none, which Slang wants where it differentiates one."""
         return self._changed(_bounded)
+
+    @property
+    def limits_loops(self) -> bool:
+        """Whether some loop has its limit from `with_bounded_loops`."""
+        return any(_LIMIT.format(ROUNDS) in text for text in self.texts)
+
+    def with_rounds(self, rounds: int) -> Source:
+        """The same module with another limit on the loops that `with_bounded_loops` gave one."""
+        return self._changed(lambda text: text.replace(_LIMIT.format(ROUNDS), _LIMIT.format(rounds)))
 
     def without_own_derivatives(self) -> Source:
         """The same module with the derivatives that Slang would find by itself."""
@@ -167,7 +207,7 @@ def read_source(path_or_text: str | Path, includes: Sequence[str | Path] = ()) -
 
 
 def _imported(text: str) -> Iterator[str]:
-    for match in _IMPORT.finditer(_COMMENT.sub(" ", text)):
+    for match in _IMPORT.finditer(_without_comments(text)):
         yield match["quoted"] or match["bare"]
 
 

@@ -8,6 +8,7 @@ takes a whole tensor. Everything here is data: no compiler, no tensor, so that s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -19,6 +20,10 @@ Kind = Literal["scalar", "vector", "matrix", "array", "struct", "view", "void", 
 Direction = Literal["in", "out", "inout"]
 
 FLOATS = frozenset({"half", "float", "double"})
+THIS = "this"
+"""The name of a method's first parameter, the struct; a word of Slang's own, so no parameter of a user's has it."""
+
+_MEMBER = re.compile(r"(?P<owner>.*)::(?P<own>\w+(?:<.*>)?)$")
 
 
 @dataclass(frozen=True)
@@ -133,6 +138,12 @@ class Leaf:
     differentiable: bool
 
 
+def split_name(name: str) -> tuple[str, str]:
+    """The struct or namespace of a name and the rest: `n::P::f<float>` gives `n::P` and `f<float>`."""
+    found = _MEMBER.match(name)
+    return (found["owner"], found["own"]) if found else ("", name)
+
+
 def field_names(path: str) -> list[str]:
     """The names in a leaf's path, as a user's dicts have them."""
     return path.replace("[]", "").split(".")[1:]
@@ -171,6 +182,11 @@ class FunctionType:
     result: SlangType
     differentiable: bool = False
     generic: bool = False
+
+    @property
+    def is_method(self) -> bool:
+        """Whether its first parameter is the struct that it is called on; no other can have that name."""
+        return bool(self.parameters) and self.parameters[0].name == THIS
 
     def __str__(self) -> str:
         prefix = "[Differentiable] " if self.differentiable else ""

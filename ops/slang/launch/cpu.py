@@ -23,7 +23,8 @@ from ..binding.shapes import output_shapes
 from ..compile.codegen import Repair, Variant
 from ..compile.elements import slots_with_gradients
 from ..compile.program import Program
-from ..language.errors import SlangArgumentError
+from ..language.errors import SlangArgumentError, SlangIndexError
+from ..language.sources import ROUNDS, rounds_by_sizes
 from ..language.specialization import Specialization
 from .gradient_check import Ways, is_suspect, repair_for
 
@@ -55,12 +56,14 @@ class Backward:
         slots: those for whose gradient it takes a pointer.
         results: those for which a gradient is made, `slots` among them.
         shared: those of `slots` to whose gradient several calls add.
+        rounds: the limit of loops that have none of their own; 0 where all have.
     """
 
     entry: Entry
     slots: list[int]
     results: list[int]
     shared: list[int]
+    rounds: int
 
 
 @dataclass
@@ -227,7 +230,30 @@ class Launcher:
         if backward is None:
             if plan.total:
                 self._check(plan, arguments)
-            backward = plan.backwards[needs] = self._make_backward(plan, needs)
+            backward = plan.backwards[needs] = self._make_backward(plan, needs, self._fewest_rounds(plan))
+        try:
+            return self._differentiate(plan, backward, arguments, gradients, needs)
+        except SlangIndexError as error:
+            if not error.in_array or not 0 < backward.rounds < ROUNDS:
+                raise
+        backward = plan.backwards[needs] = self._make_backward(plan, needs, ROUNDS)
+        return self._differentiate(plan, backward, arguments, gradients, needs)
+
+    def _fewest_rounds(self, plan: Plan) -> int:
+        """The first limit to try for loops that have none: those over a tensor run as often as its sizes say."""
+        if not self._program.source.limits_loops:
+            return 0
+        sizes = plan.layout.table[: sum(slot.type.rank for slot in self._spec.slots)]
+        return rounds_by_sizes(sizes) if sizes else ROUNDS
+
+    def _differentiate(
+        self,
+        plan: Plan,
+        backward: Backward,
+        arguments: Sequence[Any],
+        gradients: Sequence[torch.Tensor | None],
+        needs: tuple[int, ...],
+    ) -> list[torch.Tensor]:
         incoming = self._incoming(plan, gradients)
         results = self._results(plan, backward, incoming, arguments)
         if plan.total:
@@ -237,11 +263,11 @@ class Launcher:
             self._run_backward(plan, backward, needs, words, results)
         return [_summed(results[index], arguments[index].shape) for index in needs]
 
-    def _make_backward(self, plan: Plan, needs: tuple[int, ...]) -> Backward:
+    def _make_backward(self, plan: Plan, needs: tuple[int, ...], rounds: int) -> Backward:
         layout, slots = plan.layout, slots_with_gradients(self._spec, needs)
         shared = [index for index in slots if self._spec.slots[index].is_view and layout.modes[index] != "f"]
-        entry = self._entry(Variant(layout.modes, needs, rank=layout.rank, repair=self._repair))
-        return Backward(entry, slots, sorted({*needs, *slots}), shared)
+        entry = self._entry(Variant(layout.modes, needs, rank=layout.rank, repair=self._repair, rounds=rounds))
+        return Backward(entry, slots, sorted({*needs, *slots}), shared, rounds)
 
     def _run_backward(
         self, plan: Plan, backward: Backward, needs: tuple[int, ...], words: Words, results: dict[int, torch.Tensor]

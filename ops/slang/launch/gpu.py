@@ -19,6 +19,7 @@ from ...kernels.toolchain import has_toolchain
 from ..compile.codegen import Repair, Variant, generate
 from ..compile.elements import pointers_after_slots
 from ..compile.program import Program, differentiable_source, with_lines
+from ..language.sources import ROUNDS
 from ..language.specialization import Specialization
 from .cpu import Launcher, Plan
 from .gradient_check import Ways
@@ -64,6 +65,11 @@ class GpuLauncher(Launcher):
         trial = GpuLauncher(self._program, self._spec, self._kind, self._device, repair)
         return trial.forward, trial.backward
 
+    def _fewest_rounds(self, plan: Plan) -> int:
+        """Nothing tells here that a loop ran longer than its limit."""
+        fewest = super()._fewest_rounds(plan)
+        return max(fewest, ROUNDS) if fewest else 0
+
     def _threads(self, plan: Plan, direction: tuple[int, ...] | None) -> int:
         """One: the device splits the work itself."""
         return 1
@@ -91,7 +97,7 @@ class GpuEntry:
         self._names = [*(f"tp_s{index}" for index in range(len(spec.slots))), *after]
         self._results = set(after) if variant.needs is None else {name for name in after if name.startswith("tp_ds")}
         self._results |= {f"tp_g{i}" for i, output in enumerate(spec.outputs) if output.type.kind == "view"}
-        source = program.source if variant.needs is None else differentiable_source(program.source, variant.repair)
+        source = program.source if variant.needs is None else differentiable_source(program.source, variant)
         text = with_lines(source, generate(spec, variant))
         name = f"tracepack_{hashlib.sha256(text.encode()).hexdigest()[:24]}"
         index = device.index or 0

@@ -12,7 +12,7 @@ numbers are those of kernels without them, which the fault is in just the same. 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -25,8 +25,11 @@ from ..language.specialization import Specialization
 
 _VECTORS = re.compile(r"\b(?:half|float|double)[234]\b|\b(?:vector|matrix)\s*<|\b(?:half|float|double)[234]x[234]\b")
 _ELEMENTS = 4
-_STEPS = {"half": (2**-3, 2**-4), "float": (1e-2, 5e-3), "double": (1e-3, 5e-4)}
-"""Two steps: where the slopes at both are not the same, the function is too rough to tell."""
+_STEPS = {"half": (2**-3,), "float": (1e-2, 1e-3, 1e-4), "double": (1e-3, 1e-5)}
+_FRACTIONS = (1.0, 0.83, 0.59)
+"""The parts of each step whose slopes are compared: as fractions of no common measure, so that no period fits them."""
+_SPREAD = 0.5
+"""How far apart the gradients within a step may be, of the largest of them."""
 _TOLERANCE = {"half": 0.2, "float": 0.05, "double": 0.05}
 _ROUNDOFF = {"half": 1e-2, "float": 1e-6, "double": 1e-14}
 
@@ -59,7 +62,7 @@ def repair_for(
     Raises:
         SlangGradientError: the gradient disagrees with the values however it is compiled.
     """
-    path = disk.folder("slang", "checks") / f"{disk.key('repair', source.key, spec.plain())}.json"
+    path = disk.folder("slang", "checks") / f"{disk.key('repair', 2, source.key, spec.plain())}.json"
     known = disk.read_json(path)
     if known is None:
         few = [_few(spec, i, argument, batch) for i, argument in enumerate(arguments)]
@@ -112,18 +115,69 @@ def _few(spec: Specialization, index: int, argument: Any, batch: tuple[int, ...]
 
 
 def _disagrees(spec: Specialization, few: Sequence[Any], index: int, ways: Ways) -> bool:
-    """Whether the slope in some direction differs from the gradient at every element where it can be told."""
-    _, backward = ways
+    """Whether the slope in some direction differs from the gradient at every element where it can be told.
+
+    It can where some step is short for the function: the slopes over parts of it agree, and the gradients at its ends
+    and in its middle are not far apart; a right slope lies between them. A function that turns within every step, such
+    as `sin(43758 * x)`, has neither.
+    """
+    judged = torch.zeros(len(few[index]), dtype=torch.bool)
+    off = judged.clone()
+    for step in _STEPS[spec.slots[index].type.scalar]:
+        told, wrong = _compare(spec, few, index, step, ways)
+        off |= told & ~judged & wrong
+        judged |= told
+    return bool(judged.any() and off[judged].all())
+
+
+def _compare(
+    spec: Specialization, few: Sequence[Any], index: int, step: float, ways: Ways
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """For each element whether a step tells the slope, and whether the gradient is not that slope."""
     value, scalar = few[index], spec.slots[index].type.scalar
-    ones, _ = _asked(spec, few, ways[0])
     direction = _direction(value)
-    gradient = (backward(few, ones, (index,))[0].double() * direction.double()).reshape(len(value), -1).sum(1)
-    slopes, noises = zip(*_slopes(spec, few, index, direction, ways[0]), strict=True)
-    noise = torch.maximum(*noises)
-    tolerance = _TOLERANCE[scalar] * torch.maximum(slopes[1].abs(), gradient.abs()) + noise + 1e-4
-    told = ((slopes[0] - slopes[1]).abs() <= tolerance / 2) & slopes[1].isfinite() & gradient.isfinite()
-    off = (slopes[1] - gradient).abs() > tolerance
-    return bool(told.any() and off[told].all())
+    size = value.double().abs().reshape(len(value), -1).amax(1).clamp(min=1).reshape(-1, *[1] * (value.dim() - 1))
+    ends = [value + (sign * step * size * direction).to(value.dtype) for sign in (1, -1)]
+    gradients = torch.stack([_gradient(spec, _with(few, index, at), index, direction, ways) for at in (value, *ends)])
+    slopes, noises = zip(
+        *(_slope(spec, few, index, fraction * step * size * direction, ways[0]) for fraction in _FRACTIONS), strict=True
+    )
+    slope, noise = torch.stack(slopes), torch.stack(noises).amax(0)
+    least, most, noise = gradients.amin(0), gradients.amax(0), noise + 1e-4
+
+    def alike(each: torch.Tensor, part: float) -> torch.Tensor:
+        spread = each.amax(0) - each.amin(0)
+        return spread.isfinite() & (spread <= part * each.abs().amax(0) + noise)
+
+    told = alike(slope, _TOLERANCE[scalar] / 2) & alike(gradients, _SPREAD)
+    slack = _TOLERANCE[scalar] * torch.maximum(slope[-1].abs(), gradients.abs().amax(0)) + noise
+    return told, (slope[-1] < least - slack) | (slope[-1] > most + slack)
+
+
+def _gradient(
+    spec: Specialization, few: Sequence[Any], index: int, direction: torch.Tensor, ways: Ways
+) -> torch.Tensor:
+    """For each element the gradient of the sum of its outputs along the direction."""
+    ones, _ = _asked(spec, few, ways[0])
+    found = ways[1](few, ones, (index,))[0].double() * direction.double()
+    return found.reshape(len(found), -1).sum(1)
+
+
+def _with(few: Sequence[Any], index: int, value: torch.Tensor) -> list[Any]:
+    return [*few[:index], value, *few[index + 1 :]]
+
+
+def _slope(
+    spec: Specialization, few: Sequence[Any], index: int, step: torch.Tensor, forward: Forward
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The central differences of the elements, and what rounding may add to them."""
+    value = few[index]
+    moved = [value + (sign * step).to(value.dtype) for sign in (1, -1)]
+    taken = (moved[0] - moved[1]).double()  # after rounding
+    along = (taken / _direction(value).double()).reshape(len(value), -1).mean(1)
+    above, below = (_total(spec, forward(_with(few, index, each))) for each in moved)
+    noise = _ROUNDOFF[spec.slots[index].type.scalar] * (above.abs() + below.abs()) / along.abs()
+    return (above - below) / along, noise
 
 
 def _direction(value: torch.Tensor) -> torch.Tensor:
@@ -131,20 +185,6 @@ def _direction(value: torch.Tensor) -> torch.Tensor:
     count = value[0].numel()
     own = torch.linspace(1.0, 1.5, count, dtype=torch.float64).reshape(value.shape[1:])
     return own.to(value.dtype).expand(value.shape)
-
-
-def _slopes(
-    spec: Specialization, few: Sequence[Any], index: int, direction: torch.Tensor, forward: Forward
-) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-    """For each of two steps the central differences of the elements, and what rounding may add to them."""
-    value, scalar = few[index], spec.slots[index].type.scalar
-    size = value.double().abs().reshape(len(value), -1).amax(1).clamp(min=1).reshape(-1, *[1] * (value.dim() - 1))
-    for step in _STEPS[scalar]:
-        moved = [value + (sign * step * size * direction).to(value.dtype) for sign in (1, -1)]
-        taken = (moved[0] - moved[1]).double()  # after rounding
-        along = (taken / direction.double()).reshape(len(value), -1).mean(1)
-        above, below = (_total(spec, forward([*few[:index], each, *few[index + 1 :]])) for each in moved)
-        yield (above - below) / along, _ROUNDOFF[scalar] * (above.abs() + below.abs()) / along.abs()
 
 
 def _total(spec: Specialization, outputs: Sequence[torch.Tensor]) -> torch.Tensor:

@@ -7,7 +7,9 @@ from typing import Any
 
 import torch
 
+from ..binding.instances import TYPE, fields_of, struct_name
 from ..language.errors import SlangArgumentError
+from ..language.types import split_name
 from .slangpy_device import import_slangpy
 
 
@@ -29,11 +31,17 @@ class Shared:
         return [self.of(each) for each in args], {name: self.of(each) for name, each in kwargs.items()}
 
     def of(self, value: Any) -> Any:
-        """A tensor of SlangPy with a torch tensor's content; anything else as it is.
+        """A tensor of SlangPy with a torch tensor's content, also in a dict or an instance; anything else as it is.
 
         Raises:
             SlangArgumentError: torch would want a gradient through the call.
         """
+        given = fields_of(value)
+        if given is not None:
+            fields = {name: self.of(each) for name, each in given.items()}
+            if all(fields[name] is each for name, each in given.items()):
+                return value
+            return {**fields, TYPE: struct_name(value)} if struct_name(value) else fields
         if not isinstance(value, torch.Tensor):
             return value
         if value.requires_grad and torch.is_grad_enabled() and not self._backward:
@@ -62,6 +70,44 @@ class Shared:
                     tensor.copy_(found)
             elif tensor.requires_grad or tensor.grad is not None:
                 tensor.grad = torch.from_numpy(lent.grad.to_numpy()).to(tensor.device).reshape(tensor.shape)
+
+
+def is_slangpys(args: Sequence[Any], kwargs: Mapping[str, Any], result: Any) -> bool:
+    """Whether SlangPy's own tensors are among the arguments, which SlangPy itself then serves."""
+    for value in (*args, *kwargs.values(), result):
+        kind = type(value)
+        if kind is torch.Tensor or kind is float:
+            continue
+        fields = fields_of(value)
+        if fields is not None and is_slangpys(tuple(fields.values()), {}, None):
+            return True
+        if (kind.__module__ or "").startswith("slangpy") and kind.__name__ != "GridArg":
+            return True
+    return False
+
+
+def device_of(value: Any) -> Any:
+    """The device of one of SlangPy's tensors, also in a struct, or None."""
+    fields = fields_of(value)
+    if fields is not None:
+        return next(filter(None, map(device_of, fields.values())), None)
+    return getattr(value, "device", None) if (type(value).__module__ or "").startswith("slangpy") else None
+
+
+def sizes_of(values: Sequence[Any]) -> list[int]:
+    """The sizes of all tensors of a call, SlangPy's and torch's."""
+    sizes: list[int] = []
+    for value in values:
+        fields = fields_of(value)
+        sizes += sizes_of(list(fields.values())) if fields is not None else map(int, getattr(value, "shape", ()))
+    return sizes
+
+
+def slangpy_function(module: Any, name: str) -> Any:
+    """SlangPy's function of a name; that of a struct it finds in the struct."""
+    owner, own = split_name(name)
+    struct = module.find_struct(owner) if owner else None
+    return getattr(module, name) if struct is None else struct[own]
 
 
 def _array(tensor: torch.Tensor) -> Any:

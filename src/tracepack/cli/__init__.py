@@ -39,10 +39,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return exits.INTERRUPTED
     except BrokenPipeError:
-        # The reader has gone, as `head` does; the interpreter would complain when it closes standard output.
+        # The reader of the output has ended, as `head` does; closing standard output would print an error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return exits.OK
-    except Exception as error:  # a fault of ours: never a traceback for the user who met it
+    except Exception as error:  # an error of tracepack itself; the user sees no traceback
         text = f"internal error: {type(error).__name__}: {error}. Set TRACEPACK_TRACEBACK=1 to see where."
         return _failed(text, exits.INTERNAL, error)
 

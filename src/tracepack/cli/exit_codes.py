@@ -1,6 +1,7 @@
-"""Exit codes of the command line: what a shell script may rely on.
+"""Exit codes of the command line, on which shell scripts may rely.
 
-One code for each thing that a caller would do something else about. The table is printed by ``tracepack --help``.
+There is one code for each failure to which a caller would react differently. The table is printed by ``tracepack
+--help``.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ MEANINGS = {
 
 
 class UsageError(TracepackError):
-    """The command line asks for something that cannot be, or names a file that cannot be read or written."""
+    """An argument of the command line is wrong, or names a file that cannot be read or written."""
 
 
 _CODES: dict[type[TracepackError], int] = {
@@ -42,7 +43,7 @@ _CODES: dict[type[TracepackError], int] = {
 
 
 def exit_code(error: TracepackError) -> int:
-    """The exit code for an error of the catalogue; what is not listed happened in a run.
+    """The exit code for an error of the catalogue; errors of other classes come from a run.
 
     Example:
         >>> exit_code(errors.PlacementError("no"))

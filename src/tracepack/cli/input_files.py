@@ -1,6 +1,6 @@
-"""Inputs of ``tracepack run`` from files: arrays, JSON and text become a feed dict as the signature wants it.
+"""Reads the inputs of ``tracepack run`` from files: arrays, JSON and text become a feed dict for the signature.
 
-An input is named as in the signature. Nested ones may be written without quotes and brackets, which shells eat:
+An input is named as in the signature. Nested ones may be written without quotes and brackets, which shells interpret:
 ``batch['ids'][0]`` is also ``batch.ids.0``.
 """
 
@@ -20,7 +20,7 @@ _TEXT = (".txt", ".text", ".md")
 
 
 def read_inputs(files: Sequence[str], values: Sequence[str]) -> dict[str, Any]:
-    """Reads what ``--input`` and ``--value`` name, by input.
+    """Reads the files and values of ``--input`` and ``--value``, by input.
 
     Args:
         files: ``NAME=FILE`` with a .npy, .npz, .json or .txt file; or a .npz or .json FILE that names its inputs.
@@ -71,7 +71,9 @@ def _read(path: str) -> Any:
     except (OSError, ValueError, EOFError) as error:
         got = error.strerror if isinstance(error, OSError) else str(error).split("\n")[0]
         raise UsageError("cannot read the file", where=repr(path), got=got) from error
-    raise UsageError("not a kind of file that inputs come from", where=repr(path), expected=".npy, .npz, .json or .txt")
+    raise UsageError(
+        "inputs cannot be read from a file of this kind", where=repr(path), expected=".npy, .npz, .json or .txt"
+    )
 
 
 def _json(text: str, where: str) -> Any:

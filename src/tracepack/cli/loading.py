@@ -1,4 +1,4 @@
-"""How a command loads its archive: the options that `run`, `verify` and `bench` share."""
+"""The options of `run`, `verify` and `bench` for loading an archive."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..pipeline.pipeline import Pipeline
 
 @dataclass(frozen=True)
 class Loading:
-    """How a command loads its archive: the options that they share."""
+    """The options for loading an archive."""
 
     device: str | None = None
     trust: bool = False

@@ -35,7 +35,7 @@ class NamedKernel(Kernel):
         return str(self.row["name"])
 
     def description(self) -> dict[str, Any]:
-        """What the archive says about it."""
+        """The description in the archive."""
         return dict(self.row["description"])
 
     def assets(self) -> dict[str, bytes]:
@@ -44,7 +44,7 @@ class NamedKernel(Kernel):
 
     @classmethod
     def build(cls, description: Mapping[str, Any], assets: Mapping[str, bytes]) -> NamedKernel:
-        """Not by name: the row of the manifest makes it."""
+        """Refuses: such a kernel is made from a row of the manifest."""
         raise NotImplementedError
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -54,7 +54,7 @@ class NamedKernel(Kernel):
 
 @dataclass(frozen=True)
 class Described:
-    """An archive and what its graphs say.
+    """An archive with its graphs.
 
     Attributes:
         archive: the open file.
@@ -92,7 +92,7 @@ class Described:
         return text + (f" where {guards_text(guards)}" if guards else "")
 
     def bytes_of(self, constants: Iterator[Constant]) -> int:
-        """Bytes of some constants, those stored once counted once."""
+        """The bytes of some constants; constants that share a tensor count once."""
         rows = {id(c): row for c, row in zip(self.constants, self.manifest["constants"], strict=True)}
         stored = {row["tensor"]: tensor_bytes(row) for c in constants if (row := rows[id(c)]) is not None}
         return sum(stored.values())
@@ -122,7 +122,7 @@ def _described(archive: Archive) -> Described:
 
 
 def _check_rows(manifest: dict[str, Any]) -> None:
-    """Checks those rows of the manifest that only commands read, which would otherwise trust them."""
+    """Checks the rows of the manifest that `load` does not read, but commands do."""
     for index, row in enumerate(manifest["constants"]):
         match row:
             case {"tensor": str(), "dtype": str(), "shape": list()}:

@@ -1,4 +1,4 @@
-"""Writes the files that a command was asked for, each whole or not at all."""
+"""Writes the output files of a command, each atomically."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .exit_codes import UsageError
 
 
 def write_atomically(path: str, data: bytes) -> None:
-    """Replaces a file by new content; a file that was there stays as it was if that fails.
+    """Replaces the content of a file; the old file stays if that fails.
 
     Raises:
         UsageError: it cannot be written.

@@ -1,4 +1,4 @@
-"""What a run gave, leaf by leaf: names, arrays for files, plain values for JSON, and short texts for a person."""
+"""The leaves of a result: their names, arrays for files, plain values for JSON, and short texts for people."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def named(tree: Any, name: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def as_array(value: Any) -> np.ndarray[Any, Any]:
-    """A leaf as an array; dtypes that numpy lacks are widened to float32, which loses nothing."""
+    """A leaf as an array; dtypes that numpy lacks are widened to float32, without loss."""
     if isinstance(value, torch.Tensor):
         value = value.cpu().resolve_conj().resolve_neg()
         name = str(value.dtype).removeprefix("torch.")

@@ -1,4 +1,4 @@
-"""Inputs made up for a pipeline that comes without golden examples."""
+"""Makes random inputs for a pipeline without golden examples."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _MOST_TRIES = 400
 
 
 def random_feed(pipeline: Pipeline, sizes: Mapping[str, int]) -> dict[str, Any]:
-    """Inputs that fit a pipeline: floats in [0, 1), and integers 0 and 1, which index anything.
+    """Inputs that fit a pipeline: floats in [0, 1), and integers 0 and 1, which are valid indices nearly everywhere.
 
-    Sizes that are not given are found by trying, since only the run itself knows all that they must fulfil.
+    Sizes that are not given are found by trial runs, since only a run checks all conditions on them.
 
     Raises:
         UsageError: a size is unknown, or no size tried fits.

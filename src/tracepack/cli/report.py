@@ -1,7 +1,7 @@
-"""What a command has to say, as data and as blocks for a person, and the printing of both.
+"""The answer of a command, as data and as blocks for people, and the printing of both.
 
-A command returns a `Report` and prints nothing itself. Names in an archive come from strangers, so every text loses
-its control characters before it reaches a terminal, and none is read as markup.
+A command returns a `Report` and prints nothing itself. Names in an archive come from strangers, so control characters
+are escaped in every text that reaches a terminal, and no text is read as markup.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from . import exit_codes as exits
 
 @dataclass(frozen=True)
 class Fields:
-    """Names with a value each."""
+    """A block of names with their values."""
 
     rows: Sequence[tuple[str, str]]
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under a title; columns whose name ends in ``>`` are right-aligned."""
+    """A block of rows under a title; columns whose name ends in ``>`` are right-aligned."""
 
     title: str
     columns: Sequence[str]
@@ -34,7 +34,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Text:
-    """Lines as they are; ``code`` marks the text form of a graph."""
+    """A block of lines; ``code`` marks the text form of a graph."""
 
     text: str
     code: bool = False
@@ -49,7 +49,7 @@ class Report:
 
     Attributes:
         data: plain data for ``--json``.
-        blocks: the same for a person.
+        blocks: the same for people.
         code: the exit code.
     """
 
@@ -97,7 +97,7 @@ def show(report: Report, *, as_json: bool, stream: TextIO | None = None) -> None
 
 
 def _json(data: Any) -> str:
-    """JSON in which what is not shown is escaped, as JSON allows in every string."""
+    """JSON in which characters that are not printable are escaped."""
     text = json.dumps(data, indent=2, ensure_ascii=False)
     if text.replace("\n", "").isprintable():
         return text

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import sys
 import threading
 
 import numpy as np
@@ -38,11 +37,6 @@ ARRAYS = {
     "squeezed": lambda a: np.squeeze(a[:, :1]).sum(),
     "flags": lambda a: a.astype(np.uint8) | np.uint8(1),
 }
-
-
-if sys.version_info < (3, 11):  # Python does not say there which names are called
-    for _name in ("len of an array", "float of numpy's number", "math of numpy's number"):
-        del FREE[_name]
 
 
 def of_array(function):

@@ -65,7 +65,7 @@ REFUSED = {
     "tolist": (lambda x: torch.tensor(x.numpy().tolist()), "numpy.ndarray.tolist cannot be recorded"),
     "random": (
         lambda x: torch.from_numpy(np.random.permutation(x.numpy())),
-        "what works on plain numbers failed on one",
+        "code that takes plain numbers failed on a number",
     ),
     "an unknown function": (
         lambda x: np.apply_along_axis(len, 0, x.numpy()),
@@ -81,7 +81,7 @@ REFUSED = {
     "text": (lambda x: {str(x.numpy()): x}, DATA + "it was turned into text"),
     "in": (lambda x: x if 0.5 in x.numpy() else -x, DATA + "a branch was taken on it"),
     "an object array": (lambda x: x.numpy().astype(object), "has an argument that cannot be recorded"),
-    "memory": (lambda x: bytes(memoryview(x.numpy())) and x, "what works on plain numbers failed on one"),
+    "memory": (lambda x: bytes(memoryview(x.numpy())) and x, "code that takes plain numbers failed on a number"),
     "compared with a tensor": (lambda x: x.numpy() < x, "an array is compared with a tensor"),
     "an array from outside written": (into_buffer, "an array from outside takes a result"),
     "an array from inside written": (added_to_buffer, "an array from outside takes a result"),

@@ -1,4 +1,4 @@
-"""`tracepack bench`: how long a file takes to load and to run."""
+"""`tracepack bench`: measures the time that a file takes to load and to run."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from ..report import Block, Fields, Report, seconds_text
 
 @dataclass(frozen=True)
 class Effort:
-    """How long to measure.
+    """The effort of a measurement.
 
     Attributes:
-        seconds: of runs, after the warm-up.
-        runs: a number of runs instead, or None.
-        threads: of torch, or None for its own choice.
+        seconds: the time for runs, after the warm-up.
+        runs: the number of runs instead of a time, or None.
+        threads: the number of torch's threads, or None for torch's choice.
     """
 
     seconds: float = 1.0
@@ -100,7 +100,7 @@ def _timed(pipeline: Pipeline, feed: Mapping[str, Any], synchronize: Callable[[]
 
 
 def _synchronizer(pipeline: Pipeline) -> Callable[[], None]:
-    """Waits for the accelerator, where one takes part: its kernels run on after `run` has returned."""
+    """A function that waits for the accelerator, if there is one: its kernels may run after `run` has returned."""
     if all(device == "cpu" for device in pipeline.placement.values()):
         return lambda: None
     return torch.accelerator.synchronize

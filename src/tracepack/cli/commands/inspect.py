@@ -1,4 +1,4 @@
-"""``tracepack inspect``: what an archive holds, without torch and without reading its weights."""
+"""``tracepack inspect``: describes an archive, without torch and without reading its weights."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _data(found: Described, path: str) -> dict[str, Any]:
 
 
 def _warnings(producer: dict[Any, Any]) -> list[str]:
-    """What may go wrong with the file here: operators that a newer torch had when it was written."""
+    """Warnings about the file on this machine, such as operators of a newer torch."""
     try:
         here = version("torch")
     except PackageNotFoundError:

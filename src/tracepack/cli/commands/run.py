@@ -1,4 +1,4 @@
-"""``tracepack run``: a pipeline on inputs from files, its outputs to a file or to the terminal."""
+"""``tracepack run``: runs a pipeline on inputs from files; the outputs go to a file or to the terminal."""
 
 from __future__ import annotations
 
@@ -45,7 +45,9 @@ _OUTPUTS = (".npz", ".npy", ".json")
 
 def _check_output(path: str) -> None:
     if os.path.splitext(path)[1].lower() not in _OUTPUTS:
-        raise UsageError("not a kind of file for outputs", where=repr(path), expected=".npz, .npy or .json")
+        raise UsageError(
+            "outputs cannot be written to a file of this kind", where=repr(path), expected=".npz, .npy or .json"
+        )
 
 
 def _encode(path: str, result: Sequence[tuple[str, Any]]) -> bytes:

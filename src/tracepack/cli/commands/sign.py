@@ -1,4 +1,4 @@
-"""``tracepack sign``: an archive signed with the key of who vouches for it, without torch."""
+"""``tracepack sign``: signs an archive with a private key, without torch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tracepack verify`: every hash of a file, and its golden examples replayed."""
+"""`tracepack verify`: checks every hash of a file, and replays its golden examples."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def verify(path: str, loading: Loading, *, hashes_only: bool) -> Report:
     """Checks every hash of an archive, then replays its golden examples.
 
     Raises:
-        TracepackError: as `load`. What the checks find is in the report, not an error.
+        TracepackError: as `load`. Findings of the checks are in the report, and no errors.
     """
     archive = Archive(path)
     archive.check_listing()
@@ -77,5 +77,5 @@ def _verdict(output: OutputReport) -> str:
 
 
 def _plain_output(name: str) -> str:
-    """A golden output's name as `run` gives it: ``out['probs']`` is ``probs``."""
+    """The name of a golden output as `run` shows it: ``out['probs']`` is ``probs``."""
     return re.sub(r"^out\['(.*?)'\]", r"\1", name)

@@ -1,1 +1,1 @@
-"""A graph as a picture."""
+"""Draws a graph as a picture."""

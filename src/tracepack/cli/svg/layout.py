@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 GAP_X, GAP_Y = 28.0, 46.0
-GAP_POINT = 14.0  # beside a point of a long edge
-SWEEPS = 12  # the orderings settle after a handful; more do not change the pictures
+GAP_POINT = 14.0  # between points of long edges
+SWEEPS = 12  # rounds of ordering; more do not change the pictures
 
 
 @dataclass(eq=False)
@@ -47,7 +47,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Layout:
-    """What `lay_out` found: the size of the whole, and for every edge the boxes and points that it runs through."""
+    """The result of `lay_out`: the size of the picture, and for every edge the boxes and points on its way."""
 
     width: float
     height: float
@@ -92,7 +92,7 @@ def _layers(boxes: Sequence[Box], edges: Sequence[tuple[int, int]], last: frozen
     lowest = max(box.layer for box in boxes)
     for number in last:
         boxes[number].layer = lowest
-    # Boxes that use nothing float at the top; they belong just above the first box that uses them.
+    # A box without inputs is placed just above the first box that uses it.
     users: dict[int, list[int]] = {}
     for a, b in edges:
         users.setdefault(a, []).append(boxes[b].layer)
@@ -226,7 +226,9 @@ def _pull(row: list[Box], neighbours: Callable[[Box], list[Box]]) -> None:
     Neighbours on a row that want to overlap are joined into a block, which goes to the mean of what its boxes want:
     the least-squares solution (pool adjacent violators).
     """
-    blocks: list[tuple[float, int, list[tuple[Box, float]]]] = []  # sum of wishes, count, boxes with offsets
+    blocks: list[
+        tuple[float, int, list[tuple[Box, float]]]
+    ] = []  # [sum of wanted places, number of them, boxes with offsets]
     for box in row:
         near = neighbours(box)
         wish = sum(other.middle for other in near) / len(near) - box.width / 2 if near else box.x

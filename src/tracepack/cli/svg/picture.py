@@ -16,7 +16,7 @@ from ...ops.graph.types import TensorType
 from .layout import Box, Layout, lay_out
 
 MARGIN, TITLE = 28.0, 34.0
-_CHARACTER = {"name": 7.9, "small": 6.3}  # widths in the fonts below, a little generous
+_CHARACTER = {"name": 7.9, "small": 6.3}  # average widths of characters in the fonts below, rounded up
 _STYLE = """
   .card { fill: #ffffff; stroke: #e4e7ec; }
   text { font: 13px system-ui, "Segoe UI", "DejaVu Sans", sans-serif; fill: #1d2939; }
@@ -36,7 +36,7 @@ _STYLE = """
 
 @dataclass
 class _Drawn:
-    """A box with what is written in it, and the Values that it gives and takes."""
+    """A box with its text, and the Values that it produces and uses."""
 
     kind: str
     name: str
@@ -106,7 +106,7 @@ def _things(graph: Graph, names: list[str]) -> list[_Drawn]:
 
 
 def _sizes(graph: Graph) -> dict[int, str]:
-    """Sizes that nodes read and only other nodes use: written as a symbol where they are used, they need no edges."""
+    """Sizes that only other nodes use: they are written as symbols there, without edges."""
     shown = {id(value) for value in leaves(graph.output)}
     shown |= {id(leaf) for node in graph.nodes if isinstance(node.target, Guard) for leaf in uses(node)}
     found: dict[int, str] = {}
@@ -142,7 +142,7 @@ def _short(name: str) -> str:
 
 
 def _notes(node: Node, sizes: dict[int, str]) -> list[str]:
-    """The arguments that no edge shows, in one short line."""
+    """The arguments without an edge, in one short line."""
 
     def text(arg: Any) -> str:
         return plain_text(map_leaves(lambda leaf: Literal("size", sizes[id(leaf)]) if id(leaf) in sizes else leaf, arg))
@@ -182,7 +182,7 @@ def _unique(values: Iterable[Value]) -> list[Value]:
 
 
 def _edges(drawn: list[_Drawn]) -> tuple[list[tuple[int, int]], list[Value]]:
-    """Edges between things, and what flows along each; several values between two things are several edges."""
+    """Edges between boxes, with the value of each; several values between two boxes are several edges."""
     home: dict[int, int] = {}
     edges, carried = [], []
     for number, thing in enumerate(drawn):
@@ -225,7 +225,7 @@ def _step(upper: Box, lower: Box, tip: bool) -> str:
 
 
 def _types(layout: Layout, carried: list[Value], inputs: set[int]) -> list[str]:
-    """The type of each value once, below the box that gives it; inputs have theirs inside."""
+    """The type of each value once, below the box that produces it; those of inputs are inside of their boxes."""
     lines, seen = [], set()
     for path, value in zip(layout.paths, carried, strict=True):
         start, end = path[0], path[1]

@@ -1,0 +1,174 @@
+"""Copies of bytecode in which the calls of some global names go to stand-ins.
+
+A copy reaches a stand-in through its own constants. So no name is added to the user's module or to `builtins`, and a
+nested function that outlives the recording goes on working: its stand-ins then do what Python's own functions do.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import math
+import sys
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any
+
+from ...ops.graph.operators.names import MATH
+from ..proxies.base import is_traced
+from .bytecode import SAYS_CALLEE, called
+
+STAND_INS: dict[str, Any] = {}
+"""The name of a builtin, or of a function of math, -> what is called in its place."""
+
+_NAMES: dict[Any, str] = {}
+"""A builtin, or a function of math, -> its name among the stand-ins."""
+
+
+def stand_in(plain: Callable[..., Any], function: Callable[..., Any]) -> None:
+    """Registers a stand-in for a builtin, or for a function of math."""
+    _NAMES[plain] = plain.__name__
+    STAND_INS[plain.__name__] = function
+
+
+def own(thing: Any) -> Any:
+    """The builtin behind a replacement: torch.export replaces `min` and `max` in all threads while one exports."""
+    return thing.keywords.get("real_callable", thing) if isinstance(thing, functools.partial) else thing
+
+
+def redirected(code: CodeType, known: Mapping[str, Any]) -> CodeType:
+    """The code with its calls redirected; the same object where there are none.
+
+    Args:
+        code: of a function; that of functions inside is redirected with it.
+        known: what its global names mean.
+    """
+    constants = tuple(redirected(c, known) if isinstance(c, CodeType) else c for c in code.co_consts)
+    code, constants = _with_identity(code, constants)
+    calls = list(_calls(code, known))
+    if not calls and all(a is b for a, b in zip(constants, code.co_consts, strict=True)):
+        return code
+    changed, found = bytearray(code.co_code), list(constants)
+    for call in calls:
+        loading = call.loading(len(found))
+        if len(loading) == call.end - call.start:
+            changed[call.start : call.end] = loading
+            found.append(call.constant)
+    return code.replace(co_code=bytes(changed), co_consts=tuple(found))
+
+
+@dataclass(frozen=True)
+class _Call:
+    """A call to redirect: the instructions that load the callee.
+
+    Attributes:
+        start: offset of the first byte; end: of the byte after the last one.
+        constant: code that calls the stand-in, or the stand-in itself.
+        pushes: whether the instructions also push the NULL that a call wants beside a function.
+    """
+
+    start: int
+    end: int
+    constant: Any
+    pushes: bool
+
+    def loading(self, index: int) -> bytes:
+        """Instructions that load the stand-in by the constant at an index, of the same length where there is room."""
+        made = [("LOAD_CONST", index & 255)]
+        if index > 255:
+            made.insert(0, ("EXTENDED_ARG", index >> 8))
+        if isinstance(self.constant, CodeType):
+            made.append(("MAKE_FUNCTION", 0))
+        if self.pushes:
+            made.insert(len(made) if sys.version_info >= (3, 13) else 0, ("PUSH_NULL", 0))
+        made += [("NOP", 0)] * ((self.end - self.start) // 2 - len(made))
+        return bytes(byte for name, argument in made for byte in (dis.opmap[name], argument))
+
+
+def _template(*args: Any, **kwargs: Any) -> Any:
+    from tracepack.pipeline.patches.redirect import STAND_INS  # it runs with the globals of the user's function
+
+    return STAND_INS["?"](*args, **kwargs)
+
+
+@functools.cache
+def _constant(name: str) -> Any:
+    """The constant for a stand-in: code that calls it, since torch's compiler takes no function as a constant.
+
+    On Python 3.10 it is the stand-in itself, since there is room for one instruction only.
+    """
+    if not SAYS_CALLEE:
+        return _Math() if name == math.__name__ else STAND_INS[name]
+    code = _template.__code__
+    return code.replace(co_name=name, co_consts=tuple(name if each == "?" else each for each in code.co_consts))
+
+
+class _Math:
+    """Stands for the module `math` on Python 3.10."""
+
+    def __getattr__(self, name: str) -> Any:
+        return STAND_INS[name]
+
+
+def _calls(code: CodeType, known: Mapping[str, Any]) -> Iterator[_Call]:
+    """Where the code loads a global to call it, or looks up a function of math.
+
+    From Python 3.11 on the lowest bit of an instruction's argument says whether it pushes NULL for a call beside.
+    """
+    instructions = list(dis.get_instructions(code))
+    triples = zip([None, *instructions], instructions, instructions[1:], instructions[2:], strict=False)
+    for index, (before, this, after, end) in enumerate(triples):
+        if this.opname != "LOAD_GLOBAL" or this.arg is None or (before and before.opname == "EXTENDED_ARG"):
+            continue
+        thing = own(known.get(str(this.argval)))
+        if thing is math:
+            if after.opname not in ("LOAD_ATTR", "LOAD_METHOD") or after.argval not in MATH or after.is_jump_target:
+                continue
+            if not SAYS_CALLEE:
+                yield _Call(this.offset, after.offset, _constant(math.__name__), pushes=False)
+            else:
+                pushes = bool(this.arg & 1) or _is_method(after)
+                yield _Call(this.offset, end.offset, _constant(after.argval), pushes)
+        elif isinstance(thing, Hashable) and thing in _NAMES and called(instructions, index):
+            yield _Call(this.offset, after.offset, _constant(_NAMES[thing]), pushes=SAYS_CALLEE)
+
+
+def _is_method(load: dis.Instruction) -> bool:
+    """Whether an attribute is loaded to be called."""
+    return load.opname == "LOAD_METHOD" or (sys.version_info >= (3, 12) and bool((load.arg or 0) & 1))
+
+
+class _Identity:
+    """Stands for a constant in ``x is CONSTANT``, which becomes ``x in …``."""
+
+    def __init__(self, constant: Any) -> None:
+        self.constant = constant
+
+    def __contains__(self, thing: Any) -> bool:
+        if is_traced(thing):
+            if type(thing.concrete) is not type(self.constant):
+                return False
+            thing = thing.tracer.pin(thing, "a branch was taken on it")
+        return thing is self.constant
+
+
+def _with_identity(code: CodeType, constants: tuple[Any, ...]) -> tuple[CodeType, tuple[Any, ...]]:
+    """Turns ``x is CONSTANT`` into a test for membership, which stand-ins answer; both instructions are of one size.
+
+    Up to Python 3.12, that is. From 3.13 on such a test stays as it is, and is met by the replays of a recording only.
+    """
+    if sys.version_info >= (3, 13):
+        return code, constants
+    changed, found = bytearray(code.co_code), list(constants)
+    instructions = list(dis.get_instructions(code))
+    for before, load, test in zip([None, *instructions], instructions, instructions[1:], strict=False):
+        if test.opname != "IS_OP" or load.opname != "LOAD_CONST" or (before and before.opname == "EXTENDED_ARG"):
+            continue
+        if type(load.argval) in (bool, int, float, str) and len(found) < 256:
+            changed[load.offset + 1] = len(found)
+            changed[test.offset] = dis.opmap["CONTAINS_OP"]
+            found.append(_Identity(load.argval))
+    if len(found) == len(constants):
+        return code, constants
+    return code.replace(co_code=bytes(changed), co_consts=tuple(found)), tuple(found)

@@ -1,0 +1,76 @@
+"""Which loads of a global are calls of it, in the bytecode of every Python that is tested."""
+
+from __future__ import annotations
+
+import dis
+
+import pytest
+import torch
+
+from tests.recording.cases import OTHER, TALL, X, right
+from tracepack.pipeline.patches.bytecode import called
+
+# an expression -> whether each `f` in it is called, from left to right
+LOADS = {
+    "f()": [True],
+    "f(a)": [True],
+    "f(a, *b, c=1, **d)": [True],
+    "f(*b)": [True],
+    "f(a, key=f)": [True, False],
+    "f(a if b else c)": [True],
+    "f(a or b)": [True],
+    "f(a and b or c and d)": [True],
+    "f(1 < a < b)": [True],
+    "f((a := b))": [True],
+    "f(f(a), [f(b) for _ in c], {a: f(b)})": [True, True, True, True],
+    "f(a[1:b], not c, -d, a.b.c(d), f'{a!r:>{b}}')": [True],
+    "f(lambda: a)": [True],
+    "f(a)(b)": [True],
+    "a(f)": [False],
+    "a(b, key=f)": [False],
+    "f": [False],
+    "f.a": [False],
+    "f.a(b)": [False],
+    "a is f": [False],
+    "(f + a)(b)": [False],
+    "(f or a)(b)": [False],
+    "[f][0](a)": [False],
+    "(f, a)": [False],
+    "{f: a}[b]": [False],
+    "f[a](b)": [False],
+    "f if f(a) else b(f)": [True, False, False],
+    "a(f if b else c)": [False],
+    "(f == a)(b)": [False],
+    "(f < a < b)(c)": [False],
+    "(not f)(a)": [False],
+    "(a := f)(b)": [False],
+}
+
+
+@pytest.mark.parametrize("expression", LOADS)
+def test_a_load_of_a_global_is_told_from_a_call_of_it(expression) -> None:
+    module = compile(f"def function():\n    global a, b, c, d\n    return {expression}", "<table>", "exec")
+    (function,) = (constant for constant in module.co_consts if hasattr(constant, "co_code"))
+    found = []
+    for code in (function, *(constant for constant in function.co_consts if hasattr(constant, "co_code"))):
+        instructions = list(dis.get_instructions(code))
+        loads = [i for i, this in enumerate(instructions) if (this.opname, this.argval) == ("LOAD_GLOBAL", "f")]
+        found += [called(instructions, index) for index in loads]
+    assert sorted(found) == sorted(LOADS[expression])
+
+
+FORMS = {
+    "arguments with branches": lambda x: x * float(x.sum() if x.ndim else 1) + float(x.shape[0] or 7),
+    "arguments unpacked": lambda x: (float(*[x.sum()]), max(*[float(x[0, 0]), 0.5]), int(*x.shape[:1])),
+    "calls in calls": lambda x: max(float(int(float(x.sum())) + len(x)), float(len(x))),
+    "a name chosen": lambda x: x * (float if x.ndim else int)(2.5) + (len or max)([1, 2]),
+    "a name in the table of what is called": lambda x: {float: torch.neg, int: torch.exp}.get(x.size(0).__class__, id)(
+        x
+    ),
+    "names as values": lambda x: {"f": float.__name__, "m": [*map(float, "12")], "k": max([1, 2], key=float), "x": x},
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_calls_in_every_form_are_recorded(name) -> None:
+    right(FORMS[name], X, others=[[OTHER], [TALL], [X[:1]]])
