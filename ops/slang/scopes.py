@@ -6,29 +6,16 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from .binding.instances import SlangInstance
-from .compile.program import Program
 from .compile.reflection import CONSTRUCTOR
-from .function import SlangFunction
+from .function import Home, SlangFunction
 from .language.errors import SlangArgumentError, UnknownFunctionError
 from .language.types import SlangType
 
 if TYPE_CHECKING:
     import torch
-
-
-class Home(Protocol):
-    """What a module has that its scopes use."""
-
-    program: Program
-
-    def __getitem__(self, name: str) -> Any:
-        """A function, type or namespace by its full name."""
-
-    def slangpy_module(self, device: Any = None) -> Any:
-        """SlangPy's own module of the source."""
 
 
 class SlangNamespace:

@@ -115,3 +115,12 @@ def _view_sizes(spec: Specialization, index: int, shape: Sequence[int]) -> list[
             expected="less than 2**31 elements",
         )
     return sizes
+
+
+def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides of a contiguous tensor of some sizes."""
+    strides, step = [], 1
+    for size in reversed(shape):
+        strides.append(step)
+        step *= max(size, 1)
+    return tuple(reversed(strides))

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 import torch
 
-from ..binding.layout import Layout, layout_of
+from ..binding.layout import Layout, contiguous_strides, layout_of
 from ..binding.shapes import output_shapes
 from ..compile.codegen import Repair, Variant
 from ..compile.elements import slots_with_gradients
@@ -133,7 +133,7 @@ class Launcher:
         layout = layout_of(self._spec, arguments)
         shapes = output_shapes(self._spec, layout.batch, arguments)
         outputs = tuple(
-            (shape, _strides(shape), out.type.dtype, out.slot if out.type.kind == "view" else -1)
+            (shape, contiguous_strides(shape), out.type.dtype, out.slot if out.type.kind == "view" else -1)
             for shape, out in zip(shapes, self._spec.outputs, strict=True)
         )
         table = torch.tensor(layout.table, dtype=torch.int64, device=self._device)
@@ -344,12 +344,3 @@ def _zeros(results: dict[int, torch.Tensor], indices: Sequence[int]) -> dict[int
 def _summed(gradient: torch.Tensor, shape: torch.Size) -> torch.Tensor:
     """A gradient of the size of its argument, summed over the axes that were broadcast."""
     return gradient if gradient.shape == shape else gradient.sum_to_size(shape)
-
-
-def _strides(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The strides of a contiguous tensor of some sizes."""
-    strides, step = [], 1
-    for size in reversed(shape):
-        strides.append(step)
-        step *= max(size, 1)
-    return tuple(reversed(strides))
