@@ -8,9 +8,8 @@ in the middle. Only what these places depend on is computed: a few rows of a sof
 
 from __future__ import annotations
 
-import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from math import prod
 
 import torch
@@ -24,8 +23,8 @@ from ..torch.emitter import TorchEmitter, combined, windowed
 
 AT_ONCE = 3
 """Places along each dimension, at its beginning, at its end and in the middle."""
-ENOUGH = 0.01
-"""Seconds after which the first and the last places of all axes are sample enough."""
+ENOUGH = 1 << 20
+"""Steps beyond which a region is left out, but for the first and the last places of all axes."""
 
 Region = list[tuple[int, int]]
 """First place and one past the last, for each dimension."""
@@ -56,7 +55,7 @@ def check_first_call(
 ) -> TorchEmitter | None:
     """What to run instead of a kernel whose outputs are not those of torch's operators; None where they agree."""
     try:
-        for regions in _sample({o: program.tensors[o].shape for o in program.outputs}):
+        for regions in _sample(program):
             expected = _computed(program, clamp, (*inputs, *contents), regions)
             parts = [
                 (_part(found, regions[name]), _part(expected[name], regions[name]))
@@ -106,14 +105,14 @@ def _noise(a: torch.Tensor, b: torch.Tensor) -> float:
     return NOISE * float((a - b).abs().nan_to_num(0, 0, 0).max())
 
 
-def _sample(shapes: Mapping[str, tuple[int, ...]]) -> Iterator[dict[str, Region]]:
-    """Regions of every output, each combination once; no more than the first two where these have taken long."""
-    started, seen = time.perf_counter(), list[dict[str, Region]]()
+def _sample(program: Program) -> Iterator[dict[str, Region]]:
+    """Regions of every output, each combination once; only the first two where a region is much work."""
+    seen = list[dict[str, Region]]()
     # For each dimension in turns, what share of it lies before the region.
     for number, shares in enumerate(((0.0, 0.0), (1.0, 1.0), (0.0, 1.0), (1.0, 0.0), (0.5, 0.5))):
-        regions = {name: _region(shape, shares) for name, shape in shapes.items()}
-        if number >= 2 and time.perf_counter() - started > ENOUGH:
-            return
+        regions = {name: _region(program.tensors[name].shape, shares) for name in program.outputs}
+        if number >= 2 and sum(prod(b - a for a, b in w) for w in _windows(program, regions).values()) > ENOUGH:
+            continue
         if regions not in seen:
             seen.append(regions)
             yield regions
@@ -132,17 +131,23 @@ def _computed(
     program: Program, clamp: bool, given: Sequence[torch.Tensor], regions: dict[str, Region]
 ) -> dict[str, torch.Tensor]:
     """The tensors, right within the regions that are asked for."""
+    windows = _windows(program, regions)
+    env = dict(zip((*program.inputs, *program.contents), given, strict=True))
+    for nest in program.nests:
+        if nest.target in windows:
+            env[nest.target] = _run(nest, windows[nest.target], program, env, clamp)
+    return env
+
+
+def _windows(program: Program, regions: dict[str, Region]) -> dict[str, Region]:
+    """Which values of each nest's axes the regions depend on."""
     needed: dict[str, Region] = dict(regions)
     windows: dict[str, Region] = {}
     for nest in reversed(program.nests):
         if nest.target in needed:
             windows[nest.target] = _window(nest, needed[nest.target])
             _add_needs(nest, windows[nest.target], needed, program)
-    env = dict(zip((*program.inputs, *program.contents), given, strict=True))
-    for nest in program.nests:
-        if nest.target in windows:
-            env[nest.target] = _run(nest, windows[nest.target], program, env, clamp)
-    return env
+    return windows
 
 
 def _window(nest: Nest, region: Region) -> Region:
