@@ -9,13 +9,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 
 from ..ops.graph.errors import TracepackError
 from ..ops.graph.graph import Graph, KernelCall, Operator
+from ..ops.graph.program import Parameter
 from ..ops.graph.traverse import bodies, walk
 from ..ops.runtime.primitives.control_flow import LimitedRounds
 from ..ops.tracing_hook import plainly
@@ -23,6 +24,7 @@ from .examples import Examples
 from .patches.print import muted
 from .pipeline import Pipeline
 from .recheck.answers import difference
+from .recheck.key_order import has_order, turned
 from .recheck.objects import Location, Objects
 from .recheck.vary import clones, ones, trials
 from .recording.recorder import Recorder
@@ -79,6 +81,25 @@ class Replay:
     def mismatch(self) -> Mismatch | None:
         """The first call in which the two differ."""
         return self._in_turn() or self._with_models()
+
+    def ordered(self) -> list[str]:
+        """Parameters in whose dicts another order of the keys gives another answer, or none."""
+        return [item.name for number, item in enumerate(self.examples.items) if self._hangs_on_order(number, item)]
+
+    def _hangs_on_order(self, number: int, item: Parameter) -> bool:
+        if not has_order(item.tree):
+            return False
+        before, items = self.examples, self.examples.items
+        other = replace(item, tree=turned(item.tree))
+        self.examples = replace(before, items=(*items[:number], other, *items[number + 1 :]))
+        if self.stateful:
+            self.pipeline.reset()
+        try:
+            with self._aside():
+                ran, found = self._call(before.leaves)
+        finally:
+            self.examples = before
+        return bool(found) or not ran
 
     # -- sequences ---------------------------------------------------------------------------------------------
 
@@ -138,7 +159,7 @@ class Replay:
         with self._aside(), plainly():
             ran, found = self._call(self.examples.leaves)
             changes = self.objects.changes()
-        return Mismatch(found, self.examples.leaves, place=changes[0]) if ran and found and changes else None
+        return Mismatch(found, self.examples.leaves, place=next(iter(changes), None)) if ran and found else None
 
     def _state(self) -> list[tuple[Location, Any, str]]:
         return [(place, key, _brief(place.read().get(key))) for place, key in self.objects.changes()]

@@ -22,7 +22,7 @@ from ..ops.graph.program import Program
 from ..ops.graph.verify import verify
 from ..ops.runtime.interrupts.verbs import undisturbed
 from ..ops.runtime.user_code import first_line, raising_line, writing_line
-from ..ops.tracing_hook import current, recording
+from ..ops.tracing_hook import current, plainly, recording
 from .examples import Examples, describe
 from .patches.builtins import LentCode, recordable
 from .patches.numpy import hooks
@@ -31,6 +31,7 @@ from .patches.threads import threads
 from .patches.torch import questions
 from .pipeline import Pipeline
 from .recheck.diff import Difference, difference
+from .recheck.key_order import with_key_order
 from .recheck.objects import Objects
 from .recheck.prune import prune
 from .recheck.sizes import forget_sizes, name_sizes, pipeline_facts
@@ -113,8 +114,7 @@ def _arguments(
         else:
             keyword = kind is inspect.Parameter.KEYWORD_ONLY or _skips(signature, bound.arguments, name)
             given.append((name, "keyword" if keyword else "positional", value))
-    keywords = [n for n, k, _ in given if k == "keyword"]
-    return given, keywords
+    return given, [n for n, k, _ in given if k == "keyword"]
 
 
 def _skips(signature: inspect.Signature, given: dict[str, Any], name: str) -> bool:
@@ -160,12 +160,13 @@ class _Tracing:
             name_sizes(first.graph, second)
             graph = with_default_dtype(first.graph, dtype, first.recorder.asks_default_dtype)
             found = Pipeline(Program(_name(self.user), graph, parameters, facts))
-            seconds = time.perf_counter() - began
-            replay = Replay(self.user, self.examples, first.recorder, found, self.objects, seconds)
+            replay = Replay(self.user, self.examples, first.recorder, found, self.objects, time.perf_counter() - began)
             mismatch = replay.mismatch()
             if mismatch is not None:
                 raise self.explained(mismatch, first)
             forget_sizes(graph, parameters, replay.shapes)
+            if ordered := replay.ordered():
+                found = Pipeline(replace(found.program, graph=with_key_order(graph, ordered)))
         finally:
             first.recorder.generators.restore()
         return found
@@ -267,7 +268,7 @@ def _blamed(error: Exception, process: Callable[..., Any], examples: Examples) -
     args, kwargs = examples.call(examples.alike(examples.leaves))
     try:
         undo = Undo(None)
-        with torch.no_grad(), undo.restored(), undo, muted():
+        with torch.no_grad(), undo.restored(), undo, muted(), plainly():  # what models leave behind counts
             process(*args, **kwargs)
     except Exception as own:
         return own

@@ -95,5 +95,26 @@ def returned(result: Any, objects: Sequence[Any]) -> Any:
 
 
 def separate(tensors: Leaves) -> list[Any]:
-    """Copies that share no memory: torch.export would take two inputs that are one tensor for one input."""
+    """Copies with memory of their own, which has the layout of the originals."""
+    return [copied(tensor) if isinstance(tensor, torch.Tensor) else tensor for tensor in tensors]
+
+
+def dense(tensors: Leaves) -> list[Any]:
+    """Copies without gaps, for an export, which otherwise asks about strides without need.
+
+    They share no memory: torch.export would take two inputs that are one tensor for one input.
+    """
     return [tensor.detach().clone() if isinstance(tensor, torch.Tensor) else tensor for tensor in tensors]
+
+
+def copied(tensor: torch.Tensor) -> torch.Tensor:
+    """A copy with the same strides; `clone` alone closes gaps and gives an expanded tensor memory for every element."""
+    tensor = tensor.detach()
+    copy = tensor.clone()
+    if tensor.layout is not torch.strided or tensor.device.type == "meta" or copy.stride() == tensor.stride():
+        return copy
+    if tensor.is_conj() or tensor.is_neg() or not tensor.numel():
+        return copy
+    reach = 1 + sum((size - 1) * step for size, step in zip(tensor.shape, tensor.stride(), strict=True))
+    whole = tensor.as_strided((reach,), (1,)).clone()
+    return whole.as_strided(tensor.shape, tensor.stride())

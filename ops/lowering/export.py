@@ -12,7 +12,7 @@ from torch.export import Dim
 from torch.utils import _pytree as pytree
 
 from ..graph.errors import TracepackError
-from .call import Call, Leaves, returned, separate
+from .call import Call, Leaves, dense, returned, separate
 from .errors import lowering_error
 from .isolate import InferenceForm, buffers_in_place
 from .patches import int_range as integers
@@ -59,14 +59,17 @@ class Flat(torch.nn.Module):
 def programs(flat: Flat, tensors: Leaves, model: Any, name: str, reference: Callable[..., Any]) -> Iterator[Any]:
     """Yields exports, those with the freest sizes first, although these need the most patches.
 
-    A first size of 1 in the example is replaced by 2, since torch.export fixes sizes of 1.
+    A first size of 1 in the example is replaced by 2, since torch.export fixes sizes of 1. Tensors with gaps, or of
+    elements that share memory, are first tried without them.
 
     Raises:
         LoweringError: torch.export refuses the model in all of the ways.
     """
     error: Exception | None = None
     yielded = False
-    for example in examples(_carriers(tensors)):
+    exact, closed = separate(tensors), dense(tensors)
+    ways = [closed] if all(map(_lie_alike, exact, closed)) else [closed, exact]
+    for example in [example for way in ways for example in examples(_carriers(way))]:
         found, caught = _attempts(flat, example, model)
         yield from found
         yielded = yielded or bool(found)
@@ -81,7 +84,11 @@ def programs(flat: Flat, tensors: Leaves, model: Any, name: str, reference: Call
 
 def _carriers(tensors: Leaves) -> list[torch.Tensor]:
     """The inputs, with each number as the first size of an empty tensor: torch.export reasons best about sizes."""
-    return [t if isinstance(t, torch.Tensor) else torch.empty(t, 0) for t in separate(tensors)]
+    return [t if isinstance(t, torch.Tensor) else torch.empty(t, 0) for t in tensors]
+
+
+def _lie_alike(one: Any, other: Any) -> bool:
+    return not isinstance(one, torch.Tensor) or one.layout is not torch.strided or one.stride() == other.stride()
 
 
 def _attempts(flat: Flat, tensors: Sequence[torch.Tensor], model: Any) -> tuple[list[Any], Exception | None]:

@@ -13,11 +13,13 @@ from torch.utils import _pytree as pytree
 from ..graph.errors import LoweringError
 from ..graph.graph import Body, Facts, Graph, Guard, KernelCall, Node, Operator, Value
 from ..graph.guards import Expression
+from ..graph.memory import touched
 from ..graph.types import SCALARS, TensorType
 from ..runtime.checks import size_of
 from ..runtime.plan import Plan
 from ..runtime.primitives.control_flow import LimitedRounds
 from ..runtime.primitives.views import OutsideError
+from ..runtime.state import is_stateful
 from .call import Leaves, separate
 
 
@@ -69,11 +71,19 @@ class _Checker:
         self.body, self.reference = body, reference
         calls = [node.target for node in body.graph.nodes if isinstance(node.target, KernelCall)]
         self.unchecked = any(call.kernel.unchecked for call in calls)
+        self._moves = is_stateful(body.graph) or bool(touched(body.graph).constants())
+        self._plan: Plan | None = None
+
+    def plan(self) -> Plan:
+        """A plan in its initial state, which is made anew only where runs change it."""
+        if self._plan is None or self._moves:
+            self._plan = Plan(self.body.graph)
+        return self._plan
 
     def require_equal(self, tensors: Leaves) -> Any:
         """Runs body and model on the example and compares; returns the structure of the result."""
         where = f"op {self.body.name!r}"
-        model, plan = self.reference(), Plan(self.body.graph)
+        model, plan = self.reference(), self.plan()
         wanted, spec = pytree.tree_flatten(model(*separate(tensors)))
         state = torch.get_rng_state()
         try:
@@ -115,20 +125,20 @@ class _Checker:
 
     def run(self, tensors: Leaves) -> list[Any]:
         """One run of the body on copies, without the rule of contiguity, which is checked at the first use."""
-        graph = self.body.graph
-        return list(Plan(graph).run(separate(tensors), checked=False))
+        return list(self.plan().run(separate(tensors), checked=False))
 
     def hangs_on_layout(self, tensors: Leaves) -> bool:
         """Whether model and body differ, in results or in inputs afterwards, for inputs of another memory layout."""
-        return not self.unchecked and any(self.differs(layout(tensors)) for layout in LAYOUTS)
+        others = [] if self.unchecked else [layout(tensors) for layout in LAYOUTS]
+        return any(self.differs(other) for other in others if _strides(other) != _strides(tensors))
 
     def differs(self, tensors: Leaves) -> bool:
         """Whether both run and give different results or inputs; copies of the inputs keep their layout."""
-        given, handed = ([_kept_layout(tensor) for tensor in tensors] for _ in range(2))
+        given, handed = separate(tensors), separate(tensors)
         state = torch.get_rng_state()
         try:
             wanted = pytree.tree_leaves(self.reference()(*given))
-            got = list(Plan(self.body.graph).run(handed, checked=False))
+            got = list(self.plan().run(handed, checked=False))
         except Exception:  # an error of either is no wrong result
             return False
         finally:
@@ -242,15 +252,8 @@ def _dense(tensors: Leaves) -> list[Any]:
 LAYOUTS = (_transposed, _spread, _dense)
 
 
-def _kept_layout(tensor: Any) -> Any:
-    """A copy with the same strides."""
-    if not _is_tensor(tensor):
-        return tensor
-    tensor = tensor.detach()
-    if tensor.layout is not torch.strided or any(step == 0 for step in tensor.stride()):
-        return tensor.clone()
-    copy = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device=tensor.device)
-    return copy.copy_(tensor)
+def _strides(tensors: Leaves) -> list[Any]:
+    return [t.stride() if _is_tensor(t) and t.layout is torch.strided else None for t in tensors]
 
 
 def with_layouts(graph: Graph, tensors: Leaves) -> Graph:

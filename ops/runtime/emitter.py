@@ -119,6 +119,8 @@ class Emitter:
         match node.target:
             case Operator("py.grad_mode" | "py.own_backward") if not self.bindings.grad:
                 pass  # these nodes matter with gradients only
+            case Operator("py.key_order"):
+                pass  # the binding of the inputs checks it
             case Operator(name):
                 self._operator(node, name, device)
             case KernelCall(kernel):

@@ -46,7 +46,7 @@ class State:
         """Goes back to the initial values."""
         with torch.no_grad():
             for constant, tensor in self._tensors.values():
-                tensor.copy_(constant.tensor)
+                tensor.detach_().copy_(constant.tensor)  # what runs with gradients wrote to it has a history
         for _, session in self._kernels.values():
             session.reset()
 

@@ -114,6 +114,15 @@ def is_called_by_user() -> bool:
     return frame is not None and is_users(frame.f_code.co_filename)
 
 
+def is_asked_by_user() -> bool:
+    """Whether the user's code itself asked torch for what a `__torch_function__` hears, and not ours or torch's."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_name != "__torch_function__":
+        frame = frame.f_back
+    asking = frame and frame.f_back
+    return asking is not None and is_users(asking.f_code.co_filename)
+
+
 def running_instruction() -> str:
     """The name of the instruction that called this package, in the innermost frame outside of it."""
     frame: FrameType | None = sys._getframe(1)

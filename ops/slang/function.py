@@ -25,12 +25,12 @@ _function_mode = torch._C._is_torch_function_mode_enabled
 
 
 class Home(Protocol):
-    """What a module has that its functions use."""
+    """What a module has that its functions, types and namespaces use."""
 
     program: Program
 
-    def __getitem__(self, name: str) -> SlangFunction:
-        """Another function, or this one, by name."""
+    def __getitem__(self, name: str) -> Any:
+        """A function, this one among them, or a type or namespace, by its full name."""
 
     def operation(self, spec: Specialization) -> Operation:
         """The operation of a specialization."""
@@ -92,7 +92,8 @@ class SlangFunction:
     def __getitem__(self, arguments: Any) -> SlangFunction:
         """A generic function with its arguments: `module.f[module.P, 8]` is `module["f<P, 8>"]`."""
         each = arguments if isinstance(arguments, tuple) else (arguments,)
-        return self.module[f"{self.name}<{', '.join(map(str, each))}>"]
+        found: SlangFunction = self.module[f"{self.name}<{', '.join(map(str, each))}>"]
+        return found
 
     def __deepcopy__(self, memo: dict[int, Any]) -> SlangFunction:
         return self  # a function has no state, and modules that hold one are copied
@@ -275,7 +276,7 @@ class SlangFunction:
 
 
 def _function_again(module: Home, name: str, maps: dict[str, Sequence[int]], result: Any) -> SlangFunction:
-    function = module[name]
+    function: SlangFunction = module[name]
     if not maps and result is None:
         return function
     return SlangFunction(module, name, function.signatures, maps=maps, result=result)

@@ -6,29 +6,16 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from .binding.instances import SlangInstance
-from .compile.program import Program
 from .compile.reflection import CONSTRUCTOR
-from .function import SlangFunction
+from .function import Home, SlangFunction
 from .language.errors import SlangArgumentError, UnknownFunctionError
 from .language.types import SlangType
 
 if TYPE_CHECKING:
     import torch
-
-
-class Declarations(Protocol):
-    """What a module has that its scopes use."""
-
-    program: Program
-
-    def __getitem__(self, name: str) -> Any:
-        """A function, type or namespace by its full name."""
-
-    def slangpy_module(self, device: Any = None) -> Any:
-        """SlangPy's own module of the source."""
 
 
 class SlangNamespace:
@@ -46,7 +33,7 @@ class SlangNamespace:
 
     _fix = ""
 
-    def __init__(self, module: Declarations, name: str) -> None:
+    def __init__(self, module: Home, name: str) -> None:
         self._module, self._name = module, name
 
     def __repr__(self) -> str:
@@ -103,7 +90,7 @@ class SlangStruct(SlangNamespace):
 
     _fix = "Slang does not find by name what an extension adds: write it in the struct."
 
-    def __init__(self, module: Declarations, name: str, type_: SlangType) -> None:
+    def __init__(self, module: Home, name: str, type_: SlangType) -> None:
         super().__init__(module, name)
         self.type = type_
 

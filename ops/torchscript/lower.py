@@ -15,7 +15,7 @@ import torch
 from ..graph.errors import LoweringError, TracepackError
 from ..graph.graph import Body
 from ..graph.traverse import constants
-from ..lowering.call import Call, returned, separate
+from ..lowering.call import Call, dense, returned, separate
 from ..lowering.convert.body import convert
 from ..lowering.export import examples
 from ..lowering.lower import Lowered
@@ -39,7 +39,7 @@ def lower_scripted(
             "a ScriptModule is called with keywords that have no position", where=f"op {name!r}", got=sorted(kwargs)
         )
     error: Exception | None = None
-    for example in examples(separate(tensors)):
+    for example in examples(dense(tensors)):
         try:
             program = _converted(model, call.rebuild(example)[0])
             users = list(program.graph_signature.user_inputs)

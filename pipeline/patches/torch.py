@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from ...ops.runtime.user_code import is_called_by_user, is_users
-from ..rules.gradients import is_asked_by_us
+from ..rules.gradients import asks_grad_mode, is_asked_by_us
 from .hooks import Hooks, active
 
 
@@ -20,7 +20,10 @@ def _grad_mode(plain: Callable[[], bool]) -> Callable[[], bool]:
     @wraps(plain)
     def is_grad_enabled() -> bool:
         recorder = active()
-        if recorder is None or not torch._C._len_torch_function_stack() or is_called_by_user() or is_asked_by_us():
+        if recorder is None or not torch._C._len_torch_function_stack() or is_asked_by_us():
+            return plain()
+        if is_called_by_user():
+            asks_grad_mode(recorder)
             return plain()
         return recorder.grad_mode
 

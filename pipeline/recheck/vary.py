@@ -12,6 +12,8 @@ from typing import Any
 
 import torch
 
+from ...ops.lowering.call import copied
+
 
 def clones(leaves: Sequence[Any]) -> list[Any]:
     """Copies of tensors that keep their strides, and share memory among themselves as the originals do."""
@@ -25,7 +27,7 @@ def _clone(tensor: torch.Tensor, storages: dict[int, torch.Tensor]) -> torch.Ten
         return tensor.clone()
     storage = tensor.untyped_storage()
     if storage.nbytes() > 4 * max(1, tensor.nbytes):  # the tensor is a small view of a large storage
-        return tensor.clone()
+        return copied(tensor)
     key = storage.data_ptr() or id(storage)
     if key not in storages:
         whole = torch.empty(0, dtype=torch.uint8, device=tensor.device).set_(storage)

@@ -45,5 +45,13 @@ def follow_grad_mode(recorder: NodeWriter) -> None:
 
 def own_backward(recorder: NodeWriter, name: str) -> None:
     """Writes into the graph that a function has a custom backward, which is not recorded."""
-    text = f"{name} has a custom backward, which is not recorded"
+    _lost(recorder, f"{name} has a custom backward, which is not recorded")
+
+
+def asks_grad_mode(recorder: NodeWriter) -> None:
+    """Writes into the graph that the function asks for the grad mode, which is off while it is recorded."""
+    _lost(recorder, "the function asks whether gradients are on")
+
+
+def _lost(recorder: NodeWriter, text: str) -> None:
     recorder.nodes.append(Node(Operator("py.own_backward"), (text,), {}, None, user_line()))

@@ -7,14 +7,20 @@ from typing import Any
 
 import torch
 
+from ...ops.graph.errors import RecordError
 from ...ops.graph.graph import Guard, Node, Operator, Value
 from ...ops.graph.types import SCALARS
 from ...ops.runtime.primitives.callables import resolve
-from ...ops.runtime.user_code import is_called_by_user, user_line
+from ...ops.runtime.user_code import is_asked_by_user, user_line
 from ..proxies.tracer import NodeWriter, Tracer
 from .torch_functions import METADATA
 
-_REQUIRES_GRAD = torch.Tensor.requires_grad.__get__  # type: ignore[attr-defined]  # torch leaves it untyped
+_T: Any = torch.Tensor
+_OF_GRADIENTS = [getattr(_T, name).__get__ for name in ("requires_grad", "is_leaf", "grad_fn", "grad")]
+_OF_HISTORY = {
+    _T._version.__get__: "the version of a tensor",
+    _T.is_inference: "whether a tensor was made for inference",
+}
 
 
 def read_metadata(recorder: NodeWriter, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -24,8 +30,11 @@ def read_metadata(recorder: NodeWriter, func: Callable[..., Any], args: tuple[An
     tensor, options = (args[0], args[1:]) if args else (None, ())
     value = recorder.values.of(tensor)
     check = METADATA[func]
-    if func == _REQUIRES_GRAD and id(tensor) in recorder.given and is_called_by_user():
-        check = "requires_grad"
+    if value is not None and check is None and is_asked_by_user():
+        check = "requires_grad" if func in _OF_GRADIENTS else None
+        if func in _OF_HISTORY:
+            what = f"the function asks for {_OF_HISTORY[func]}, which no graph holds"
+            raise RecordError(what, where=str(user_line() or ""), fix="Decide on sizes, dtypes or an input.")
     if value is None or check is None:
         return found
     if check != "contiguous":

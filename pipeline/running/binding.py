@@ -12,7 +12,8 @@ import numpy as np
 import torch
 
 from ...ops.graph.errors import SignatureError
-from ...ops.graph.graph import Record
+from ...ops.graph.graph import Graph, Operator, Record
+from ...ops.graph.operators.names import KEY_ORDER
 from ...ops.graph.program import Parameters, Slot
 from ...ops.graph.types import STRINGS, TensorType, Type
 from ...ops.runtime.primitives.named_tuples import map_values
@@ -23,10 +24,11 @@ class Binding:
 
     Args:
         parameters: how the pipeline is called.
+        ordered: names of those whose dicts must have their keys in the order that is stored.
     """
 
-    def __init__(self, parameters: Parameters) -> None:
-        self._parameters = parameters
+    def __init__(self, parameters: Parameters, ordered: frozenset[str] = frozenset()) -> None:
+        self._parameters, self._ordered = parameters, ordered
 
     def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """Arguments of a call as a feed dict.
@@ -60,6 +62,8 @@ class Binding:
         flat: list[Any] = [None] * len(self._parameters.names)
         for parameter in self._parameters.items:
             self._fill(parameter.tree, feed[parameter.name], parameter.name, flat)
+            if parameter.name in self._ordered:
+                _require_order(parameter.tree, feed[parameter.name], parameter.name)
         return flat
 
     def _check_keys(self, feed: Mapping[str, Any]) -> None:
@@ -119,6 +123,30 @@ class Binding:
             )
         for key, part in tree.items():
             self._fill(part, value[key], f"{where}[{key!r}]", flat)
+
+
+def ordered_parameters(graph: Graph) -> frozenset[str]:
+    """The parameters that a graph marks as hanging on the order of their keys."""
+    marks = [n for n in graph.nodes if isinstance(n.target, Operator) and n.target.name == f"py.{KEY_ORDER}"]
+    return frozenset(str(mark.args[0]) for mark in marks)
+
+
+def _require_order(tree: Any, value: Any, where: str) -> None:
+    """Refuses dicts whose keys come in another order, on which the answer hangs."""
+    if isinstance(tree, dict):
+        if list(value) != list(tree):
+            raise SignatureError(
+                "the keys are in another order, on which the answer depends",
+                where=f"input {where!r}", got=list(value), expected=list(tree),
+            )  # fmt: skip
+        pairs = [(key, part, value[key]) for key, part in tree.items()]
+    elif isinstance(tree, Record | tuple | list):
+        parts = tree.items if isinstance(tree, Record) else tree
+        pairs = [(index, *pair) for index, pair in enumerate(zip(parts, value, strict=True))]
+    else:
+        return
+    for key, part, item in pairs:
+        _require_order(part, item, f"{where}[{key!r}]")
 
 
 def _brief(value: Any) -> str:

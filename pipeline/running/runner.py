@@ -31,7 +31,7 @@ from ...ops.runtime.primitives.numpy import writes
 from ...ops.runtime.safety.budget import Budget
 from ...ops.runtime.state import State, is_stateful
 from ...ops.tracing_hook import current, recording
-from .binding import Binding, thawed
+from .binding import Binding, ordered_parameters, thawed
 from .conditions import pins
 from .fast_entry import EntryInputs, make_entry
 from .shared_memory import refuse_lost_writes
@@ -59,7 +59,8 @@ class Runner:
     def __init__(
         self, program: Program, places: Mapping[int, Device], grad: bool = False, budget: Budget | None = None
     ) -> None:
-        self.program, self.grad, self.binding = program, grad, Binding(program.parameters)
+        self.program, self.grad = program, grad
+        self.binding = Binding(program.parameters, ordered_parameters(program.graph))
         self._budget = budget
         self.lock = threading.RLock()
         # Torch code that makes new tensors runs on the device of the accelerator's ops, if there are any.

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.campaigns import interrupts, operators
-from tests.campaigns.functions import pipelines
+from tests.campaigns.functions import gradients, pipelines
 from tests.campaigns.report import report
 from tests.campaigns.tally import Tally
 
@@ -27,6 +27,7 @@ def campaigns(jobs: int, most: int, fresh: bool) -> dict[str, Callable[[], Tally
         "operators": lambda: operators.run(None, jobs, most, fresh),
         "scripted": lambda: operators.run_scripted(None, jobs, most, fresh),
         "pipelines": lambda: pipelines.run(None, jobs, fresh),
+        "gradients": lambda: gradients.run(None, jobs, fresh),
         "interrupts": lambda: interrupts.run(None),
     }
     if importlib.util.find_spec("tests.campaigns.architectures"):

@@ -9,8 +9,9 @@ from __future__ import annotations
 import io
 import math
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -159,6 +160,25 @@ class Eager:
             return Eager(process(*given), given)
 
 
+@dataclass(frozen=True)
+class Call:
+    """One call: the leaves, and torch's default dtype, under which Python's answer must not become another one."""
+
+    leaves: Sequence[Any]
+    default: torch.dtype = torch.float32
+
+
+@contextmanager
+def default_dtype(dtype: torch.dtype) -> Iterator[None]:
+    """Another default dtype of torch for a while."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
+
+
 class Check:
     """One function, its example and other inputs, held against the pipeline.
 
@@ -168,35 +188,41 @@ class Check:
         values: False where results are uninitialised memory, so that only their kinds can be compared.
         eager: what to compare with, where it is not `process` itself.
         catches: whether the function catches errors: where Python would, the pipeline may stop with one.
+        make: makes what to compare with anew for each pipeline, with whatever state it keeps.
+        stateful: whether one call may leave something to the next.
+        default: torch's default dtype while it is traced.
     """
 
     def __init__(
         self, process: Callable[..., Any], example: Sequence[Any], *, values: bool = True, catches: bool = False,
-        eager: Callable[..., Any] | None = None,
+        eager: Callable[..., Any] | None = None, make: Callable[[], Callable[..., Any]] | None = None,
+        stateful: bool = False, default: torch.dtype = torch.float32,
     ) -> None:  # fmt: skip
-        self.process, self.eager, self.example = process, eager or process, list(example)
-        self.values, self.catches = values, catches
+        self.process, self.example = process, Call(list(example), default)
+        self.make = make or (lambda: eager or process)
+        self.values, self.catches, self.stateful = values, catches, stateful
         self.steady = True
 
-    def run(self, others: Sequence[Sequence[Any]] = (), *, resized: Sequence[Sequence[Any]] = ()) -> Finding:
+    def run(self, others: Sequence[Sequence[Any] | Call] = (), *, resized: Sequence[Sequence[Any]] = ()) -> Finding:
         """Checks on the example, on others with the same sizes, and on others where guards may refuse.
 
         Raises:
             Unusable: eager does not take the example.
         """
-        with warnings.catch_warnings():
+        calls = [other if isinstance(other, Call) else Call(other) for other in [*others, *resized]]
+        with warnings.catch_warnings(), default_dtype(self.example.default):
             warnings.simplefilter("ignore")
             try:
-                wanted = Eager.of(self.eager, self.example)
-                again = Eager.of(self.eager, self.example)
+                wanted = Eager.of(self.make(), self.example.leaves)
+                again = Eager.of(self.make(), self.example.leaves)
             except Exception as error:
                 raise Unusable(one_line(error)) from error
             self.steady = not difference(wanted.result, again.result)
-            return self._pipeline(wanted, [*others, *resized])
+            return self._pipeline(calls)
 
-    def _pipeline(self, wanted: Eager, others: Sequence[Sequence[Any]]) -> Finding:
+    def _pipeline(self, others: Sequence[Call]) -> Finding:
         try:
-            traced = tracepack.trace(self.process, *copies(self.example))
+            traced = tracepack.trace(self.process, *copies(self.example.leaves))
             file = io.BytesIO()
             traced.save(file)
             loaded = tracepack.load(file.getvalue(), trust=True)
@@ -204,37 +230,57 @@ class Check:
             return Finding(REFUSED, one_line(error), error.what)
         except Exception as error:
             return Finding(ERROR, one_line(error))
-        for title, pipeline in (("traced", traced), ("loaded", loaded)):
-            found = self._compare(pipeline, self.example, wanted, title, guarded=False)
-            if found.outcome != RIGHT:
-                return found
-        for other in others:
-            try:
-                fresh = Eager.of(self.eager, other)
-            except Exception:
-                continue
-            found = self._compare(loaded, other, fresh, "loaded, other data", guarded=True)
-            if found.outcome != RIGHT:
-                return found
-        return GOOD
+        found = self._in_order("traced", traced, [self.example])
+        return found or self._in_order("loaded", loaded, [self.example, *others]) or GOOD
 
-    def _compare(self, pipeline: Any, leaves: Sequence[Any], wanted: Eager, title: str, guarded: bool) -> Finding:
-        """Runs twice: the first run of a signature checks everything, the second takes the fast path."""
-        for _ in range(2):
-            given = copies(leaves)
-            try:
+    def _in_order(self, title: str, pipeline: Any, calls: Sequence[Call]) -> Finding | None:
+        """Calls both in a row; what is not right, or None.
+
+        Each call is made twice: the first run of a signature checks everything, the second takes the fast path.
+        """
+        process, kept = self.make(), None
+        for number, call in enumerate(calls):
+            for again in (False, True):
+                if self.stateful or not again:
+                    kept = None
+                found, kept = self._call(pipeline, process, call, kept, guarded=number > 0)
+                if found is not None:
+                    return replace(found, reason=f"{title}, call {number}: {found.reason}")
+                if kept is None:  # one of the two refuses the inputs
+                    if self.stateful:  # a call that was stopped may have left a part of its work
+                        pipeline.reset()
+                        process = self.make()
+                    break
+        return None
+
+    def _call(
+        self, pipeline: Any, process: Callable[..., Any], call: Call, wanted: Eager | None, guarded: bool
+    ) -> tuple[Finding | None, Eager | None]:
+        """One call of both; what is not right, and what Python gave, or None where one of them refuses."""
+        leaves, given = call.leaves, copies(call.leaves)
+        stopped = got = None
+        try:
+            with default_dtype(call.default):
                 got = pipeline(*given)
-            except (tracepack.GuardError, tracepack.SignatureError) as error:
-                return GOOD if guarded else Finding(ERROR, f"{title}: refuses its own example: {one_line(error)}")
-            except tracepack.NodeError as error:
-                return GOOD if guarded and self.catches else Finding(ERROR, f"{title}: {one_line(error)}")
-            except Exception as error:
-                return Finding(ERROR, f"{title}: {one_line(error)}")
-            found = self._difference(wanted.result, got, leaves)
-            found = found or _prefixed("an input afterwards: ", difference(wanted.inputs, given, self.values))
-            if found:
-                return Finding(WRONG, f"{title}: {found}")
-        return GOOD
+        except (tracepack.GuardError, tracepack.SignatureError) as error:
+            if guarded:
+                return None, None
+            stopped = Finding(ERROR, f"refuses its own example: {one_line(error)}")
+        except tracepack.NodeError as error:
+            if guarded and self.catches:
+                return None, None
+            stopped = Finding(ERROR, one_line(error))
+        except Exception as error:
+            stopped = Finding(ERROR, one_line(error))
+        try:
+            wanted = wanted or Eager.of(process, leaves)
+        except Exception:
+            return None, None
+        if stopped is not None:
+            return stopped, wanted
+        found = self._difference(wanted.result, got, leaves)
+        found = found or _prefixed("an input afterwards: ", difference(wanted.inputs, given, self.values))
+        return Finding(WRONG, found) if found else None, wanted
 
     def _difference(self, wanted: Any, got: Any, leaves: Sequence[Any]) -> str:
         """What differs, bit for bit; nearly the same is enough where eager itself does not give the same bits twice."""
@@ -245,11 +291,13 @@ class Check:
 
     def _gives_the_same_again(self, wanted: Any, leaves: Sequence[Any]) -> bool:
         """Whether many runs of eager agree: one that reads uninitialised memory, as LAPACK's least squares, may not."""
-        kept = []  # so that every run meets other memory
+        if self.stateful:
+            return True
+        process, kept = self.make(), []  # so that every run meets other memory
         for number in range(REPEATS):
             for count in (1, 2, 3, 4, 6, 8, 12, 16):  # freed at once: what is allocated next may find it
                 torch.full((count,), number % 5 + 1, dtype=torch.int32)
-            result = Eager.of(self.eager, leaves).result
+            result = Eager.of(process, leaves).result
             kept.append((result, torch.full((7 * number + 1,), number)))
             if difference(wanted, result):
                 return False

@@ -16,7 +16,7 @@ import torch
 
 from tests.campaigns import journal, limit, operators
 from tests.campaigns.check import Check, difference
-from tests.campaigns.functions import pipelines
+from tests.campaigns.functions import gradients, pipelines
 from tests.campaigns.report import report
 from tests.campaigns.tally import RIGHT, WRONG, Tally
 
@@ -50,6 +50,12 @@ def test_operators_in_a_scripted_module() -> None:
 
 def test_random_processing_functions() -> None:
     tally = pipelines.run(share())
+    require_clean(tally)
+    assert tally.counts()[RIGHT] > len(tally.cases) / 2
+
+
+def test_random_functions_with_gradients() -> None:
+    tally = gradients.run(share())
     require_clean(tally)
     assert tally.counts()[RIGHT] > len(tally.cases) / 2
 

@@ -142,6 +142,49 @@ def test_a_backward_of_the_users_own_is_refused_with_gradients(function: Any) ->
     assert "in process" in str(caught.value)
 
 
+def asks_the_mode(x: torch.Tensor) -> torch.Tensor:
+    return x * 2 if torch.is_grad_enabled() else x * 3
+
+
+def asks_a_result(x: torch.Tensor) -> torch.Tensor:
+    y = x * 1
+    return y * 2 if y.requires_grad else y * 3
+
+
+def asks_a_leaf(x: torch.Tensor) -> torch.Tensor:
+    y = x * 1
+    return y * 3 if y.is_leaf or y.grad_fn is None else y * 2
+
+
+@pytest.mark.parametrize("process", [asks_the_mode, asks_a_result, asks_a_leaf])
+def test_what_asks_for_gradients_is_right_without_them_and_stopped_with_them(process: Any) -> None:
+    with torch.no_grad():
+        assert torch.equal(loaded(process, X, grad=False)(X), process(X))
+    with pytest.raises(tracepack.TracepackError, match="whether gradients are on|asked for the requires_grad"):
+        loaded(process, X)(X.clone().requires_grad_())
+
+
+class Averages(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(()))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.mean.mul_(0.5).add_(x.mean() * 0.5)
+        return x - self.mean
+
+
+def test_a_reset_forgets_the_history_of_a_buffer_that_was_written_with_gradients() -> None:
+    op = tracepack.script(Averages())
+    pipeline = loaded(lambda x: op(x), X)
+    wanted = gradient(Averages(), X)
+    for _ in range(2):
+        assert torch.allclose(gradient(pipeline, X), wanted)
+        pipeline.reset()
+        assert not pipeline(X).requires_grad
+        pipeline.reset()
+
+
 class Blocks(torch.nn.Module):
     def __init__(self) -> None:
         super().__init__()

@@ -83,6 +83,40 @@ def test_the_fields_of_a_named_tuple_keep_their_order() -> None:
         traced(swapped(X, X * 3))
 
 
+def test_a_function_that_goes_through_a_dict_is_held_to_the_order_of_its_keys() -> None:
+    def process(parts: dict[str, torch.Tensor]) -> torch.Tensor:
+        return torch.cat(list(parts.values()))
+
+    file = io.BytesIO()
+    traced = tracepack.trace(process, {"a": X, "b": X * 2})
+    traced.save(file)
+    for pipeline in (traced, tracepack.load(file.getvalue())):
+        given = {"a": X, "b": X * 3}
+        assert torch.equal(pipeline(given), process(given))
+        with pytest.raises(tracepack.SignatureError, match="keys are in another order.*'b', 'a'.*'a', 'b'"):
+            pipeline({"b": X * 3, "a": X})
+
+
+def test_a_function_that_looks_things_up_takes_keys_in_any_order() -> None:
+    traced = tracepack.trace(lambda parts: parts["a"] - parts["b"][0], {"a": X, "b": [X * 2]})
+    assert torch.equal(traced({"b": [X * 3], "a": X}), X - X * 3)
+
+
+def test_the_order_of_keys_in_a_nested_dict_counts_and_is_bound_where_pipelines_are_called() -> None:
+    traced = tracepack.trace(lambda parts: [v * 2 for v in parts[0].values()], [{3: X, 1: X + 1}])
+    with pytest.raises(tracepack.SignatureError, match=r"parts\[0\].*another order"):
+        traced([{1: X + 1, 3: X}])
+    outer = tracepack.trace(lambda x: traced([{3: x, 1: x + 1}])[1], X)
+    assert torch.equal(outer(X * 5), (X * 5 + 1) * 2)
+
+
+@pytest.mark.parametrize("asks", [lambda x: x._version, lambda x: x.is_inference()])
+def test_what_only_the_history_of_a_tensor_decides_is_refused(asks: Any) -> None:
+    with pytest.raises(tracepack.RecordError, match="which no graph holds") as caught:
+        tracepack.trace(lambda x: x * 2 if asks(x) else x, X)
+    assert "test_inputs.py" in str(caught.value)
+
+
 # -- literals ---------------------------------------------------------------------------------------------------
 
 LITERALS = [-1, 0, -3, -(2**70), -1.5, -0.0, float("-inf"), True, -1j]

@@ -52,6 +52,18 @@ def test_side_outputs_are_refused(make: Any) -> None:
     assert "test_models.py" in str(caught.value), caught.value
 
 
+def test_an_error_that_only_a_recording_meets_names_the_line() -> None:
+    model = Leaves()
+    model.last = torch.zeros(())
+    op = tracepack.script(model)
+
+    def process(x: torch.Tensor) -> torch.Tensor:
+        return op(x) * model.last.shape[0] if x.shape[0] else x
+
+    with pytest.raises(tracepack.RecordError, match="test_models.py.*in process"):
+        tracepack.trace(process, X)
+
+
 class WritesParameter(torch.nn.Module):
     def __init__(self) -> None:
         super().__init__()

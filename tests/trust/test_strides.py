@@ -68,6 +68,28 @@ def test_a_model_under_every_layout(model: Any, first: torch.Tensor) -> None:
     trial(make, first, others=[(X,), *STRIDED])
 
 
+def test_a_model_that_asks_how_its_input_lies_is_refused_where_elements_lie_apart() -> None:
+    apart = torch.randn(8, 8)[::2, ::2]
+    asking, op = tracepack.script(Asks()), tracepack.script(torch.nn.Linear(4, 4))
+    with pytest.raises(tracepack.LoweringError, match="'Asks'.*does not answer as the model does"):
+        tracepack.trace(lambda x: asking(x), apart)
+    assert trial(lambda: lambda x: op(x), apart, others=[(X,), *STRIDED]) == "right"
+
+
+@pytest.mark.parametrize("first", [X[:1].expand(4, 4), X[:, :1].expand(4, 4)])
+def test_a_model_traced_where_elements_share_memory(first: torch.Tensor) -> None:
+    op, plain = tracepack.script(Asks()), Asks()
+    traced = tracepack.trace(lambda x: op(x), first)
+    assert torch.equal(traced(first), plain(first))
+    for (other,) in [(X,), *STRIDED]:
+        try:
+            got = traced(other)
+        except tracepack.TracepackError as error:
+            assert "lie in memory" in str(error)  # noqa: PT017  # both ways are right
+        else:
+            assert torch.equal(got, plain(other))
+
+
 def tracepacking() -> bool:
     from tracepack.ops.tracing_hook import current
 

@@ -8,6 +8,7 @@ from math import prod
 from ..expr.ir import Access, Expr, Nest, Op, Program
 from ..loops.description import ProgramSchedule, Schedule
 from ..loops.ir import Loops
+from ..program.prefixes import in_blocks
 from ..slang.program import lowered
 from .options import Options
 
@@ -30,6 +31,7 @@ def gpu_schedule(program: Program, options: Options, cuda: bool) -> ProgramSched
     """
     if options.preset == "torch":
         return None
+    program = in_blocks(program)  # as `lowered` has it, and the emitter
     nests = lowered(program)
     if options.schedule is not None and not options.schedule.fuse and options.schedule.suits(nests):
         return options.schedule

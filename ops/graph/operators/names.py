@@ -54,7 +54,10 @@ _VIEWING = ("getitem", "pos", "real", "imag", "min", "max", "draw", "generator",
 GRADIENTS = ("grad_mode", "own_backward")
 """Nodes that matter with gradients only: they set the grad mode, or say that a custom backward is not recorded."""
 
-PYTHON = frozenset((*ARITHMETIC, *MATH, *_READS, *GRADIENTS))
+KEY_ORDER = "key_order"
+"""Marks an input whose dicts must come with their keys in the order that is stored."""
+
+PYTHON = frozenset((*ARITHMETIC, *MATH, *_READS, *GRADIENTS, KEY_ORDER))
 """The names of the family ``py.…``: arithmetic on scalars, and functions that read a scalar off a tensor."""
 
 CONTROL_FLOW = ("cond", "while_loop")

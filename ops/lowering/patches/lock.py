@@ -46,8 +46,7 @@ class Patch:
     @property
     def needed(self) -> bool:
         """Whether the calling thread needs the replacement."""
-        thread = threading.get_ident()
-        return any(user.thread == thread for user in tuple(self._users))
+        return threading.get_ident() in [user.thread for user in tuple(self._users)]
 
     def add(self, user: Patched) -> None:
         """Puts the replacement in place for one more user."""

@@ -25,7 +25,7 @@ def _unless_needed(original: Any, patch: Patch) -> Callable[..., None]:
 
 def _disabled(original: Any, patch: Patch) -> Callable[..., bool]:
     def isEnabledFor(self: Any, level: int) -> bool:
-        if patch.needed and level <= logging.ERROR:
+        if level <= logging.ERROR and patch.needed:
             return False
         return bool(original(self, level))
 

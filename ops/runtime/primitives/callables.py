@@ -52,6 +52,7 @@ _PYTHON: dict[str, Callable[..., Any]] = {
     "requires_grad": lambda x: x.requires_grad,
     "grad_mode": torch._C._set_grad_enabled,
     "own_backward": lambda name: None,
+    "key_order": lambda name: None,
     "draw": lambda source, name, args, kwargs: drawing_from(source, resolve(name), args, kwargs),
     **bounded.FUNCTIONS,
 }

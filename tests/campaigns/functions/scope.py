@@ -11,17 +11,22 @@ from typing import Any
 
 import torch
 
+from tests.campaigns.check import default_dtype
 from tests.campaigns.functions.programs import Program
+from tests.campaigns.functions.surroundings import plain
 from tests.campaigns.functions.words import BOLD
 
 
 class Scope:
     """A function of so many lines that runs on its example."""
 
+    grad = False  # whether it is tried with gradients
+
     def __init__(self, choose: random.Random, program: Program) -> None:
         self.choose, self.lines = choose, ["def process(x, y, k):"]
         self.program, self.count = program, 0
         self.bold = choose.random() < BOLD
+        self._known: tuple[str, dict[str, Any] | None] | None = None
 
     def attempt(self, block: list[str], depth: int) -> None:
         """Adds statements if the function still runs with them."""
@@ -37,16 +42,24 @@ class Scope:
     def environment(self) -> dict[str, Any] | None:
         """The variables at the end of the function so far, or None where it fails."""
         source = "\n".join([*self.lines, "    return locals()"])
+        if self._known is None or self._known[0] != source:
+            self._known = source, self._run(replace(self.program, source=source))
+        return self._known[1]
+
+    def _run(self, program: Program) -> dict[str, Any] | None:
         try:
-            with torch.no_grad(), warnings.catch_warnings():
+            with torch.set_grad_enabled(self.grad), warnings.catch_warnings(), default_dtype(program.default):
                 warnings.simplefilter("ignore")
-                program = replace(self.program, source=source)
-                function = program.function()
-                found: dict[str, Any] = function(*program.inputs(3))
-                spoilt = function.__globals__["CONST"]._version > 0  # such a function can only be refused
+                namespace = program.namespace(plain)
+                found: dict[str, Any] = namespace["process"](*self.given(program))
+                spoilt = namespace["CONST"]._version > 0  # such a function can only be refused
                 return None if spoilt and not self.bold else found
         except Exception:
             return None
+
+    def given(self, program: Program) -> list[Any]:
+        """The example that statements are tried on."""
+        return program.inputs(3)
 
     def name(self, prefix: str) -> str:
         """A new variable."""

@@ -1,10 +1,16 @@
-"""What random functions call by name, in two forms: torch alone, which is the reference, and tracepack."""
+"""What random functions call by name, in two forms: torch alone, which is the reference, and tracepack.
+
+Every function gets things of its own, so that state which it leaves in them is its own as well.
+"""
 
 from __future__ import annotations
 
+import functools
 import math
-from collections import namedtuple
+import operator
+from collections import OrderedDict, namedtuple
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -14,67 +20,111 @@ import torch
 from torch.utils import _pytree as pytree
 
 import tracepack
+from tests.campaigns.functions.modules import FREE, STATEFUL, Affine
 
 Pair = namedtuple("Pair", "first second")
+Swapped = namedtuple("Swapped", "second first")
+POOL = ThreadPoolExecutor(1)
 
 
-class Affine(torch.nn.Module):
-    """One tensor of any kind."""
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return x * 2 + 1
-
-
-class Parts(torch.nn.Module):
-    """Several results in containers."""
-
-    def forward(self, x: torch.Tensor) -> dict[str, Any]:
-        return {"sum": x.sum(-1), "parts": (x + 1, x != 0)}
-
-
-class Mixed(torch.nn.Module):
-    """Two tensors, broadcast."""
-
-    def forward(self, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-        return torch.where(a > 0, a, b) - a
-
-
-class Scored(torch.nn.Module):
-    """Weights, and a choice that a model makes on numbers."""
+class State:
+    """What a function may keep from call to call."""
 
     def __init__(self) -> None:
-        super().__init__()
-        weights = torch.arange(12.0).reshape(3, 4) / 7 - 0.8
-        self.linear = torch.nn.Linear(4, 3)
-        self.linear.load_state_dict({"weight": weights, "bias": torch.tensor([0.5, -0.5, 0.0])})
-
-    def forward(self, x: torch.Tensor, scale: float = 0.5) -> torch.Tensor:
-        return self.linear(x.float()).softmax(-1) * scale
-
-
-MODULES: dict[str, Callable[[], torch.nn.Module]] = {"affine": Affine, "parts": Parts, "mixed": Mixed, "scored": Scored}
+        self.n, self.calls, self.mean, self.factor = 0, 0, 0.0, 1.5
+        self.first: float | None = None
+        self.scale: float | None = None
+        self.known: torch.Tensor | None = None
+        self.last: torch.Tensor | None = None
+        self.seen: list[Any] = []
+        self.table: dict[Any, Any] = {}
+        self.array, self.total = np.zeros(3, np.float32), torch.zeros(())
 
 
-def plain() -> dict[str, Any]:
-    """Names for Python without tracepack."""
-    ops = {name: _contiguous(make()) for name, make in MODULES.items()}
-    return {**_common(), **ops, "cond": _cond, "while_loop": _while_loop, "drawing": _drawing}
+class Straight(torch.autograd.Function):
+    """Rounds, with the gradient of what it was given."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        return x.round()
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> torch.Tensor:
+        return gradient
 
 
-def packed() -> dict[str, Any]:
+class Options:
+    """A helper with settings."""
+
+    def factor(self, flag: Any) -> int:
+        return 2 if flag is True else 3
+
+
+def kind_of(n: Any) -> int:
+    """A helper that asks for a type."""
+    return 2 if type(n) is int else 5 if type(n) is float else 1
+
+
+def looked_up(n: Any) -> int:
+    """The same by a table."""
+    return {int: 2, float: 5, bool: 7}.get(type(n), 1)
+
+
+def told(flag: Any) -> int:
+    """A helper that asks for identity."""
+    return 2 if flag is True else 4 if flag is False else 1
+
+
+def plain(source: str = "") -> dict[str, Any]:
+    """Names for Python without tracepack, those that a source names."""
+    made = {name: make() for name, make in {**FREE, **STATEFUL}.items() if name in source}
+    ops = {name: _contiguous(module) for name, module in made.items()}
+    control = {"cond": _cond, "while_loop": _while_loop, "drawing": _drawing}
+    return {**_common(source, made), **ops, **control}
+
+
+def packed(source: str = "") -> dict[str, Any]:
     """The same names for a function that is traced."""
+    made = {name: make() for name, make in STATEFUL.items() if name in source}
+    ops = {name: _op(name) for name in FREE if name in source}
+    ops |= {name: tracepack.script(module, device="cpu", contiguous=True) for name, module in made.items()}
     control = {"cond": tracepack.cond, "while_loop": tracepack.while_loop, "drawing": tracepack.drawing}
-    return {**_common(), **_ops(), **control}
+    return {**_common(source, made), **ops, **control}
 
 
-def _common() -> dict[str, Any]:
-    return {"torch": torch, "np": np, "math": math, "Pair": Pair, "CONST": torch.arange(4.0)}
+def _common(source: str, models: dict[str, torch.nn.Module]) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "torch": torch, "np": np, "math": math, "operator": operator, "functools": functools, "Pair": Pair,
+        "Swapped": Swapped, "OrderedDict": OrderedDict, "CONST": torch.arange(4.0), "POOL": POOL, "Straight": Straight,
+        "kind_of": kind_of, "looked_up": looked_up, "told": told, "options": Options(), "state": State(), "ZERO": 0,
+        "models": models, "unpacked": Affine(),
+    }  # fmt: skip
+    if "hooked" in models:
+        seen: dict[str, torch.Tensor] = {"out": torch.zeros(())}
+        models["hooked"].register_forward_hook(lambda module, args, out: seen.update(out=out))
+        found["seen"] = seen
+    if "jitted" in source or "rows" in source:
+        found |= _scripts()
+    return found
 
 
 @cache
-def _ops() -> dict[str, Any]:
-    """Ops made once: what they are lowered to for a kind of input serves all functions."""
-    return {name: tracepack.script(make(), device="cpu", contiguous=True) for name, make in MODULES.items()}
+def _op(name: str) -> Any:
+    """An op made once: what it is lowered to for a kind of input serves all functions."""
+    return tracepack.script(FREE[name](), device="cpu", contiguous=True)
+
+
+@cache
+def _scripts() -> dict[str, Any]:
+    """TorchScript functions."""
+
+    def jitted(x: torch.Tensor) -> torch.Tensor:
+        return x * 2 + x.abs()
+
+    def rows(x: torch.Tensor) -> int:
+        return x.size(0) * 10
+
+    return {"jitted": torch.jit.script(jitted), "rows": torch.jit.script(rows)}
 
 
 def _contiguous(module: torch.nn.Module) -> Callable[..., Any]:

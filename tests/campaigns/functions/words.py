@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-BOLD = 0.06  # the share of functions that may do what can only be refused
+BOLD = 0.1  # the share of functions that may do what can only be refused
 UNARY = """relu sigmoid tanh exp neg abs sin sqrt square floor round isnan sign cumsum(-1) softmax(-1) sort(-1).values
     clamp(-1,1) contiguous() clone() detach() flatten() t() double() float() long() bool() half() mean() sum() amax()
     argmax(-1) mean(-1) sum(0) amax(-1,keepdim=True) std(-1) norm() flip(0) nonzero() unique() topk(1).indices
@@ -30,3 +30,14 @@ TESTS = """N>2 N==3 N%2==0 T.dim()==2 T.shape[0]>T.shape[-1] T.dtype==torch.floa
     N~in~(2,3) T.device.type=="cpu" T.shape[:1]==T.shape[1:] k=="sum" k=="mean"~or~N>3 isinstance(k,str)""".split()
 TESTS = [test.replace("~", " ") for test in TESTS]
 BOLD_TESTS = ["N<S", "S>0", "T.sum()>0", "T.any()", "T.isnan().any()"]
+LITERALS = """-1 (-1) -3 0 -0.0 -1.5 True False (2**70) -2 1j (-1j) float('inf') -float('inf') float('nan') 0.1 1e-45 1e300 (-(2**70))
+    -7 100 -1e-8 2.5 (-2.0)""".split()
+OF_LITERALS = "+ - * / // % ** == != < <= > >= & | ^ << >> and or".split()
+OF_NUMBERS = """N.bit_length() operator.add(N,2) math.gcd(N,6) divmod(N,-2)[1] N.__index__() bin(N) round(N/3,2) sum([N,2]) np.int64(N)
+    range(N)[-1] bool(N) ~N N<<1 N>>1 N&1 N^3 N|1 +N -N+-1 abs(-N) float(N) N/-3 N//-3 -N//2 -N%3 N**-1 (-N)**2 -N**2 min(N,3)
+    max(-N,-3) round(-N/2) int(-N/2) math.floor(-N/2) math.ceil(-N/3) math.trunc(N/2) math.isqrt(abs(N)) math.log(N+1) S%-1 S//-2 -S**2 (-S)**2
+    round(S) round(S,-1) math.copysign(S,-1) math.fmod(S,2) S.is_integer() int(N>2)+1 (N>2)+(N>3) not~N N~and~S N~or~S True+N N-True
+    complex(N) N==S hash(2)+N str(N) f'{N}' 'abc'[N%3] slice(N).stop pow(N,2,7) math.prod([N,2]) max([N,2,S]) sum(range(N%9)) float(N)==N
+    int(S) -(-N) 2-(-N) 2**-N (2)**N 2**N%5 -2**N (-2)**N (-1)**N -1**N N%2==0 1<N<4 (N>1)==(N<9) N~if~N>2~else~-N math.pi*N math.inf~if~N>99~else~N
+    x.shape[-1]~if~x.dim()>1~else~1 (N,2)[N%2] [N,-N][-1] {1:N}.get(1,0) N.numerator N.real complex(N,S).imag (N*1.0).hex() N.conjugate()""".split()
+OF_NUMBERS = [number.replace("~", " ") for number in OF_NUMBERS]

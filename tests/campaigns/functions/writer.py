@@ -6,18 +6,31 @@ run. What can only be refused (a branch on data, a write into a tensor from outs
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import torch
 
+from tests.campaigns.functions.programs import Program
+from tests.campaigns.functions.python_statements import PythonStatements
 from tests.campaigns.functions.statements import Statements
+from tests.campaigns.functions.torch_statements import TorchStatements
 from tests.campaigns.functions.words import BOLD_TESTS, TESTS
 
 
-class Writer(Statements):
+class Writer(Statements, PythonStatements, TorchStatements):
     """Writes one function, driven by a random source."""
+
+    def __init__(self, choose: random.Random, program: Program) -> None:
+        super().__init__(choose, program)
+        special: list[Callable[[int], list[str]]] = [
+            self.state, self.identity, self.literal, self.number, self.collection, self.effect, self.default, self.layout,
+            self.model, self.odd_array, self.grad_mode,
+        ]  # fmt: skip
+        special += [self.thread] if self.bold and choose.random() < 0.15 else []
+        self.special = choose.sample(special, choose.choice([0, 1, 1, 2, 3]))
 
     def write(self, length: int) -> str:
         """The source of a function of up to so many statements."""
@@ -26,13 +39,18 @@ class Writer(Statements):
         self.lines.append(f"    return {self.result()}")
         return "\n".join(self.lines) + "\n"
 
-    def statement(self, depth: int) -> list[str]:
-        """A statement, perhaps a block."""
+    def kinds(self) -> list[tuple[int, Callable[[int], list[str]]]]:
+        """Kinds of statements without blocks, and how often each is written."""
         kinds: list[tuple[int, Callable[[int], list[str]]]] = [
             (6, self.unary), (5, self.view), (5, self.slice), (6, self.binary), (4, self.inplace), (4, self.store),
             (5, self.size), (3, self.scalar), (3, self.use_size), (2, self.container), (2, self.two), (2, self.unpack),
             (1, self.augmented), (3, self.op), (2, self.random), (2, self.control), (1, self.text), (2, self.array),
         ]  # fmt: skip
+        return kinds + [(10, make) for make in self.special]
+
+    def statement(self, depth: int) -> list[str]:
+        """A statement, perhaps a block."""
+        kinds = self.kinds()
         if depth < 3:
             kinds += [(3, self.branch), (3, self.loop), (1, self.inner)]
             kinds += [(1, self.caught)] if self.bold else []
@@ -80,10 +98,7 @@ class Writer(Statements):
     def result(self) -> str:
         """What is returned: some variables in some container."""
         scope = self.environment() or {}
-        kinds = (torch.Tensor, np.ndarray, int, float, bool, str)
-        names = [
-            n for n, v in scope.items() if isinstance(v, kinds) or (isinstance(v, list | dict | tuple) and _plain(v))
-        ]
+        names = [n for n, v in scope.items() if n not in ("self", "state") and _plain(v)]
         count = min(len(names), self.choose.randint(1, 5))
         chosen = [*self.choose.sample(names, count), *names[-2:]]
         items = ", ".join(chosen) or "x"
@@ -95,6 +110,28 @@ class Writer(Statements):
         ])  # fmt: skip
 
 
+class GradientWriter(Writer):
+    """Writes a function that is tried with gradients."""
+
+    grad = True
+
+    def kinds(self) -> list[tuple[int, Callable[[int], list[str]]]]:
+        """More of what decides about gradients, less of what has none."""
+        return [
+            (6, self.unary), (4, self.view), (4, self.slice), (6, self.binary), (4, self.inplace), (3, self.store),
+            (2, self.size), (2, self.use_size), (1, self.container), (2, self.two), (1, self.unpack), (1, self.augmented),
+            (4, self.op), (2, self.control), (1, self.random), (3, self.model), (2, self.layout), (6, self.grad_mode),
+            (1, self.effect), (1, self.literal), (1, self.identity), (1, self.state),
+        ]  # fmt: skip
+
+    def given(self, program: Program) -> list[Any]:
+        """The example, with gradients where it can have them."""
+        found = super().given(program)
+        return [t.requires_grad_() if isinstance(t, torch.Tensor) and t.is_floating_point() else t for t in found]
+
+
 def _plain(tree: Any) -> bool:
-    items = tree.values() if isinstance(tree, dict) else tree
-    return all(isinstance(item, torch.Tensor | int | float) for item in items)
+    """Whether something is what a function may return."""
+    if isinstance(tree, list | tuple | dict):
+        return all(map(_plain, tree.values() if isinstance(tree, dict) else tree))
+    return isinstance(tree, torch.Tensor | np.ndarray | np.generic | int | float | complex | str)

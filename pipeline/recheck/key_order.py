@@ -1,0 +1,42 @@
+"""The order of keys in dicts that a function takes: it is no part of a call's structure, but an answer may hang on it.
+
+A function that only looks things up takes its dicts in any order. One that goes through them is held to the order of
+its example: a mark in the graph names the parameter, and a run that gets another order is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from ...ops.graph.graph import Graph, Node, Operator, Record
+from ...ops.graph.operators.names import KEY_ORDER
+
+
+def has_order(tree: Any) -> bool:
+    """Whether a parameter's tree has a dict of several keys."""
+    if isinstance(tree, dict):
+        return len(tree) > 1 or any(map(has_order, tree.values()))
+    return any(map(has_order, _items(tree)))
+
+
+def turned(tree: Any) -> Any:
+    """The same tree with the keys of every dict the other way round."""
+    if isinstance(tree, dict):
+        return {key: turned(tree[key]) for key in reversed(tree)}
+    if isinstance(tree, Record):
+        return replace(tree, items=tuple(map(turned, tree.items)))
+    return type(tree)(map(turned, tree)) if type(tree) in (tuple, list) else tree
+
+
+def with_key_order(graph: Graph, names: Sequence[str]) -> Graph:
+    """The graph with a mark for each parameter whose dicts must keep their order."""
+    marks = [Node(Operator(f"py.{KEY_ORDER}"), (name,)) for name in names]
+    return Graph(graph.inputs, (*marks, *graph.nodes), graph.output) if marks else graph
+
+
+def _items(tree: Any) -> Sequence[Any]:
+    if isinstance(tree, Record):
+        return tree.items
+    return tree if type(tree) in (tuple, list) else ()
