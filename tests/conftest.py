@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import os
 import random
+import traceback
 from collections.abc import Iterator
 
 import numpy as np
@@ -16,14 +17,27 @@ import pytest
 import torch
 
 import tracepack
+from tracepack.ops.kernels.toolchain import has_toolchain
 
 GPU = torch.accelerator.is_available()
+COMPILER = has_toolchain()
 
 
 def pytest_collection_modifyitems(config, items):
     for item in items:
         if "gpu" in item.keywords and not GPU:
             item.add_marker(pytest.mark.skip(reason="needs an accelerator, and this machine has none"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Without a C++ compiler on the machine, a test that ended with the message that says so is skipped."""
+    try:
+        return (yield)
+    except Exception as error:
+        if not COMPILER and "no C++ compiler was found" in "".join(traceback.format_exception(error)):
+            pytest.skip("needs a C++ compiler, and this machine has none")
+        raise
 
 
 def pytest_configure(config: pytest.Config) -> None:

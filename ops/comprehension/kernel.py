@@ -52,7 +52,7 @@ class ComprehensionKernel(Kernel):
     """A layer as something that an archive can hold.
 
     Args:
-        layer: what to pack.
+        layer: the layer to pack.
         with_artifacts: also pack the compiled libraries of tuned sizes.
     """
 
@@ -74,7 +74,7 @@ class ComprehensionKernel(Kernel):
         return self.layer.operator
 
     def description(self) -> dict[str, Plain]:
-        """What decides the results, and the options by sizes."""
+        """The data that decides the results, and the options by sizes."""
         tuned: dict[str, Plain] = {k: [o.to_plain() for o in v] for k, v in sorted(self.layer.tuned.items())}
         return {
             "name": self.layer.name,
@@ -148,7 +148,7 @@ _FIELDS: dict[str, tuple[type, ...]] = {
     "list": (bool, type(None)),
     "reorder": (list, type(None)),
 }
-"""What a description holds; it comes from a file."""
+"""The fields of a description, which comes from a file, and their types."""
 
 
 def _checked(description: Mapping[str, Any]) -> dict[str, Any]:
@@ -166,7 +166,7 @@ def _checked(description: Mapping[str, Any]) -> dict[str, Any]:
                 expected=" or ".join(k.__name__ for k in kinds),
             )
     if not all(isinstance(name, str) for name in found["reorder"] or ()):
-        raise ComprehensionInputError("a packed comprehension reorders what are no names", got=found["reorder"])
+        raise ComprehensionInputError("a packed comprehension reorders other things than names", got=found["reorder"])
     return found | {"list": bool(found["list"])}
 
 

@@ -23,7 +23,7 @@ _REGISTERED: dict[str, Operators] = {}
 
 
 class Recordable(Protocol):
-    """What a layer has that its operators use."""
+    """The parts of a layer that its operators use."""
 
     name: str
     definition: Definition
@@ -119,7 +119,7 @@ class Operators:
 
     def _autograd(self, ctx: Any, *gradients: torch.Tensor) -> Any:
         if self._as_list and self._results == 1:
-            gradients = tuple(gradients[0])  # of the one list
+            gradients = tuple(gradients[0])  # the schema has one list
         inputs = ctx.saved_tensors
         wanted = [i for i, needed in enumerate(ctx.needs_input_grad) if needed]
         operator = getattr(torch.ops.tracepack, f"{self._base}_backward")

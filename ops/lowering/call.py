@@ -95,12 +95,12 @@ def returned(result: Any, objects: Sequence[Any]) -> Any:
 
 
 def separate(tensors: Leaves) -> list[Any]:
-    """Copies that share no memory, with the strides of the originals."""
+    """Copies with memory of their own, which has the layout of the originals."""
     return [copied(tensor) if isinstance(tensor, torch.Tensor) else tensor for tensor in tensors]
 
 
 def dense(tensors: Leaves) -> list[Any]:
-    """Copies without gaps in memory, for an export, which would guard other strides without need.
+    """Copies without gaps, for an export, which otherwise asks about strides without need.
 
     They share no memory: torch.export would take two inputs that are one tensor for one input.
     """

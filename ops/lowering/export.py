@@ -59,8 +59,8 @@ class Flat(torch.nn.Module):
 def programs(flat: Flat, tensors: Leaves, model: Any, name: str, reference: Callable[..., Any]) -> Iterator[Any]:
     """Yields exports, those with the freest sizes first, although these need the most patches.
 
-    A first size of 1 in the example is replaced by 2, since torch.export fixes sizes of 1. Tensors that have gaps or
-    are expanded are first replaced by dense ones.
+    A first size of 1 in the example is replaced by 2, since torch.export fixes sizes of 1. Tensors with gaps, or of
+    elements that share memory, are first tried without them.
 
     Raises:
         LoweringError: torch.export refuses the model in all of the ways.

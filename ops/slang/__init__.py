@@ -49,8 +49,9 @@ _HOMES = {
     "load": "module",
     **dict.fromkeys(_ERRORS, "language.errors"),
 }
-# The names are those that the module gives on demand.
-__all__ = sorted(_HOMES)  # noqa: PLE0605
+if not TYPE_CHECKING:  # a type checker takes the names imported above
+    # The names are those that the module gives on demand.
+    __all__ = sorted(_HOMES)  # noqa: PLE0605
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""A call of one form: how its arguments become slots, and the outputs what the user gets."""
+"""A call of one form: converts arguments to slots, and outputs to the result for the user."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Call:
     """Calls of a function whose arguments have certain types and dtypes.
 
     Args:
-        operation: what runs.
-        positional: how many arguments came by position.
+        operation: the operation that runs.
+        positional: the number of arguments by position.
         bound: the arguments of the first such call, by parameter.
     """
 
@@ -44,7 +44,7 @@ class Call:
         self._single = self._single and operation.spec.outputs[0].path == ""
 
     def _direct_order(self, positional: int, bound: Mapping[str, Any]) -> tuple[int | str, ...] | None:
-        """Where each slot's argument stands, if every argument is a slot just as it is."""
+        """The position of each slot's argument, if every argument is itself a slot."""
         names = [parameter.name for parameter in self._function.parameters]
         order: list[int | str] = []
         for slot in self.operation.spec.slots:
@@ -55,12 +55,12 @@ class Call:
         return tuple(order)
 
     def _direct_integers(self) -> list[tuple[int, Parameter]]:
-        """Which of the slots are Python integers, whose range is to be checked."""
+        """The slots that are Python integers, whose range is checked."""
         parameters, slots = self._function.parameters, self.operation.spec.slots
         return [(i, parameters[s.parameter]) for i, s in enumerate(slots) if s.is_value and s.type.scalar in BOUNDS]
 
     def __call__(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """Runs, and gives the result and the `out` parameters that were not passed."""
+        """Runs, and returns the result and the `out` parameters that were not passed."""
         flat = self.flatten(args, kwargs)
         if self._written and torch.is_grad_enabled():
             self._set_aside(flat)
@@ -88,7 +88,7 @@ class Call:
     def flatten(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
         """One number or tensor for each slot."""
         if self._direct is not None:
-            # The kind was checked just before.
+            # The type was checked just before.
             flat = [args[at] if type(at) is int else kwargs[at] for at in self._direct]  # type: ignore[index]
             for index, parameter in self._integers:
                 if type(flat[index]) is int:
@@ -105,7 +105,7 @@ class Call:
         return flat
 
     def _set_aside(self, flat: list[Any]) -> None:
-        """Copies what is about to be overwritten: the backward kernel wants to see it as it was."""
+        """Copies the tensors that the call overwrites, since the backward kernel needs their old content."""
         for _, output in self._written:
             if output.slot >= 0:
                 flat[output.slot] = flat[output.slot].clone()
@@ -154,7 +154,7 @@ class Call:
         with torch.no_grad():
             for index, gradient in zip(needs, operation.run_backward(flat, gradients, needs), strict=True):
                 target: Any = targets[index]
-                # What was changed in place had the gradient of its new content, and gets that of the old.
+                # The gradient of a tensor that was changed in place becomes that of its old content.
                 fresh = target.grad is None or any(output.slot == index for output in spec.outputs)
                 target.grad = gradient if fresh else target.grad.add_(gradient)
 
@@ -186,7 +186,7 @@ def fill(target: Any, found: torch.Tensor, name: str, where: str) -> None:
         SlangShapeError: the output does not fit into its sizes.
     """
     own = torch.from_numpy(target) if isinstance(target, np.ndarray) else target
-    with torch._C.DisableTorchFunction():  # a recording shall see the write, and no sizes
+    with torch._C.DisableTorchFunction():  # a recording must see the write, and no read of a size
         _check_fit(own, found, name, where)
     own.copy_(found.detach() if isinstance(target, np.ndarray) else found)
 
@@ -207,7 +207,7 @@ def _check_fit(own: torch.Tensor, found: torch.Tensor, name: str, where: str) ->
 
 
 def _is_slot_already(value: Any, slot: Slot) -> bool:
-    """Whether a value can be handed on as it is; the form of a call holds its type, so this stays true."""
+    """Whether a value is itself a slot; this holds for all calls of one form, since a form fixes the type."""
     if isinstance(value, torch.Tensor):
         return True
     if not slot.is_value:

@@ -25,12 +25,12 @@ _function_mode = torch._C._is_torch_function_mode_enabled
 
 
 class Home(Protocol):
-    """What a module has that its functions use."""
+    """What a module has that its functions, types and namespaces use."""
 
     program: Program
 
-    def __getitem__(self, name: str) -> SlangFunction:
-        """Another function, or this one, by name."""
+    def __getitem__(self, name: str) -> Any:
+        """A function, this one among them, or a type or namespace, by its full name."""
 
     def operation(self, spec: Specialization) -> Operation:
         """The operation of a specialization."""
@@ -52,8 +52,8 @@ class SlangFunction:
         module: the module that declares it.
         name: its name, with generic arguments if they were given.
         signatures: its overloads.
-        maps: for some parameters, to which axes of the call their own axes belong.
-        result: what `return_type` was given.
+        maps: parameter -> for each of its own axes the axis of the call.
+        result: the argument of `return_type`.
 
     Example:
         >>> import torch
@@ -92,10 +92,11 @@ class SlangFunction:
     def __getitem__(self, arguments: Any) -> SlangFunction:
         """A generic function with its arguments: `module.f[module.P, 8]` is `module["f<P, 8>"]`."""
         each = arguments if isinstance(arguments, tuple) else (arguments,)
-        return self.module[f"{self.name}<{', '.join(map(str, each))}>"]
+        found: SlangFunction = self.module[f"{self.name}<{', '.join(map(str, each))}>"]
+        return found
 
     def __deepcopy__(self, memo: dict[int, Any]) -> SlangFunction:
-        return self  # it has no state of its own, and modules that hold one are copied
+        return self  # a function has no state, and modules that hold one are copied
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Modules that hold one are pickled, by torch.save and by processes that are spawned."""
@@ -124,7 +125,7 @@ class SlangFunction:
                 return self._through_plain(args, kwargs)
             call = self._compiled_call(args, kwargs)
         else:
-            # The short way: a form of call that was met before, and nothing else to see to.
+            # The fast path: a known form of call, and no mode, map or result type.
             call = self._calls.get(self._form(args, kwargs))
         if call is not None:
             return call(args, kwargs)
@@ -140,7 +141,7 @@ class SlangFunction:
         return found
 
     def _watched(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call while a mode, a recording for one, watches torch: it shall see the operator, and no more."""
+        """A call while a mode, such as a recording, watches torch: the mode must see the operator only."""
         if self._maps:
             return self._through_plain(args, kwargs)
         result = kwargs.pop(_RESULT, self._result)
@@ -150,7 +151,7 @@ class SlangFunction:
         return outputs if result is None else _as_wanted(call.operation.spec.function, outputs, result)
 
     def _first_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call of a new form, or one with something to see to; torch.compile leaves it alone."""
+        """A call of a new form, or one that is not on the fast path; torch.compile does not trace into it."""
         result = kwargs.pop(_RESULT, self._result)
         if is_slangpys(args, kwargs, result):
             return self._slangpy("__call__", args, kwargs, result)
@@ -161,7 +162,7 @@ class SlangFunction:
         return outputs if result is None else _as_wanted(call.operation.spec.function, outputs, result)
 
     def _through_plain(self, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any = None) -> Any:
-        """A mapped call: the axes are moved, and the function without a map does the rest."""
+        """A mapped call: moves the axes, and calls the function without a map."""
         result = kwargs.pop(_RESULT, self._result) if result is None else result
         mapped = place_axes(self._choose(args, kwargs), self._maps)
         if result is not None:
@@ -170,7 +171,7 @@ class SlangFunction:
 
     @staticmethod
     def _form(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-        """What decides how a call is done: dtypes of tensors and types of the rest."""
+        """The key of a form of call: dtypes of tensors, and types of other arguments."""
         kind_of, tensor = args_.kind_of, torch.Tensor
         form = [each.dtype if type(each) is tensor else kind_of(each) for each in args]
         for name, each in kwargs.items():
@@ -237,7 +238,7 @@ class SlangFunction:
         return SlangFunction(self.module, self.name, self.signatures, maps=maps, result=self._result)
 
     def kernel(self, *args: Any, **kwargs: Any) -> SlangKernel:
-        """What an archive holds of this function.
+        """The kernel of this function, as an archive holds it.
 
         Args:
             *args: example arguments, which fix the kinds and generic types; none at all: a tensor for each parameter.
@@ -259,9 +260,8 @@ class SlangFunction:
         backward, sizes = method == "bwds", sizes_of((*args, *kwargs.values(), result))
         module = self.module.slangpy_module(device, backward=backward, sizes=sizes)
         function: Any = slangpy_function(module, self.name)
-        if self.signatures[0].is_method:  # SlangPy takes the struct by a name of its own
-            args, kwargs = args[1:], {**kwargs, "_this": args[0] if args else kwargs[THIS]}
-            kwargs.pop(THIS, None)
+        if self.signatures[0].is_method and not args:  # SlangPy takes the struct by position only
+            args, kwargs = [kwargs[THIS]], {name: each for name, each in kwargs.items() if name != THIS}
         if self._maps:
             function = function.map(**self._maps)
         if isinstance(result, type):
@@ -276,7 +276,7 @@ class SlangFunction:
 
 
 def _function_again(module: Home, name: str, maps: dict[str, Sequence[int]], result: Any) -> SlangFunction:
-    function = module[name]
+    function: SlangFunction = module[name]
     if not maps and result is None:
         return function
     return SlangFunction(module, name, function.signatures, maps=maps, result=result)
@@ -291,9 +291,9 @@ def _learn(number: int, kinds: tuple[Any, ...], names: tuple[str, ...]) -> str:
     torch.compile runs this for real and takes the answer as a constant, so everything here is one.
 
     Args:
-        number: of the function.
-        kinds: of the arguments, see `arguments.sized_kind_of`.
-        names: of the last of them, which were passed by name.
+        number: the number of the function.
+        kinds: the kinds of the arguments, see `arguments.sized_kind_of`.
+        names: the names of the last arguments, which were passed by name.
 
     Returns:
         The attribute of the function that holds the call; "" where the kinds do not tell enough, or nothing fits.
@@ -306,7 +306,7 @@ def _learn(number: int, kinds: tuple[Any, ...], names: tuple[str, ...]) -> str:
     try:
         call = function._resolve(tuple(values[:positional]), dict(zip(names, values[positional:], strict=True)))
     except SlangArgumentError:
-        return ""  # the call itself says what is wrong
+        return ""  # the call itself raises the error
     attribute = f"_call_{id(call)}"
     setattr(function, attribute, call)
     return attribute
@@ -323,7 +323,7 @@ SlangFunction._first_call._torchdynamo_disable = True  # type: ignore[attr-defin
 
 
 def _as_wanted(function: FunctionType, outputs: Any, wanted: Any) -> Any:
-    """Puts a result into the tensor that was given for it, or into the type that was asked for."""
+    """Writes a result into the tensor that was given for it, or converts it to the requested type."""
     if isinstance(wanted, (torch.Tensor, np.ndarray)):
         fill(wanted, torch.as_tensor(outputs), _RESULT, str(function))
         return wanted

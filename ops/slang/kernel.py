@@ -30,11 +30,11 @@ class SlangKernel(Kernel):
     """A Slang function with its types made concrete.
 
     Args:
-        operation: what runs it.
+        operation: the operation that runs it.
     """
 
     kind: ClassVar[str] = "slang"
-    runs_code: ClassVar[bool] = True  # Slang for the CPU is compiled as C++: it can reach any memory
+    runs_code: ClassVar[bool] = True  # Slang for the CPU is compiled as C++, which can access any memory
 
     def __init__(self, operation: Operation) -> None:
         self.operation = operation
@@ -49,7 +49,7 @@ class SlangKernel(Kernel):
 
     @property
     def unchecked(self) -> bool:
-        """A function of whole tensors indexes them as it likes."""
+        """Whether the function takes whole tensors, which it may index anywhere."""
         return not self.operation.spec.is_pointwise
 
     @property

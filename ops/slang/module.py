@@ -31,8 +31,8 @@ class SlangModule:
 
     Args:
         program: the source and what was compiled from it.
-        target: `""` where the tensors say, or `vulkan`.
-        slangpy_device: the device on which SlangPy's own tensors are served, if one was given.
+        target: `""` for the device of the tensors, or `vulkan`.
+        slangpy_device: the device for SlangPy's own tensors, if one was given.
 
     Example:
         >>> from tracepack.ops.slang import load
@@ -46,7 +46,7 @@ class SlangModule:
     def __init__(self, program: Program, target: str = "", slangpy_device: Any = None) -> None:
         self.program, self._target, self._device = program, target, slangpy_device
         self._operations: dict[Specialization, Operation] = {}
-        # Attributes for good: a look-up costs no Python call, and torch.compile meets no function made meanwhile.
+        # Attributes are made once: a look-up costs no Python call, and torch.compile sees the same function each time.
         self.__dict__.update({name: SlangFunction(self, name, own) for name, own in program.functions.items()})
 
     def __repr__(self) -> str:
@@ -68,7 +68,7 @@ class SlangModule:
         return self.__dict__.setdefault(name, found)
 
     def _member(self, name: str) -> Member | None:
-        """What Slang has by a full name, `n::f`, `Box<float>`, `f<8, 5>`; None where it has nothing."""
+        """The function, type or namespace of a full name, `n::f`, `Box<float>`, `f<8, 5>`; None where there is none."""
         plain, _, generic = name.partition("<")
         kind = self.program.members.get(plain.strip(), "")
         if kind == "namespace" and not generic:
@@ -96,7 +96,7 @@ class SlangModule:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """By its source; a device of SlangPy stays behind."""
+        """Pickles the source; a device of SlangPy is left out."""
         return _module_again, (self.program.source, self._target)
 
     def operation(self, spec: Specialization) -> Operation:
@@ -165,7 +165,7 @@ def load(
 
 
 def _module_of(source: Source, device: Any) -> SlangModule:
-    """Compiles now, so that errors arrive here."""
+    """Makes a module and compiles it now, so that errors are raised here."""
     program = program_of(source)
     try:
         _ = program.functions
@@ -229,7 +229,7 @@ class TorchModule:
 
         Args:
             device: as for `load`, and any device of SlangPy.
-            name: what errors call the module.
+            name: the name of the module in messages.
             source: the code.
 
         Raises:

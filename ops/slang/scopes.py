@@ -1,4 +1,4 @@
-"""What stands behind a dot of a module besides functions: types, structs with their methods, and namespaces.
+"""Attributes of a module that are no functions: types, structs with their methods, and namespaces.
 
 `module.n.P.f` is the Slang name `n::P::f`; each step asks the module for the longer name.
 """
@@ -6,12 +6,11 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from .binding.instances import SlangInstance
-from .compile.program import Program
 from .compile.reflection import CONSTRUCTOR
-from .function import SlangFunction
+from .function import Home, SlangFunction
 from .language.errors import SlangArgumentError, UnknownFunctionError
 from .language.types import SlangType
 
@@ -19,20 +18,8 @@ if TYPE_CHECKING:
     import torch
 
 
-class Home(Protocol):
-    """What a module has that its scopes use."""
-
-    program: Program
-
-    def __getitem__(self, name: str) -> Any:
-        """A function, type or namespace by its full name."""
-
-    def slangpy_module(self, device: Any = None) -> Any:
-        """SlangPy's own module of the source."""
-
-
 class SlangNamespace:
-    """A namespace of a module: what it declares are its attributes.
+    """A namespace of a module; its declarations are attributes.
 
     Args:
         module: the module that declares it.
@@ -188,7 +175,9 @@ class BuiltinType(str):
             found = torch.tensor(values[0] if len(values) == 1 else values, dtype=self.dtype)
             return found.reshape(self.shape) if found.numel() == self.type.numel else found.expand(self.shape)
         except (RuntimeError, TypeError, ValueError) as error:
-            raise SlangArgumentError(f"no {self} of these", got=error, expected=f"{self.type.numel} numbers") from None
+            raise SlangArgumentError(
+                f"no {self} can be made of these", got=error, expected=f"{self.type.numel} numbers"
+            ) from None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return BuiltinType, (str(self), self.type)

@@ -49,7 +49,7 @@ def own_backward(recorder: NodeWriter, name: str) -> None:
 
 
 def asks_grad_mode(recorder: NodeWriter) -> None:
-    """Writes into the graph that the function reads the grad mode, which is off while it is recorded."""
+    """Writes into the graph that the function asks for the grad mode, which is off while it is recorded."""
     _lost(recorder, "the function asks whether gradients are on")
 
 

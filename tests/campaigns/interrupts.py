@@ -196,6 +196,7 @@ class AtBytecode:
         self.left -= 1
         if self.left >= 0 or self.raised:
             return None
+        frame.f_trace = self.step  # before the next line, which Python 3.13 heeds only in a frame that is traced
         frame.f_trace_opcodes = True
         return self.step
 
@@ -222,6 +223,7 @@ def is_any(frame: FrameType) -> bool:
 @contextmanager
 def traced(tracer: Any) -> Iterator[None]:
     """Calls a function at every call of Python."""
+    sys._getframe().f_trace_opcodes = True  # on Python 3.12 one frame has to ask before `settrace`, for the others too
     sys.settrace(tracer)
     try:
         yield

@@ -54,6 +54,19 @@ def test_a_wrong_value_at_either_end_is_found(case, place):
         assert isinstance(check_first_call(program, False, given, (), found), TorchEmitter)
 
 
+@pytest.mark.parametrize("at", [(0, -1), (-1, 0), (9, 20)])
+def test_a_wrong_value_where_one_axis_ends_or_in_the_middle_is_found(at):
+    """A tile's body is another one where an axis ends, for each axis."""
+    layer, given = define("def f(float(N,D) A, float(D) B) -> (O) { O(n,d) = A(n,d) * B(d) }"), [torch.rand(20, 42) + 1]
+    given.append(torch.rand(42) + 1)
+    program = layer.plan(given).program
+    found = TorchEmitter(program)(given)
+    assert check_first_call(program, False, given, (), found) is None
+    found[0][at] += 1.0
+    with pytest.warns(ComprehensionWarning, match="the compiled kernel of 'f' does not compute what torch's operators"):
+        assert isinstance(check_first_call(program, False, given, (), found), TorchEmitter)
+
+
 def test_a_wrong_kernel_does_not_run(monkeypatch):
     """As a compiler might make it: with another number."""
     plain = emitter.generate
@@ -73,6 +86,26 @@ def test_a_wrong_kernel_does_not_run(monkeypatch):
         warnings.simplefilter("error")
         assert torch.equal(layer(x, options="naive"), x.clamp(min=0.25))
         assert not torch.equal(define(text)(x, options=Options("naive", check=False)), x.clamp(min=0.25))
+
+
+def test_a_wrong_kernel_of_a_gradient_does_not_run(monkeypatch):
+    """A backward that counts an iteration too few: its last column."""
+    plain = emitter.generate
+
+    def wrong(program, *arguments):
+        generated = plain(program, *arguments)
+        text = generated.text.replace("< 37;", "< 36;") if program.name.endswith("backward") else generated.text
+        assert (text != generated.text) == program.name.endswith("backward")
+        return emitter.Generated(text, generated.workspace, generated.checks)
+
+    monkeypatch.setattr(emitter, "generate", wrong)
+    layer = define("def scaled(float(N,D) A, float(N) s) -> (O) { O(n) +=! A(n,d) * A(n,d) * s(n) }")
+    a, s = torch.randn(5, 37, requires_grad=True), torch.randn(5, requires_grad=True)
+    out = layer(a, s, options="naive")
+    torch.testing.assert_close(out, a.square().sum(1) * s)
+    with pytest.warns(ComprehensionWarning, match="the compiled kernel of 'scaled_backward' does not compute"):
+        found = torch.autograd.grad(out.sum(), [a, s])
+    torch.testing.assert_close(found, torch.autograd.grad((a.square().sum(1) * s).sum(), [a, s]))
 
 
 def test_options_say_whether_to_check():

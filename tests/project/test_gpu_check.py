@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -71,7 +72,7 @@ def test_the_script_writes_the_page_and_ends_as_the_tests_did(status: int, tmp_p
     (tmp_path / "report.xml").write_text(REPORT)
     (tmp_path / "results.json").write_text(json.dumps(RESULTS))
     interpreter = tmp_path / "python"
-    interpreter.write_text(INTERPRETER.replace("STATUS", str(status)).replace("PYTHON", sys.executable))
+    interpreter.write_text(INTERPRETER.replace("STATUS", str(status)).replace("PYTHON", shlex.quote(sys.executable)))
     interpreter.chmod(0o755)
     done = subprocess.run(
         [tmp_path / "tools" / "gpu_check.sh"], env={**os.environ, "PYTHON": str(interpreter)}, capture_output=True,

@@ -131,3 +131,65 @@ def test_a_loop_without_a_limit_that_keeps_its_rounds() -> None:
     torch.testing.assert_close(x.grad, 101 * x.detach() ** 100)
     with pytest.raises(slang.SlangIndexError, match=r"Write a larger number in \[MaxIters\(n\)\]"):
         module.power(x, 2000).sum().backward()
+
+
+NESTED = """
+import "slangpy";
+[Differentiable] void decayed(int idx, IDiffTensor<float, 2> w, IDiffTensor<float, 1> x, IWDiffTensor<float, 1> y) {
+    float s = x[idx];
+    for (uint i = 0; i < w.shape[0]; i++) {
+        for (uint j = 0; j < w.shape[1]; j++) { s = s * w[i, j]; }
+    }
+    y[idx] = s;
+}
+[Differentiable] void powers(int idx, int n, IDiffTensor<float, 1> x, IWDiffTensor<float, 1> y) {
+    float s = x[idx];
+    for (int i = 0; i < n; i++) s = s * x[idx];
+    y[idx] = s;
+}
+[Differentiable] float nested(float x, int n) {
+    float s = x;
+    for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) s = s * 0.5 + sin(s);
+    return s;
+}
+"""
+
+
+def test_a_limit_by_the_sizes_of_tensors() -> None:
+    """A row of 3000 is longer than the limit of 1024 that a loop has otherwise."""
+    w, b, x = (torch.rand(size, requires_grad=True) for size in ((2, 3000), (2,), (3000,)))
+    y = torch.empty(2)
+    slang.load(UNBOUNDED).linear_layer(slang.grid((2,)), w, b, x, y)
+    y.backward(torch.ones(2))
+    torch.testing.assert_close(x.grad, w.detach().sum(0))
+    torch.testing.assert_close(w.grad, x.detach().expand(2, -1))
+
+
+def test_nested_loops_over_sizes() -> None:
+    """With a limit of 1024 for each, what they keep ended the process."""
+    w = (torch.rand(3, 4) + 0.5).requires_grad_()
+    x, y = torch.rand(2, requires_grad=True), torch.empty(2)
+    slang.load(NESTED).decayed(slang.grid((2,)), w, x, y)
+    torch.testing.assert_close(y, x * w.prod())
+    found = torch.autograd.grad(y.sum(), (w, x))
+    torch.testing.assert_close(found, torch.autograd.grad((x * w.prod()).sum(), (w, x)))
+
+
+def test_a_loop_longer_than_any_size() -> None:
+    x, y = torch.full((3,), 1.001, requires_grad=True), torch.empty(3)
+    module = slang.load(NESTED)
+    module.powers(slang.grid((3,)), 500, x, y)
+    y.sum().backward()
+    torch.testing.assert_close(x.grad, 501 * x.detach() ** 500)
+    again = torch.empty(3)
+    module.powers(slang.grid((3,)), 1500, x, again)
+    with pytest.raises(slang.SlangIndexError, match=r"Write a larger number in \[MaxIters\(n\)\] before the loop"):
+        again.sum().backward()
+
+
+def test_a_gradient_that_does_not_fit_on_the_stack_is_refused() -> None:
+    text = (
+        r"the gradient of .*nested\(float x, int n\) would keep \d+ KB on the stack, and 2048 KB fit. Write \[MaxIters"
+    )
+    with pytest.raises(slang.SlangCompileError, match=text):
+        slang.load(NESTED).nested(torch.rand(3, requires_grad=True), 3).sum().backward()

@@ -67,7 +67,7 @@ def test_a_compiler_that_never_comes_back_is_a_typed_error(monkeypatch: pytest.M
     started = service.Service()
     monkeypatch.setattr(service, "_START", "import time; time.sleep(60)")
     monkeypatch.setattr(service, "TIMEOUT", 0.2)
-    with pytest.raises(slang.SlangCompileError, match="did not come back within"):
+    with pytest.raises(slang.SlangCompileError, match="did not return within"):
         started.ask(arguments=[], do="code")
 
 

@@ -18,10 +18,10 @@ from tracepack.ops.slang.compile import slangc as compiler
 def test_compile_error_has_message_file_and_line(tmp_path: Path) -> None:
     path = tmp_path / "broken.slang"
     path.write_text("float f(float x) {\n    return y;\n}\n")
-    with pytest.raises(slang.SlangCompileError, match="undefined identifier") as caught:
+    with pytest.raises(slang.SlangCompileError, match=r"undefined identifier .y") as caught:
         slang.load(path)
     assert (caught.value.file, caught.value.line) == (str(path), 2)
-    assert str(caught.value).startswith(f"{path}:2: Slang does not compile: undefined identifier")
+    assert str(caught.value).startswith(f"{path}:2: Slang does not compile: undefined identifier 'y'")
     assert "return y" in caught.value.log
 
 
@@ -219,3 +219,10 @@ def test_cuda_without_cuda_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
         slang.load("float f(float x) { return x; }", "cuda:1")
     with pytest.raises(DeviceError, match="no Slang kernels on meta"):
         slang.load("float f(float x) { return x; }", "meta")
+
+
+def test_a_tensor_type_without_its_elements() -> None:
+    """As SlangPy's pages print it: the angle brackets were lost on the way."""
+    text = r"^<text>:2: .*used without argument\. Write its elements and its number of axes, IDiffTensor<float, 1>"
+    with pytest.raises(slang.SlangCompileError, match=text):
+        slang.load('import "slangpy";\n[Differentiable] float f(int i, IDiffTensor x) { return x[i]; }')

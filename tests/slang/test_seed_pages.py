@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -196,6 +197,23 @@ class TestDifferentiableTensorsPage:
         tensor_module.linear_layer.bwds(spy.grid(shape=(3,)), *tensors, y)
         np.testing.assert_allclose(tensors[0].grad.to_numpy(), np.tile(v, (3, 1)), rtol=1e-5)
         np.testing.assert_allclose(tensors[1].grad.to_numpy(), np.ones(3))
+        np.testing.assert_allclose(tensors[2].grad.to_numpy(), w.sum(0), rtol=1e-5, atol=1e-6)
+
+    def test_linear_layer_as_printed_with_slangpy_tensors(self, device: spy.Device) -> None:
+        """Its loop has no `[MaxIters]`, and the rows are longer than the limit of 1024 that one gets without sizes."""
+        text = re.sub(r"void linear_layer.*?output\[idx\] = sum;", lambda match: match[0].replace("[MaxIters(64)]", ""),
+                      TENSORS, flags=re.DOTALL)  # fmt: skip
+        assert "MaxIters" not in text
+        module = slang.load(text, device)
+        rng = np.random.default_rng(0)
+        w, b, v = (rng.standard_normal(size, dtype=np.float32) for size in ((3, 2000), (3,), (2000,)))
+        tensors = [spy.Tensor.from_numpy(device, each).with_grads(zero=True) for each in (w, b, v)]
+        y = spy.Tensor.empty(device, shape=(3,), dtype=float).with_grads()
+        module.linear_layer(spy.grid(shape=(3,)), *tensors, y)
+        np.testing.assert_allclose(y.to_numpy(), w @ v + b, rtol=1e-4, atol=1e-3)
+        y.grad.copy_from_numpy(np.ones(3, dtype=np.float32))
+        module.linear_layer.bwds(spy.grid(shape=(3,)), *tensors, y)
+        np.testing.assert_allclose(tensors[0].grad.to_numpy(), np.tile(v, (3, 1)), rtol=1e-5)
         np.testing.assert_allclose(tensors[2].grad.to_numpy(), w.sum(0), rtol=1e-5, atol=1e-6)
 
     @pytest.mark.parametrize("batch", [(), (4,)], ids=["single", "batched"])

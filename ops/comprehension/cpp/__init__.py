@@ -1,1 +1,1 @@
-"""Comprehensions as C++."""
+"""The emitter of C++ for comprehensions."""

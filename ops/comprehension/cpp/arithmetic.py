@@ -1,4 +1,4 @@
-"""Operators and literals as C++ text, of operands that are written already."""
+"""Writes operators and literals as C++, from the text of operands."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .types import compute_type
 
 
 def literal(e: Const) -> str:
-    """A constant of its own type."""
+    """The text of a constant, with its type."""
     if e.dtype.is_bool:
         return "true" if e.value else "false"
     kind = compute_type(e.dtype)
@@ -26,7 +26,7 @@ def literal(e: Const) -> str:
 
 
 def arithmetic(name: str, codes: list[str], dtype: DType, lanes: str | None) -> str:
-    """An operator or a function of operands that have one type already.
+    """The text of an operator or a function; its operands have one type.
 
     Args:
         name: the language's own name.

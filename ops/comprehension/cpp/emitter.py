@@ -17,19 +17,19 @@ from ..loops.description import ProgramSchedule
 from .library import compile_library, load_library
 from .program import ENTRY, Generated, generate
 
-# What inductor's code allocates with takes half a microsecond instead of one; `empty_strided` is the public way.
+# The allocation of inductor's code takes half a microsecond, the public `empty_strided` takes one.
 empty: Callable[..., torch.Tensor] = getattr(torch._C._dynamo.guards, "_empty_strided_cpu", torch.empty_strided)
 
 Check = Callable[[Sequence[torch.Tensor], Sequence[torch.Tensor], Sequence[torch.Tensor]], Any]
-"""Takes inputs, contents and outputs; gives a function to run instead, or None."""
+"""Takes inputs, contents and outputs; returns a function to run instead, or None."""
 
 
 class CppEmitter:
     """Runs a program as compiled code; compiles (or finds the compiled library) when made.
 
     Args:
-        program: what to run.
-        schedule: how.
+        program: the program to run.
+        schedule: the schedule of its nests.
         clamp: clamp indices that are found outside, instead of raising.
         library: a library that was compiled before from the same text, for machines without a compiler.
         check: is given the inputs, contents and outputs of the first call; what it gives back runs instead from then

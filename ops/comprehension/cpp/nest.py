@@ -24,11 +24,11 @@ def emit_nest(nest: Loops, schedule: Schedule, names: Names, target: Target, fix
     """The lines of a nest.
 
     Args:
-        nest: what to compute.
-        schedule: how.
+        nest: the nest to write.
+        schedule: the schedule of the nest.
         names: shared with the whole program.
         target: the instruction set.
-        fixed: how many of the first left axes are loops around these lines already.
+        fixed: the number of first left axes whose loops are already written around these lines.
         prefix: for names of locals that must differ between nests.
     """
     if schedule.winograd and not fixed and (convolution := match(nest)) is not None:
@@ -39,7 +39,7 @@ def emit_nest(nest: Loops, schedule: Schedule, names: Names, target: Target, fix
 
 
 class _NestEmitter:
-    """The state while one nest is written."""
+    """Writes one nest."""
 
     def __init__(self, nest: Loops, tile: Tile, names: Names, prefix: str) -> None:
         self._nest, self._tile, self._names, self._prefix = nest, tile, names, prefix
@@ -48,7 +48,7 @@ class _NestEmitter:
         self._values = ValueEmitter(tile.lanes, widest(nest), tile.axis, names)
 
     def lines(self) -> list[str]:
-        """Everything: the contents before, packing, and the loops."""
+        """All lines: the contents before, the packing, and the loops."""
         head = self._contents() + (self._packing.lines() if self._packing else [])
         body: list[str] = []
         for test, sizes in self._tile.variants():
@@ -56,7 +56,7 @@ class _NestEmitter:
         return [*head, *self._tile.loops(), *body, *("}" for _ in self._tile.order)]
 
     def _contents(self) -> list[str]:
-        """What has to be in the target before the loops run."""
+        """Writes the contents that the target must have before the loops."""
         nest = self._nest
         if nest.covers:
             return []
@@ -67,7 +67,7 @@ class _NestEmitter:
         return [f"memset((void*){to}, 0, {size});"]
 
     def _body(self, sizes: Mapping[str, int]) -> list[str]:
-        """One tile."""
+        """The lines of one tile."""
         points, values = self._tile.points(sizes), self._values
         values.fresh()
         values.accumulators = {}

@@ -16,7 +16,7 @@ from .tile import PARALLEL_WORK, Tile
 from .types import Names, memory_type
 
 AT_MOST = 8
-"""Operands of a nest that are packed; as many buffers there are a thread."""
+"""The most operands of a nest that are packed, and the number of buffers of each thread."""
 BLOCK = 16
 
 
@@ -24,7 +24,7 @@ class Packing:
     """The packed operands of one nest; makes their names known.
 
     Args:
-        tile: of the nest, whose vector axis is a left one.
+        tile: the tile of the nest, whose vector axis is a left one.
         names: shared with the whole program.
         prefix: for the buffers' names.
     """
@@ -38,7 +38,7 @@ class Packing:
             self._name(load)
 
     def lines(self) -> list[str]:
-        """The copying."""
+        """The lines that copy the operands."""
         found: list[str] = []
         for number, (load, buffer) in enumerate(self._buffers.items()):
             kind, size = memory_type(load.dtype), self._elements(load)
@@ -62,7 +62,7 @@ class Packing:
                 yield load
 
     def _spans(self) -> dict[str, int]:
-        """How far into each tensor its loads reach."""
+        """For each tensor the number of elements that its loads can reach."""
         spans: dict[str, int] = {}
         for load in self._tile.nest.loads():
             span = load.offset + sum(abs(s) * (self._tile.nest.extents[v] - 1) for v, s in load.strides) + 1

@@ -36,5 +36,5 @@ def prelude() -> str:
 
 @lru_cache(maxsize=1)
 def winograd_prelude() -> str:
-    """What convolutions by Winograd's method call."""
+    """The functions for convolutions by Winograd's method."""
     return (files(__package__) / "headers" / "winograd.h").read_text()

@@ -50,7 +50,7 @@ def generate(program: Program, schedule: ProgramSchedule, target: Target, clamp:
 
 
 def _numbered(found: list[Group], schedule: ProgramSchedule) -> tuple[list[Group], ProgramSchedule]:
-    """The same with numbers for names of axes: no name of a text or of a file comes into generated code."""
+    """The program with numbers for names of axes: no name of a text or of a file gets into generated code."""
     axes = dict.fromkeys(a for g in found for a in (*dict(g.shared), *(a for n in g.nests for a in n.extents)))
     names = {axis: str(number) for number, axis in enumerate(axes)}
     numbered = [
@@ -60,7 +60,7 @@ def _numbered(found: list[Group], schedule: ProgramSchedule) -> tuple[list[Group
     return numbered, ProgramSchedule(tuple(s.renamed(names) for s in schedule.nests), schedule.fuse)
 
 
-# One buffer for packing a thread and a nest's operand; it grows and stays, as a call must not allocate each time.
+# One packing buffer for each thread and operand; it grows and is kept, so that a call does not allocate.
 _SCRATCH = r"""
 #include <stdlib.h>
 static void* scratch(size_t bytes, int number) {
@@ -92,7 +92,7 @@ def _written(found: list[Group]) -> list[str]:
 
 
 def _workspace(program: Program, found: list[Group], rows: set[str]) -> tuple[dict[str, int], int]:
-    """Where each temporary lies; those of which only a row exists lie on the stack."""
+    """The places of temporaries in the work space; those of which only a row exists are on the stack."""
     layout, size = {}, 0
     for name in _written(found):
         if name in program.outputs or name in rows:

@@ -1,4 +1,4 @@
-"""The reduction over one tile: accumulators in registers, the reduced loops around them, one value a place in the end.
+"""Writes the reduction over one tile: accumulators in registers, the reduced loops, and one value for each place.
 
 Rows whose addresses are read from a tensor are asked for some steps ahead, as no prefetcher can guess them; so is the
 beginning of the next row where a row fills pages, as processors prefetch within a page only.
@@ -16,10 +16,10 @@ from .types import Point, Value, clamped, compute_type
 from .values import ValueEmitter
 
 AHEAD = 16
-"""Steps between asking for a row and its use."""
+"""Steps between the prefetch of a row and its use."""
 LINE = 64
 LONG_ROW = 2048
-"""Bytes of a row from which on asking for its beginning pays."""
+"""The bytes of a row from which on a prefetch of its beginning pays."""
 FIRST_LINES = 2
 
 
@@ -27,10 +27,10 @@ class Reduction:
     """Writes the reduction of one nest.
 
     Args:
-        tile: the nest's.
+        tile: the tile of the nest.
         values: writes expressions; takes the finished accumulators.
-        value: what is reduced.
-        prefix: for names of locals.
+        value: the expression that is reduced.
+        prefix: the prefix of names of locals.
     """
 
     def __init__(self, tile: Tile, values: ValueEmitter, value: Expr, prefix: str) -> None:
@@ -39,7 +39,7 @@ class Reduction:
         self._dtype = tile.nest.value.dtype
 
     def lines(self, points: list[Point]) -> list[str]:
-        """Everything for a tile of these points; `values.accumulators` then holds one value a place."""
+        """All lines for a tile of these points; then `values.accumulators` holds one value for each place."""
         start, lines, locals_ = identity(self._nest.op, self._dtype), [], {}
         for number, p in enumerate(points):
             initial = self._values.value(start, p)
@@ -133,7 +133,7 @@ class Reduction:
         return lines
 
     def _neutral_behind(self, v: Value, p: Point) -> Value:
-        """The value with the operator's identity in lanes that do not count."""
+        """The value, with the operator's identity in lanes beyond the end of the axis."""
         kept = self._values.spread(self._values.value(identity(self._nest.op, self._dtype), p)).code
         inside = f"iota<{self._lanes}>(0) < (Vec<{self._lanes}>{{}} + {p.lanes})"
         return Value(f"(({inside}) ? {v.code} : {kept})", v.dtype, True)
@@ -149,7 +149,7 @@ class Reduction:
     # -- afterwards ------------------------------------------------------------------------------------
 
     def _finished(self, points: list[Point], locals_: dict[Point, str]) -> list[str]:
-        """Brings the accumulators to one value a place: vectors of a reduced axis are reduced across lanes."""
+        """Reduces the accumulators to one value for each place: vectors of a reduced axis across their lanes."""
         values, vector = self._values, bool(self._tile.axis)
         if self._tile.axis not in self._tile.reduced:
             found = {p: Value(locals_[p], self._dtype, vector) for p in points}
@@ -168,7 +168,7 @@ class Reduction:
         return lines + values.take()
 
     def _joined_pairs(self, vectors: list[str]) -> list[str]:
-        """All vectors into the first, by halves, so that few wait for each other."""
+        """Combines all vectors into the first, in halves, so that few operations wait for others."""
         lines, left = [], list(vectors)
         while len(left) > 1:
             half = (len(left) + 1) // 2

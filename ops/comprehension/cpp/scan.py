@@ -20,9 +20,9 @@ class ScanWriter:
     """Writes the running total of one nest.
 
     Args:
-        tile: the nest's.
+        tile: the tile of the nest.
         values: writes expressions; has the totals where they are stored.
-        prefix: for names of locals.
+        prefix: the prefix of names of locals.
     """
 
     def __init__(self, tile: Tile, values: ValueEmitter, prefix: str) -> None:
@@ -35,11 +35,11 @@ class ScanWriter:
         self._dtype: DType = FLOAT64 if dtype == FLOAT32 and tile.nest.op in ("+", "*") else dtype
 
     def lines(self, points: list[Point], stores: Callable[[list[Point]], list[str]]) -> list[str]:
-        """Everything for a tile of these points.
+        """All lines for a tile of these points.
 
         Args:
-            points: of the tile.
-            stores: writes what stores the totals that `values.accumulators` names.
+            points: the points of the tile.
+            stores: returns the lines that store the totals of `values.accumulators`.
         """
         totals = {p: f"{self._prefix}a{number}" for number, p in enumerate(points)}
         start = identity(self._nest.op, self._dtype)
@@ -50,7 +50,7 @@ class ScanWriter:
         return [*lines, *self._before(totals), *self._along(totals, stores)]
 
     def _before(self, totals: dict[Point, str]) -> list[str]:
-        """The values that count before the first place is stored."""
+        """The lines that add the values in front of the first stored place."""
         scan, (j, m) = self._scan, self._scan.j
         first = max(scan.i[1] + scan.offset, 0) if scan.suffix else 0
         count = m - first if scan.suffix else min(max(scan.offset, 0), m)
@@ -61,7 +61,7 @@ class ScanWriter:
         return [head, *self._added(totals), "}"]
 
     def _along(self, totals: dict[Point, str], stores: Callable[[list[Point]], list[str]]) -> list[str]:
-        """Place by place: the value there, where there is one, and the store."""
+        """For each place the lines that add its value, if it has one, and store the total."""
         scan, (i, n), (j, m) = self._scan, self._scan.i, self._scan.j
         place = f"{n - 1} - step" if scan.suffix else "step"
         tests = [f"x_{j} >= 0"] if scan.offset < 0 else []
@@ -81,7 +81,7 @@ class ScanWriter:
         return [*lines, *self._values.take(), *stores(list(totals)), "}"]
 
     def _added(self, totals: dict[Point, str]) -> list[str]:
-        """One step of every total."""
+        """The lines of one step of every total."""
         self._values.fresh()
         for p, total in totals.items():
             v = self._values.value(self._nest.value, p)

@@ -1,4 +1,4 @@
-"""The tile of registers of one nest: which values are computed at once, and the loops that step over tiles.
+"""The register tile of one nest: the values that are computed at once, and the loops over tiles.
 
 Every left axis steps over tiles. Where its extent is no multiple of the tile, a second body with fewer unrolled values,
 or with a last vector of fewer lanes, handles the rest.
@@ -33,10 +33,10 @@ class Tile:
     """The shape of a nest's tile.
 
     Args:
-        nest: what is computed.
-        schedule: how.
+        nest: the nest.
+        schedule: the schedule of the nest.
         target: the instruction set.
-        fixed: how many of the first left axes are loops around the nest already.
+        fixed: the number of first left axes whose loops are already around the nest.
     """
 
     def __init__(self, nest: Loops, schedule: Schedule, target: Target, fixed: int) -> None:

@@ -42,7 +42,7 @@ class Point:
 
 @dataclass
 class Names:
-    """What emitted code calls things.
+    """The names in emitted code.
 
     Attributes:
         pointers: C++ names of tensors' pointers.

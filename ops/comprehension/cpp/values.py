@@ -32,7 +32,7 @@ class ValueEmitter:
         self.accumulators: dict[Point, Value] = {}
 
     def fresh(self) -> None:
-        """Forgets what was computed: a new scope begins."""
+        """Clears the known values: a new scope begins."""
         self._memo.clear()
 
     def take(self) -> list[str]:
@@ -108,7 +108,7 @@ class ValueEmitter:
         return self._memo[key]
 
     def _relevant(self, e: Expr, point: Point) -> object:
-        """What of a point the value depends on."""
+        """The parts of a point that the value depends on."""
         used: set[str] = set()
         for n in walk(e):
             if isinstance(n, Var):
@@ -208,7 +208,7 @@ class ValueEmitter:
     # -- memory ----------------------------------------------------------------------------------------
 
     def pointer(self, load: Load) -> str:
-        """Where the tensor of a load begins."""
+        """The pointer to the begin of a load's tensor."""
         return self._names.pointers[load.tensor]
 
     def address(self, load: Load, point: Point) -> str:

@@ -142,11 +142,11 @@ class ConstantsError(ComprehensionError):
 
 
 def index_outside(tensor: str, size: int, at: Place | None, dim: int | None = None) -> IndexRangeError:
-    """The error of an index that was found outside of its tensor when a kernel ran.
+    """The error for an index outside of its tensor in a run.
 
     Args:
         tensor: the version that was read.
-        size: of the dimension.
+        size: the size of the dimension.
         at: the access in the text.
         dim: the number of the dimension, where it is known.
     """
@@ -154,5 +154,5 @@ def index_outside(tensor: str, size: int, at: Place | None, dim: int | None = No
     return IndexRangeError(
         f"an index of {where}'{tensor.partition('#')[0]}' is not in 0:{size}",
         at=at,
-        fix="Mend the indices, or define with gather='clamp'.",
+        fix="Correct the indices, or define with gather='clamp'.",
     )

@@ -1,4 +1,4 @@
-"""The built-in functions: how many arguments each takes, and what it is called in torch and in C++."""
+"""The built-in functions, with the number of their arguments and their names in torch and in C++."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ class Builtin:
     """A function of float arguments with a float result.
 
     Args:
-        arity: how many arguments.
+        arity: the number of arguments.
         torch: the name under `torch.`, or `""` where the torch emitter spells it out.
         c: C's name, without the `f` of float.
     """

@@ -237,7 +237,7 @@ class TensorType:
 
     @property
     def strides(self) -> tuple[int, ...]:
-        """In elements."""
+        """The strides in elements."""
         found, step = [], 1
         for size in reversed(self.shape):
             found.append(step)
@@ -246,7 +246,7 @@ class TensorType:
 
     @property
     def numel(self) -> int:
-        """How many elements."""
+        """The number of elements."""
         count = 1
         for size in self.shape:
             count *= size
@@ -277,7 +277,7 @@ class Nest:
 
     @property
     def extents(self) -> dict[str, int]:
-        """Extent by axis."""
+        """The extent of each axis."""
         return dict(self.axes)
 
     @property

@@ -36,7 +36,7 @@ def pretty(e: Expr) -> str:
 
 
 def pretty_program(program: Program) -> str:
-    """One line a nest, for tests and for people: `O(n, m) +=! (I(n, k) * W(k, m)) over n:4 m:8 k:16`."""
+    """One line for each nest, for tests and for people: `O(n, m) +=! (I(n, k) * W(k, m)) over n:4 m:8 k:16`."""
     lines = []
     for nest in program.nests:
         assign = ("" if nest.op == "=" else nest.op) + "=" + ("!" if nest.init and nest.op != "=" else "")

@@ -1,1 +1,1 @@
-"""The language: from text to checked definitions."""
+"""The language: parses and checks a text."""

@@ -1,4 +1,4 @@
-"""A text to its checked definitions: constants in place, names distinct, the forward and the backward chosen."""
+"""Makes checked definitions of a text: fills in constants, checks names, and chooses forward and backward."""
 
 from __future__ import annotations
 

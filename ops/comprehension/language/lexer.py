@@ -1,4 +1,4 @@
-"""Text to tokens, each with its place. The longest token wins (`max=!` before `max`)."""
+"""Splits a text into tokens, each with its place. The longest token wins (`max=!` before `max`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tokens to syntax trees, by recursive descent; the grammar is in `docs/comprehension.md` and above each method."""
+"""Parses tokens to syntax trees, by recursive descent; the grammar is in `docs/comprehension.md` and at each method."""
 
 from __future__ import annotations
 

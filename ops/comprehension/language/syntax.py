@@ -1,4 +1,4 @@
-"""The syntax tree, as written: no types, no sizes, each node with its place."""
+"""The syntax tree of a text, without types and sizes; each node has its place."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..expr.errors import Place
 
 @dataclass(frozen=True)
 class Node:
-    """What all syntax shares."""
+    """The base of all syntax nodes."""
 
     place: Place
 

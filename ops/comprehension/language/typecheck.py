@@ -1,4 +1,4 @@
-"""Syntax to typed definitions: names, dimensions, types, reductions. Sizes are not known here.
+"""Checks names, dimensions, types and reductions of syntax, and makes typed definitions. Sizes are not known here.
 
 Names resolve in this order: a `where` let, a size, a tensor of rank 0, else an index variable of the statement.
 Lets are substituted, so nothing behind this file knows of them.
@@ -58,7 +58,7 @@ from .syntax import (
 )
 
 LARGEST = 4096
-"""Parts of one expression, lets in place."""
+"""The most parts of one expression after lets are substituted."""
 
 
 def check(definition: DefSyntax) -> Definition:
@@ -73,7 +73,7 @@ def check(definition: DefSyntax) -> Definition:
 
 
 class _Scope:
-    """What a definition's statements can see, growing statement by statement."""
+    """The names that a statement of a definition can use; each statement adds its target."""
 
     def __init__(self, definition: DefSyntax) -> None:
         self.params = [self._param(p) for p in definition.params]

@@ -1,1 +1,1 @@
-"""Loop nests: what the emitters of code start from."""
+"""Lowered loop nests, and the description of their schedules, for the emitters of code."""

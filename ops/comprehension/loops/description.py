@@ -1,4 +1,4 @@
-"""The one schedule description that emitters share: how the loops of each lowered nest are cut and ordered.
+"""The description of schedules for all emitters: how the loops of each lowered nest are tiled and ordered.
 
 Schedules come from files too, and what they say ends in generated code. So a schedule is whole numbers within bounds,
 flags, and names of axes, checked when it is made; `suits` holds the names against the nests. Generators read schedules
@@ -65,7 +65,7 @@ def _shown(value: object) -> str:
 
 @dataclass(frozen=True)
 class Schedule:
-    """How one nest runs.
+    """The schedule of one nest.
 
     Args:
         vector: the axis whose values are computed side by side, or None for one at a time.
@@ -77,7 +77,7 @@ class Schedule:
         threads: at most so many threads; 0 is as many as torch uses.
         lanes: of one vector; 0 is as many as the machine's widest vectors have. Narrower ones waste less at the
             end of a short axis.
-        winograd: compute a 3x3 convolution by Winograd's method; what else is said counts where it is none.
+        winograd: compute a 3x3 convolution by Winograd's method; other nests use the other arguments.
 
     Raises:
         OptionsError: a value of another type, or a number outside of its bounds.
@@ -118,7 +118,7 @@ class Schedule:
 
     @property
     def tiled(self) -> frozenset[str]:
-        """The axes several values of which are computed at once."""
+        """The axes of which several values are computed at once."""
         return frozenset((*(a for a, _ in self.unroll), *([self.vector] if self.vector else [])))
 
     def suits(self, nest: Loops) -> bool:
@@ -184,7 +184,7 @@ def _sequence(what: str, data: object) -> Sequence[Any]:
 
 @dataclass(frozen=True)
 class ProgramSchedule:
-    """How a program runs: one schedule a lowered nest, and whether neighbouring nests share their outer loops.
+    """The schedule of a program: one for each lowered nest, and whether neighbouring nests share outer loops.
 
     Raises:
         OptionsError: anything but schedules and a flag.

@@ -1,4 +1,4 @@
-"""Which neighbouring lowered nests share their outer loops, and which temporaries then need only one row.
+"""Groups neighbouring lowered nests that share outer loops, and finds temporaries that then need only one row.
 
 Fusing pays where the nests stream over the same rows (softmax, norms); it does not where a nest reuses a large
 tensor for every row (a matrix product), because it loses the tile of registers.
@@ -73,7 +73,7 @@ def _fits(nests: list[Loops], shared: int, tensors: dict[str, TensorType]) -> bo
     if any(len(n.left) < shared or n.scatter or not n.covers or n.base or n.scan for n in nests):
         return False
     if all(len(n.extents) == shared for n in nests):
-        return False  # nothing would be left to run side by side
+        return False  # no axis would be left to compute side by side
     if [n for _, n in last.left[:shared]] != [n for _, n in first.left[:shared]]:
         return False
     if len(nests) == 2 and not _streams(first, shared, tensors):
@@ -132,7 +132,7 @@ def _group(nests: list[Loops], shared: int, later: list[Loops], program: Program
 
 
 def _in_row(nest: Loops, rows: set[str], axes: set[str]) -> Loops:
-    """Addresses of row temporaries without the shared axes."""
+    """The expression with addresses of row temporaries without the shared axes."""
 
     def change(e: Expr) -> Expr:
         e = rebuild(e, change)

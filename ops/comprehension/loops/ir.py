@@ -9,7 +9,7 @@ from math import prod
 from ..expr.ir import Expr, Load, box_of, rebuild, substitute, var, walk
 
 ACCUMULATOR = "@acc"
-"""What an epilogue reads the finished reduction as."""
+"""The name by which an epilogue reads the finished reduction."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Scan:
     Attributes:
         i: the axis that the store uses, with its extent; none of the nest's left axes.
         j: the axis that the value uses, with its extent; none of the nest's reduced axes.
-        offset: as above.
+        offset: the offset in that condition.
         suffix: whether the values from `j = i + offset` on are combined, the last one first.
     """
 
@@ -29,7 +29,7 @@ class Scan:
     suffix: bool
 
     def renamed(self, names: Mapping[str, str]) -> Scan:
-        """The same with other names for some axes."""
+        """The scan with other names for some axes."""
         (i, n), (j, m) = self.i, self.j
         return replace(self, i=(names.get(i, i), n), j=(names.get(j, j), m))
 
@@ -40,14 +40,14 @@ class Loops:
 
     Attributes:
         target: the version that is written.
-        store: where, as a load of the target.
+        store: the place that is written, as a load of the target.
         left: axes that the store uses, outermost first, with their extents.
         reduced: the other axes.
         op, init: as in `Nest`.
         base: the version whose contents come first.
         covers: whether every element of the target is written.
-        value: what each iteration gives, with `Load` for accesses.
-        final: what is stored, reading the reduction as a load of `@acc`; None where it is the reduction itself.
+        value: the value of each iteration, with `Load` for accesses.
+        final: the stored value, in which `@acc` is the reduction; None where it is the reduction itself.
         scatter: the axes of the left side along which two iterations may write the same element.
         scan: where the reduction is a running total, its axes; nothing else is reduced then.
     """
@@ -67,7 +67,7 @@ class Loops:
 
     @property
     def extents(self) -> dict[str, int]:
-        """Extent by axis."""
+        """The extent of each axis."""
         return dict((*self.left, *self.reduced, *((self.scan.i, self.scan.j) if self.scan else ())))
 
     @property
@@ -100,7 +100,7 @@ class Loops:
 
     @property
     def iterations(self) -> int:
-        """How often the value is computed."""
+        """The number of iterations that compute the value."""
         along = max(self.scan.i[1], self.scan.j[1]) if self.scan else 1
         return along * prod(n for _, n in (*self.left, *self.reduced))
 

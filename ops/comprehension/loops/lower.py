@@ -1,4 +1,4 @@
-"""Programs to lowered nests, as generated code runs them: flat addresses, few axes, no scatters where avoidable.
+"""Lowers programs to nests for generated code: flat addresses, few axes, no scatters where avoidable.
 
 In order: scatters with affine indices are turned inside out, so that each element is written once; updates without a
 reduction become assignments that read the contents before; element-wise nests go into the nest that reads them, or
@@ -52,7 +52,7 @@ def lower(program: Program) -> list[Loops]:
 
 
 def _assigned(nest: Nest, target: TensorType) -> Nest:
-    """An update that reduces nothing, as an assignment, which may be fused and inlined."""
+    """An update without a reduction as an assignment, which may be fused and inlined."""
     if nest.op == "=" or nest.reduced or not _covers(nest, target):
         return nest
     before = _before(nest, target)
@@ -167,7 +167,9 @@ def _epilogue(nest: Nest, own: Expr | None, reader: Nest, program: Program) -> E
         return None
     names: dict[str, Expr] = {t: var(o) for t, o in zip(theirs, ours, strict=True)}
     result = own or Load(access.dtype, ACCUMULATOR, (), 0)
-    mark = Load(access.dtype, RESULT, (), 0)  # its variables are the nest's own: put in after the reader's are renamed
+    mark = Load(
+        access.dtype, RESULT, (), 0
+    )  # it has the nest's own variables, so it is put in after those of the reader are renamed
 
     def change(e: Expr, old: Expr, new: Expr) -> Expr:
         return new if e == old else rebuild(e, lambda c: change(c, old, new))
@@ -176,7 +178,7 @@ def _epilogue(nest: Nest, own: Expr | None, reader: Nest, program: Program) -> E
 
 
 def _in_condition(value: Expr, access: Access) -> bool:
-    """Reading the accumulator inside another access's index would make a gather of it."""
+    """Whether an index of another access reads the accumulator, which would make a gather of it."""
     return any(access in accesses(i) for a in accesses(value) for i in a.indices)
 
 
@@ -235,7 +237,7 @@ def _covers(nest: Nest, kind: TensorType) -> bool:
 
 
 def _shared_axes(nest: Nest, index: tuple[Expr, ...]) -> frozenset[str]:
-    """Left axes that are not alone in one index: along them, elements may be written twice."""
+    """The left axes that are not alone in one index, along which elements may be written twice."""
     if not nest.is_scatter:
         return frozenset()
     alone = [i.name for i in index if isinstance(i, Var)]
@@ -244,7 +246,7 @@ def _shared_axes(nest: Nest, index: tuple[Expr, ...]) -> frozenset[str]:
 
 
 def _tested_axes(store: Load) -> frozenset[str]:
-    """Axes of indices that are computed one by one."""
+    """The axes of indices that are computed one by one."""
     return frozenset(v for d in store.dynamic for v in variables(d.index))
 
 

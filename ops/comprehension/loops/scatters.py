@@ -1,6 +1,6 @@
-"""Scatters turned inside out: `target(e1, e2, ...) += value` solved for the target's own axes.
+"""Turns scatters into gathers: solves `target(e1, e2, ...) += value` for the target's own axes.
 
-Each element is then written once, so that it can be a sum in a register, and threads need not meet.
+Each element is then written once, so that it is a sum in a register, and threads need no synchronisation.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _exact_quotient(index: Expr, nest: Nest) -> tuple[Affine, int]:
 
 
 class _Solution:
-    """The nest's variables by the target's axes, and what must hold besides."""
+    """The nest's variables as expressions over the target's axes, and the conditions for them."""
 
     def __init__(self, nest: Nest) -> None:
         self._extents = nest.extents
@@ -116,14 +116,14 @@ class _Solution:
             conditions.append(op(">=", quotient, integer(0)))
         if span is None or span[1] >= self._extents[chosen]:
             conditions.append(op("<", quotient, integer(self._extents[chosen])))
-        # What was solved before may have used this variable.
+        # Earlier solutions may contain this variable.
         value = {chosen: quotient}
         self.solved = {v: substitute(e, value) for v, e in self.solved.items()} | value
         self.conditions = [substitute(e, value) for e in self.conditions] + conditions
 
 
 def all_guarded(e: Expr) -> Expr:
-    """An expression that a condition now stands around, so that what it reads may lie outside."""
+    """An expression under a new condition, so that its reads may be outside of their tensors."""
     e = rebuild(e, all_guarded)
     if isinstance(e, Access):
         return replace(e, guards=tuple("guarded" if g == "inside" else g for g in e.guards))

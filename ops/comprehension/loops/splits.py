@@ -19,7 +19,7 @@ from ..program.folding import simplified
 from .ir import Loops
 
 MOST = 16
-"""Nests that one may become."""
+"""The most nests that one nest may become."""
 
 
 def divided(nest: Nest) -> Nest:
@@ -73,7 +73,7 @@ def _divisors(expressions: tuple[Expr, ...] | list[Expr], extents: dict[str, int
 
 
 def _outer(axis: str, by: int) -> str:
-    """A name that no index variable of a text can have, as it begins with a digit."""
+    """The name of a new axis; it begins with a digit, so that no index variable of a text has it."""
     return f"{by}by_{axis}"
 
 
@@ -117,7 +117,7 @@ def _by_remainders(loops: Loops) -> list[Loops]:
 
 
 def _vanishes(loops: Loops) -> bool:
-    """Whether an iteration whose condition fails counts for nothing."""
+    """Whether an iteration whose condition fails adds nothing to the result."""
     e = loops.value
     if not isinstance(e, Op) or e.name != "?:":
         return False
@@ -178,7 +178,7 @@ def _without_ones(loops: Loops) -> Loops:
 
 
 def _moved(loops: Loops, forms: dict[str, Affine]) -> Loops:
-    """The nest in new variables, whose extents it has already."""
+    """The nest with new variables in its expressions; its extents are those of the new ones already."""
     box = loops.box
 
     def change(e: Expr) -> Expr:

@@ -14,7 +14,7 @@ from ..expr.ir import Load, Op
 from .ir import Loops
 
 LEAST = 8
-"""Channels, of both sides, below which the transforms cost more than the products save."""
+"""The number of input and output channels below which the transforms cost more than the products save."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Convolution:
     """`O(n,m,h,w) += I(n,c,h+kh,w+kw) * F(m,c,kh,kw)` over whole tensors.
 
     Attributes:
-        image, weights: what is read.
+        image, weights: the tensors that are read.
         sizes: N, C, H, W, M.
     """
 
@@ -38,7 +38,7 @@ class Convolution:
         return f"Winograd<{lanes}, {rows}>::run<{sizes}>({args});"
 
     def cycles(self, target: Target) -> float:
-        """What it costs in the units of `Cost`: products near the peak, and transforms a row of tiles at a time."""
+        """Its cost in the units of `Cost`: products near the peak, and transforms of one row of tiles at a time."""
         n, c, h, w, m = self.sizes
         lanes, rows = target.vector_bytes // 4, target.registers // 4
         down, across = ceil((h - 2) / 2), ceil((w - 2) / 2)

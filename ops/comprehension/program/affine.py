@@ -15,7 +15,7 @@ from ..expr.dtypes import DType
 from ..expr.ir import COMPARISONS, Access, Const, Expr, Load, Op, Var, integer, op
 
 Box = Mapping[str, tuple[int, int]]
-"""Least and greatest value of each index variable."""
+"""The least and the greatest value of each index variable."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ _RING = frozenset({"+", "-", "*", "neg"})
 
 
 def affine(e: Expr) -> Affine:
-    """The affine form of an integer expression; what is no integer is an atom."""
+    """The affine form of an integer expression; a subexpression that is no integer is an atom."""
     if e.dtype.is_integral:
         match e:
             case Const(value=value):
@@ -98,7 +98,7 @@ def span_of(form: Affine, box: Box) -> Span | None:
 
 
 def never_wraps(e: Expr, box: Box) -> bool:
-    """Whether the affine form of an integer expression says what is computed."""
+    """Whether the affine form of an integer expression is always equal to the computed value."""
     return e.dtype.is_integral and _Spans(box).is_exact(e)
 
 
@@ -168,7 +168,7 @@ class _Spans:
         return span if span is None or fits(span, into) else into.span
 
     def _atom(self, e: Expr) -> Span | None:
-        """What is no sum: None only where a variable has no range yet."""
+        """The values of an atom; None only where a variable has no range yet."""
         if isinstance(e, Var):
             return self._box.get(e.name)
         if isinstance(e, (Access, Load)):
@@ -191,7 +191,7 @@ class _Spans:
         if source.dtype.is_bool:
             return 0, 1
         if not source.dtype.is_integral:
-            return e.dtype.span  # a float may be anything, and no number at all
+            return e.dtype.span  # a float may have any value, NaN included
         return self._argument(source, e.dtype)
 
 
@@ -215,7 +215,7 @@ def _combined(name: str, first: Span | None, second: Span | None) -> Span | None
 
 
 def conjunction(condition: Expr) -> list[Expr]:
-    """Conditions that all hold where the whole one does."""
+    """The conditions that all hold where their conjunction does."""
     if isinstance(condition, Op) and condition.name == "&&":
         return [term for a in condition.args for term in conjunction(a)]
     return [condition]

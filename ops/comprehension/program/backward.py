@@ -18,12 +18,12 @@ from .invariance import independent_of
 from .vjp import mul, number, position, pullback
 
 _EXACT = frozenset({"?:", "neg", "abs", "fabs", "min", "max", "fmin", "fmax", "cast"})
-"""Operators that round nothing; a cast may, but to the same value each time."""
+"""Operators without rounding; a cast may round, but always to the same value."""
 
 
 @dataclass(frozen=True)
 class Backward:
-    """A backward program and what it needs.
+    """A backward program and the tensors that it needs.
 
     Attributes:
         program: its inputs are the saved tensors, then the gradients of the forward's outputs; its outputs the
@@ -45,8 +45,8 @@ def derive(program: Program, wanted: frozenset[str], clamp: bool = False, again:
     Args:
         program: the forward.
         wanted: names of inputs.
-        clamp: checked indices are clamped, and their gradients go where they were read.
-        again: the gradients will be derived in turn.
+        clamp: whether checked indices are clamped; then their gradients go to the clamped places.
+        again: whether the gradients will be differentiated in turn.
 
     Raises:
         DerivativeError: a function without a derivative is on the way.
@@ -110,7 +110,7 @@ class _Walk:
         self._adjoint[access.tensor] = name
 
     def _read_at(self, access: Access) -> tuple[Expr, ...]:
-        """The indices, those that are clamped as written out: they are not to be solved for their variables."""
+        """The indices, with the clamping written out, so that no pass solves such an index for its variables."""
         dims = zip(access.indices, access.guards, self._program.tensors[access.tensor].shape, strict=True)
         return tuple(
             op("min", op("max", i, integer(0)), integer(size - 1)) if guard == "checked" else i
@@ -171,7 +171,7 @@ class _Walk:
     def _compared(self, nest: Nest, own: Access) -> tuple[Expr, Access]:
         """The value and its extreme, as two that are equal where it is attained.
 
-        Arithmetic may be rounded in another way when it is compiled again, so its values are written down first.
+        Arithmetic may be rounded differently when it is compiled again, so its values are first written to a tensor.
         """
         if not any(isinstance(n, Op) and n.name not in _EXACT and n.dtype.is_float for n in walk(nest.value)):
             return nest.value, own

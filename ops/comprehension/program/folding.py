@@ -1,4 +1,4 @@
-"""Simpler expressions of the same value: constants as the code computes them, and what the ranges decide."""
+"""Simplifies expressions: computes constants as the code would, and uses the ranges of variables."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from .affine import Affine, Box, affine, bounds, expression, fits, never_wraps, 
 
 
 def fold(e: Expr) -> Expr:
-    """Evaluates what is constant among integers and conditions, and drops neutral elements."""
+    """Evaluates constant integers and conditions, and drops neutral elements."""
     return _folded(rebuild(e, fold))
 
 
 def simplified(e: Expr, box: Box) -> Expr:
-    """Like `fold`; besides, what the ranges of the variables decide: comparisons, and divisions by numbers."""
+    """Like `fold`, and also decides comparisons and divisions by the ranges of the variables."""
     e = _folded(rebuild(e, lambda c: simplified(c, box)))
     if not isinstance(e, Op) or len(e.args) != 2 or not e.operands.is_integral:
         return e

@@ -1,4 +1,4 @@
-"""What reductions start from."""
+"""The identities of reductions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from ..expr.ir import Const
 
 
 def identity(name: str, dtype: DType) -> Const:
-    """What a reduction with this operator starts from, and what one over nothing gives."""
+    """The first value of a reduction with this operator, which is also its result over no values."""
     if name in ("+", "*"):
         return Const(dtype, (0 if name == "+" else 1) if dtype.is_integral else (0.0 if name == "+" else 1.0))
     if dtype.is_float:

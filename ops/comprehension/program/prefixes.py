@@ -34,7 +34,7 @@ from .identity import identity
 
 BLOCK = 32
 LEAST = 1 << 12
-"""Pairs of places below which adding them is quick enough."""
+"""The number of pairs of places below which adding all of them is fast enough."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,11 @@ class Prefix:
     Attributes:
         i: the axis of the left side.
         j: the reduced axis.
-        offset: as above.
-        suffix: as above.
-        condition: what bounds `j` by `i`.
-        rest: what else must hold for a value to count, which does not depend on `i`.
-        value: what is reduced, which does not depend on `i`.
+        offset: the offset in that condition.
+        suffix: which of the two conditions it is.
+        condition: the condition that bounds `j` by `i`.
+        rest: the other conditions for a value to count, which do not depend on `i`.
+        value: the reduced value, which does not depend on `i`.
     """
 
     i: str
@@ -205,7 +205,7 @@ class _Parts:
         return Access(self._dtype, name, indices, (*("inside" for _ in self._used), guard))
 
     def _values(self, name: str, reverse: bool) -> Nest:
-        """What is added, in the order of the prefix."""
+        """The nest of the added values, in the order of the prefix."""
         p, nest = self._prefix, self._nest
         value = p.value
         if p.rest is not None:
@@ -216,14 +216,14 @@ class _Parts:
         return self._nest_of(name, [*self._used, (p.j, self._extent)], others, fold(value))
 
     def _block(self, name: str, size: int, level: int) -> Nest:
-        """Sums of neighbours; behind the last there are none."""
+        """The nest of the sums of neighbours; the last block may be shorter."""
         at = op("+", op("*", var("0block"), integer(BLOCK)), var("0in"))
         last = op("<", at, integer(self._tensors[name].shape[-1]))
         value = op("?:", last, self._read(name, at, "guarded"), identity(self._nest.op, self._dtype))
         return self._nest_of(f"blocks{level}", [*self._used, ("0block", size)], [("0in", BLOCK)], value)
 
     def _part(self, name: str, size: int, level: int) -> Nest:
-        """What one level adds: as many of its blocks as the digit of the prefix's length says."""
+        """The sum of one level: as many of its blocks as the digit of the prefix's length says."""
         p = self._prefix
         start = integer(p.offset)
         length = (
@@ -233,7 +233,7 @@ class _Parts:
         )
         length = op("min", op("max", length, integer(0)), integer(self._extent))
         count = op("/", length, integer(BLOCK**level)) if level else length
-        above = size > BLOCK  # else every block of this level counts, as there is none of more
+        above = size > BLOCK  # without a level above, every block of this level counts
         whole = op("*", op("/", count, integer(BLOCK)), integer(BLOCK)) if above else integer(0)
         within = op("<", var("0in"), op("-", count, whole))
         value = op(

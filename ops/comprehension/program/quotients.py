@@ -20,7 +20,7 @@ def by_quotients(program: Program, backward: Backward) -> Backward:
 
     Args:
         program: the forward.
-        backward: of it; the names of its saved tensors are the forward's.
+        backward: its backward, whose saved tensors have the forward's names.
     """
     for output, divided in _quotients(program):
         temporary = divided.args[0]
@@ -54,7 +54,7 @@ def _is_whole(nest: Nest, target: TensorType) -> bool:
 
 
 class _NoFactorError(Exception):
-    """A term is not divided by the divisor."""
+    """Raised for a term that is not divided by the divisor."""
 
 
 class _Rewriting:
@@ -136,7 +136,7 @@ class _Rewriting:
         raise _NoFactorError
 
     def _times_tensor(self, e: Access, divisor: Expr, reader: str) -> Expr:
-        """What a nest of the backward computes, times the divisor."""
+        """The tensor of a nest of the backward, times the divisor."""
         nest = self._nests[e.tensor]
         names = {i.name: j for i, j in zip(nest.index, e.indices, strict=True) if isinstance(i, Var)}
         back = {j.name: Var(i.dtype, i.name) for i, j in zip(nest.index, e.indices, strict=True)

@@ -1,4 +1,4 @@
-"""Range inference: which values each index variable of a statement takes.
+"""Range inference: the values of each index variable of a statement.
 
 Ranges of `where` are given. Then in rounds each unresolved variable takes every constraint `0 <= index < extent` in
 which it is the only unresolved one, with the resolved ones at their worst case, and the intersection is its range.
@@ -27,7 +27,7 @@ class Constraint:
 
 @dataclass
 class Ranges:
-    """Least and greatest value of each variable, and what else must hold of them."""
+    """The least and the greatest value of each variable, and further conditions on them."""
 
     box: dict[str, tuple[int, int]]
     predicate: Expr | None = None
@@ -91,7 +91,7 @@ def _constraints(s: Statement, shapes: Shapes, target: tuple[int, ...] | None) -
 
 
 def unguarded(e: Expr) -> list[Access]:
-    """The accesses that are evaluated whatever the conditions say."""
+    """The accesses that are evaluated under no condition."""
     if isinstance(e, Op) and e.name == "?:":
         return unguarded(e.args[0])
     here = [e] if isinstance(e, Access) else []
@@ -139,14 +139,14 @@ def _inferred_round(
 
 
 def _nonempty(name: str, low: int, high: int, place: Place, empty: bool) -> tuple[int, int]:
-    """The range, of no value only where a tensor is empty."""
+    """The range; it has no value only where a tensor is empty."""
     if high < low - 1 or (high < low and not empty):
         raise EmptyRangeError(f"the range of '{name}' is empty", at=place, got=f"{low}:{high + 1}")
     return low, high
 
 
 def _span(name: str, constraint: Constraint, found: Ranges, missing: list[str]) -> tuple[int, int] | None:
-    """What a constraint says of a variable, when it is the only unresolved one in it."""
+    """The range that a constraint gives a variable that is the only unresolved one in it."""
     form = affine(constraint.index)
     used = {v for atom, _ in form.terms for v in variables(atom)}
     coefficient = form.coefficients.get(name, 0)
@@ -162,7 +162,7 @@ def _span(name: str, constraint: Constraint, found: Ranges, missing: list[str]) 
 
 
 def _predicate(s: Statement, found: Ranges) -> Expr | None:
-    """What ranges with bounds in other variables leave to be tested at each iteration."""
+    """The condition for each iteration from ranges with bounds in other variables."""
     total: Expr | None = None
     for r in s.ranges:
         if not (variables(r.low) or variables(r.high)):

@@ -1,4 +1,4 @@
-"""Definitions to programs: sizes become numbers, ranges start at 0, tensors get versions, accesses get proofs."""
+"""Makes programs of definitions: sizes become numbers, ranges start at 0, tensors get versions, accesses are proved."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def specialise(definition: Definition, shapes: Sequence[tuple[int, ...]]) -> Pro
 
 
 class _Builder:
-    """Tensor versions and nests so far."""
+    """Builds a program statement by statement."""
 
     def __init__(self, definition: Definition, sizes: dict[str, int]) -> None:
         self._definition, self._sizes = definition, sizes
@@ -104,7 +104,7 @@ class _Builder:
         self._tensors[version] = TensorType(version, dtype, shape)
 
     def program(self) -> Program:
-        """What was built."""
+        """The program."""
         d = self._definition
         outputs = tuple(self._current[r.name] for r in d.returns)
         inputs = tuple(p.name for p in d.params)
@@ -231,7 +231,7 @@ class _Builder:
 def _proof(e: Access, dim: int, size: int, known: list[Affine], guarded: bool, box: dict[str, tuple[int, int]]) -> str:
     index = e.indices[dim]
     if any(low > high for low, high in box.values()):
-        return "inside"  # nothing runs
+        return "inside"  # the nest has no iterations
     span = bounds(index, box)
     if span is not None and span[0] >= 0 and span[1] < size:
         return "inside"

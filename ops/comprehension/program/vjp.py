@@ -87,7 +87,7 @@ def _quotient(e: Op, s: Expr, own: Expr) -> list[Expr | None]:
 
 
 def _extreme(e: Op, s: Expr, own: Expr) -> list[Expr | None]:
-    """Both of two equal arguments get half, as in torch."""
+    """The gradients of `max` or `min`; each of two equal arguments gets half, as in torch."""
     a, b = e.args
     wins = ">" if e.name in ("max", "fmax") else "<"
     one, half, zero = (number(v, e) for v in (1.0, 0.5, 0.0))
@@ -157,12 +157,12 @@ _Rule = Callable[[Op, Expr, Expr], "list[Expr | None]"]
 
 
 def _unary(derivative: Callable[[Expr, Expr], Expr]) -> _Rule:
-    """A rule from `f'(x)`, given x and f(x)."""
+    """Makes a rule from `f'(x)`, which is given x and f(x)."""
     return lambda e, s, own: [mul(s, derivative(e.args[0], own))]
 
 
 def _over(derivative: Callable[[Expr, Expr], Expr]) -> _Rule:
-    """A rule from `1 / f'(x)`."""
+    """Makes a rule from `1 / f'(x)`."""
     return lambda e, s, own: [op("/", s, derivative(e.args[0], own))]
 
 

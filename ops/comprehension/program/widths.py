@@ -1,4 +1,4 @@
-"""Where an integer may leave its type, said in the expression, so that proofs and generated code agree on it."""
+"""Marks in an expression where an integer may leave its type, so that proofs and generated code agree."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def marked(e: Expr, box: Box) -> Expr:
 
 
 def _held(a: Expr, into: DType, box: Box) -> Expr:
-    """An argument, converted where that may change it."""
+    """An argument, with a cast where the conversion may change its value."""
     if a.dtype == into or not a.dtype.is_integral or fits(bounds(a, box), into):
         return a
     return Op(into, "cast", (a,), place=a.place)

@@ -1,1 +1,1 @@
-"""Running a layer: which emitter, which programs, with which gradient."""
+"""Runs a layer: chooses emitters, makes the programs of forward and backward, and connects them to autograd."""

@@ -21,7 +21,7 @@ class Apply(torch.autograd.Function):
         everything = [*inputs, *outputs]
         ctx.training, ctx.reorder, ctx.count = training, reorder, len(inputs)
         ctx.save_for_backward(*(everything[i] for i in training.saved))
-        # Not saved as the others: who takes no second derivative may change what only that would read.
+        # Not saved like the others: a caller without second derivatives may change tensors that only these would read.
         ctx.kept = [(inputs[i], inputs[i]._version) for i in training.kept]
         results = outputs[: training.outputs]
         ctx.mark_non_differentiable(*(t for t in results if not t.is_floating_point()))
@@ -60,7 +60,7 @@ def _differentiable(
 
 
 def _unchanged(kept: list[tuple[torch.Tensor, int]]) -> list[torch.Tensor]:
-    """Inputs as they were read.
+    """The inputs, if they are unchanged.
 
     Raises:
         DerivativeError: one was changed in place since.

@@ -1,13 +1,15 @@
-"""Holds the first call of a compiled kernel against torch's operators, on the first and the last places of its outputs.
+"""Holds the first call of a compiled kernel against torch's operators, on a sample of the places of its outputs.
 
-A kernel's code rests on a compiler and its flags; this is the net below them. Only what the places depend on is
-computed: a few rows of a softmax, a few sums of a matrix product. `Options(check=False)` leaves it out.
+A kernel's code rests on a compiler and its flags; this is the net below them. Loops have other bodies where an axis
+ends, so the sample has the first and the last places of every axis, also of one with the first of the others, and some
+in the middle. Only what these places depend on is computed: a few rows of a softmax, a few sums of a matrix product.
+`Options(check=False)` leaves it out.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import prod
 
 import torch
@@ -20,7 +22,9 @@ from ..program.prefixes import scan_of
 from ..torch.emitter import TorchEmitter, combined, windowed
 
 AT_ONCE = 3
-"""Places along each dimension, at its beginning and at its end."""
+"""Places along each dimension, at its beginning, at its end and in the middle."""
+ENOUGH = 1 << 20
+"""Steps beyond which a region is left out, but for the first and the last places of all axes."""
 
 Region = list[tuple[int, int]]
 """First place and one past the last, for each dimension."""
@@ -51,8 +55,7 @@ def check_first_call(
 ) -> TorchEmitter | None:
     """What to run instead of a kernel whose outputs are not those of torch's operators; None where they agree."""
     try:
-        for last in (False, True):
-            regions = {o: _corner(program.tensors[o].shape, last) for o in program.outputs}
+        for regions in _sample(program):
             expected = _computed(program, clamp, (*inputs, *contents), regions)
             parts = [
                 (_part(found, regions[name]), _part(expected[name], regions[name]))
@@ -102,8 +105,22 @@ def _noise(a: torch.Tensor, b: torch.Tensor) -> float:
     return NOISE * float((a - b).abs().nan_to_num(0, 0, 0).max())
 
 
-def _corner(shape: tuple[int, ...], last: bool) -> Region:
-    return [(max(0, n - AT_ONCE), n) if last else (0, min(n, AT_ONCE)) for n in shape]
+def _sample(program: Program) -> Iterator[dict[str, Region]]:
+    """Regions of every output, each combination once; only the first two where a region is much work."""
+    seen = list[dict[str, Region]]()
+    # For each dimension in turns, what share of it lies before the region.
+    for number, shares in enumerate(((0.0, 0.0), (1.0, 1.0), (0.0, 1.0), (1.0, 0.0), (0.5, 0.5))):
+        regions = {name: _region(program.tensors[name].shape, shares) for name in program.outputs}
+        if number >= 2 and sum(prod(b - a for a, b in w) for w in _windows(program, regions).values()) > ENOUGH:
+            continue
+        if regions not in seen:
+            seen.append(regions)
+            yield regions
+
+
+def _region(shape: tuple[int, ...], shares: tuple[float, float]) -> Region:
+    starts = [int(shares[dim % 2] * max(0, n - AT_ONCE)) for dim, n in enumerate(shape)]
+    return [(start, min(n, start + AT_ONCE)) for start, n in zip(starts, shape, strict=True)]
 
 
 def _part(t: torch.Tensor, region: Region) -> torch.Tensor:
@@ -114,17 +131,23 @@ def _computed(
     program: Program, clamp: bool, given: Sequence[torch.Tensor], regions: dict[str, Region]
 ) -> dict[str, torch.Tensor]:
     """The tensors, right within the regions that are asked for."""
+    windows = _windows(program, regions)
+    env = dict(zip((*program.inputs, *program.contents), given, strict=True))
+    for nest in program.nests:
+        if nest.target in windows:
+            env[nest.target] = _run(nest, windows[nest.target], program, env, clamp)
+    return env
+
+
+def _windows(program: Program, regions: dict[str, Region]) -> dict[str, Region]:
+    """Which values of each nest's axes the regions depend on."""
     needed: dict[str, Region] = dict(regions)
     windows: dict[str, Region] = {}
     for nest in reversed(program.nests):
         if nest.target in needed:
             windows[nest.target] = _window(nest, needed[nest.target])
             _add_needs(nest, windows[nest.target], needed, program)
-    env = dict(zip((*program.inputs, *program.contents), given, strict=True))
-    for nest in program.nests:
-        if nest.target in windows:
-            env[nest.target] = _run(nest, windows[nest.target], program, env, clamp)
-    return env
+    return windows
 
 
 def _window(nest: Nest, region: Region) -> Region:

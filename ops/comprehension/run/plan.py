@@ -1,4 +1,4 @@
-"""What a layer runs for given input shapes: forward, forward that keeps what the backward reads, and backward.
+"""The plan of a layer for given input shapes: forward, forward that keeps tensors for the backward, and backward.
 
 The backward is the named definition where there is one, else derived. Either way only what the wanted gradients
 depend on is computed.

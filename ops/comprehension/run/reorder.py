@@ -1,4 +1,4 @@
-"""Which outputs' gradients a named backward takes, in its order: a selection of names, so that a file can hold it."""
+"""The outputs whose gradients a named backward takes, in its order: a list of names, so that a file can hold it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def selected(reorder: Reorder | Sequence[str], outputs: Sequence[str]) -> tuple[
         if unknown:
             raise DerivativeError(f"there is no output '{unknown[0]}' to take the gradient of", expected=list(outputs))
         return tuple(reorder)
-    with torch._C.DisableTorchFunction():  # no part of a recording that is under way
+    with torch._C.DisableTorchFunction():  # outside of a recording that may run
         probes = [torch.empty(0, device="meta") for _ in outputs]
     try:
         found = [next(n for n, p in zip(outputs, probes, strict=True) if p is given) for given in reorder(list(probes))]

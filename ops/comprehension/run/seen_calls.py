@@ -1,6 +1,6 @@
-"""What a layer has seen of a call's inputs, so that a call like it needs no second look.
+"""The signatures of a layer's earlier calls, so that a call like one of them needs no further checks.
 
-A call of a small kernel costs what is asked of its inputs; so each is asked once, cheapest question first.
+Checks of inputs are most of the cost of a small kernel's call, so each is made once, the cheapest first.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 
 class Signature:
-    """Shapes and dtypes of inputs that generated code may read where they lie.
+    """Shapes and dtypes of inputs that generated code can read without a copy.
 
     Args:
         tensors: the inputs of a call; `covers` says whether they are of the kind.

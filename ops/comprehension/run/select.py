@@ -1,4 +1,4 @@
-"""One compiled program: which emitter runs it, chosen from options, the device, and what this machine has."""
+"""Chooses the emitter that runs a program, by options, the device, and the compilers of this machine."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def make_runner(
     if device.type != "cpu":
         return TorchEmitter(program, clamp)
     if artifacts is not None and not options.fits(program):
-        options = Options()  # packed by a version that lowers otherwise
+        options = Options()  # packed by a version with other lowering
     schedule = options.resolve(program)
     if artifacts is not None and (carried := _carried(program, options, clamp, artifacts)) is not None:
         return carried
@@ -96,7 +96,7 @@ def _on_gpu(program: Program, options: Options, device: torch.device, clamp: boo
         return SlangEmitter(program, schedule, clamp, device.type, device.index or 0)
     except (CompilerError, DeviceError, MissingExtraError) as error:
         if artifacts is None and not cuda:
-            raise  # Vulkan was asked for
+            raise  # device="vulkan"
         (artifacts or _HERE).say(str(error))
         return TorchEmitter(program, clamp)
 

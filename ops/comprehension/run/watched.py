@@ -1,4 +1,4 @@
-"""Whether something records or changes what runs, so that a layer must appear as one operator of torch."""
+"""Whether a mode, a tracer or a transform is at work, so that a layer must run as one operator of torch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def is_watched() -> bool:
 
 
 def refuse_transforms(name: str) -> None:
-    """Refuses derivatives that torch would take of a layer without a word, as zeros, or refuse in words of its own.
+    """Refuses transforms in which torch would silently take zeros for derivatives of a layer, or fail unclearly.
 
     Raises:
         DerivativeError: a transform of torch.func, or forward mode, is at work.

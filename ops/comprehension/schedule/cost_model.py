@@ -1,4 +1,4 @@
-"""What a schedule of one nest costs by a model of the processor: good for ranking schedules, not for predicting times.
+"""The cost of a schedule of one nest by a model of the processor, which ranks schedules and predicts no times.
 
 The model counts cycles of a core that multiplies and adds one widest vector a cycle. For one step of the reduced loops
 over a tile it takes the largest of arithmetic, loads, latency and instructions, then adds what a tile costs at its
@@ -32,13 +32,13 @@ _L1_WAYS, _L1_WAY_BYTES = 8, 4096
 _SPILLS = 0.8
 """The share of registers above which compilers start to spill."""
 _STEP = 1.0
-"""Counting a step."""
+"""Instructions to count a step of a loop."""
 _TILE_START = 10.0
-"""Setting up a tile, and leaving its loops."""
+"""Cycles to set up a tile and leave its loops."""
 _BRANCH = 3.0
 """Comparing two values, one of which may be no number, where vectors do so without branches."""
 _ACROSS = 12.0
-"""Reducing one vector across its lanes."""
+"""Cycles to reduce one vector across its lanes."""
 _FAR_BYTES = 1024
 """Reduced steps so far apart use another page every few steps."""
 
@@ -47,11 +47,11 @@ class Cost:
     """The cost of schedules of one nest.
 
     Args:
-        nest: what is computed.
-        lanes: of the widest vectors.
+        nest: the nest.
+        lanes: the number of lanes of the widest vectors.
         target: the instruction set.
         fixed: how many of the first left axes are loops around the nest already.
-        threads: that share the tiles.
+        threads: the number of threads that share the tiles.
     """
 
     def __init__(self, nest: Loops, lanes: int, target: Target, fixed: int, threads: int = 1) -> None:

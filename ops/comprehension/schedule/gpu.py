@@ -8,6 +8,7 @@ from math import prod
 from ..expr.ir import Access, Expr, Nest, Op, Program
 from ..loops.description import ProgramSchedule, Schedule
 from ..loops.ir import Loops
+from ..program.prefixes import in_blocks
 from ..slang.program import lowered
 from .options import Options
 
@@ -21,8 +22,8 @@ def gpu_schedule(program: Program, options: Options, cuda: bool) -> ProgramSched
     """The schedule of a program by options; None is torch's operators.
 
     Args:
-        program: what to run.
-        options: how; a schedule that was made for other nests gives way to the default.
+        program: the program to run.
+        options: its options; a schedule for other nests is replaced by the default.
         cuda: whether torch's operators would run on the same device, so that they may be preferred.
 
     Raises:
@@ -30,6 +31,7 @@ def gpu_schedule(program: Program, options: Options, cuda: bool) -> ProgramSched
     """
     if options.preset == "torch":
         return None
+    program = in_blocks(program)  # as `lowered` has it, and the emitter
     nests = lowered(program)
     if options.schedule is not None and not options.schedule.fuse and options.schedule.suits(nests):
         return options.schedule
@@ -42,7 +44,7 @@ def gpu_schedule(program: Program, options: Options, cuda: bool) -> ProgramSched
 
 
 def threads_of(nest: Loops) -> int:
-    """Elements that threads may share out."""
+    """The number of elements that threads can compute independently."""
     return prod(n for a, n in nest.left if a not in nest.scatter)
 
 

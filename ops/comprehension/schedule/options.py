@@ -1,4 +1,4 @@
-"""Options: what a user or the tuner says of how a comprehension runs, independent of sizes until it is resolved."""
+"""Options: how a comprehension runs, as a user or the tuner says; sizes are needed only to resolve them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Options:
     """How a comprehension runs.
 
     Args:
-        preset: where to start from. `"default"` lets the analysis choose; `"torch"` is torch's operators;
+        preset: the options to start from. `"default"` lets the analysis choose; `"torch"` is torch's operators;
             `"naive"` generated code without any optimisation;
             `"pointwise"`, `"mlp"`, `"conv"` and `"group_conv"` generated code, fused for the first and tiled
             for the others; `"single_thread"` the default on one thread.
@@ -46,8 +46,8 @@ class Options:
         fuse: whether neighbouring statements share their outer loops.
         pack: copy an operand into the order of its use first.
         parallel: share the outermost loops among torch's threads.
-        threads: at most so many of them.
-        schedule: everything at once, as the tuner finds it; the other arguments do not apply then.
+        threads: the largest number of these threads.
+        schedule: a whole schedule, as the tuner finds it; then the other arguments do not apply.
         check: hold the first call of each compiled kernel against torch's operators, on the first and last places of
             its outputs, and run these instead where they do not agree.
 
@@ -93,7 +93,7 @@ class Options:
         flag("'check'", self.check)
         whole_number("the number of threads", self.threads, 0, MOST_THREADS)
         if self.schedule is not None and type(self.schedule) is not ProgramSchedule:
-            raise OptionsError("the schedule is no schedule", got=type(self.schedule).__name__)
+            raise OptionsError("schedule has a wrong type", got=type(self.schedule).__name__)
 
     # -- the page's spelling -------------------------------------------------------------------------------
 
@@ -130,7 +130,7 @@ class Options:
 
     @property
     def is_explicit(self) -> bool:
-        """Whether they say more than where to start from."""
+        """Whether they say more than the preset."""
         return bool(self.vectorise or self.tile or self.unroll or self.order or self.pack is not None)
 
     def _start(self, program: Program) -> ProgramSchedule:
@@ -227,7 +227,7 @@ class Options:
         return cls(**known)
 
     def key(self) -> str:
-        """Equal for equal options."""
+        """A text that is equal for equal options."""
         return self._key
 
     @cached_property
@@ -243,7 +243,7 @@ class OptionsPair:
     backward: Options
 
     def key(self) -> str:
-        """Equal for equal pairs."""
+        """A text that is equal for equal pairs."""
         return self.forward.key() + self.backward.key()
 
 
@@ -265,5 +265,5 @@ def options_pair(options: OptionsLike) -> OptionsPair:
         if all(isinstance(o, Options) for o in both):
             return OptionsPair(both[0], both[1] if len(both) == 2 else Options())
     raise OptionsError(
-        "options are no options", got=type(options).__name__, expected="Options, a preset's name, or a pair"
+        "options have a wrong type", got=type(options).__name__, expected="Options, a preset's name, or a pair"
     )

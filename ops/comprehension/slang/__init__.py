@@ -1,1 +1,1 @@
-"""Comprehensions as Slang, for GPUs."""
+"""The emitter of Slang for comprehensions, for GPUs."""

@@ -1,4 +1,4 @@
-"""Where the dispatches of a Slang program run: a shared library on the CPU, torch's memory on CUDA, Vulkan's own.
+"""Runs the dispatches of a Slang program: by a shared library on the CPU, on torch's memory on CUDA, or on Vulkan.
 
 Each takes the program's tensors by name, outputs among them, and a status of one int32; temporaries are its own.
 """
@@ -28,7 +28,7 @@ def device_run(program: Program, generated: Generated, kind: str, index: int) ->
 
 
 def on_cpu(program: Program, generated: Generated, _: int) -> Run:
-    """The test bed: the same text as C++, over the CPU's tensors."""
+    """Runs the text as C++ on CPU tensors, for tests."""
     words = [ctypes.c_uint64] * (len(generated.tensors) + 1)
     entry = NativeEntry(whole_library(generated.text, ENTRY), words, parallel=True)
 
@@ -42,7 +42,7 @@ def on_cpu(program: Program, generated: Generated, _: int) -> Run:
 
 
 def on_cuda(program: Program, generated: Generated, index: int) -> Run:
-    """Torch's tensors by their pointers, on torch's stream."""
+    """Runs on the memory of torch's CUDA tensors, on torch's stream."""
     code = _gpu_code("cuda", generated, index)
 
     def run(tensors: Mapping[str, torch.Tensor], status: torch.Tensor) -> None:
@@ -54,7 +54,7 @@ def on_cuda(program: Program, generated: Generated, index: int) -> Run:
 
 
 def on_vulkan(program: Program, generated: Generated, _: int) -> Run:
-    """The CPU's tensors, uploaded and downloaded around the dispatches."""
+    """Runs on Vulkan, with CPU tensors uploaded before and downloaded after the dispatches."""
     from ...slang.launch.gpu import download
 
     code = _gpu_code("vulkan", generated, 0)

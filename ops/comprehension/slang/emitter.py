@@ -24,8 +24,8 @@ class SlangEmitter:
     """Runs a program as Slang kernels; compiles them when made.
 
     Args:
-        program: what to run; none of its tensors is empty.
-        schedule: how, in the axes of `slang_program.lowered`.
+        program: the program to run; none of its tensors is empty.
+        schedule: its schedule, in the axes of `slang_program.lowered`.
         clamp: clamp indices that are found outside, instead of raising.
         device: `cuda` takes tensors that are there, `vulkan` and `cpu` take those of the CPU.
         index: which device, on CUDA.
@@ -39,7 +39,7 @@ class SlangEmitter:
     def __init__(
         self, program: Program, schedule: ProgramSchedule, clamp: bool = False, device: str = "cuda", index: int = 0
     ) -> None:
-        program = in_blocks(program)  # threads share out a running total by its blocks
+        program = in_blocks(program)  # several threads compute a running total in blocks
         self._program = program
         self._device = torch.device("cuda", index) if device == "cuda" else torch.device("cpu")
         self.generated: Generated = generate(program, schedule, clamp)

@@ -21,11 +21,11 @@ _OWN = frozenset(
 )
 _SLANG = {"fabs": "abs({0})", "fdim": "{0} <= {1} ? {kind}(0) : {0} - {1}"}
 OF_DOUBLES = frozenset("sqrt rsqrt floor ceil trunc rint round fabs fmax fmin fmod copysign fdim fma hypot".split())
-"""What Vulkan computes of doubles."""
+"""The functions of doubles that Vulkan has."""
 
 
 def prelude(body: str) -> str:
-    """What a text needs of the head: parsing all of it would take longer than the text."""
+    """The parts of the head that a text needs: parsing all of it would take longer than the text."""
     found: dict[str, str] = {}
     wanted = _named(body)
     while wanted:
@@ -77,7 +77,7 @@ def _function(name: str, arity: int, c: str, kind: str) -> str:
     slang = _SLANG.get(name, f"{'tp_own_' if name in _OWN else ''}{name}({', '.join(['{0}', '{1}'][:arity])})")
     other = (
         slang.format(*args, kind=kind) if kind == "float" or name in OF_DOUBLES else "a"
-    )  # refused before it is reached
+    )  # the emitter refuses such a program before
     head = f"{kind} tp_{name}({', '.join(f'{kind} {a}' for a in args)})"
     return (
         f'{head} {{ __target_switch {{ case cpp: __intrinsic_asm "{called}"; '

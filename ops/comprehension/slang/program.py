@@ -120,7 +120,7 @@ def _cpu_entry(stages: list[Stage], names: Mapping[str, str], types: Mapping[str
 
 
 class _NestWriter:
-    """The state while one nest is written."""
+    """Writes one nest."""
 
     def __init__(
         self, nest: Loops, schedule: Schedule, names: dict[str, str], checks: list[tuple[Load, int]], clamp: bool
@@ -139,7 +139,7 @@ class _NestWriter:
 
     @property
     def threads(self) -> int:
-        """How many threads the nest has."""
+        """The number of threads of the nest."""
         return prod(self._count(a) for a in self._threaded)
 
     def tensors(self) -> list[str]:

@@ -30,7 +30,7 @@ _TYPES = {
     "uint32": "uint",
 }
 HALVES = {"float16": ("tp_single", "tp_half"), "bfloat16": ("tp_widened", "tp_shortened")}
-"""What decodes the bits of a type of two bytes, and what encodes them."""
+"""The functions that decode and encode the bits of a type of two bytes."""
 _NAMES = {"/": "divide", "%": "modulo", "abs": "fabs"}
 
 
@@ -58,7 +58,7 @@ class ValueWriter:
     Args:
         pointers: Slang's names of tensors.
         axes: Slang's names of axes.
-        extents: of the axes.
+        extents: the extents of the axes.
         checks: collects the loads whose indices are tested; a test reports its number, from 1.
         clamp: clamp indices instead of testing them.
     """
@@ -79,7 +79,7 @@ class ValueWriter:
         self.accumulators: dict[Point, str] = {}
 
     def fresh(self) -> None:
-        """Forgets what was computed: a new scope begins."""
+        """Clears the known values: a new scope begins."""
         self._memo.clear()
 
     def take(self) -> list[str]:
@@ -116,7 +116,7 @@ class ValueWriter:
 
     @staticmethod
     def _relevant(e: Expr, point: Point) -> Point:
-        """What of a point the value depends on."""
+        """The parts of a point that the value depends on."""
         used: set[str] = set()
         for n in walk(e):
             if isinstance(n, Var):

@@ -82,7 +82,7 @@ def _plain(indices: tuple[Expr, ...]) -> list[str] | None:
 def _geometry(
     nest: Nest, x: tuple[Expr, ...], w: tuple[Expr, ...], o: tuple[Expr, ...], x_type: TensorType
 ) -> Geometry | None:
-    """Reads the roles of variables off the three index lists, or None where they are no convolution."""
+    """The roles of the variables in the three lists of indices; None where they are no convolution."""
     weights, outputs = _plain(w), _plain(o)
     if weights is None or outputs is None:
         return None
@@ -134,7 +134,7 @@ def _spatial(dim: int, index: Expr, weights: list[str], outputs: list[str]) -> S
 
 
 def _needed(g: Geometry, s: Spatial) -> int:
-    """How much of X's dimension the convolution reads."""
+    """The number of places of X's dimension that the convolution reads."""
     return (g.extents[s.out] - 1) * s.stride + (g.extents[s.kernel] - 1) * s.dilation + 1
 
 
@@ -164,7 +164,7 @@ def _as_o(g: Geometry, t: torch.Tensor, names: list[str]) -> torch.Tensor:
 
 
 def _back(g: Geometry, t: torch.Tensor, order: list[str], names: list[str]) -> torch.Tensor:
-    """From merged dimensions to the variables' own, in the order of the names."""
+    """The tensor with merged dimensions split into those of the variables, in the order of the names."""
     t = t.reshape([g.extents[v] for v in order])
     return t.permute([order.index(v) for v in names])
 

@@ -1,4 +1,4 @@
-"""Programs as torch operators: the reference that every other emitter is held to, and there on every machine.
+"""Runs programs on torch operators: the reference for every other emitter, on every machine.
 
 Each nest becomes one step, chosen once: a convolution of torch's, a bag of embeddings, a contraction, or the
 general form, which evaluates the value over all axes and reduces. The general form is cut into windows, so that
@@ -24,14 +24,14 @@ from .scatter_add import own, scattered
 from .values import Env, Evaluator, Window, held
 
 LIMIT = 1 << 24
-"""Elements that one step may materialise beside its result."""
+"""The most elements that one step may materialise besides its result."""
 
 
 class TorchEmitter:
     """Runs a program on torch operators.
 
     Args:
-        program: what to run.
+        program: the program to run.
         clamp: clamp indices that are found outside, instead of raising.
 
     Example:
@@ -257,7 +257,7 @@ def _match_reduced_view(nest: Nest, tensors: Mapping[str, TensorType]) -> Callab
 
 
 def _match_bag(nest: Nest, tensors: Mapping[str, TensorType], clamp: bool) -> Callable[[Env], torch.Tensor] | None:
-    """`O(i, j) +=! T(I(i, k), j)`, which torch has an operator for."""
+    """The bag of embeddings of a nest `O(i, j) +=! T(I(i, k), j)`, or None."""
     table = nest.value
     if clamp or nest.op != "+" or not isinstance(table, Access) or len(table.indices) != 2 or nest.is_scatter:
         return None

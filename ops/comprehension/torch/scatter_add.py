@@ -11,7 +11,7 @@ from .values import Env, Evaluator, held
 
 
 def own(base: torch.Tensor, consume: bool) -> torch.Tensor:
-    """The contents before as something to write into; with `consume` nothing needs them afterwards."""
+    """A tensor with the contents before, to write into: with `consume` the contents themselves, else a copy."""
     return base if consume else base.clone(memory_format=torch.contiguous_format)
 
 
@@ -21,8 +21,8 @@ def scattered(
     """The target with each value added where its index says.
 
     Args:
-        nest: whose index is more than plain variables, or leaves elements out.
-        target: what is written.
+        nest: a nest whose index is more than plain variables, or leaves out elements.
+        target: the tensor that is written.
         env: the tensors by version.
         values: of the nest, over its left axes in their order.
         clamp: clamp indices that are found outside.

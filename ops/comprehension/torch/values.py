@@ -48,7 +48,7 @@ class Evaluator:
         self._memo: dict[Expr, Values] = {}
 
     def over(self, axes: Sequence[str]) -> Evaluator:
-        """The same with other axes."""
+        """An evaluator over other axes."""
         return Evaluator(self._env, axes, self._window, self._clamp)
 
     @property
@@ -104,7 +104,7 @@ class Evaluator:
             return float(value)
         if into.is_bool:
             return bool(value)
-        if source.is_float:  # what is no number, or too large, becomes what torch makes of it
+        if source.is_float:  # torch decides what NaN and too large numbers become
             return int(_cast(torch.tensor(value, dtype=stored(source)), into))
         return into.wrapped(int(value))
 
@@ -238,7 +238,7 @@ def _without_traps(
 
 
 def _tensors(function: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
-    """For functions of torch that take tensors only."""
+    """The arguments as tensors, for functions of torch that take only these."""
 
     def call(*args: Values) -> torch.Tensor:
         like = next(a for a in args if isinstance(a, torch.Tensor))
@@ -267,7 +267,7 @@ _FUNCTIONS: dict[str, Callable[..., torch.Tensor]] = {
     "fma": lambda a, b, c: torch.add(torch.mul(a, b), c),
     "exp10": lambda a: torch.pow(10.0, a),
     "cbrt": lambda a: torch.copysign(a.abs().pow(1 / 3), a),
-    "fdim": _tensors(lambda a, b: torch.where(a <= b, torch.zeros_like(a), a - b)),  # 0 of equal infinities, as C's
+    "fdim": _tensors(lambda a, b: torch.where(a <= b, torch.zeros_like(a), a - b)),  # 0 for equal infinities, as in C
     "round": _round_half_away,
     "pow": torch.pow,
     **{

@@ -1,1 +1,1 @@
-"""The tuner: searches schedules by measuring them, and keeps what it found."""
+"""The tuner: searches for schedules by measuring them, and keeps the fastest."""

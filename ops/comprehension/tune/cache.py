@@ -31,9 +31,9 @@ class TuningCache:
     """One cache file.
 
     Args:
-        name: as given by the user.
-        backward: the file of the backward.
-        device: whose entries, the CPU's if none is given.
+        name: the name that the user gave.
+        backward: whether it is the file of the backward.
+        device: the device of the entries, by default the CPU.
     """
 
     def __init__(self, name: str, backward: bool = False, device: torch.device | None = None) -> None:
@@ -65,7 +65,7 @@ class TuningCache:
         return bool(found) and not any({k: e.get(k) for k in key} == key for e in found)
 
     def store(self, layer: str, shapes: Sequence[tuple[int, ...]], best: Sequence[tuple[float, Options]]) -> None:
-        """Adds to what is there and keeps the best of a key."""
+        """Adds an entry, and keeps the fastest ones of its key."""
         key = self._key(layer, shapes)
         merged: dict[str, tuple[float, Options]] = {}
         for ms, options in [*best, *(self.all(layer, shapes) if self.path.exists() else [])]:

@@ -51,7 +51,7 @@ class Settings:
         seconds: stop after so long, forward and backward together, also within a generation; None is never.
         progress: a bar on stderr with the best time so far, or a function that takes it as lines; left out, a bar
             where stderr is a terminal.
-        seed: of the search.
+        seed: the seed of the random choices.
     """
 
     generations: int = 2
@@ -85,11 +85,11 @@ class Search:
     """A genetic search for one program.
 
     Args:
-        program: what to tune.
+        program: the program to tune.
         inputs: values to time and check it on.
-        clamp: as for emitters.
-        settings: of the search.
-        label: for the progress line.
+        clamp: whether indices are clamped, as for emitters.
+        settings: the settings of the search.
+        label: its name in the progress line.
     """
 
     def __init__(
@@ -278,7 +278,7 @@ class Search:
         again = dict.fromkeys(few, float("inf"))
         end = time.monotonic() + self._settling
         for turn in range(60):
-            if turn >= 2 and time.monotonic() > end:  # once each is no turn: noise of one moment would choose
+            if turn >= 2 and time.monotonic() > end:  # one round is too few: the noise of a moment would choose
                 break
             for candidate in few:
                 again[candidate] = min(again[candidate], self._timed(self._runs[candidate], 1))

@@ -30,11 +30,11 @@ class GpuSearch:
     """A search for one program on one device.
 
     Args:
-        program: what to tune.
+        program: the program to tune.
         inputs: values to time and check it on.
-        clamp: as for emitters.
+        clamp: whether indices are clamped, as for emitters.
         settings: `generations` times `pop_size` candidates at most, `seconds` and `progress`; the others do not apply.
-        label: for the progress line.
+        label: its name in the progress line.
         device: `cuda` or `vulkan`.
 
     Attributes:

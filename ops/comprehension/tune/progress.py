@@ -1,4 +1,4 @@
-"""How a search tells of itself: a bar on stderr that stays on its line, or lines to a function."""
+"""Shows the progress of a search: a bar on one line of stderr, or lines that a function takes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Progress:
     """Tells how far a search is and the best time so far.
 
     Args:
-        label: what is searched.
+        label: the name of the search.
         to: True for a bar on stderr (a line for each generation where it is no terminal), None for a bar only on a
             terminal, a function that takes each line, or False.
     """

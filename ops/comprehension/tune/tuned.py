@@ -21,7 +21,7 @@ def tuned_key(shapes: Sequence[tuple[int, ...]], device: torch.device) -> str:
 def cached_pair(
     cache: str, layer: str, name: str, shapes: list[tuple[int, ...]], device: torch.device
 ) -> OptionsPair | None:
-    """What a cache file holds for these shapes; a missing file or entry is said in a warning.
+    """The options in a cache file for these shapes; warns of a missing file or entry.
 
     Args:
         cache: the file, as given by the user.

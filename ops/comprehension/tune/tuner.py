@@ -20,7 +20,7 @@ from .genetic import Search, Settings
 
 
 class Tunable(Protocol):
-    """What a layer has that tuning uses."""
+    """The parts of a layer that tuning uses."""
 
     gather: str
     definition: Definition
@@ -68,9 +68,9 @@ def autotune(
     """Searches for the fastest options of a layer, and uses them from then on for these sizes.
 
     Args:
-        layer: what to tune.
+        layer: the layer to tune.
         inputs: one tensor or one tuple of sizes for each parameter; random values stand in for sizes.
-        options: where to start from, beside the analysis.
+        options: the options to start from, besides those of the analysis.
         cache: a file whose entries the search starts from, and that the best are written to.
         training: tune the backward as well; left out, where an input that is a tensor requires gradients, or
             the layer names a backward.

@@ -1,1 +1,1 @@
-"""From the arguments of a call to a specialization: kinds, shapes, layouts, grids."""
+"""Binds the arguments of a call to a specialization: kinds, shapes, layouts, grids."""

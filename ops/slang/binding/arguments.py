@@ -25,13 +25,13 @@ _NUMBERS = (bool, int, float, np.integer, np.floating, np.bool_, torch.SymInt, t
 
 
 def kind_of(value: Any) -> Any:
-    """What resolving a call depends on: a tensor's dtype, else the Python type."""
+    """The part of a value that decides how a call is resolved: a tensor's dtype, else the Python type."""
     if isinstance(value, (torch.Tensor, np.ndarray)):
         return value.dtype
     if isinstance(value, Mapping):
         return (dict, value.get(TYPE), _kinds_of(value))
     if isinstance(value, SlangInstance):
-        return (SlangInstance, value.slang_type, _kinds_of(fields_of(value)))
+        return (SlangInstance, value.slang_type.name, _kinds_of(fields_of(value)))
     if isinstance(value, torch.SymInt):
         return int
     return type(value)
@@ -42,7 +42,7 @@ def _kinds_of(fields: Any) -> tuple[tuple[str, Any], ...]:
 
 
 def deciding_sizes(function: FunctionType) -> int:
-    """How many of the last sizes can decide a generic type."""
+    """The number of last sizes that can decide a generic type."""
     if not function.generic:
         return 0
     names = [parameter.type.name for parameter in function.parameters]
@@ -56,21 +56,17 @@ def sized_kind_of(value: Any, sizes: int) -> Any:
 
 
 def stand_in(kind: Any) -> Any:
-    """A value of a kind that `sized_kind_of` gave, to resolve a call by; None where the kind does not tell enough."""
+    """An example value of a kind of `sized_kind_of`, to resolve a call; None where the kind does not determine one."""
     match kind:
         case (torch.dtype() as dtype, *sizes):
             return torch.empty(sizes, dtype=dtype, device="meta")
         case torch.dtype() as dtype:
             return torch.empty(0, dtype=dtype, device="meta")
-        case (type() as told, type_, tuple() as items):
+        case (type() as told, struct, tuple() as items):
             values = {key: stand_in(each) for key, each in items}
-            if any(each is None for each in values.values()):
+            if told is SlangInstance or any(each is None for each in values.values()):
                 return None
-            return (
-                SlangInstance(type_, values)
-                if told is SlangInstance
-                else {**values, **({TYPE: type_} if type_ else {})}
-            )
+            return {**values, TYPE: struct} if struct else values
     if kind is grid:
         return grid(())
     return kind() if kind in (*_PLAIN_NUMBERS, tuple, list) else None
@@ -116,7 +112,7 @@ def _written(parameter: Parameter) -> bool:
 
 
 def argument_kind(function: FunctionType, parameter: Parameter, bound: Mapping[str, Any]) -> ArgumentKind:
-    """The kind of one argument.
+    """The kind of one argument, which a specialization fixes.
 
     Raises:
         SlangArgumentError: the parameter's type cannot be given from Python.
@@ -211,7 +207,7 @@ def flatten_argument(
 def _number(function: FunctionType, parameter: Parameter, value: Any) -> Any:
     scalar = parameter.type.scalar
     if type(value) not in _PLAIN_NUMBERS and not isinstance(value, (np.generic, bool)):
-        return value  # a symbolic size of torch or of a recording
+        return value  # the number is a symbolic size of torch or of a recording
     if scalar == "bool":
         return bool(value)
     if scalar in FLOATS:
@@ -241,7 +237,7 @@ def check_range(function: FunctionType, parameter: Parameter, value: int) -> Non
 
 
 def _field(function: FunctionType, name: str, value: Any, path: str) -> Any:
-    """The field of a dict, dataclass or object at `.a.b`."""
+    """The value at a path such as `.a.b` in a dict, a dataclass or an object."""
     at = name
     for part in field_names(path):
         fields = fields_of(value)

@@ -1,4 +1,4 @@
-"""Grid arguments: each call of the function is told its own position, as SlangPy's `grid` and `call_id` do."""
+"""Grid arguments: each call of the function gets its own position, as with SlangPy's `grid` and `call_id`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class grid:
 
 
 def grid_shape(value: Any) -> tuple[int, ...] | None:
-    """The sizes of a grid of ours or of SlangPy, else None."""
+    """The sizes of a grid of tracepack or of SlangPy; None for any other value."""
     if isinstance(value, grid):
         return tuple(value.shape)
     if type(value).__module__.startswith("slangpy") and type(value).__name__ == "GridArg":

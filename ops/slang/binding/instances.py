@@ -83,11 +83,11 @@ class SlangInstance:
         return dict(self._fields)
 
     def get_this(self) -> dict[str, Any]:
-        """What SlangPy takes for it."""
+        """The dict that SlangPy takes for the instance."""
         return {TYPE: self.slang_type.name, **self._fields}
 
     def update_this(self, value: Mapping[str, Any]) -> None:
-        """What SlangPy gives back after a call that changed it."""
+        """Takes the dict that SlangPy returns after a call that changed the instance."""
         self._fields.update({name: each for name, each in value.items() if name in self._fields})
 
 
@@ -115,6 +115,6 @@ def replace_field(instance: SlangInstance, path: str, value: Any) -> None:
         if isinstance(holder[name], SlangInstance):
             holder = holder[name]._fields
         else:
-            holder[name] = dict(holder[name])  # the user's own dict stays as it was
+            holder[name] = dict(holder[name])  # a copy, so that the user's own dict does not change
             holder = holder[name]
     holder[last] = value

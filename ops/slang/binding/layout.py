@@ -1,4 +1,4 @@
-"""How the tensors of a call lie in memory relative to its loop: which advance with it, which are broadcast.
+"""The layout of a call: which of its tensors advance with the loop, and which are broadcast.
 
 All tensors are contiguous, so one that is broadcast advances by its own contiguous steps along some axes and stays
 along the others. Axes along which every tensor does the same are taken together; what remains are the axes of the
@@ -22,7 +22,7 @@ _LARGEST_VIEW = 1 << 31
 
 @dataclass(frozen=True)
 class Layout:
-    """What a kernel has to know of the sizes of a call.
+    """The sizes of a call as a kernel needs them.
 
     Attributes:
         batch: the sizes of the loop.
@@ -63,7 +63,7 @@ def layout_of(spec: Specialization, arguments: Sequence[Any]) -> Layout:
 
 
 def _is_single(spec: Specialization, index: int, own: tuple[int, ...], total: int) -> bool:
-    """Whether one element serves all calls, and is read before the loop."""
+    """Whether all calls read one element, which is then read before the loop."""
     return prod(own) == 1 and (total != 1 or spec.slots[index].is_view or not own)
 
 
@@ -72,7 +72,7 @@ def _mode(steps: Sequence[int] | None) -> str:
 
 
 def _rows(batch: tuple[int, ...], partial: Mapping[int, tuple[int, ...]]) -> tuple[list[int], dict[int, list[int]]]:
-    """The axes that remain when those along which all tensors do the same are one, and the tensors' steps."""
+    """The axes after merging those along which all tensors move in the same way, and the steps of the tensors."""
     steps = {index: _steps(own, len(batch)) for index, own in partial.items()}
     axes: list[int] = []
     kept: dict[int, list[int]] = {index: [] for index in partial}
@@ -101,7 +101,7 @@ def _steps(own: tuple[int, ...], rank: int) -> list[int]:
 
 
 def _view_sizes(spec: Specialization, index: int, shape: Sequence[int]) -> list[int]:
-    """The sizes that a function sees of a view; none for other slots."""
+    """The sizes of the tensor that a function gets as a view; none for other slots."""
     slot = spec.slots[index]
     if not slot.is_view:
         return []
@@ -115,3 +115,12 @@ def _view_sizes(spec: Specialization, index: int, shape: Sequence[int]) -> list[
             expected="less than 2**31 elements",
         )
     return sizes
+
+
+def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides of a contiguous tensor of some sizes."""
+    strides, step = [], 1
+    for size in reversed(shape):
+        strides.append(step)
+        step *= max(size, 1)
+    return tuple(reversed(strides))

@@ -1,4 +1,4 @@
-"""Which overload of a function takes the arguments of a call, with its generic types made concrete."""
+"""Chooses the overload of a function for the arguments of a call, and makes its generic types concrete."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def choose(
         signatures: the overloads.
         args: by position.
         kwargs: by name.
-        specialize: gives the signature of a generic function, by its name, for the types of its arguments.
+        specialize: returns the signature of a generic function, by its name, for the types of its arguments.
 
     Raises:
-        SlangArgumentError: none does.
+        SlangArgumentError: no overload takes the arguments.
     """
     overloads = signatures
     if len(overloads) > 1:
@@ -47,7 +47,7 @@ def choose(
 
 
 def _of_instances(function: FunctionType, bound: Mapping[str, Any]) -> FunctionType:
-    """The function with the struct that was passed where it takes an interface; Slang converts it."""
+    """The function with the passed struct as type where it takes an interface; Slang converts between them."""
     if all(parameter.type.kind != "opaque" for parameter in function.parameters):
         return function
     parameters = tuple(_of_instance(parameter, bound.get(parameter.name)) for parameter in function.parameters)
@@ -80,11 +80,11 @@ def _concrete(function: FunctionType, bound: Mapping[str, Any], specialize: Spec
 
 
 def place_axes(chosen: Chosen, maps: Mapping[str, Sequence[int]]) -> dict[str, Any]:
-    """The arguments of a mapped call, their axes moved to where the map says, so that plain broadcasting does the rest.
+    """The arguments of a mapped call with their axes moved as the map says, so that they broadcast as in a plain call.
 
     Args:
-        chosen: what `choose` gave.
-        maps: for some parameters, to which axes of the call their own axes belong.
+        chosen: the result of `choose`.
+        maps: parameter -> for each of its own axes the axis of the call.
 
     Raises:
         SlangArgumentError: a map has another number of axes than its argument.

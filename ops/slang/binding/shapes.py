@@ -1,4 +1,4 @@
-"""Which sizes a call runs over: SlangPy's broadcasting, which is torch's, over all sizes that a type leaves.
+"""The sizes of the loop of a call: all sizes in front of those of the types, broadcast as in torch and SlangPy.
 
 The same functions serve real tensors and the fake kernels, so sizes may be symbolic.
 """
@@ -17,7 +17,7 @@ from ..language.types import FLOATS
 
 
 def batch_of(spec: Specialization, index: int, slot: Slot, shape: Sequence[int]) -> tuple[int, ...]:
-    """The sizes of one tensor that remain for the loop once its type has taken the trailing ones.
+    """The sizes of one tensor in front of those of its type, over which the loop runs.
 
     Raises:
         SlangShapeError: the trailing sizes are not those of the type.
@@ -37,7 +37,7 @@ def batch_of(spec: Specialization, index: int, slot: Slot, shape: Sequence[int])
 
 
 def common_batch(spec: Specialization, batches: Sequence[tuple[int, tuple[int, ...]]]) -> tuple[int, ...]:
-    """What the sizes of all slots broadcast to.
+    """The sizes to which all slots broadcast.
 
     Args:
         spec: for the names in the error.
@@ -112,7 +112,7 @@ def batches_of(spec: Specialization, arguments: Sequence[Any]) -> tuple[tuple[in
 def _check_written(
     spec: Specialization, index: int, batch: tuple[int, ...], batches: Mapping[int, tuple[int, ...]]
 ) -> None:
-    """A tensor that is written may be broadcast along an axis where an index tells the calls apart."""
+    """Checks that no two calls write one element: a written tensor may be broadcast along an axis of an index only."""
     told = [_aligned(own, batch) for i, own in batches.items() if _is_index(spec.slots[i])]
     own = _aligned(batches[index], batch)
     for axis, size in enumerate(batch):

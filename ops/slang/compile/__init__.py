@@ -1,1 +1,1 @@
-"""From a specialization to code: generated Slang, its compilers, and what they found."""
+"""Compiles specializations: generated Slang, the compilers, and the reflection of sources."""

@@ -1,4 +1,4 @@
-"""The other end of `worker.py`: asks the compiler's process, and starts it again when it is gone."""
+"""The client of `worker.py`: sends requests to the compiler's process, and restarts it when it has ended."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..language.errors import SlangCompileError
 from .slangc import package_directory
 
 TIMEOUT = 120.0
-"""Seconds after which a compilation counts as one that never ends; SlangPy's own module takes 3."""
+"""Seconds after which a compilation is ended; SlangPy's own module takes 3."""
 
 _START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
 _START += "from tracepack.ops.slang.compile.worker import main; main()"
@@ -34,7 +34,7 @@ class Service:
         """The answer to one request.
 
         Raises:
-            SlangCompileError: Slang refused the source, crashed on it, or never came back.
+            SlangCompileError: Slang refused the source, crashed on it, or did not return in time.
             MissingExtraError: slangpy is not installed.
         """
         package_directory()
@@ -51,7 +51,7 @@ class Service:
         return dict(reply["answer"])
 
     def _running(self) -> subprocess.Popen[bytes]:
-        # A process that is about to end of idleness would take the request with it.
+        # A process that is about to end because it was idle would lose the request.
         idle = time.monotonic() - self._used > 10
         if self._process is not None and (idle or self._process.poll() is not None):
             self._stop()
@@ -77,7 +77,7 @@ class Service:
             part = os.read(process.stdout.fileno(), 1 << 20) if ready else b""
             if not part:
                 self._stop()
-                how = "crashed" if ready else f"did not come back within {TIMEOUT:.0f} s"
+                how = "crashed" if ready else f"did not return within {TIMEOUT:.0f} s"
                 raise SlangCompileError(f"the Slang compiler {how} on this source", fix=_FIX)
             line += part
         return line

@@ -22,7 +22,7 @@ from .elements import DIFF_VIEW, pointer_type, pointers_after_slots, read, value
 
 Target = Literal["cpu", "gpu"]
 Repair = Literal["", "inlined", "stripped", "stripped inlined"]
-"""How the user's module is changed before it is differentiated, see `launch/gradient_check.py`."""
+"""The change of the user's module before Slang differentiates it, see `launch/gradient_check.py`."""
 FORWARD, BACKWARD = "tracepack_forward", "tracepack_backward"
 GROUP = 256
 """Threads in a group on a GPU."""
@@ -30,7 +30,7 @@ GROUP = 256
 
 @dataclass(frozen=True)
 class Variant:
-    """What one compiled entry is for.
+    """The form of one compiled entry.
 
     Attributes:
         modes: for each slot `v` (a number), `c` (one element), `f` (an element for each call), `r` or `b` (broadcast
@@ -61,7 +61,7 @@ def generate(spec: Specialization, variant: Variant) -> str:
 
 
 def _invocation(function: FunctionType, arguments: list[str]) -> str:
-    """The user's function called with some arguments: a method on the first of them."""
+    """The call of the user's function with some arguments; a method is called on the first of them."""
     if not function.is_method:
         return f"{function.name}({', '.join(arguments)})"
     this, *rest = arguments
@@ -69,7 +69,7 @@ def _invocation(function: FunctionType, arguments: list[str]) -> str:
 
 
 class _Writer:
-    """One pass over the slots and outputs of a specialization."""
+    """Writes one entry, from the slots and outputs of a specialization."""
 
     def __init__(self, spec: Specialization, variant: Variant) -> None:
         self._spec, self._variant = spec, variant
@@ -115,7 +115,7 @@ class _Writer:
         yield "}"
 
     def _find_row(self, position: str) -> Iterator[str]:
-        """Where each broadcast slot is at a position, `tp_b0`, and how many elements of the row are left, `tp_left`.
+        """Writes the start of each broadcast slot's row, `tp_b0`, and the number of elements left in it, `tp_left`.
 
         The table holds, after the sizes of the views, those of the axes, then for each such slot its step along each
         axis but the last.
@@ -139,7 +139,7 @@ class _Writer:
 
     @cached_property
     def _dims(self) -> int:
-        """How many sizes of views the table starts with."""
+        """The number of sizes of views at the beginning of the table."""
         return sum(slot.type.rank for slot in self._spec.slots)
 
     def _uniforms(self) -> Iterator[str]:
@@ -168,7 +168,7 @@ class _Writer:
             parameters.append(f"out {function.result.name} tp_result")
             call = f"tp_result = {call}"
         if differentiable:
-            # By name alone the gradient of an array type cannot be written: `float[5].Differential`.
+            # Slang does not parse `float[5].Differential`, the gradient of an array type.
             yield "T.Differential tracepack_zero<T : IDifferentiable>() { return T.dzero(); }"
             yield "[Differentiable]"
         yield f"void tracepack_call({', '.join(parameters)})"
@@ -318,7 +318,7 @@ class _Writer:
                 yield from write(slot.type, f"tp_d{slot.parameter}.d{slot.path}", f"tp_ds{number}")
 
     def _pair(self, index: int, add: Callable[[str], None]) -> Iterator[str]:
-        """What `bwd_diff` takes for one parameter: a pair, a gradient, the plain value, or nothing."""
+        """The argument of `bwd_diff` for one parameter: a pair, a gradient, the plain value, or nothing."""
         parameter = self._spec.function.parameters[index]
         if parameter.type.kind == "view":
             add(f"tp_v{index}")

@@ -1,4 +1,4 @@
-"""Values in torch's memory as a kernel's Slang text has them: what it takes pointers to, how it reads and writes one.
+"""Slang text for values in torch's memory: the pointers of a kernel, and how it reads and writes one value.
 
 A value of a scalar, vector, matrix or array type lies in memory as its scalars, one after the other.
 """
@@ -46,14 +46,14 @@ def slots_with_gradients(spec: Specialization, needs: tuple[int, ...]) -> list[i
 
 
 def pointer_type(type_: SlangType) -> str:
-    """What a pointer to a tensor of this type points at; a bool is a byte in torch, and not everywhere in Slang."""
+    """The type behind a pointer to a tensor; a bool of torch is a byte, which it is not everywhere in Slang."""
     if type_.kind == "view":
         return type_.fields[0].type.name
     return "uint8_t" if type_.scalar == "bool" else type_.scalar
 
 
 def value_type(type_: SlangType) -> str:
-    """What a Python number travels as; half has no C type, so it goes as a float."""
+    """The type in which a Python number is passed; half has no C type, so it is passed as float."""
     return {"half": "float", "bool": "uint8_t"}.get(type_.scalar, type_.scalar)
 
 

@@ -110,7 +110,7 @@ class NativeEntry:
         library: the shared library.
         words: the C types of its parameters after `begin`, `end` and `dims`.
         parallel: whether ranges of elements may run at the same time.
-        where: what errors call it.
+        where: its name in messages.
     """
 
     def __init__(self, library: Path, words: Sequence[Any], parallel: bool, where: str = "") -> None:

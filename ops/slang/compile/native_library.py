@@ -7,11 +7,13 @@ mathematics (`libmvec`, within 4 units in the last place) makes `exp` or `sin` a
 from __future__ import annotations
 
 import platform
+import re
 import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from math import prod
 from pathlib import Path
 
 from ...kernels import cache as disk
@@ -25,12 +27,17 @@ _COMMON = ("-x", "c++", STANDARD, "-O3", "-fPIC", "-shared", "-w", "-fno-math-er
 _NATIVE = "-march=native"
 _GCC = (_NATIVE, "-mprefer-vector-width=512", "--param=vect-max-version-for-alias-checks=200")
 
+_ARRAY = re.compile(r"^\s*((?:FixedArray<\s*)+)([\w<>, ]*?)\s*((?:,\s*\d+\s*>\s*)+)\s*\w+;", re.MULTILINE)
+_BYTES = {"double": 8, "int64_t": 8, "uint64_t": 8, "half": 2, "bool": 1}
+_STACK = 2 << 20
+"""Bytes in all arrays of a kernel: the compiler may hold some of them twice, and a thread has 8 MB of stack."""
+
 
 def native_library(parts: Sequence[object], entry: str, code: Callable[[], str]) -> Path:
     """The shared library of an entry, from the disk, or compiled now.
 
     Args:
-        parts: what the code depends on.
+        parts: everything that the code depends on, for the key.
         entry: the name of the entry point, which becomes `tracepack_run`.
         code: makes the C++ that Slang writes.
 
@@ -49,6 +56,26 @@ def native_library(parts: Sequence[object], entry: str, code: Callable[[], str])
         except ToolchainError as error:
             raise SlangCompileError(error.what, log=error.log, fix=error.fix) from None
     return path
+
+
+def _arrays(code: str) -> Iterator[int]:
+    for match in _ARRAY.finditer(code):
+        counts = [int(count) for count in re.findall(r"\d+", match[3])]
+        yield prod(counts) * _BYTES.get(match[2].rpartition("<")[2].strip(), 4)
+
+
+def check_stack(code: str, where: str) -> None:
+    """Refuses C++ whose arrays would not fit on a thread's stack, which would end the process.
+
+    Raises:
+        SlangCompileError: they would not.
+    """
+    total = sum(_arrays(code))
+    if total > _STACK:
+        raise SlangCompileError(
+            f"the gradient of {where} would keep {total >> 10} KB on the stack, and {_STACK >> 10} KB fit",
+            fix="Write [MaxIters(n)] before each loop, nested ones too, with n the most rounds that it runs.",
+        )
 
 
 def slang_toolchain() -> Toolchain:

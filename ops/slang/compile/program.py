@@ -1,10 +1,11 @@
-"""A Slang source with everything that was compiled from it: signatures, specializations, entries.
+"""A Slang source with all that was compiled from it: signatures, specializations, entries.
 
 One `Program` exists for each source text in a process; what it compiles is kept in the cache on disk.
 """
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -20,18 +21,18 @@ from ..language.types import FunctionType, SlangType
 from .client import ask
 from .codegen import Variant, generate
 from .native_entry import NativeEntry, word_types
-from .native_library import native_library
+from .native_library import check_stack, native_library
 from .reflection import ANCHOR
 from .slangc import arguments_for, version
 from .slangpy_tensors import tensor_module
-from .stack import check_stack
 
 _GENERATED = "tracepack-generated.slang"
 _ANCHOR = f"void {ANCHOR}() {{}}\n"
+_BARE_TENSOR = re.compile(r"generic type '(I?(?:RW|W)?(?:Diff)?Tensor)' used without argument")
 
 
 class Program:
-    """See the module's docstring; made by `program_of`."""
+    """A source with its compiled entries; made by `program_of`."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -119,7 +120,7 @@ class Program:
         return NativeEntry(library, word_types(spec, variant), spec.is_pointwise, str(spec.function))
 
     def _ask(self, addition: str, *, source: Source | None = None, entry: str = "", **request: Any) -> dict[str, Any]:
-        """Has the module's text compiled with an addition at its end."""
+        """Compiles the module's text with an addition at its end."""
         source = source or self.source
         directory = disk.folder("slang", "sources", source.key)
         source.write_imports(directory)
@@ -133,14 +134,14 @@ class Program:
         try:
             return ask(arguments=arguments_for(unit, includes, entry=entry), **request)
         except SlangCompileError as error:
-            if addition == _ANCHOR and error.file.endswith(_GENERATED):  # the compiler noticed at the end of the text
+            if addition == _ANCHOR and error.file.endswith(_GENERATED):  # the compiler reports the end of the text
                 last, fix = source.text.count("\n") + 1, "The text ends too early: is a bracket still open?"
                 error = SlangCompileError(error.what, file=source.origin, line=last, log=error.log, fix=fix)
             raise self._in_users_words(error, directory) from None
 
     @contextmanager
     def compile_errors(self) -> Iterator[None]:
-        """Around SlangPy's compiler, whose errors become ours."""
+        """A context that turns errors of SlangPy's compiler into ours."""
         try:
             yield
         except RuntimeError as error:
@@ -148,19 +149,20 @@ class Program:
             raise self._in_users_words(found, disk.folder("slang", "sources", self.source.key)) from None
 
     def _in_users_words(self, error: SlangCompileError, directory: Path) -> SlangCompileError:
-        """The error with the user's own directory in place of the cache's."""
+        """The error with the user's directory in place of that of the cache."""
         file = error.file
         if file.startswith(str(directory)) and self.source.includes:
             relative = Path(file).relative_to(directory)
             file = next((str(base / relative) for base in self.source.includes if (base / relative).exists()), file)
-        fix = error.fix
+        bare = _BARE_TENSOR.search(error.what)
+        fix = f"Write its elements and its number of axes, {bare[1]}<float, 1>." if bare else error.fix
         if file.endswith(_GENERATED):
             fix = "The kernel that tracepack wrote around the function is at fault: is a type not supported?"
         return SlangCompileError(error.what, file=file, line=error.line, log=error.log, fix=fix)
 
 
 def differentiable_source(source: Source, variant: Variant) -> Source:
-    """A source as a backward kernel is compiled from it."""
+    """The source from which a backward kernel is compiled."""
     found = source.with_concrete_tensors()
     if "stripped" in variant.repair:
         found = found.without_own_derivatives()
@@ -170,7 +172,7 @@ def differentiable_source(source: Source, variant: Variant) -> Source:
 
 
 def with_lines(source: Source, addition: str = "") -> str:
-    """The module's text and an addition, each under the name that errors shall show."""
+    """The module's text and an addition, with line directives for the names that messages show."""
     origin = source.origin.replace("\\", "/").replace('"', "")
     text = f'#line 1 "{origin}"\n{source.text}\n'
     return f'{text}#line 1 "{_GENERATED}"\n{addition}' if addition else text

@@ -14,7 +14,7 @@ from .slangc import Request, blob_bytes, library
 ANCHOR = "tracepack_anchor"
 """A function that is appended to each reflected source: its parent is the module, which has no other handle."""
 
-# The enumerations of slang.h.
+# Values of the enumerations in slang.h.
 _STRUCT, _ARRAY, _MATRIX, _VECTOR, _SCALAR, _INTERFACE = 1, 2, 3, 4, 5, 13
 _NO_DIFF, _STATIC, _DIFFERENTIABLE, _MUTATING, _OUT, _INOUT = 1, 2, 6, 7, 9, 10
 _KIND_STRUCT, _KIND_FUNCTION, _KIND_GENERIC, _KIND_NAMESPACE = 1, 2, 4, 6

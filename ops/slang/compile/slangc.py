@@ -2,7 +2,7 @@
 
 The CPU path needs the compiler and its reflection, not a graphics device: no driver, no shader model, and 20 ms
 instead of 700 ms for a device. Slang's C interface (`slang-deprecated.h` in the package's `include`) does both.
-It crashes on some sources, never comes back on others, and is in no fit state after an error: so this runs in
+It crashes on some sources, never returns on others, and cannot be used after an error. So this runs in
 `worker.py`'s process only, see `service.py` for the other end.
 """
 
@@ -168,7 +168,10 @@ def arguments_for(source: Path, includes: Iterable[Path], *, entry: str = "", ta
     if entry:
         arguments += ["-entry", entry, "-stage", "compute"]
     if target == "cuda":
-        arguments += ["-o", str(source.with_suffix(".cu"))]  # without a name there is no code, and none is written
+        arguments += [
+            "-o",
+            str(source.with_suffix(".cu")),
+        ]  # Slang writes code only with a file name; this file is not written
     for include in includes:
         arguments += ["-I", str(include)]
     return [*arguments, *_DEFINES]

@@ -1,6 +1,6 @@
 """SlangPy's own Slang module, copied from the installed package with the changes that kernels on torch's memory need.
 
-The changes are made at run time; a text that they do not find is an error, for it means another SlangPy.
+The changes are made at run time; a text that is not found is an error, since it means another release of SlangPy.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..language.errors import SlangCompileError
 from .client import ask
 from .slangc import module_arguments, package_directory, version
 
-# A store takes its part of the gradient away: what the function leaves is the gradient of the old content.
+# A store clears the gradient of its element: the rest is the gradient of the old content.
 _CONSUMED = {
     "public Tensor<T.Differential, D> _grad_in;": "public RWTensor<T.Differential, D> _grad_in;",
     "grad = diffPair(grad.p, _grad_in.load(idx));": (
@@ -28,7 +28,7 @@ _CONSUMED = {
 }
 
 # SlangPy leaves double out, because no graphics interface adds to it atomically in a buffer; pointers can.
-# Every access goes through these two functions; they are given the sizes, and what they find outside ends the kernel.
+# Every access goes through these two functions, which compare the index with the sizes and end the kernel outside.
 _PLACES = {
     "_idx(idx, _strides, _offset)": "_inside(idx, _shape, _strides, _offset)",
     "_idx_each(expand each idx, _strides, _offset)": "_inside_each(expand each idx, _shape, _strides, _offset)",

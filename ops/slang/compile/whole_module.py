@@ -1,4 +1,4 @@
-"""Modules that are generated as a whole, with no user's function in them: comprehensions are compiled so."""
+"""Compiles modules that are generated as a whole, without functions of a user, such as comprehensions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def whole_library(text: str, entry: str) -> Path:
 
 
 def translated(text: str, entry: str, target: str) -> str:
-    """What Slang makes of one entry of a text for a target, `cpp` or `cuda`.
+    """The code that Slang generates for one entry of a text and a target, `cpp` or `cuda`.
 
     Raises:
         SlangCompileError: Slang refused it.

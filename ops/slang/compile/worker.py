@@ -1,8 +1,8 @@
 """The process in which the Slang compiler runs: one JSON request on each line of its input, one answer on its output.
 
-It ends when its input does, when nobody asked for a while, after any error, since Slang is in no fit state then, and
-when it holds much memory, since Slang keeps what it compiled.
-Nothing here, nor what it imports, may import torch: the process has to be there in a moment.
+It ends with its input, after some time without a request, after any error, since Slang cannot be used then, and when it
+holds much memory, since Slang keeps what it compiled. Neither this module nor those that it imports may import torch,
+since the process must start fast.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MOST_MEMORY = 1 << 30
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
-    """Does one request: `do` is `code`, `describe`, `specialize`, `find`, `type` or `module`.
+    """Answers one request: `do` is `code`, `describe`, `specialize`, `find`, `type` or `module`.
 
     Raises:
         SlangCompileError: Slang refused the source.
@@ -52,7 +52,7 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
 
 def main() -> None:
     """Serves until the input ends."""
-    # Slang itself may write to the standard output: answers go to a copy of it, the rest nowhere.
+    # Slang may write to the standard output: answers go to a copy of it, and Slang's text is dropped.
     with os.fdopen(os.dup(1), "w") as output:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         while select.select([sys.stdin], [], [], IDLE)[0]:

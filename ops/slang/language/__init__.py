@@ -1,1 +1,1 @@
-"""What Slang says: types, dtypes, sources, errors."""
+"""The language Slang as data: types, dtypes, sources, specializations, errors."""

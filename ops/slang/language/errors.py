@@ -1,6 +1,6 @@
-"""What can go wrong with Slang code, one class each; all of them are `TracepackError`s.
+"""The errors of Slang code, one class each; all of them are `TracepackError`s.
 
-None of these ever carries a C++ stack: the compiler's own message, its file and its line are what helps.
+A message holds the compiler's own text, with its file and line, and never a stack of C++.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class SlangCompileError(SlangError):
     Attributes:
         file: the source file that the compiler names, or "".
         line: the line in that file, counted from 1, or 0.
-        log: everything that the compiler said.
+        log: the whole output of the compiler.
     """
 
     def __init__(self, what: str, *, file: str = "", line: int = 0, log: str = "", fix: str = "") -> None:
@@ -67,7 +67,7 @@ class SlangIndexError(SlangError, IndexError):
 
 
 class SlangGradientError(SlangError):
-    """A gradient that Slang computed does not agree with the function's values, and cannot be mended."""
+    """A gradient that Slang computed does not agree with the function's values, in any way of compiling it."""
 
 
 class CompilerNotFoundError(SlangError):
@@ -75,7 +75,7 @@ class CompilerNotFoundError(SlangError):
 
 
 def _with_names(text: str, log: str, error: re.Match[str] | None) -> str:
-    """An error's text with what the compiler wrote under the code, where the names are: "undefined identifier 'x'"."""
+    """An error's text with the label under the code, which holds the names: "undefined identifier 'x'"."""
     if error is None:
         return text
     end = _END.search(log, error.end())

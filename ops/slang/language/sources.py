@@ -34,7 +34,7 @@ _LOOP = re.compile(
     r"(?P<skip>//[^\n]*|/\*.*?\*/|\"[^\"\n]*\"|\]\s*(?:for|while)\b)|\b(?P<loop>for|while)(?=\s*\()", re.DOTALL
 )
 ROUNDS = 1024
-"""How often a loop without a limit of its own may run where its gradient keeps what each round computed."""
+"""The most rounds of a loop without a limit of its own, where its gradient keeps the values of each round."""
 _FEWEST, _MOST = 64, 1 << 16
 _LIMIT = "[MaxIters({} /* by tracepack */)]"
 _CONSTRUCTOR = re.compile(r"\b__init\s*[(<]")
@@ -70,7 +70,7 @@ def _without_comments(text: str) -> str:
 
 
 def _body(text: str, start: int) -> str:
-    """What stands in braces, from behind the opening one."""
+    """The text in braces, after the opening one."""
     depth, end = 1, start
     while depth and end < len(text):
         depth += {"{": 1, "}": -1}.get(text[end], 0)
@@ -86,8 +86,8 @@ class Source:
         name: a short name, the stem of the file.
         text: the main file.
         imports: the text of each imported file by the relative path under which it is found.
-        origin: what compile errors call the main file.
-        includes: where the imported files are on this machine; empty once they come from an archive.
+        origin: the name of the main file in messages.
+        includes: the directories of the imported files on this machine; empty for a source from an archive.
         bounds: whether the indices into whole tensors are checked.
     """
 

@@ -1,4 +1,4 @@
-"""A function with its types made concrete and the kind of each argument: what one operator and one kernel stand for.
+"""A specialization: a function with concrete types and the kind of each argument, for one operator and one kernel.
 
 The arguments are flattened to *slots*, one number or one tensor each, and the results to *outputs*. Both are fixed
 by the signature and the kinds; sizes, and which tensors are broadcast, are not part of a specialization.
@@ -27,7 +27,7 @@ class Slot:
         type: of this number or tensor.
         is_value: whether it is a Python number.
         differentiable: whether a gradient can flow into it.
-        dims: where the sizes of a view stand in the array of all sizes; -1 for others.
+        dims: the position of a view's sizes in the array of all sizes; -1 for other slots.
     """
 
     parameter: int
@@ -64,11 +64,11 @@ class Output:
 
 @dataclass(frozen=True)
 class Specialization:
-    """See the module's docstring.
+    """A function with concrete types and the kind of each argument.
 
     Attributes:
         function: the concrete signature.
-        kinds: of each parameter's argument.
+        kinds: the kind of each parameter's argument.
     """
 
     function: FunctionType

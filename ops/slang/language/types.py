@@ -31,7 +31,7 @@ class SlangType:
     """One Slang type.
 
     Attributes:
-        kind: how tensors meet it.
+        kind: how tensors are passed for it.
         name: as Slang writes it, `vector<float,3>`.
         scalar: the scalar at its bottom, `float`; "" for structs and opaque types.
         shape: the trailing sizes that a tensor of it has; of a struct, the sizes of the array that holds it.

@@ -1,1 +1,1 @@
-"""Running compiled code: on the CPU, on GPUs, as a torch operator with its gradient."""
+"""Runs compiled code: on the CPU, on GPUs, as a torch operator with its gradient."""

@@ -1,10 +1,10 @@
-"""Runs one specialization on real tensors: sizes are worked out once for each combination of them, then remembered.
+"""Runs one specialization on real tensors; the plan for a combination of sizes is made once and remembered.
 
 Kernels see contiguous memory only. A tensor that is contiguous is passed as it is, broadcast or not; any other is
 copied first.
 
 A tensor that a function writes starts as a copy of what the user passed, and so does the gradient that comes in for
-it: a store takes its part away, and what the function leaves is the gradient of the old content.
+it: a store clears the gradient of its element, and the rest is the gradient of the old content.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 import torch
 
-from ..binding.layout import Layout, layout_of
+from ..binding.layout import Layout, contiguous_strides, layout_of
 from ..binding.shapes import output_shapes
 from ..compile.codegen import Repair, Variant
 from ..compile.elements import slots_with_gradients
@@ -32,13 +32,13 @@ Words = list[Any]
 CPU = torch.device("cpu")
 _new = torch.empty_strided  # 0.4 us less than torch.empty
 _KEPT = 4096
-"""Combinations of sizes that are remembered before the table starts anew."""
+"""The number of combinations of sizes that are remembered before the table is cleared."""
 THREADED_AFTER = 200e-6
-"""Seconds from which one is split whose function takes whole tensors: how much each call does shows only then."""
+"""Seconds from which a function of whole tensors is split over threads: its work per call is known from runs only."""
 
 
 class Entry(Protocol):
-    """What a target gives: runs `total` elements over numbers and addresses."""
+    """A compiled entry of a target, which runs `total` elements over numbers and addresses."""
 
     def __call__(self, total: int, dims: Any, words: Sequence[Any]) -> None:
         """Runs the kernel."""
@@ -49,12 +49,12 @@ class Entry(Protocol):
 
 @dataclass(frozen=True)
 class Backward:
-    """A backward kernel with what is the same for each of its runs.
+    """A backward kernel with the parts that are equal in all of its runs.
 
     Attributes:
         entry: the kernel.
-        slots: those for whose gradient it takes a pointer.
-        results: those for which a gradient is made, `slots` among them.
+        slots: the slots for whose gradient it takes a pointer.
+        results: the slots for which a gradient is made, `slots` among them.
         shared: those of `slots` to whose gradient several calls add.
         rounds: the limit of loops that have none of their own; 0 where all have.
     """
@@ -68,17 +68,17 @@ class Backward:
 
 @dataclass
 class Plan:
-    """What a call does for one combination of sizes.
+    """The plan of a call for one combination of sizes.
 
     Attributes:
-        layout: where the tensors lie.
+        layout: the layout of the tensors.
         total: the number of elements.
         outputs: size, strides and dtype of each output, and the slot whose content it starts from, or -1.
-        table: the layout's.
-        dims: what the entry is given for `table`.
+        table: the table of the layout.
+        dims: `table` as the entry takes it.
         entry: the forward kernel.
         backwards: the backward kernels, by the slots that need gradients.
-        seconds: what the first run on one thread took, forward (None) and for each backward kernel.
+        seconds: the time of the first run on one thread, forward (None) and for each backward kernel.
     """
 
     layout: Layout
@@ -95,10 +95,10 @@ class Launcher:
     """Runs a specialization of a program on the CPU.
 
     Args:
-        program: holds the source.
+        program: the program of the source.
         spec: the function with its argument kinds.
-        device: where the tensors are.
-        repair: how its backward kernels are compiled; None finds out.
+        device: the device of the tensors.
+        repair: the way to compile its backward kernels; None finds it by a check.
     """
 
     def __init__(
@@ -110,14 +110,14 @@ class Launcher:
         self._tensor_slots = tuple(i for i, slot in enumerate(spec.slots) if not slot.is_value)
         self._lock = threading.Lock()
         self._checked = repair is not None or not spec.is_pointwise or not is_suspect(program.source)
-        # Calls that read what others may write have no order but the first to the last.
+        # Calls that may read what others write must run one after the other.
         self._ordered = any(slot.type.access == "rw" for slot in spec.slots)
 
     _pointer: Callable[[torch.Tensor], Any] = staticmethod(torch.Tensor.data_ptr)
-    """What an entry is given for a tensor."""
+    """Converts a tensor to the argument of an entry."""
 
     def plan(self, arguments: Sequence[Any]) -> Plan:
-        """What to do for these arguments, from memory if their sizes were met before."""
+        """The plan for these arguments, which is remembered for their sizes."""
         key = tuple([(arguments[i].shape, arguments[i].dtype, arguments[i].device) for i in self._tensor_slots])
         found = self._plans.get(key)
         if found is None:
@@ -133,7 +133,7 @@ class Launcher:
         layout = layout_of(self._spec, arguments)
         shapes = output_shapes(self._spec, layout.batch, arguments)
         outputs = tuple(
-            (shape, _strides(shape), out.type.dtype, out.slot if out.type.kind == "view" else -1)
+            (shape, contiguous_strides(shape), out.type.dtype, out.slot if out.type.kind == "view" else -1)
             for shape, out in zip(shapes, self._spec.outputs, strict=True)
         )
         table = torch.tensor(layout.table, dtype=torch.int64, device=self._device)
@@ -204,7 +204,7 @@ class Launcher:
         return min(torch.get_num_threads(), plan.total) if pays else 1
 
     def _run(self, plan: Plan, entry: Entry, direction: tuple[int, ...] | None, words: Words) -> None:
-        """Runs on one thread, and notes how long the first run takes where the sizes do not tell."""
+        """Runs on one thread, and keeps the time of the first run where sizes do not tell the work."""
         if self._spec.is_pointwise or direction in plan.seconds:
             entry(plan.total, plan.dims, words)
             return
@@ -240,7 +240,7 @@ class Launcher:
         return self._differentiate(plan, backward, arguments, gradients, needs)
 
     def _fewest_rounds(self, plan: Plan) -> int:
-        """The first limit to try for loops that have none: those over a tensor run as often as its sizes say."""
+        """The first limit to try for loops that have none: a loop over a tensor has as many rounds as its sizes say."""
         if not self._program.source.limits_loops:
             return 0
         sizes = plan.layout.table[: sum(slot.type.rank for slot in self._spec.slots)]
@@ -277,7 +277,7 @@ class Launcher:
         if threads == 1 or (shared and torch.are_deterministic_algorithms_enabled()):
             self._run(plan, entry, needs, words + [self._pointer(results[index]) for index in slots])
             return
-        # To a tensor that calls share all of them add: each thread adds to one of its own.
+        # All calls add to the gradient of a shared tensor, so each thread has its own to add to.
         each = [results, *({**results, **_zeros(results, shared)} for _ in range(threads - 1))]
         entry.split(plan.total, plan.dims, [words + [self._pointer(own[i]) for i in slots] for own in each])
         for own in each[1:]:
@@ -285,7 +285,7 @@ class Launcher:
                 results[index].add_(own[index])
 
     def _check(self, plan: Plan, arguments: Sequence[Any]) -> None:
-        """Finds out once how the backward kernels must be compiled, see `gradient_check.py`."""
+        """Finds the way to compile the backward kernels, once, see `gradient_check.py`."""
         if not self._checked:
             with torch.no_grad():
                 source, spec = self._program.source, self._spec
@@ -293,12 +293,12 @@ class Launcher:
             self._checked = True
 
     def _ways(self, repair: Repair) -> Ways:
-        """Forward and backward on CPU tensors, with the backward kernel compiled in one way."""
+        """The functions that run forward and backward on CPU tensors, with the backward kernel compiled in one way."""
         trial = Launcher(self._program, self._spec, CPU, repair)
         return trial.forward, trial.backward
 
     def _incoming(self, plan: Plan, gradients: Sequence[torch.Tensor | None]) -> list[torch.Tensor]:
-        """The outputs' gradients, contiguous, with zeros where nothing came back; for views copies, see above."""
+        """The outputs' gradients, contiguous, with zeros where there is none; copies for views, see the module."""
         incoming = []
         for index, gradient in zip(self._spec.differentiable_outputs, gradients, strict=True):
             shape, _, dtype, slot = plan.outputs[index]
@@ -313,7 +313,7 @@ class Launcher:
     def _results(
         self, plan: Plan, backward: Backward, incoming: Sequence[torch.Tensor], arguments: Sequence[Any]
     ) -> dict[int, torch.Tensor]:
-        """Where the gradients of slots go."""
+        """New tensors for the gradients of slots."""
         left = {
             plan.outputs[number][3]: gradient
             for number, gradient in zip(self._spec.differentiable_outputs, incoming, strict=True)
@@ -333,7 +333,7 @@ class Launcher:
 
 
 def _copy(tensor: torch.Tensor) -> torch.Tensor:
-    """A contiguous copy to be written to."""
+    """A contiguous copy, for writes."""
     return tensor.detach().clone(memory_format=torch.contiguous_format)
 
 
@@ -342,14 +342,5 @@ def _zeros(results: dict[int, torch.Tensor], indices: Sequence[int]) -> dict[int
 
 
 def _summed(gradient: torch.Tensor, shape: torch.Size) -> torch.Tensor:
-    """A gradient brought back to the size of its argument, over the sizes that were broadcast."""
+    """A gradient of the size of its argument, summed over the axes that were broadcast."""
     return gradient if gradient.shape == shape else gradient.sum_to_size(shape)
-
-
-def _strides(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Of a contiguous tensor."""
-    strides, step = [], 1
-    for size in reversed(shape):
-        strides.append(step)
-        step *= max(size, 1)
-    return tuple(reversed(strides))

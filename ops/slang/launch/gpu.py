@@ -55,7 +55,7 @@ class GpuLauncher(Launcher):
         return GpuEntry(self._program, self._spec, on_gpu, self._kind, self._device)
 
     def _check(self, plan: Plan, arguments: Sequence[Any]) -> None:
-        """The fault is the same on every target, so the CPU tells, or Vulkan where there is no compiler."""
+        """Checks on the CPU, or on Vulkan without a compiler: Slang's fault is the same on every target."""
         if has_toolchain() or self._kind == "vulkan":
             super()._check(plan, arguments)
 
@@ -66,12 +66,12 @@ class GpuLauncher(Launcher):
         return trial.forward, trial.backward
 
     def _fewest_rounds(self, plan: Plan) -> int:
-        """Nothing tells here that a loop ran longer than its limit."""
+        """The whole limit: a GPU does not report that a loop ran longer."""
         fewest = super()._fewest_rounds(plan)
         return max(fewest, ROUNDS) if fewest else 0
 
     def _threads(self, plan: Plan, direction: tuple[int, ...] | None) -> int:
-        """One: the device splits the work itself."""
+        """One thread: the device splits the work."""
         return 1
 
 
@@ -116,7 +116,7 @@ class GpuEntry:
         if self._kind == "cuda":
             self._code.dispatch(0, total, given)
             return
-        # One buffer for each tensor: two pointers to the same memory must stay so.
+        # One buffer for each tensor, so that two pointers to one tensor point to one buffer.
         buffers = {id(word): self._code.upload(word) for word in given.values() if isinstance(word, torch.Tensor)}
         on_device = {
             name: buffers[id(word)].device_address if id(word) in buffers else word for name, word in given.items()
@@ -126,7 +126,7 @@ class GpuEntry:
             download(buffers[id(given[name])], given[name])
 
     def split(self, total: int, dims: Any, words: Sequence[Sequence[Any]]) -> None:
-        """Not for a GPU, which splits the work itself."""
+        """Refuses: a GPU splits the work itself."""
         raise NotImplementedError
 
 
@@ -135,11 +135,11 @@ class GpuCode:
 
     Args:
         kind: `cuda` or `vulkan`.
-        name: of the module; no other text may have it.
-        text: Slang's.
+        name: the name of the module, which no other text may have.
+        text: the Slang text.
         entries: the names of its entry points.
-        session: what compiles it; by default the device's own.
-        index: of the device, on CUDA.
+        session: the session that compiles it; by default that of the device.
+        index: the number of the device, on CUDA.
     """
 
     def __init__(
@@ -177,7 +177,7 @@ class GpuCode:
         return self.buffer(len(data), np.pad(data, (0, max(-len(data) % 4, 4 - len(data), 0))))
 
     def buffer(self, size: int, data: Any = None) -> Any:
-        """A buffer of at least so many bytes."""
+        """A buffer of at least this number of bytes."""
         spy = import_slangpy()
         usage = spy.BufferUsage.unordered_access | spy.BufferUsage.shader_resource
         return self.device.create_buffer(size=max(-(-size // 4) * 4, 4), usage=usage, data=data)

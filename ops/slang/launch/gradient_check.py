@@ -1,4 +1,4 @@
-"""Compares a new backward kernel with differences, once, on a few of the user's own elements, and mends what is wrong.
+"""Compares a new backward kernel with differences, once, on a few of the user's elements, and recompiles a wrong one.
 
 Slang 2026.12 silently gives zero for the gradient of a scalar in `scalar * vector`, `vector + scalar`,
 `scalar / vector` and the like where both are parameters of one function, on every target. Nothing in the compiler's
@@ -27,9 +27,9 @@ _VECTORS = re.compile(r"\b(?:half|float|double)[234]\b|\b(?:vector|matrix)\s*<|\
 _ELEMENTS = 4
 _STEPS = {"half": (2**-3,), "float": (1e-2, 1e-3, 1e-4), "double": (1e-3, 1e-5)}
 _FRACTIONS = (1.0, 0.83, 0.59)
-"""The parts of each step whose slopes are compared: as fractions of no common measure, so that no period fits them."""
+"""The fractions of each step whose slopes are compared: no multiple of one period fits all of them."""
 _SPREAD = 0.5
-"""How far apart the gradients within a step may be, of the largest of them."""
+"""The largest difference of the gradients within a step, relative to the largest of them."""
 _TOLERANCE = {"half": 0.2, "float": 0.05, "double": 0.05}
 _ROUNDOFF = {"half": 1e-2, "float": 1e-6, "double": 1e-14}
 
@@ -39,7 +39,7 @@ Ways = tuple[Forward, Backward]
 
 
 def is_suspect(source: Source) -> bool:
-    """Whether the fault could touch this module."""
+    """Whether the fault of Slang can occur in this module."""
     return any(_VECTORS.search(text) for text in source.texts)
 
 
@@ -50,17 +50,17 @@ def repair_for(
     batch: tuple[int, ...],
     ways: Callable[[Repair], Ways],
 ) -> Repair:
-    """How the backward kernels of a specialization must be compiled; the answer is kept on the disk.
+    """The way to compile the backward kernels of a specialization, which is kept on the disk.
 
     Args:
         source: the module.
         spec: the function.
-        arguments: of the backward call; up to four elements of them are used.
+        arguments: those of the backward call, of which up to four elements are used.
         batch: the sizes of the loop.
-        ways: the forward and the backward kernel, compiled in a way.
+        ways: returns the forward and the backward kernel for a way of compiling.
 
     Raises:
-        SlangGradientError: the gradient disagrees with the values however it is compiled.
+        SlangGradientError: the gradient disagrees with the values in all ways of compiling it.
     """
     path = disk.folder("slang", "checks") / f"{disk.key('repair', 2, source.key, spec.plain())}.json"
     known = disk.read_json(path)
@@ -90,7 +90,9 @@ def _judge(source: Source, spec: Specialization, few: Sequence[Any], ways: Calla
     try:
         wrong = _wrong(spec, few, ways("stripped inlined" if own else "inlined"))
         if not wrong and own:
-            ways("inlined")[1](few, *_asked(spec, few, ways("inlined")[0]))  # it must compile with them, too
+            ways("inlined")[1](
+                few, *_asked(spec, few, ways("inlined")[0])
+            )  # the kernel must compile with the user's derivatives, too
     except SlangCompileError:
         pass
     return {"repair": "" if wrong else "inlined", "wrong": wrong}
@@ -173,7 +175,7 @@ def _slope(
     """The central differences of the elements, and what rounding may add to them."""
     value = few[index]
     moved = [value + (sign * step).to(value.dtype) for sign in (1, -1)]
-    taken = (moved[0] - moved[1]).double()  # after rounding
+    taken = (moved[0] - moved[1]).double()  # the step after rounding
     along = (taken / _direction(value).double()).reshape(len(value), -1).mean(1)
     above, below = (_total(spec, forward(_with(few, index, each))) for each in moved)
     noise = _ROUNDOFF[spec.slots[index].type.scalar] * (above.abs() + below.abs()) / along.abs()
@@ -181,7 +183,7 @@ def _slope(
 
 
 def _direction(value: torch.Tensor) -> torch.Tensor:
-    """A direction in which no component is like another, so that none is lost in a sum."""
+    """A direction with different components, so that no error cancels in a sum."""
     count = value[0].numel()
     own = torch.linspace(1.0, 1.5, count, dtype=torch.float64).reshape(value.shape[1:])
     return own.to(value.dtype).expand(value.shape)

@@ -1,4 +1,4 @@
-"""Torch's tensors beside SlangPy's in one call, which SlangPy serves: lent as tensors of its device, then read back."""
+"""Calls with tensors of torch and of SlangPy, which SlangPy runs: torch's are copied to its device, then read back."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class Shared:
     """The torch tensors of one call as SlangPy's.
 
     Args:
-        device: SlangPy's.
+        device: the device of SlangPy.
         backward: whether the call is one of `bwds`, which reads and adds to their `.grad`.
-        where: the function, for errors.
+        where: the function in messages.
     """
 
     def __init__(self, device: Any, backward: bool, where: str) -> None:
@@ -62,7 +62,7 @@ class Shared:
         return import_slangpy().Tensor.from_numpy(self._device, _array(tensor))
 
     def give_back(self) -> None:
-        """Brings what the call wrote to the torch tensors: their content, or their `.grad` after `bwds`."""
+        """Copies what the call wrote into the torch tensors: their content, or their `.grad` after `bwds`."""
         for tensor, lent in self._pairs:
             if not self._backward:
                 found = torch.from_numpy(lent.to_numpy()).to(tensor.device)
@@ -73,7 +73,7 @@ class Shared:
 
 
 def is_slangpys(args: Sequence[Any], kwargs: Mapping[str, Any], result: Any) -> bool:
-    """Whether SlangPy's own tensors are among the arguments, which SlangPy itself then serves."""
+    """Whether tensors of SlangPy are among the arguments, so that SlangPy must run the call."""
     for value in (*args, *kwargs.values(), result):
         kind = type(value)
         if kind is torch.Tensor or kind is float:

@@ -32,13 +32,13 @@ _jit_tracing = torch._C._get_tracing_state
 
 
 def is_plain_eager() -> bool:
-    """Whether nothing watches the calls: no mode, no tracing, no compiling, no functorch transform."""
+    """Whether no mode, tracer, compiler or functorch transform watches calls."""
     if torch.compiler.is_compiling():
         return False
     return not (_dispatch_modes() or _function_mode() or _jit_tracing()) and _functorch_level() is None
 
 
-# Strong: a loaded twin that was dropped must not take the name along, and torch.library keeps operators for good.
+# Strong references: torch.library keeps operators for ever, so an operation must outlive equal ones that are dropped.
 _by_name: dict[str, Operation] = {}
 
 
@@ -53,7 +53,7 @@ _registered._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 def _refuse_functional_gradients(spec: Specialization) -> None:
-    """torch.library operators have no derivative under `torch.func.grad` and its like; says so in our words."""
+    """Refuses `torch.func.grad` and similar transforms, under which torch.library operators have no derivative."""
     level = _functorch_level()
     if level is not None and level.key() != torch._C._functorch.TransformType.Vmap and spec.differentiable_slots:
         raise SlangError(
@@ -67,10 +67,10 @@ class Operation:
     """One specialization of one program, callable with a number or a tensor for each slot.
 
     Args:
-        program: holds the source.
+        program: the program of the source.
         spec: the function with its argument kinds.
-        target: `""` where the tensors say, else `"vulkan"`.
-        publish: defines the torch.library operator and gives it; called when the operator is first needed.
+        target: `""` for the device of the tensors, else `"vulkan"`.
+        publish: defines and returns the torch.library operator; called when the operator is first needed.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Operation:
         self._launchers: dict[torch.device, Launcher] = {}
         self._cpu: Launcher | None = None
         self.tensor_slots = tuple(index for index, slot in enumerate(spec.slots) if not slot.is_value)
-        # A float output of a function without [Differentiable] keeps its place in the graph: backward says why.
+        # A float output without [Differentiable] stays in the autograd graph, so that backward raises an error.
         self.fixed_outputs = tuple(
             index
             for index, output in enumerate(spec.outputs)
@@ -98,7 +98,7 @@ class Operation:
         return f"tracepack::{self.name}"
 
     def __call__(self, *arguments: Any) -> Sequence[torch.Tensor]:
-        """Runs the function on a number or a tensor for each slot; gives one tensor for each output."""
+        """Runs the function on a number or a tensor for each slot; returns one tensor for each output."""
         if not is_plain_eager():
             return self.through_operator(arguments)
         wants = False
@@ -138,7 +138,7 @@ class Operation:
         return found
 
     def through_operator(self, arguments: Sequence[Any]) -> tuple[torch.Tensor, ...]:
-        """Runs the torch.library operator, for whoever watches."""
+        """Runs the torch.library operator, which modes and compilers see."""
         if torch.compiler.is_compiling():
             assert _registered(self.name)
             result = getattr(torch.ops.tracepack, self.name)(*arguments)
@@ -167,10 +167,10 @@ class Operation:
             )
 
     def check_reached(self, wanted: Sequence[bool]) -> None:
-        """Refuses a gradient for a field of a struct that declares no derivative; it would be None without a word.
+        """Refuses a gradient for a field of a struct that declares no derivative, which would silently be None.
 
         Raises:
-            NotDifferentiableError: one is wanted.
+            NotDifferentiableError: such a gradient is needed.
         """
         for index in self.spec.lost_slots:
             if wanted[index]:
@@ -183,7 +183,7 @@ class Operation:
 
 
 class _Apply(torch.autograd.Function):
-    """The eager way with gradients."""
+    """The autograd function for eager calls with gradients."""
 
     @staticmethod
     def forward(ctx: Any, operation: Operation, *arguments: Any) -> tuple[torch.Tensor, ...]:
@@ -246,6 +246,6 @@ def selected(operation: Operation, gradients: Sequence[Any]) -> list[Any]:
 
 
 def spread(operation: Operation, needs: tuple[int, ...], found: Sequence[Any]) -> tuple[Any, ...]:
-    """The gradients found, in the place of their slots."""
+    """The gradients, each at the position of its slot."""
     by_slot = dict(zip(needs, found, strict=True))
     return tuple(by_slot.get(index) for index in range(len(operation.spec.slots)))

@@ -22,7 +22,7 @@ def _schema_type(slot: Slot) -> str:
 
 
 def register(operation: Operation) -> Any:
-    """Defines the forward and the backward operator; gives the forward one."""
+    """Defines the forward and the backward operator; returns the forward one."""
     spec = operation.spec
     slots = ", ".join(f"{_schema_type(slot)} s{index}" for index, slot in enumerate(spec.slots))
     results = ", ".join(["Tensor"] * len(spec.outputs))
@@ -89,7 +89,7 @@ def _zeros_for_missing(operation: Operation, arguments: Sequence[Any], gradients
 
 
 def _batching_rule(operation: Operation) -> Callable[..., Any]:
-    """`torch.vmap`: one more size in front of all the others."""
+    """The rule for `torch.vmap`: one more size in front of all others."""
     spec = operation.spec
     taken = [len(slot.type.shape) + slot.type.rank for slot in spec.slots]
 

@@ -1,4 +1,4 @@
-"""Which launcher runs a specialization on which kind of device."""
+"""Chooses the launcher of a specialization for a kind of device."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def launcher_for(target: str, device: torch.device, program: Program, spec: Spec
 
     Args:
         target: `""`, or `vulkan` for CPU tensors that shall go to a Vulkan device.
-        device: where the tensors are.
-        program: the source.
+        device: the device of the tensors.
+        program: the program of the source.
         spec: the function with its argument kinds.
 
     Raises:

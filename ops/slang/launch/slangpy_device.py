@@ -1,4 +1,4 @@
-"""SlangPy's own devices, made ready: they serve SlangPy's tensors, CUDA and Vulkan, but not torch on the CPU.
+"""Prepares devices of SlangPy, which run SlangPy's tensors, CUDA and Vulkan, but not torch on the CPU.
 
 SlangPy 0.43's CPU device reports that it can dispatch nothing, and its atomic float additions have no code on the CPU.
 Both are mended here at run time: the limits are written, and a copy of SlangPy's shader folder with plain
@@ -68,8 +68,8 @@ def create_device(kind: str = "cpu", include_paths: tuple[Path, ...] = (), *, in
 
     Args:
         kind: `cpu`, `vulkan` or `cuda`.
-        include_paths: where the sources' imports are.
-        index: which of several CUDA devices.
+        include_paths: the directories of the sources' imports.
+        index: the number of the CUDA device.
 
     Raises:
         CompilerNotFoundError: the CPU has no C++ compiler.
@@ -154,7 +154,7 @@ def module_on(device: Any, source: Source) -> Any:
         allow_dispatches(device)
         session = _session_with_imports(device, source) if source.imports else device
         loaded = session.load_module_from_source(f"{source.name}_{source.key}", with_lines(source))
-        _modules[key] = (device, spy.Module(loaded))  # with the device, whose number another could else get
+        _modules[key] = (device, spy.Module(loaded))  # with the device, so that its id is not reused
     return _modules[key][1]
 
 
@@ -187,6 +187,6 @@ def _open_session(kind: str, index: int, source: Source) -> slangpy.SlangSession
         folder,
         *([tensor_module(one_thread=False, bounds=source.bounds)] if source.uses_slangpy else []),
     ]
-    if kind != "cuda":  # there SlangPy defines it itself
+    if kind != "cuda":  # there SlangPy defines the macro
         options.defines = {"__TARGET_CUDA__": "1"}
     return shared_device(kind, index).create_slang_session(options, add_default_include_paths=False)

@@ -13,6 +13,7 @@ import tracepack as tp
 from tests.comprehension.slang.running import MATMUL, compare, program_of, run, simple
 from tracepack.ops.comprehension import ComprehensionWarning, Options, define
 from tracepack.ops.comprehension.expr import errors
+from tracepack.ops.comprehension.schedule.gpu import gpu_schedule
 from tracepack.ops.comprehension.slang.emitter import SlangEmitter
 from tracepack.ops.comprehension.torch.emitter import TorchEmitter
 from tracepack.ops.comprehension.tune.cache import TuningCache
@@ -28,6 +29,19 @@ def test_gathers_are_checked_or_clamped(device):
         run(text, table, bad, device=device)
     found = run(text, table, bad, device=device, clamp=True)[0]
     torch.testing.assert_close(found, torch.stack([torch.tensor(0.0), table[3], table[6], table[0]]))
+
+
+def test_running_totals_are_shared_out_in_blocks(device):
+    """A schedule speaks of the blocks, and the gradient's sum over suffixes is made of them too."""
+    text = "def f(float(N,D) A) -> (O) { O(n,i) +=! A(n,j) where i in 0:D, j in 0:i+1 }"
+    a = torch.rand(3, 300)
+    plan = define(text).plan([a])
+    backward = plan.derived(frozenset({0}))[1].program
+    for program, expected in ((plan.program, a.cumsum(1)), (backward, a.flip(1).cumsum(1).flip(1))):
+        schedule = gpu_schedule(program, Options(), cuda=False)
+        assert schedule is not None
+        assert len(schedule.nests) > 1
+        torch.testing.assert_close(SlangEmitter(program, schedule, device=device)([a])[0], expected)
 
 
 def test_names_cannot_clash_with_slangs(device):

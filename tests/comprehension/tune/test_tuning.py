@@ -63,7 +63,7 @@ def test_wrong_options(inputs):
         Options(tile={"m": 0})
     with pytest.raises(errors.OptionsError, match=r"'mm' has no axis 'q'; expected one of \['k', 'm', 'n'\]"):
         layer(*inputs, options=Options(tile={"q": 2}))
-    with pytest.raises(errors.OptionsError, match="options are no options; got int"):
+    with pytest.raises(errors.OptionsError, match="options have a wrong type; got int"):
         layer(*inputs, options=3)
     with pytest.raises(errors.OptionsError, match="unknown gather 'wrap'"):
         define(MATMUL, gather="wrap")

@@ -6,6 +6,12 @@ template <class T, int L> struct VecOf { typedef T type __attribute__((vector_si
 template <class T, int L> using Vec = typename VecOf<T, L>::type;
 #define INL static inline __attribute__((always_inline))
 #define COMMA ,
+// A loop over lanes is written out before anything else is done with the vector, which else would lie in memory.
+#if defined(__clang__)
+#define EACH_LANE for (int i = 0; i < L; i++)
+#else
+#define EACH_LANE _Pragma("GCC unroll 64") for (int i = 0; i < L; i++)
+#endif
 #define INL_MEMBER inline __attribute__((always_inline))
 #ifdef _OPENMP
 extern "C" int omp_get_max_threads(void);
@@ -16,7 +22,7 @@ static inline int at_most(int wanted) { // threads of torch's, all of them for 0
 #endif
 
 template <class T, int L> INL Vec<T, L> splat(T s) { return s - Vec<T, L>{}; }
-template <class T, int L> INL Vec<T, L> iota(T s) { Vec<T, L> r; for (int i = 0; i < L; i++) r[i] = (T)(s + i); return r; }
+template <class T, int L> INL Vec<T, L> iota(T s) { Vec<T, L> r; EACH_LANE r[i] = (T)(s + i); return r; }
 template <class M, int L> INL Vec<M, L> splat_mask(bool b) { return splat<M, L>((M)(b ? -1 : 0)); }
 
 // The upper half of a float, rounded to even.
@@ -30,23 +36,23 @@ struct bf16 {
   INL_MEMBER operator float() const { const uint32_t b = (uint32_t)bits << 16; float a; __builtin_memcpy(&a, &b, 4); return a; }
 };
 template <class S, int L> INL Vec<float, L> rounded(Vec<float, L> a) {
-  Vec<float, L> r; for (int i = 0; i < L; i++) r[i] = (float)(S)a[i]; return r;
+  Vec<float, L> r; EACH_LANE r[i] = (float)(S)a[i]; return r;
 }
 
 // Memory. N is how many lanes are wanted, L when all are.
 template <class S, class T, int L> INL Vec<T, L> load(const S* p) {
   if constexpr (__is_same(S, T)) { Vec<T, L> r; __builtin_memcpy(&r, p, sizeof r); return r; }
-  else { Vec<T, L> r; for (int i = 0; i < L; i++) r[i] = (T)p[i]; return r; }
+  else { Vec<T, L> r; EACH_LANE r[i] = (T)p[i]; return r; }
 }
 template <class S, class T, int L> INL void store(S* p, Vec<T, L> v) {
   if constexpr (__is_same(S, T)) __builtin_memcpy(p, &v, sizeof v);
-  else for (int i = 0; i < L; i++) p[i] = (S)v[i];
+  else EACH_LANE p[i] = (S)v[i];
 }
 template <class S, class T, int L> INL Vec<T, L> load_strided(const S* p, int64_t step, int n) {
-  Vec<T, L> r{}; for (int i = 0; i < L; i++) if (i < n) r[i] = (T)p[i * step]; return r;
+  Vec<T, L> r{}; EACH_LANE if (i < n) r[i] = (T)p[i * step]; return r;
 }
 template <class S, class T, int L> INL void store_strided(S* p, int64_t step, int n, Vec<T, L> v) {
-  for (int i = 0; i < L; i++) if (i < n) p[i * step] = (S)v[i];
+  EACH_LANE if (i < n) p[i * step] = (S)v[i];
 }
 template <class S, class T, int L> INL Vec<T, L> load_first(const S* p, int n) {
 #if defined(__AVX512VL__) && defined(__AVX512BW__) && !defined(__clang__)
@@ -60,7 +66,7 @@ template <class S, class T, int L> INL Vec<T, L> load_first(const S* p, int n) {
     return (Vec<T, L>)__builtin_ia32_loadupd256_mask((const double*)p, Vec<double, 4>{}, (uint8_t)((1u << n) - 1));
   else
 #endif
-  { Vec<T, L> r{}; for (int i = 0; i < L; i++) if (i < n) r[i] = (T)p[i]; return r; }
+  { Vec<T, L> r{}; EACH_LANE if (i < n) r[i] = (T)p[i]; return r; }
 }
 template <class S, class T, int L> INL void store_first(S* p, int n, Vec<T, L> v) {
 #if defined(__AVX512VL__) && defined(__AVX512BW__) && !defined(__clang__)
@@ -74,7 +80,7 @@ template <class S, class T, int L> INL void store_first(S* p, int n, Vec<T, L> v
     __builtin_ia32_storeupd256_mask((double*)p, (Vec<double, 4>)v, (uint8_t)((1u << n) - 1));
   else
 #endif
-  for (int i = 0; i < L; i++) if (i < n) p[i] = (S)v[i];
+  EACH_LANE if (i < n) p[i] = (S)v[i];
 }
 template <class S, class T, int L, class M> INL Vec<T, L> load_where(const S* p, Vec<M, L> m) {
 #if defined(__AVX512VL__) && defined(__AVX512DQ__) && !defined(__clang__)
@@ -88,13 +94,13 @@ template <class S, class T, int L, class M> INL Vec<T, L> load_where(const S* p,
     return (Vec<T, L>)__builtin_ia32_loadupd256_mask((const double*)p, Vec<double, 4>{}, __builtin_ia32_cvtq2mask256((Vec<long long, 4>)m));
   else
 #endif
-  { Vec<T, L> r{}; for (int i = 0; i < L; i++) if (m[i]) r[i] = (T)p[i]; return r; }
+  { Vec<T, L> r{}; EACH_LANE if (m[i]) r[i] = (T)p[i]; return r; }
 }
 template <class S, class T, int L, class M> INL Vec<T, L> gather_where(const S* p, Vec<int64_t, L> at, Vec<M, L> m) {
-  Vec<T, L> r{}; for (int i = 0; i < L; i++) if (m[i]) r[i] = (T)p[at[i]]; return r;
+  Vec<T, L> r{}; EACH_LANE if (m[i]) r[i] = (T)p[at[i]]; return r;
 }
 template <class S, class T, int L> INL Vec<T, L> gather(const S* p, Vec<int64_t, L> at, int n) {
-  Vec<T, L> r{}; for (int i = 0; i < L; i++) if (i < n) r[i] = (T)p[at[i]]; return r;
+  Vec<T, L> r{}; EACH_LANE if (i < n) r[i] = (T)p[at[i]]; return r;
 }
 
 // Indices that have to be tested: outside becomes 0 and is reported, or is clamped.
@@ -103,13 +109,13 @@ INL int64_t tested(int64_t i, int64_t size, int id, volatile int64_t* bad) {
   return i;
 }
 INL int64_t clamped(int64_t i, int64_t size) { return i < 0 ? 0 : i >= size ? size - 1 : i; }
-template <class M, int L> INL bool any_of(Vec<M, L> m) { M r = 0; for (int i = 0; i < L; i++) r |= m[i]; return r != 0; }
+template <class M, int L> INL bool any_of(Vec<M, L> m) { M r = 0; EACH_LANE r |= m[i]; return r != 0; }
 template <int L, class M> INL Vec<int64_t, L> tested_lanes(Vec<int64_t, L> at, Vec<M, L> m, int64_t size, int id, volatile int64_t* bad) {
-  for (int i = 0; i < L; i++) at[i] = m[i] ? tested(at[i], size, id, bad) : 0;
+  EACH_LANE at[i] = m[i] ? tested(at[i], size, id, bad) : 0;
   return at;
 }
 template <int L> INL Vec<int64_t, L> clamped_lanes(Vec<int64_t, L> at, int64_t size) {
-  for (int i = 0; i < L; i++) at[i] = clamped(at[i], size);
+  EACH_LANE at[i] = clamped(at[i], size);
   return at;
 }
 
