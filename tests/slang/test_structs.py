@@ -100,7 +100,7 @@ def test_types_of_slangs_own(module: slang.SlangModule) -> None:
     torch.testing.assert_close(module.float3(1, 2, 3), torch.tensor([1.0, 2.0, 3.0]))
     torch.testing.assert_close(module.float3(2), torch.full((3,), 2.0))
     torch.testing.assert_close(module.int2x2([[1, 2], [3, 4]]), torch.tensor([[1, 2], [3, 4]], dtype=torch.int32))
-    with pytest.raises(slang.SlangArgumentError, match="no float3 of these.*expected 3 numbers"):
+    with pytest.raises(slang.SlangArgumentError, match="no float3 can be made of these.*expected 3 numbers"):
         module.float3(1, 2)
 
 

@@ -99,7 +99,10 @@ def sizes_of(values: Sequence[Any]) -> list[int]:
     sizes: list[int] = []
     for value in values:
         fields = fields_of(value)
-        sizes += sizes_of(list(fields.values())) if fields is not None else map(int, getattr(value, "shape", ()))
+        if fields is not None:
+            sizes += sizes_of(list(fields.values()))
+        elif not isinstance(value, type):  # `_result` may name a class of tensors
+            sizes += map(int, getattr(value, "shape", ()))
     return sizes
 
 
