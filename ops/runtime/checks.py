@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+import torch
+
 from ..graph.errors import GuardError, NonContiguousOutputError, SignatureError
 from ..graph.graph import Body, Facts
 from ..graph.guards import Expression
@@ -63,6 +65,8 @@ def tensor_check(
 
 
 def _check_tensor(where: str, kind: TensorType, value: Any) -> None:
+    if not isinstance(value, torch.Tensor):
+        raise SignatureError("not a tensor", where=where, got=type(value).__name__, expected=str(kind))
     if value.is_nested or str(value.layout) != "torch.strided":
         found = "nested" if value.is_nested else str(value.layout).removeprefix("torch.")
         raise SignatureError("not a plain tensor", where=where, got=f"a {found} tensor", expected=str(kind))

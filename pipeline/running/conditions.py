@@ -72,12 +72,14 @@ def pins(graph: Graph) -> dict[tuple[int, int], str]:
     reads: dict[int, tuple[int, int]] = {}
     found: dict[tuple[int, int], str] = {}
     for node in graph.nodes:
-        if isinstance(node.target, Guard) and id(node.args[0]) in reads:
-            found.setdefault(reads[id(node.args[0])], _blame(node.target.reason, node.line))
-        elif isinstance(node.target, Operator) and node.target.name == "py.size" and id(node.args[0]) in place:
-            index, dim = place[id(node.args[0])], node.args[1]
-            if isinstance(dim, int) and isinstance(node.output, Value):
-                reads[id(node.output)] = (index, dim % len(node.args[0].type.shape))
+        match node:  # of a forged file, nodes may have any arguments
+            case Node(Guard() as guard, (read, *_)) if id(read) in reads:
+                found.setdefault(reads[id(read)], _blame(guard.reason, node.line))
+            case Node(
+                Operator("py.size"), (Value(type=TensorType(shape=shape)) as value, int(dim)), _, Value() as size
+            ):
+                if id(value) in place and shape:
+                    reads[id(size)] = (place[id(value)], dim % len(shape))
     return found
 
 
