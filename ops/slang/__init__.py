@@ -50,8 +50,7 @@ _HOMES = {
     **dict.fromkeys(_ERRORS, "language.errors"),
 }
 if not TYPE_CHECKING:  # a type checker takes the names imported above
-    # The names are those that the module gives on demand.
-    __all__ = sorted(_HOMES)  # noqa: PLE0605
+    __all__ = sorted(_HOMES)  # noqa: PLE0605  # no plain list: these names are given on demand
 
 
 def __getattr__(name: str) -> Any:

@@ -186,35 +186,30 @@ class TestDifferentiableTensorsPage:
         np.testing.assert_allclose(found, values)
         np.testing.assert_allclose(gradient, slopes)
 
-    def test_linear_layer_with_slangpy_tensors(self, tensor_module: slang.SlangModule, device: spy.Device) -> None:
+    @staticmethod
+    def hold_linear_layer(module: slang.SlangModule, device: spy.Device, width: int, **tolerance: float) -> None:
+        """Holds `linear_layer` and its `.bwds` on three rows of a width against numpy."""
         rng = np.random.default_rng(0)
-        w, b, v = (rng.standard_normal(size, dtype=np.float32) for size in ((3, 5), (3,), (5,)))
+        w, b, v = (rng.standard_normal(size, dtype=np.float32) for size in ((3, width), (3,), (width,)))
         tensors = [spy.Tensor.from_numpy(device, each).with_grads(zero=True) for each in (w, b, v)]
         y = spy.Tensor.empty(device, shape=(3,), dtype=float).with_grads()
-        tensor_module.linear_layer(spy.grid(shape=(3,)), *tensors, y)
-        np.testing.assert_allclose(y.to_numpy(), w @ v + b, rtol=1e-5, atol=1e-6)
+        module.linear_layer(spy.grid(shape=(3,)), *tensors, y)
+        np.testing.assert_allclose(y.to_numpy(), w @ v + b, **tolerance)
         y.grad.copy_from_numpy(np.ones(3, dtype=np.float32))
-        tensor_module.linear_layer.bwds(spy.grid(shape=(3,)), *tensors, y)
+        module.linear_layer.bwds(spy.grid(shape=(3,)), *tensors, y)
         np.testing.assert_allclose(tensors[0].grad.to_numpy(), np.tile(v, (3, 1)), rtol=1e-5)
         np.testing.assert_allclose(tensors[1].grad.to_numpy(), np.ones(3))
         np.testing.assert_allclose(tensors[2].grad.to_numpy(), w.sum(0), rtol=1e-5, atol=1e-6)
+
+    def test_linear_layer_with_slangpy_tensors(self, tensor_module: slang.SlangModule, device: spy.Device) -> None:
+        self.hold_linear_layer(tensor_module, device, 5, rtol=1e-5, atol=1e-6)
 
     def test_linear_layer_as_printed_with_slangpy_tensors(self, device: spy.Device) -> None:
         """Its loop has no `[MaxIters]`, and the rows are longer than the limit of 1024 that one gets without sizes."""
         text = re.sub(r"void linear_layer.*?output\[idx\] = sum;", lambda match: match[0].replace("[MaxIters(64)]", ""),
                       TENSORS, flags=re.DOTALL)  # fmt: skip
         assert "MaxIters" not in text
-        module = slang.load(text, device)
-        rng = np.random.default_rng(0)
-        w, b, v = (rng.standard_normal(size, dtype=np.float32) for size in ((3, 2000), (3,), (2000,)))
-        tensors = [spy.Tensor.from_numpy(device, each).with_grads(zero=True) for each in (w, b, v)]
-        y = spy.Tensor.empty(device, shape=(3,), dtype=float).with_grads()
-        module.linear_layer(spy.grid(shape=(3,)), *tensors, y)
-        np.testing.assert_allclose(y.to_numpy(), w @ v + b, rtol=1e-4, atol=1e-3)
-        y.grad.copy_from_numpy(np.ones(3, dtype=np.float32))
-        module.linear_layer.bwds(spy.grid(shape=(3,)), *tensors, y)
-        np.testing.assert_allclose(tensors[0].grad.to_numpy(), np.tile(v, (3, 1)), rtol=1e-5)
-        np.testing.assert_allclose(tensors[2].grad.to_numpy(), w.sum(0), rtol=1e-5, atol=1e-6)
+        self.hold_linear_layer(slang.load(text, device), device, 2000, rtol=1e-4, atol=1e-3)
 
     @pytest.mark.parametrize("batch", [(), (4,)], ids=["single", "batched"])
     def test_linear_layer_with_torch(self, tensor_module: slang.SlangModule, batch: tuple[int, ...]) -> None:

@@ -10,18 +10,9 @@ import pytest
 import torch
 
 import tracepack
+from tests.campaigns.functions.surroundings import Straight
 
 X = torch.randn(3, 4)
-
-
-class Straight(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
-        return x.round()
-
-    @staticmethod
-    def backward(ctx: Any, gradient: torch.Tensor) -> torch.Tensor:
-        return gradient
 
 
 class Reversed(torch.autograd.Function):

@@ -189,7 +189,7 @@ def test_a_branch_on_a_weight_is_taken_and_follows_it() -> None:
     try:
         got = traced(X)
     except tracepack.TracepackError as error:
-        assert "changed" in str(error) or "2.0" in str(error) or "True" in str(error)  # noqa: PT017
+        assert "changed" in str(error) or "2.0" in str(error) or "True" in str(error)  # noqa: PT017  # both are right
     else:
         assert torch.equal(got, X)
 
