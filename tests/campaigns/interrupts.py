@@ -299,16 +299,19 @@ class Campaign:
         tracer: Any = None
         try:
             if way == "signal":
-                with alarm(chance.random() * self.seconds[name]):
+                with dropped() as lost, alarm(chance.random() * self.seconds[name]):
                     verb()
             else:
                 chosen = is_near if way == "own" else is_any
                 if (name, way) not in self.calls:
                     self.calls[name, way] = calls_of(verb, chosen)
                 tracer = AtBytecode(chosen, chance.randrange(self.calls[name, way]), chance.randrange(_NEAR))
-                with traced(tracer):
+                with dropped() as lost, traced(tracer):
                     verb()
-            ended = "was caught below" if tracer is not None and tracer.raised else ended
+            if lost:
+                ended = f"was dropped by Python: in {lost[0]}"
+            elif tracer is not None and tracer.raised:
+                ended = "was caught below"
         except Interrupted as error:
             frame = traceback.extract_tb(error.__traceback__)[-1]
             ended = f"{frame.filename}:{frame.lineno} {frame.name}"
@@ -323,6 +326,25 @@ class Campaign:
             return check()
         except BaseException as error:
             return [f"{type(error).__name__}: {error}"]
+
+
+@contextmanager
+def dropped() -> Iterator[list[str]]:
+    """Where interrupts came that Python drops: an exception in a callback of a weak reference, or in `__del__`, goes no further."""
+    found: list[str] = []
+    before = sys.unraisablehook
+
+    def hook(raised: Any) -> None:
+        if isinstance(raised.exc_value, Interrupted):
+            found.append(repr(raised.object))
+        else:
+            before(raised)
+
+    sys.unraisablehook = hook
+    try:
+        yield found
+    finally:
+        sys.unraisablehook = before
 
 
 @contextmanager
