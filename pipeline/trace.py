@@ -7,7 +7,6 @@ graph, and is refused.
 
 from __future__ import annotations
 
-import inspect
 import time
 import traceback
 from collections.abc import Callable, Sequence
@@ -16,11 +15,14 @@ from typing import Any
 
 import torch
 
+from ..ops.graph.device import parse_device
 from ..ops.graph.errors import GraphError, RecordError, TracepackError
 from ..ops.graph.graph import Graph
 from ..ops.graph.program import Program
+from ..ops.graph.traverse import bodies
 from ..ops.graph.verify import verify
 from ..ops.runtime.interrupts.verbs import undisturbed
+from ..ops.runtime.placement import runs_on
 from ..ops.runtime.user_code import first_line, raising_line, writing_line
 from ..ops.tracing_hook import current, plainly, recording
 from .examples import Examples, describe
@@ -43,6 +45,7 @@ from .recording.rollback import Undo
 from .replay import Mismatch, Replay
 from .rules.settings import default_dtype, with_default_dtype
 from .rules.torch_functions import TRANSFORMS
+from .signature.arguments import arguments
 
 
 @undisturbed
@@ -77,54 +80,23 @@ def trace(process: Callable[..., Any], *examples: Any, **named: Any) -> Pipeline
         raise RecordError("trace takes a function", got=type(process).__name__)
     if current() is not None:
         raise RecordError("trace was called while another trace runs", fix="Trace the outer function only.")
-    given, fixed = _arguments(process, examples, named)
+    given = arguments(process, examples, named)
     items, names, leaves, arrays, special = describe(given)
-    examined, objects = Examples(items, leaves, arrays, fixed, special), Objects(process)
+    keywords = [item.name for item in items if item.kind == "keyword"]
+    examined, objects = Examples(items, leaves, arrays, keywords, special), Objects(process)
     with LentCode(objects.functions):
         return _Tracing(process, examined, names, objects).pipeline()
+
+
+def _here(program: Program) -> Pipeline:
+    """The pipeline in the process that traced it, where ops for accelerators that this machine lacks run on the CPU."""
+    lacking = any(runs_on(device) != device for device in map(parse_device, {b.device for b in bodies(program.graph)}))
+    return Pipeline(program, gpu_ops="cpu" if lacking else "gpu")
 
 
 def _name(process: Callable[..., Any]) -> str:
     name = getattr(process, "__name__", type(process).__name__)
     return "pipeline" if name == "<lambda>" else str(name)
-
-
-def _arguments(
-    process: Callable[..., Any], examples: tuple[Any, ...], named: dict[str, Any]
-) -> tuple[list[tuple[str, str, Any]], list[str]]:
-    """The name, kind and value of every given argument, and the names of those that are passed by keyword."""
-    try:
-        # nn.Module.__call__ takes any arguments; the signature is that of its forward.
-        signature = inspect.signature(process.forward if isinstance(process, torch.nn.Module) else process)
-        bound = signature.bind(*examples, **named)
-    except TypeError as error:
-        raise RecordError(f"the examples do not fit the function: {error}") from None
-    except ValueError:
-        raise RecordError("the function has no signature", fix="Wrap it in a lambda.") from None
-    given: list[tuple[str, str, Any]] = []
-    for name, value in bound.arguments.items():
-        kind = signature.parameters[name].kind
-        if kind is inspect.Parameter.VAR_KEYWORD and bound.arguments.keys() & value.keys():
-            twice = sorted(bound.arguments.keys() & value.keys())[0]
-            raise RecordError(f"two arguments are called {twice!r}, which the keys of run() cannot tell apart")
-        if kind is inspect.Parameter.VAR_KEYWORD:
-            given += [(key, "keyword", item) for key, item in value.items()]
-        elif kind is inspect.Parameter.VAR_POSITIONAL:
-            given.append((name, "variadic", value))
-        else:
-            keyword = kind is inspect.Parameter.KEYWORD_ONLY or _skips(signature, bound.arguments, name)
-            given.append((name, "keyword" if keyword else "positional", value))
-    return given, [n for n, k, _ in given if k == "keyword"]
-
-
-def _skips(signature: inspect.Signature, given: dict[str, Any], name: str) -> bool:
-    """Whether a parameter before this one was left to its default, so that this one must be passed by keyword."""
-    for other in signature.parameters:
-        if other == name:
-            return False
-        if other not in given:
-            return True
-    return False
 
 
 @dataclass
@@ -159,14 +131,14 @@ class _Tracing:
             parameters, facts = pipeline_facts(self.examples.items, self.names, first.graph)
             name_sizes(first.graph, second)
             graph = with_default_dtype(first.graph, dtype, first.recorder.asks_default_dtype)
-            found = Pipeline(Program(_name(self.user), graph, parameters, facts))
+            found = _here(Program(_name(self.user), graph, parameters, facts))
             replay = Replay(self.user, self.examples, first.recorder, found, self.objects, time.perf_counter() - began)
             mismatch = replay.mismatch()
             if mismatch is not None:
                 raise self.explained(mismatch, first)
             forget_sizes(graph, parameters, replay.shapes)
             if ordered := replay.ordered():
-                found = Pipeline(replace(found.program, graph=with_key_order(graph, ordered)))
+                found = _here(replace(found.program, graph=with_key_order(graph, ordered)))
         finally:
             first.recorder.generators.restore()
         return found
