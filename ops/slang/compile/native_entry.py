@@ -63,6 +63,9 @@ __attribute__((unused)) static int tracepack_outside(uint32_t index, uint32_t si
     if (__builtin_expect((index) >= (count), 0)) tracepack_fault(1, index, count);
 """
 _PRELUDE_END = "using namespace SLANG_PRELUDE_NAMESPACE;\n#endif\n"
+_ONLY_ONE_EXPORT = """#undef SLANG_PRELUDE_EXPORT
+#define SLANG_PRELUDE_EXPORT static
+"""
 # Slang's prelude has the arithmetic of vectors of float, double and integers only.
 _HALF_VECTORS = "".join(
     f"""
@@ -76,19 +79,26 @@ template<int N> SLANG_FORCE_INLINE Vector<half, N> operator-(const Vector<half, 
 """
 
 
-def finish_code(code: str, entry: str) -> str:
+def finish_code(code: str, entry: str) -> tuple[str, str]:
     """Adds the function that is called from Python to the C++ that Slang wrote, and what that lacks.
 
     The function copies the parameters to its own stack: the compiler then knows that no store of the loop changes them.
     An index outside of a tensor or an array ends it, with the kind of the fault as its result, and the index and the
-    size in the place of the first two parameters.
+    size in the place of the first two parameters. It alone is exported: of Slang's own entries, which nobody calls, the
+    compiler would write the whole kernel again.
+
+    Returns:
+        The head, which is the same for all entries, and the code after it.
     """
+    prelude, end, code = code.rpartition(_PRELUDE_END)
     code = _EXTREMUM.sub(_extremum, code)
     if "Vector<half" in code or "Vector<_Float16" in code:
-        code = code.replace(_PRELUDE_END, _PRELUDE_END + _HALF_VECTORS, 1)
+        code = _HALF_VECTORS + code
+    code = code.replace(f"\nvoid _{entry}(", f"\nstatic void _{entry}(", 1)
     struct = _STRUCT.search(code)
     name = struct[1] if struct else "char"
-    return f"""{_HEAD}{code}
+    head = f"{_HEAD}{_EXTREMUM.sub(_extremum, prelude)}{end}"
+    rest = f"""{_ONLY_ONE_EXPORT}{code}
 extern "C" __attribute__((visibility("default"))) int tracepack_run(void* parameters)
 {{
     {name} local = *({name}*)parameters;
@@ -101,6 +111,7 @@ extern "C" __attribute__((visibility("default"))) int tracepack_run(void* parame
     return 0;
 }}
 """
+    return head, rest
 
 
 class NativeEntry:
