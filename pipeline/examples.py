@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 
-from ..ops.graph.errors import SignatureError
+from ..ops.graph.errors import RecordError, SignatureError
 from ..ops.graph.program import Parameter, Slot
 from ..ops.graph.traverse import map_leaves
 from ..ops.graph.types import SCALARS
@@ -19,6 +20,44 @@ from .recheck.vary import clones
 from .running.binding import as_tensor
 
 MOST_LEVELS = 200  # of containers in one argument
+
+
+def given_arguments(
+    process: Callable[..., Any], examples: tuple[Any, ...], named: dict[str, Any]
+) -> tuple[list[tuple[str, str, Any]], list[str]]:
+    """The name, kind and value of every given argument, and the names of those that are passed by keyword."""
+    try:
+        # nn.Module.__call__ takes any arguments; the signature is that of its forward.
+        signature = inspect.signature(process.forward if isinstance(process, torch.nn.Module) else process)
+        bound = signature.bind(*examples, **named)
+    except TypeError as error:
+        raise RecordError(f"the examples do not fit the function: {error}") from None
+    except ValueError:
+        raise RecordError("the function has no signature", fix="Wrap it in a lambda.") from None
+    given: list[tuple[str, str, Any]] = []
+    for name, value in bound.arguments.items():
+        kind = signature.parameters[name].kind
+        if kind is inspect.Parameter.VAR_KEYWORD and bound.arguments.keys() & value.keys():
+            twice = sorted(bound.arguments.keys() & value.keys())[0]
+            raise RecordError(f"two arguments are called {twice!r}, which the keys of run() cannot tell apart")
+        if kind is inspect.Parameter.VAR_KEYWORD:
+            given += [(key, "keyword", item) for key, item in value.items()]
+        elif kind is inspect.Parameter.VAR_POSITIONAL:
+            given.append((name, "variadic", value))
+        else:
+            keyword = kind is inspect.Parameter.KEYWORD_ONLY or _skips(signature, bound.arguments, name)
+            given.append((name, "keyword" if keyword else "positional", value))
+    return given, [n for n, k, _ in given if k == "keyword"]
+
+
+def _skips(signature: inspect.Signature, given: dict[str, Any], name: str) -> bool:
+    """Whether a parameter before this one was left to its default, so that this one must be passed by keyword."""
+    for other in signature.parameters:
+        if other == name:
+            return False
+        if other not in given:
+            return True
+    return False
 
 
 def describe(

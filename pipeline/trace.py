@@ -7,7 +7,6 @@ graph, and is refused.
 
 from __future__ import annotations
 
-import inspect
 import time
 import traceback
 from collections.abc import Callable, Sequence
@@ -23,7 +22,8 @@ from ..ops.graph.verify import verify
 from ..ops.runtime.interrupts.verbs import undisturbed
 from ..ops.runtime.user_code import first_line, raising_line, writing_line
 from ..ops.tracing_hook import current, plainly, recording
-from .examples import Examples, describe
+from .examples import Examples, describe, given_arguments
+from .lists.loop import refuse_open
 from .patches.builtins import LentCode, recordable
 from .patches.numpy import hooks
 from .patches.print import muted, printable
@@ -77,54 +77,29 @@ def trace(process: Callable[..., Any], *examples: Any, **named: Any) -> Pipeline
         raise RecordError("trace takes a function", got=type(process).__name__)
     if current() is not None:
         raise RecordError("trace was called while another trace runs", fix="Trace the outer function only.")
-    given, fixed = _arguments(process, examples, named)
+    given, fixed = given_arguments(process, examples, named)
     items, names, leaves, arrays, special = describe(given)
     examined, objects = Examples(items, leaves, arrays, fixed, special), Objects(process)
     with LentCode(objects.functions):
-        return _Tracing(process, examined, names, objects).pipeline()
+        plainly = _Tracing(process, examined, names, objects)
+        try:
+            found, problem = plainly.pipeline(), None
+            if not plainly.fixes():
+                return found
+        except RecordError as error:
+            problem = error
+    with LentCode(objects.functions, deeply=True):
+        try:
+            return _Tracing(process, examined, names, objects, deeply=True).pipeline()
+        except RecordError:
+            if problem is None:
+                return found
+            raise
 
 
 def _name(process: Callable[..., Any]) -> str:
     name = getattr(process, "__name__", type(process).__name__)
     return "pipeline" if name == "<lambda>" else str(name)
-
-
-def _arguments(
-    process: Callable[..., Any], examples: tuple[Any, ...], named: dict[str, Any]
-) -> tuple[list[tuple[str, str, Any]], list[str]]:
-    """The name, kind and value of every given argument, and the names of those that are passed by keyword."""
-    try:
-        # nn.Module.__call__ takes any arguments; the signature is that of its forward.
-        signature = inspect.signature(process.forward if isinstance(process, torch.nn.Module) else process)
-        bound = signature.bind(*examples, **named)
-    except TypeError as error:
-        raise RecordError(f"the examples do not fit the function: {error}") from None
-    except ValueError:
-        raise RecordError("the function has no signature", fix="Wrap it in a lambda.") from None
-    given: list[tuple[str, str, Any]] = []
-    for name, value in bound.arguments.items():
-        kind = signature.parameters[name].kind
-        if kind is inspect.Parameter.VAR_KEYWORD and bound.arguments.keys() & value.keys():
-            twice = sorted(bound.arguments.keys() & value.keys())[0]
-            raise RecordError(f"two arguments are called {twice!r}, which the keys of run() cannot tell apart")
-        if kind is inspect.Parameter.VAR_KEYWORD:
-            given += [(key, "keyword", item) for key, item in value.items()]
-        elif kind is inspect.Parameter.VAR_POSITIONAL:
-            given.append((name, "variadic", value))
-        else:
-            keyword = kind is inspect.Parameter.KEYWORD_ONLY or _skips(signature, bound.arguments, name)
-            given.append((name, "keyword" if keyword else "positional", value))
-    return given, [n for n, k, _ in given if k == "keyword"]
-
-
-def _skips(signature: inspect.Signature, given: dict[str, Any], name: str) -> bool:
-    """Whether a parameter before this one was left to its default, so that this one must be passed by keyword."""
-    for other in signature.parameters:
-        if other == name:
-            return False
-        if other not in given:
-            return True
-    return False
 
 
 @dataclass
@@ -144,16 +119,26 @@ class _Tracing:
         examples: the arguments that it is recorded with.
         names: the names of the flat inputs.
         objects: the Python objects that the function can reach, as they were before.
+        deeply: whether operations of Python are recorded: subscripts, f-strings, comprehensions.
     """
 
-    def __init__(self, process: Callable[..., Any], examples: Examples, names: Sequence[str], objects: Objects) -> None:
-        self.user, self.process = process, recordable(process)
+    def __init__(
+        self, process: Callable[..., Any], examples: Examples, names: Sequence[str], objects: Objects,
+        deeply: bool = False,
+    ) -> None:  # fmt: skip
+        self.user, self.process = process, recordable(process, deeply)
         self.examples, self.names, self.objects = examples, names, objects
+        self.fixed = ""
+
+    def fixes(self) -> bool:
+        """Whether the recording guards a text, a list or a number where a deeper one may not."""
+        return bool(self.fixed)
 
     def pipeline(self) -> Pipeline:
         """Records twice, compares the recordings, and compares the resulting pipeline with the function."""
         began, dtype = time.perf_counter(), default_dtype()
         first = self.first()
+        self.fixed = first.recorder.plainly_used
         try:
             second = _second(self.record, self.examples, first)
             parameters, facts = pipeline_facts(self.examples.items, self.names, first.graph)
@@ -255,6 +240,7 @@ def _record(process: Callable[..., Any], examples: Examples, settled: bool = Fal
             recorder.ended = True
     if recorder.refused is not None:
         raise recorder.refused
+    refuse_open(recorder)
     recorder.values.refuse_changes()
     _refuse_swallowed(recorder)
     whole = Graph(tuple(value for value, _ in pairs), tuple(recorder.nodes), output)
