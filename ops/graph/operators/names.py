@@ -67,13 +67,14 @@ _TEXTS = (
 
 _TABLES = (
     "lookup", "lookup_all", "tolist", "dict", "zip", "enumerate", "sorted", "total", "any", "all", "list", "keys",
-    "values", "items",
+    "values", "items", "rows",
 )  # fmt: skip
 
 _WRITING = frozenset(name for name in _BINARY if name[0] == "i" and name != "invert") | {"setitem"}
 _VIEWING = (
     "getitem", "pos", "real", "imag", "min", "max", "draw", "generator", "and_", "or_", "dict", "zip", "enumerate",
-    "sorted", "list", "values", "items", "total", "cat_strings",
+    "sorted", "list", "values", "items", "total", "cat_strings", "rows",
+    "keys", "lookup", "lookup_all",
 )  # fmt: skip
 
 GRADIENTS = ("grad_mode", "own_backward")

@@ -41,6 +41,8 @@ def lookup(table: Any, key: Any, default: Any = _NOTHING) -> Any:
     Raises:
         MissingEntryError: it has no such entry, and there is no default.
     """
+    if not isinstance(table, list | tuple | dict):
+        raise GuardError("a table is a list, a tuple or a dict", got=type(table).__name__)
     try:
         if isinstance(table, dict):
             return _fresh(table[key])
@@ -59,7 +61,14 @@ def lookup_all(table: Any, keys: Any, default: Any = _NOTHING) -> Any:
     """
     listed = keys.tolist() if isinstance(keys, torch.Tensor | numpy.ndarray) else list(keys)
     found = _each(table, listed, default)
-    return torch.tensor(found) if holds_numbers(table) else found
+    return torch.tensor(found, dtype=_dtype(table)) if holds_numbers(table) else found
+
+
+def _dtype(table: Any) -> torch.dtype:
+    entries = list(table.values() if isinstance(table, dict) else table)
+    if any(isinstance(entry, float) for entry in entries):
+        return torch.float32
+    return torch.bool if entries and all(isinstance(entry, bool) for entry in entries) else torch.int64
 
 
 def _each(table: Any, keys: Any, default: Any) -> Any:
@@ -70,6 +79,8 @@ def _each(table: Any, keys: Any, default: Any) -> Any:
 
 def holds_numbers(table: Any) -> bool:
     """Whether the entries of a table are numbers, all of them."""
+    if not isinstance(table, list | tuple | dict):
+        raise GuardError("a table is a list, a tuple or a dict", got=type(table).__name__)
     entries = table.values() if isinstance(table, dict) else table
     return all(isinstance(entry, int | float) for entry in entries)
 
@@ -106,7 +117,8 @@ def ordered(items: Any, reverse: bool = False) -> list[Any]:
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "lookup": lookup, "lookup_all": lookup_all, "tolist": to_list, "dict": to_dict, "zip": pairs,
     "enumerate": numbered, "sorted": ordered, "total": sum, "any": any, "all": all, "list": list,
-    "keys": lambda table: list(table.keys()), "values": lambda table: list(table.values()),
+    "rows": lambda tensor: list(tensor.unbind(0)), "keys": lambda table: list(table.keys()),
+    "values": lambda table: list(table.values()),
     "items": lambda table: list(table.items()),
 }  # fmt: skip
 """The operators on tables and lists by their names in the family ``py.…``."""

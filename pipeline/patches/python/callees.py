@@ -12,9 +12,9 @@ import unicodedata
 from collections.abc import Callable
 from typing import Any
 
-from ...lists.loop import Loop, collected
+from ...lists.loop import collected
+from ...lists.mapping import each
 from ...proxies.arrays import TracedArray
-from ...proxies.base import is_traced
 from ...proxies.lists import TracedDict, TracedList
 from ...proxies.strings import TracedStr
 from ...recording.recorder import Recorder
@@ -120,24 +120,17 @@ def _mapped(function: Any, *lists: Any) -> Any:
     recorder = active()
     if recorder is None or len(lists) != 1 or type(lists[0]) is not TracedList:
         return map(function, *lists)
-    return each(recorder, function, lists[0])
+    return each(recorder, _recorded(function), lists[0])
 
 
-def each(recorder: Recorder, function: Any, items: TracedList) -> Any:
-    """The results of a function for the items of a list of any length."""
+def _recorded(function: Any) -> Callable[[Any], Any]:
+    """The function, or what stands for a builtin or for the subscript of a table."""
     owner = getattr(function, "__self__", None)
     if getattr(function, "__name__", "") == "__getitem__" and type(owner) in (list, dict, tuple):
-        function = _entry_of(owner)
-    if function is str:
-        function = _text
-    loop = Loop(recorder, items)
-    item = next(loop)
-    if function in (int, float, bool) and is_traced(item):
-        result = recorder.scalar(function.__name__, item)
-    else:
-        result = function(item)
-    next(loop, None)
-    return loop.gathered(result)
+        return _entry_of(owner)
+    if isinstance(owner, type(None)) and function in STAND_IN_OF:
+        return STAND_IN_OF[function]
+    return function  # type: ignore[no-any-return]  # the user's own
 
 
 def _entry_of(table: Any) -> Callable[[Any], Any]:
@@ -167,6 +160,9 @@ _STAND_INS: list[tuple[Any, Callable[..., Any]]] = [
     (map, _mapped), (dict, _dict), (json.dumps, dumps), (unicodedata.normalize, normalize),
     *((getattr(re, name), getattr(RegularExpressions(re), name)) for name in EXPRESSIONS),
 ]  # fmt: skip
+
+
+STAND_IN_OF = {plain: function for plain, function in _STAND_INS if plain is str or plain is repr}
 
 
 def register() -> None:

@@ -16,10 +16,12 @@ from typing import Any
 
 import torch
 
+from ....ops.graph.graph import Operator
 from ....ops.graph.operators.names import TEXT_METHODS
 from ...lists.formats import filled_in
 from ...lists.loop import collected
 from ...proxies.base import is_traced
+from ...proxies.lists import TracedList
 from ...proxies.strings import method_of
 from ...recording.recorder import Recorder
 from .operations import AskedTable, HandedOver, active, asserted, formatted, holds_traced
@@ -193,12 +195,28 @@ def check(condition: Any, message: Any = None) -> None:
         raise RuntimeError(str(text or "Expected cond to be True, but got False."))
 
 
+def _of_tensors(name: str) -> Callable[..., Any]:
+    """Stands for a function of torch that takes a list of tensors, here one of any length."""
+    plain = getattr(torch, name)
+
+    def call(tensors: Any, *args: Any, **kwargs: Any) -> Any:
+        recorder = active()
+        if recorder is None or type(tensors) is not TracedList:
+            return plain(tensors, *args, **kwargs)
+        with torch._C.DisableTorchFunction():
+            return recorder.apply(Operator(f"torch.{name}"), plain, (tensors, *args), kwargs)
+
+    return call
+
+
 _LOGS = ("debug", "info", "warning", "error", "critical", "exception", "log")
 _MODULES: dict[str, tuple[Any, dict[str, Callable[..., Any]]]] = {
     "normalize": (unicodedata, {"normalize": normalize}),
     "dumps": (json, {"dumps": dumps}),
     "_check": (torch, {"_check": check}),
     "_assert": (torch, {"_assert": check}),
+    "stack": (torch, {"stack": _of_tensors("stack")}),
+    "cat": (torch, {"cat": _of_tensors("cat")}),
 }
 
 

@@ -17,6 +17,7 @@ from ....ops.graph.graph import Guard, Node
 from ....ops.runtime.user_code import user_line
 from ....ops.tracing_hook import current
 from ...lists.loop import Loop
+from ...lists.mapping import rows_of
 from ...lists.plain_tables import plain_table
 from ...proxies.arrays import TracedArray
 from ...proxies.base import is_traced
@@ -201,6 +202,8 @@ def _map_of(items: Any) -> Any:
 
 def _iterated(items: Any) -> Any:
     recorder = active()
+    if recorder is not None and isinstance(items, torch.Tensor) and items in recorder.values and recorder.rank(items):
+        items = rows_of(recorder, items)
     return items if recorder is None or type(items) is not TracedList else Loop(recorder, items)
 
 
