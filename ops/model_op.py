@@ -102,7 +102,7 @@ class ModelOp(InferenceOp):
         return self._run_model(args, kwargs)
 
     def _run_model(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if runs_plainly() and _lies_on(self.model, self.device):
+        if runs_plainly() and _lies_on(self.model, self.here):
             mine = (
                 lowering() if isinstance(self.model, torch.nn.Module) else nullcontext()
             )  # the model has its own flags
@@ -152,16 +152,16 @@ class ModelOp(InferenceOp):
         if isinstance(self.model, torch.jit.ScriptModule):
             from .torchscript.inspect import own_copy
 
-            self._copy = own_copy(self.model, str(self.device))
+            self._copy = own_copy(self.model, str(self.here))
             return self._copy
-        if not isinstance(self.model, torch.nn.Module) or model_device(self.model) in (None, self.device):
+        if not isinstance(self.model, torch.nn.Module) or model_device(self.model) in (None, self.here):
             return self.model
         if self._copy is None:
-            self._copy = copy.deepcopy(self.model).to(str(self.device))
+            self._copy = copy.deepcopy(self.model).to(str(self.here))
         return self._copy
 
     def _moved(self, tree: Any) -> Any:
-        device = str(self.device)
+        device = str(self.here)
         return pytree.tree_map_only(torch.Tensor, lambda t: t if str(t.device) == device else t.to(device), tree)
 
     @property
@@ -243,7 +243,7 @@ class ModelOp(InferenceOp):
     def _lowered_now(self, call: Call, tensors: Sequence[Any]) -> tuple[Lowered, Plan]:
         with recording(None), KeptProcess(), KeptModel(self.model):
             lowered = self.lowerer(call, tensors)
-        found = (lowered, Plan(calling(lowered.body), state=self.state))
+        found = (lowered, Plan(calling(lowered.body), lambda body: self.here, state=self.state))
         self._lowered.setdefault(_key(call), []).append(found)
         input_check(lowered.body)(*tensors)
         return found

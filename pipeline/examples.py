@@ -2,73 +2,36 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 
-from ..ops.graph.errors import RecordError, SignatureError
-from ..ops.graph.program import Parameter, Slot
+from ..ops.graph.errors import SignatureError
+from ..ops.graph.graph import Literal
+from ..ops.graph.program import REQUIRED, Parameter, Slot
 from ..ops.graph.traverse import map_leaves
-from ..ops.graph.types import SCALARS
+from ..ops.graph.types import DTYPES, SCALARS
 from ..ops.lowering.held_objects import is_held
 from ..ops.runtime.primitives.named_tuples import is_record, record_factory, to_record
 from .recheck.vary import clones
-from .running.binding import as_tensor
+from .running.binding import as_tensor, fixed
+from .signature.arguments import Given
 
 MOST_LEVELS = 200  # of containers in one argument
 
 
-def given_arguments(
-    process: Callable[..., Any], examples: tuple[Any, ...], named: dict[str, Any]
-) -> tuple[list[tuple[str, str, Any]], list[str]]:
-    """The name, kind and value of every given argument, and the names of those that are passed by keyword."""
-    try:
-        # nn.Module.__call__ takes any arguments; the signature is that of its forward.
-        signature = inspect.signature(process.forward if isinstance(process, torch.nn.Module) else process)
-        bound = signature.bind(*examples, **named)
-    except TypeError as error:
-        raise RecordError(f"the examples do not fit the function: {error}") from None
-    except ValueError:
-        raise RecordError("the function has no signature", fix="Wrap it in a lambda.") from None
-    given: list[tuple[str, str, Any]] = []
-    for name, value in bound.arguments.items():
-        kind = signature.parameters[name].kind
-        if kind is inspect.Parameter.VAR_KEYWORD and bound.arguments.keys() & value.keys():
-            twice = sorted(bound.arguments.keys() & value.keys())[0]
-            raise RecordError(f"two arguments are called {twice!r}, which the keys of run() cannot tell apart")
-        if kind is inspect.Parameter.VAR_KEYWORD:
-            given += [(key, "keyword", item) for key, item in value.items()]
-        elif kind is inspect.Parameter.VAR_POSITIONAL:
-            given.append((name, "variadic", value))
-        else:
-            keyword = kind is inspect.Parameter.KEYWORD_ONLY or _skips(signature, bound.arguments, name)
-            given.append((name, "keyword" if keyword else "positional", value))
-    return given, [n for n, k, _ in given if k == "keyword"]
-
-
-def _skips(signature: inspect.Signature, given: dict[str, Any], name: str) -> bool:
-    """Whether a parameter before this one was left to its default, so that this one must be passed by keyword."""
-    for other in signature.parameters:
-        if other == name:
-            return False
-        if other not in given:
-            return True
-    return False
-
-
 def describe(
-    given: Sequence[tuple[str, str, Any]],
+    given: Sequence[Given],
 ) -> tuple[tuple[Parameter, ...], list[str], list[Any], frozenset[int], dict[int, torch.Tensor]]:
     """Takes example arguments apart: parameters, a name for each leaf, the leaves, which of these are arrays.
 
     And those tensors that are more than a signature can say: parameters, with gradients, with attributes.
 
     Args:
-        given: name, kind and value of each argument.
+        given: the arguments.
 
     Raises:
         SignatureError: a value that no pipeline can take.
@@ -83,8 +46,8 @@ def describe(
             raise SignatureError(
                 "an example is nested too deeply", where=f"input {where[:60]!r}", expected=f"{MOST_LEVELS} levels"
             )
-        if value is None:
-            return None
+        if value is None or isinstance(value, torch.dtype | torch.device):
+            return fixed(value)
         if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
             return slot(value, where)
         if is_record(value):
@@ -125,8 +88,17 @@ def describe(
         leaves.append(leaf)
         return Slot(len(leaves) - 1)
 
-    items = tuple(Parameter(name, kind, tree(value, name)) for name, kind, value in given)
+    items = tuple(
+        Parameter(a.name, a.kind, tree(a.value, a.name) if a.given else fixed(a.value), _fitting(a)) for a in given
+    )
     return items, names, leaves, frozenset(arrays), special
+
+
+def _fitting(argument: Given) -> Any:
+    """The default that a call may rely on: an example of None, or the function's own if it is of the example's type."""
+    if argument.value is None:
+        return None
+    return fixed(argument.default) if type(argument.default) is type(argument.value) else REQUIRED
 
 
 def _require_memory(tensor: torch.Tensor, where: str) -> None:
@@ -153,10 +125,21 @@ def alike(special: dict[int, torch.Tensor], copies: list[Any]) -> list[Any]:
 def rebuild(tree: Any, leaves: Sequence[Any]) -> Any:
     """A parameter's value from flat leaves."""
     return map_leaves(
-        lambda leaf: leaves[leaf.index] if isinstance(leaf, Slot) else leaf,
+        lambda leaf: leaves[leaf.index] if isinstance(leaf, Slot) else _object(leaf),
         tree,
         lambda record, items: record_factory(record)(*items),
     )
+
+
+def _object(leaf: Any) -> Any:
+    """A fixed value of a parameter as the function gets it."""
+    match leaf:
+        case Literal("dtype", name) if name in DTYPES:
+            return getattr(torch, name)
+        case Literal("device", name):
+            with torch._C.DisableTorchFunction():  # it is made outside of the function, and not to be recorded
+                return torch.device(name)
+    return leaf
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from ..ops.runtime.primitives.named_tuples import map_values, to_record
 from ..serialization.golden import Example, Golden
 from .precision import TOLERANCES, output_precisions, precision
 from .processor import processor, processor_text
-from .running.binding import as_tensor
+from .running.binding import as_tensor, fixed
 from .running.runner import may_write
 
 
@@ -147,7 +147,7 @@ def _stored(tree: Any) -> Any:
 
 def _stored_leaf(leaf: Any) -> Any:
     tensor = as_tensor(leaf)
-    return leaf if tensor is None else tensor.clone()
+    return fixed(leaf) if tensor is None else tensor.clone()
 
 
 def golden_terms(pipeline: Runnable, tolerance: float | None) -> Golden:

@@ -15,14 +15,17 @@ from typing import Any
 
 import torch
 
+from ..ops.graph.device import parse_device
 from ..ops.graph.errors import GraphError, RecordError, TracepackError
 from ..ops.graph.graph import Graph
 from ..ops.graph.program import Program
+from ..ops.graph.traverse import bodies
 from ..ops.graph.verify import verify
 from ..ops.runtime.interrupts.verbs import undisturbed
+from ..ops.runtime.placement import runs_on
 from ..ops.runtime.user_code import first_line, raising_line, writing_line
 from ..ops.tracing_hook import current, plainly, recording
-from .examples import Examples, describe, given_arguments
+from .examples import Examples, describe
 from .lists.loop import refuse_open
 from .patches.builtins import LentCode, recordable
 from .patches.numpy import hooks
@@ -43,6 +46,7 @@ from .recording.rollback import Undo
 from .replay import Mismatch, Replay
 from .rules.settings import default_dtype, with_default_dtype
 from .rules.torch_functions import TRANSFORMS
+from .signature.arguments import arguments
 
 
 @undisturbed
@@ -77,24 +81,38 @@ def trace(process: Callable[..., Any], *examples: Any, **named: Any) -> Pipeline
         raise RecordError("trace takes a function", got=type(process).__name__)
     if current() is not None:
         raise RecordError("trace was called while another trace runs", fix="Trace the outer function only.")
-    given, fixed = given_arguments(process, examples, named)
+    given = arguments(process, examples, named)
     items, names, leaves, arrays, special = describe(given)
-    examined, objects = Examples(items, leaves, arrays, fixed, special), Objects(process)
+    keywords = [item.name for item in items if item.kind == "keyword"]
+    examined, objects = Examples(items, leaves, arrays, keywords, special), Objects(process)
+    return _recorded(process, examined, names, objects)
+
+
+def _recorded(process: Callable[..., Any], examples: Examples, names: Sequence[str], objects: Objects) -> Pipeline:
+    """The pipeline of a function: recorded as it is, and deeply where that is refused or fixes a text or a number."""
+    found: Pipeline | None = None
+    problem: RecordError | None = None
     with LentCode(objects.functions):
-        plainly = _Tracing(process, examined, names, objects)
+        plainly = _Tracing(process, examples, names, objects)
         try:
-            found, problem = plainly.pipeline(), None
-            if not plainly.fixes():
-                return found
+            found = plainly.pipeline()
         except RecordError as error:
             problem = error
+        if found is not None and not plainly.fixed:
+            return found
     with LentCode(objects.functions, deeply=True):
         try:
-            return _Tracing(process, examined, names, objects, deeply=True).pipeline()
-        except RecordError:
-            if problem is None:
+            return _Tracing(process, examples, names, objects, deeply=True).pipeline()
+        except Exception as error:
+            if found is not None:
                 return found
-            raise
+            raise error if isinstance(error, TracepackError) or problem is None else problem from None
+
+
+def _here(program: Program) -> Pipeline:
+    """The pipeline in the process that traced it, where ops for accelerators that this machine lacks run on the CPU."""
+    lacking = any(runs_on(device) != device for device in map(parse_device, {b.device for b in bodies(program.graph)}))
+    return Pipeline(program, gpu_ops="cpu" if lacking else "gpu")
 
 
 def _name(process: Callable[..., Any]) -> str:
@@ -130,10 +148,6 @@ class _Tracing:
         self.examples, self.names, self.objects = examples, names, objects
         self.fixed = ""
 
-    def fixes(self) -> bool:
-        """Whether the recording guards a text, a list or a number where a deeper one may not."""
-        return bool(self.fixed)
-
     def pipeline(self) -> Pipeline:
         """Records twice, compares the recordings, and compares the resulting pipeline with the function."""
         began, dtype = time.perf_counter(), default_dtype()
@@ -144,14 +158,14 @@ class _Tracing:
             parameters, facts = pipeline_facts(self.examples.items, self.names, first.graph)
             name_sizes(first.graph, second)
             graph = with_default_dtype(first.graph, dtype, first.recorder.asks_default_dtype)
-            found = Pipeline(Program(_name(self.user), graph, parameters, facts))
+            found = _here(Program(_name(self.user), graph, parameters, facts))
             replay = Replay(self.user, self.examples, first.recorder, found, self.objects, time.perf_counter() - began)
             mismatch = replay.mismatch()
             if mismatch is not None:
                 raise self.explained(mismatch, first)
             forget_sizes(graph, parameters, replay.shapes)
             if ordered := replay.ordered():
-                found = Pipeline(replace(found.program, graph=with_key_order(graph, ordered)))
+                found = _here(replace(found.program, graph=with_key_order(graph, ordered)))
         finally:
             first.recorder.generators.restore()
         return found

@@ -14,10 +14,8 @@ from ..proxies.lists import TracedList
 from ..recording.recorder import Recorder
 from .plain_tables import plain_table
 
-_NOTHING: Any = object()
 
-
-def lookup(table: Any, keys: Any, default: Any = _NOTHING) -> Any:
+def lookup(table: Any, keys: Any, default: Any = ...) -> Any:
     """Looks keys up in a constant table, such as the names of classes or a vocabulary.
 
     In a trace the table becomes part of the pipeline, and the keys may be values of run time. Eagerly it does the same.
@@ -43,7 +41,7 @@ def lookup(table: Any, keys: Any, default: Any = _NOTHING) -> Any:
         >>> tracepack.lookup({"hello": 5, "world": 7}, ["hello", "there"], default=0)
         tensor([5, 0])
     """
-    rest = () if default is _NOTHING else (default,)
+    rest = () if default is ... else (default,)
     many = isinstance(keys, list | torch.Tensor)
     recorder = current()
     if not isinstance(recorder, Recorder) or not (is_traced(keys) or isinstance(keys, torch.Tensor)):
