@@ -26,6 +26,7 @@ from ..ops.runtime.placement import runs_on
 from ..ops.runtime.user_code import first_line, raising_line, writing_line
 from ..ops.tracing_hook import current, plainly, recording
 from .examples import Examples, describe
+from .lists.loop import refuse_open
 from .patches.builtins import LentCode, recordable
 from .patches.numpy import hooks
 from .patches.print import muted, printable
@@ -84,8 +85,28 @@ def trace(process: Callable[..., Any], *examples: Any, **named: Any) -> Pipeline
     items, names, leaves, arrays, special = describe(given)
     keywords = [item.name for item in items if item.kind == "keyword"]
     examined, objects = Examples(items, leaves, arrays, keywords, special), Objects(process)
+    return _recorded(process, examined, names, objects)
+
+
+def _recorded(process: Callable[..., Any], examples: Examples, names: Sequence[str], objects: Objects) -> Pipeline:
+    """The pipeline of a function: recorded as it is, and deeply where that is refused or fixes a text or a number."""
+    found: Pipeline | None = None
+    problem: RecordError | None = None
     with LentCode(objects.functions):
-        return _Tracing(process, examined, names, objects).pipeline()
+        plainly = _Tracing(process, examples, names, objects)
+        try:
+            found = plainly.pipeline()
+        except RecordError as error:
+            problem = error
+        if found is not None and not plainly.fixed:
+            return found
+    with LentCode(objects.functions, deeply=True):
+        try:
+            return _Tracing(process, examples, names, objects, deeply=True).pipeline()
+        except Exception as error:
+            if found is not None:
+                return found
+            raise error if isinstance(error, TracepackError) or problem is None else problem from None
 
 
 def _here(program: Program) -> Pipeline:
@@ -116,16 +137,22 @@ class _Tracing:
         examples: the arguments that it is recorded with.
         names: the names of the flat inputs.
         objects: the Python objects that the function can reach, as they were before.
+        deeply: whether operations of Python are recorded: subscripts, f-strings, comprehensions.
     """
 
-    def __init__(self, process: Callable[..., Any], examples: Examples, names: Sequence[str], objects: Objects) -> None:
-        self.user, self.process = process, recordable(process)
+    def __init__(
+        self, process: Callable[..., Any], examples: Examples, names: Sequence[str], objects: Objects,
+        deeply: bool = False,
+    ) -> None:  # fmt: skip
+        self.user, self.process = process, recordable(process, deeply)
         self.examples, self.names, self.objects = examples, names, objects
+        self.fixed = ""
 
     def pipeline(self) -> Pipeline:
         """Records twice, compares the recordings, and compares the resulting pipeline with the function."""
         began, dtype = time.perf_counter(), default_dtype()
         first = self.first()
+        self.fixed = first.recorder.plainly_used
         try:
             second = _second(self.record, self.examples, first)
             parameters, facts = pipeline_facts(self.examples.items, self.names, first.graph)
@@ -227,6 +254,7 @@ def _record(process: Callable[..., Any], examples: Examples, settled: bool = Fal
             recorder.ended = True
     if recorder.refused is not None:
         raise recorder.refused
+    refuse_open(recorder)
     recorder.values.refuse_changes()
     _refuse_swallowed(recorder)
     whole = Graph(tuple(value for value, _ in pairs), tuple(recorder.nodes), output)
