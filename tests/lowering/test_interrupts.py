@@ -288,21 +288,28 @@ class Slow(TorchDispatchMode):
 
 
 def test_ctrl_c_waits_for_the_end_of_a_dispatch_mode_while_a_model_is_lowered() -> None:
-    mode, after = Slow(), []
-    with pytest.raises(interrupts.Interrupted), interrupts.pressed_after(None), HeldSignal(), mode:
+    mode = Slow()
+
+    def presses_and_goes_on() -> None:
         torch.ones(3) + 1
-        after.append("not reached by the first line")
-        while time.monotonic():
-            pass
+        while True:
+            time.monotonic()
+
+    with interrupts.pressed_after(None), HeldSignal(), mode:
+        pytest.raises(interrupts.Interrupted, presses_and_goes_on)
     assert mode.ended >= 1
 
 
 def test_ctrl_c_that_waits_comes_at_the_end_of_the_lowering() -> None:
     handler = signal.getsignal(signal.SIGINT)
-    with pytest.raises(interrupts.Interrupted), interrupts.pressed_after(None):
+
+    def lowers() -> None:
         with HeldSignal(), HeldSignal():
             __torch_dispatch__()
-        pytest.fail("the signal was lost")
+        raise AssertionError("the signal was lost")
+
+    with interrupts.pressed_after(None):
+        pytest.raises(interrupts.Interrupted, lowers)
     assert signal.getsignal(signal.SIGINT) is handler
 
 
