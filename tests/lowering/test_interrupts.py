@@ -295,8 +295,8 @@ def test_ctrl_c_waits_for_the_end_of_a_dispatch_mode_while_a_model_is_lowered() 
         while True:
             time.monotonic()
 
-    with interrupts.pressed_after(None), HeldSignal(), mode:
-        pytest.raises(interrupts.Interrupted, presses_and_goes_on)
+    with interrupts.pressed_after(None), HeldSignal(), mode, pytest.raises(interrupts.Interrupted):
+        presses_and_goes_on()
     assert mode.ended >= 1
 
 
@@ -308,8 +308,8 @@ def test_ctrl_c_that_waits_comes_at_the_end_of_the_lowering() -> None:
             __torch_dispatch__()
         raise AssertionError("the signal was lost")
 
-    with interrupts.pressed_after(None):
-        pytest.raises(interrupts.Interrupted, lowers)
+    with interrupts.pressed_after(None), pytest.raises(interrupts.Interrupted):
+        lowers()
     assert signal.getsignal(signal.SIGINT) is handler
 
 
