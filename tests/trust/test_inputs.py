@@ -14,6 +14,7 @@ import tracepack
 from tests.trust.trials import trial
 
 X = torch.randn(2, 3)
+INDEX = torch.tensor([0, 1, 1])
 
 
 class Tagged(torch.Tensor):
@@ -251,9 +252,7 @@ def _appends(rows: list[torch.Tensor]) -> torch.Tensor:
 
 @pytest.mark.parametrize(("process", "given"), [(_sets, {"a": X}), (_pops, {"a": X}), (_appends, [X])])
 def test_a_function_that_changes_a_container_of_its_caller_is_warned_of(process: Any, given: Any) -> None:
-    with pytest.warns(
-        UserWarning, match="^the function changes a list or a dict that it was given; the pipeline leaves"
-    ):
+    with pytest.warns(UserWarning, match="^the function changes a list or a dict that it was given; the"):
         mod = tracepack.trace(process, given)
     assert len(given) == 1
     torch.testing.assert_close(mod(given), X)
@@ -278,9 +277,4 @@ def test_a_number_of_numpy_that_promotes_otherwise_than_a_plain_one_is_refused()
 def test_a_text_for_a_function_of_torch_is_refused_with_the_way_out() -> None:
     text = "a function of torch was given a text that is decided at run time; got scatter_reduce.*must be str. Leave it"
     with pytest.raises(tracepack.RecordError, match=text):
-        tracepack.trace(
-            lambda x, i, how: torch.zeros(3).scatter_reduce(0, i, x, how),
-            torch.rand(4),
-            torch.tensor([0, 1, 1, 2]),
-            "sum",
-        )
+        tracepack.trace(lambda x, how: torch.zeros(2).scatter_reduce(0, INDEX, x, how), torch.rand(3), "sum")
