@@ -17,6 +17,9 @@ from .slangc import package_directory
 TIMEOUT = 120.0
 """Seconds after which a compilation is ended; SlangPy's own module takes 3."""
 
+TOO_LONG = "the Slang compiler did not return within"
+"""How the message of a compilation that was ended begins."""
+
 _START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
 _START += "from tracepack.ops.slang.compile.worker import main; main()"
 _FIX = "This is a fault of the Slang compiler: write the function another way, loops and interfaces first."
@@ -77,8 +80,8 @@ class Service:
             part = os.read(process.stdout.fileno(), 1 << 20) if ready else b""
             if not part:
                 self._stop()
-                how = "crashed" if ready else f"did not return within {TIMEOUT:.0f} s"
-                raise SlangCompileError(f"the Slang compiler {how} on this source", fix=_FIX)
+                how = "the Slang compiler crashed" if ready else f"{TOO_LONG} {TIMEOUT:.0f} s"
+                raise SlangCompileError(f"{how} on this source", fix=_FIX)
             line += part
         return line
 

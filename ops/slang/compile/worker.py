@@ -31,7 +31,7 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     Raises:
         SlangCompileError: Slang refused the source.
     """
-    compiled = Request(request["arguments"])
+    compiled = Request(request["arguments"], request.get("session", ""))
     match request["do"]:
         case "code":
             return {"code": compiled.code()}
