@@ -26,6 +26,7 @@ from ..ops.runtime.placement import runs_on
 from ..ops.runtime.user_code import first_line, raising_line, writing_line
 from ..ops.tracing_hook import current, plainly, recording
 from .examples import Examples, describe
+from .lists.fixed import telling
 from .lists.loop import refuse_open
 from .patches.builtins import LentCode, recordable
 from .patches.numpy import hooks
@@ -83,9 +84,8 @@ def trace(process: Callable[..., Any], *examples: Any, **named: Any) -> Pipeline
         raise RecordError("trace was called while another trace runs", fix="Trace the outer function only.")
     given = arguments(process, examples, named)
     items, names, leaves, arrays, special = describe(given)
-    keywords = [item.name for item in items if item.kind == "keyword"]
-    examined, objects = Examples(items, leaves, arrays, keywords, special), Objects(process)
-    return _recorded(process, examined, names, objects)
+    examined = Examples(items, leaves, arrays, [item.name for item in items if item.kind == "keyword"], special)
+    return telling(_recorded(process, examined, names, Objects(process)))
 
 
 def _recorded(process: Callable[..., Any], examples: Examples, names: Sequence[str], objects: Objects) -> Pipeline:

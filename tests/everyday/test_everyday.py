@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.everyday import labels, texts
+from tests.everyday import idioms, labels, texts
 from tests.everyday.case import check
 
 
@@ -16,3 +16,8 @@ def test_labels_and_look_ups(name) -> None:
 @pytest.mark.parametrize("name", texts.CASES)
 def test_texts_and_lists_of_texts(name) -> None:
     check(texts.CASES[name])
+
+
+@pytest.mark.parametrize("name", idioms.CASES)
+def test_idioms(name) -> None:
+    check(idioms.CASES[name])
