@@ -27,6 +27,7 @@ from ..ops.runtime.user_code import first_line, user_stacklevel, writing_line
 from ..ops.tracing_hook import current, recording
 from .blame import blamed, refuse_swallowed
 from .examples import Examples, describe
+from .lists.fixed import telling
 from .lists.loop import refuse_open
 from .patches.builtins import LentCode, recordable
 from .patches.numpy import hooks
@@ -90,8 +91,7 @@ def trace(process: Callable[..., Any], *examples: Any, **named: Any) -> Pipeline
         raise RecordError("trace was called while another trace runs", fix="Trace the outer function only.")
     given = arguments(process, examples, named)
     examined, names = describe(given)
-    objects = Objects(process)
-    return _recorded(process, examined, names, objects)
+    return telling(_recorded(process, examined, names, Objects(process)))
 
 
 def _recorded(process: Callable[..., Any], examples: Examples, names: Sequence[str], objects: Objects) -> Pipeline:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ def plain_table(recorder: Refuser, table: Any) -> Any:
     if len(table) > MOST_ENTRIES:
         recorder.refuse(f"a table has {len(table)} entries", f"Keep it below {MOST_ENTRIES}.")
     if isinstance(table, dict):
+        table = {key.value if isinstance(key, enum.IntEnum) else key: entry for key, entry in table.items()}
         other = next((key for key in table if type(key) not in _KEYS), None)
         if other is not None:
             recorder.refuse(

@@ -105,6 +105,28 @@ def _attribute(plain: Callable[..., Any]) -> Callable[..., Any]:
     return attribute
 
 
+def _are_near(recorder: Recorder, items: Any) -> bool:
+    """Whether all are numbers, or tensors of no dimensions and of one dtype that holds those numbers."""
+    tensors = [item for item in items if isinstance(item, torch.Tensor)]
+    if not tensors or len(items) < 2 or any(item not in recorder.values for item in tensors):
+        return False
+    with torch._C.DisableTorchFunction():
+        kinds = {(item.dtype, item.dim()) for item in tensors}
+    others = [item for item in items if not isinstance(item, torch.Tensor)]
+    whole = kinds in ({(torch.float32, 0)}, {(torch.float64, 0)}) or (len(kinds) == 1 and not others)
+    plain = all(issubclass(type(item), TracedNumber) or type(item) in (int, float) for item in others)
+    return whole and plain and not any(map(recorder.rank, tensors))
+
+
+def _nearest(plain: Callable[..., Any], items: Any) -> Any:
+    """The least or largest one as `min` and `max` choose it: the first of equal ones, and of a NaN the first."""
+    found = items[0]
+    for item in items[1:]:
+        better = item < found if plain.__name__ == "min" else item > found
+        found = torch.where(better, item, found) if isinstance(better, torch.Tensor) else plain(found, item)
+    return found
+
+
 def _extreme(plain: Callable[..., Any]) -> Callable[..., Any]:
     """Stands for `min` or `max` of numbers of one type: with two types the type of the result could differ by run."""
 
@@ -113,6 +135,8 @@ def _extreme(plain: Callable[..., Any]) -> Callable[..., Any]:
         if recorder is not None and len(args) == 1 and not kwargs and type(args[0]) is TracedList:
             return recorder.scalar(plain.__name__, args[0])
         items = args[0] if len(args) == 1 and type(args[0]) in (tuple, list, torch.Size) else args
+        if recorder is not None and not kwargs and _are_near(recorder, items):
+            return _nearest(plain, items)
         if recorder is None or kwargs or not any(map(is_traced, items)) or len({type(concrete(i)) for i in items}) > 1:
             return plain(*args, **kwargs)
         if len(items) < 2 or not all(issubclass(type(i), TracedNumber) or type(i) in (int, float) for i in items):

@@ -89,6 +89,8 @@ class TracedList(Traced):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or not hasattr(list, name):
             raise AttributeError(f"'list' object has no attribute {name!r}")
+        if name == "index":
+            return lambda item: self.tracer.scalar("index", self, item)
         if name == "copy":
             return lambda: self.tracer.scalar("list", self)
         return self.tracer.refuse(f"list.{name} on a list of any length cannot be recorded", _CHANGE)

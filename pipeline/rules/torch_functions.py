@@ -120,11 +120,11 @@ METADATA: dict[Any, str | None] = {
 
 # Functions that run unrecorded, since they compute nothing that a graph needs.
 IGNORED: set[Any] = {
-    T.__hash__, T.__dir__,
+    T.__hash__, T.__dir__, torch.device,
 }  # fmt: skip
 
-TEXTS: set[Any] = {T.__repr__, T.__format__}
-"""Functions that turn a tensor into text, which only `print` may do."""
+TEXTS: set[Any] = {T.__repr__, T.__format__, T.__float__, T.__int__, T.__bool__, T.item, T.tolist}
+"""Functions that turn a tensor into text, which only `print` and logging may do, and those that a format calls."""
 
 
 Reader = Callable[..., Any]

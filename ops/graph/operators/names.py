@@ -60,6 +60,9 @@ TEXT_METHODS = (
 REGULAR = ("re_search", "re_match", "re_fullmatch", "re_findall", "re_sub", "re_split")
 """Functions of Python's re, whose first argument is the pattern and whose second is its flags."""
 
+STATISTICS = ("mean", "fmean", "median", "median_low", "median_high", "stdev", "pstdev", "variance", "pvariance")
+"""Functions of Python's statistics that a graph may hold."""
+
 _TEXTS = (
     *(f"str_{name}" for name in TEXT_METHODS), *REGULAR, "re_group", "re_found", "format", "join_texts", "contains",
     "normalize", "json_dumps",
@@ -67,7 +70,7 @@ _TEXTS = (
 
 _TABLES = (
     "lookup", "lookup_all", "tolist", "dict", "zip", "enumerate", "sorted", "total", "any", "all", "list", "keys",
-    "values", "items", "rows",
+    "values", "items", "rows", "index", "statistics",
 )  # fmt: skip
 
 _WRITING = frozenset(name for name in _BINARY if name[0] == "i" and name != "invert") | {"setitem"}

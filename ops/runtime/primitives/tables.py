@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import statistics
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy
 import torch
 
 from ...graph.errors import GuardError
+from ...graph.operators.names import STATISTICS
 from .bounded import MOST_ITEMS
 
 _NOTHING: Any = object()
@@ -114,10 +116,19 @@ def ordered(items: Any, reverse: bool = False) -> list[Any]:
     return sorted(items, reverse=bool(reverse))
 
 
+def statistic(name: str, items: Any) -> Any:
+    """A function of Python's statistics."""
+    if name not in STATISTICS:
+        raise GuardError("there is no such statistic", got=repr(name)[:80], expected=str(STATISTICS))
+    return getattr(statistics, name)(items)
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "lookup": lookup, "lookup_all": lookup_all, "tolist": to_list, "dict": to_dict, "zip": pairs,
     "enumerate": numbered, "sorted": ordered, "total": sum, "any": any, "all": all, "list": list,
     "rows": lambda tensor: list(tensor.unbind(0)), "keys": lambda table: list(table.keys()),
+    "index": lambda items, item: items.index(item),
+    "statistics": statistic,
     "values": lambda table: list(table.values()),
     "items": lambda table: list(table.items()),
 }  # fmt: skip

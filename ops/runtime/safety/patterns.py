@@ -44,7 +44,7 @@ def check_pattern(name: str, args: tuple[Any, ...], label: str) -> None:
         GraphError: the node has no constant pattern, or a malformed one.
         TrustError: its time has no bound.
     """
-    given = args[1:3] if name == "py.re_found" else args[:2]
+    given = pattern_among(name, args)
     match given:
         case (str(pattern), int(flags)) if len(pattern) <= LONGEST_PATTERN:
             pass
@@ -73,6 +73,11 @@ def is_linear(pattern: str, flags: int) -> bool:
     except (re.error, RecursionError, OverflowError, ValueError) as error:
         raise GraphError("a regular expression is malformed", got=repr(pattern)[:80]) from error
     return _ways(list(parsed), last=True) <= MOST_WAYS
+
+
+def pattern_among(name: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The pattern and the flags among the arguments of an operator."""
+    return args[1:3] if name == "py.re_found" else args[:2]
 
 
 def is_expression(name: str) -> bool:

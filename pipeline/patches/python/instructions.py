@@ -15,10 +15,12 @@ from typing import Any
 
 from .methods import RECEIVERS
 from .operations import (
+    APPENDED,
     ASSERTED,
     COLLECTED,
     CONTAINS,
     CONVERTED,
+    EXTENDED,
     FORMATTED,
     IF_FALSE,
     IF_TRUE,
@@ -28,6 +30,7 @@ from .operations import (
     MAP,
     MISSES,
     NOT,
+    PLAIN,
     SUBSCRIPT,
 )
 
@@ -85,7 +88,8 @@ def _assembler() -> Any:
 
 _OPERATIONS = frozenset(
     """BINARY_SUBSCR FORMAT_VALUE FORMAT_SIMPLE FORMAT_WITH_SPEC CONVERT_VALUE BUILD_STRING CONTAINS_OP UNARY_NOT
-    BUILD_MAP MAP_ADD GET_ITER LIST_APPEND LOAD_ASSERTION_ERROR BINARY_MODULO INPLACE_MODULO""".split()
+    BUILD_MAP MAP_ADD GET_ITER LIST_EXTEND LIST_TO_TUPLE LIST_APPEND LOAD_ASSERTION_ERROR BINARY_MODULO
+    INPLACE_MODULO""".split()
 )
 
 
@@ -166,6 +170,10 @@ def _of(this: Any, index: int, instructions: Sequence[Any], rounds: _Comprehensi
             return [_tuple(2 * this.arg), *_applied(MAP)]
         case "MAP_ADD":
             return [_swap(), *_applied(KEY), _swap(), this]
+        case "LIST_EXTEND" | "LIST_APPEND" if this.arg == 1:
+            return _of_pair(EXTENDED if name == "LIST_EXTEND" else APPENDED)
+        case "LIST_TO_TUPLE":
+            return [*_applied(PLAIN), this]
         case "GET_ITER" if rounds.begins(index):
             return [*_applied(ITERATED), this]
         case "RETURN_VALUE" if rounds.collects:

@@ -7,9 +7,10 @@ part, and leaves any other call to the receiver itself.
 
 from __future__ import annotations
 
+import copy
 import json
-import logging
 import re
+import statistics
 import unicodedata
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +18,7 @@ from typing import Any
 import torch
 
 from ....ops.graph.graph import Operator
-from ....ops.graph.operators.names import TEXT_METHODS
+from ....ops.graph.operators.names import STATISTICS, TEXT_METHODS
 from ...lists.formats import filled_in
 from ...lists.loop import collected
 from ...proxies.base import is_traced
@@ -167,25 +168,6 @@ def dumps(thing: Any, **options: Any) -> Any:
     return recorder.scalar("json_dumps", thing, *(options.get(key, plain) for key, plain in known.items()))
 
 
-class _Logger:
-    """Stands for a logger: what it writes cannot come back into the recording, so any text may be made."""
-
-    def __init__(self, plain: Any) -> None:
-        self.plain = plain
-
-    def __getattr__(self, name: str) -> Any:
-        write = getattr(self.plain, name)
-
-        def written(*args: Any, **kwargs: Any) -> Any:
-            recorder = active()
-            if recorder is None:
-                return write(*args, **kwargs)
-            with recorder.printed():
-                return write(*args, **{"stacklevel": 2, **kwargs})
-
-        return written
-
-
 def check(condition: Any, message: Any = None) -> None:
     """Stands for `torch._check` and `torch._assert`."""
     if active() is None:
@@ -193,6 +175,27 @@ def check(condition: Any, message: Any = None) -> None:
     elif not asserted(condition):
         text = message() if callable(message) else message
         raise RuntimeError(str(text or "Expected cond to be True, but got False."))
+
+
+def copied(thing: Any) -> Any:
+    """Stands for `copy.copy`: of a tensor another one over the same memory."""
+    recorder = active()
+    traced = recorder is not None and isinstance(thing, torch.Tensor) and thing in recorder.values
+    return thing.view_as(thing) if traced else copy.copy(thing)
+
+
+def _statistic(name: str) -> Callable[..., Any]:
+    """Stands for a function of `statistics`."""
+    plain = getattr(statistics, name)
+
+    def call(items: Any) -> Any:
+        recorder = active()
+        if recorder is None:
+            return plain(items)
+        items = collected(recorder, items)
+        return recorder.scalar("statistics", name, items) if holds_traced(items) else plain(items)
+
+    return call
 
 
 def _of_tensors(name: str) -> Callable[..., Any]:
@@ -209,12 +212,13 @@ def _of_tensors(name: str) -> Callable[..., Any]:
     return call
 
 
-_LOGS = ("debug", "info", "warning", "error", "critical", "exception", "log")
 _MODULES: dict[str, tuple[Any, dict[str, Callable[..., Any]]]] = {
     "normalize": (unicodedata, {"normalize": normalize}),
     "dumps": (json, {"dumps": dumps}),
     "_check": (torch, {"_check": check}),
     "_assert": (torch, {"_assert": check}),
+    "copy": (copy, {"copy": copied}),
+    **{name: (statistics, {name: _statistic(name)}) for name in STATISTICS},
     "stack": (torch, {"stack": _of_tensors("stack")}),
     "cat": (torch, {"cat": _of_tensors("cat")}),
 }
@@ -234,8 +238,6 @@ def _receiver(name: str) -> Callable[[Any], Any]:
             return RegularExpressions(thing)
         if module is not None and thing is module:
             return _Module(module, functions)
-        if name in _LOGS and (thing is logging or isinstance(thing, logging.Logger)):
-            return _Logger(thing)
         if (name == "get" and type(thing) is dict) or (name == "index" and type(thing) in (list, tuple)):
             return _Entries(thing)
         return thing
@@ -265,7 +267,7 @@ def _modulo(operands: Any) -> Any:
 
 
 RECEIVERS: dict[str, HandedOver] = {
-    name: HandedOver(_receiver(name)) for name in (*TEXT_METHODS, "format", "get", *EXPRESSIONS, *_MODULES, *_LOGS)
+    name: HandedOver(_receiver(name)) for name in (*TEXT_METHODS, "format", "get", *EXPRESSIONS, *_MODULES)
 }
 RECEIVERS["%"] = HandedOver(_modulo)
 """What gives the receiver, by the name of the method; of the operator % of texts, too."""

@@ -223,6 +223,27 @@ def _collected(result: Any) -> Any:
     return to_dict(result.items()) if type(result) is dict else result
 
 
+def _extended(operands: Any) -> Any:
+    items, more = operands
+    recorder = active()
+    if recorder is None or not (type(items) is TracedList or type(more) is TracedList):
+        items.extend(more)
+        return items
+    return recorder.scalar("cat_strings", items, more if type(more) is TracedList else list(more))
+
+
+def _appended(operands: Any) -> Any:
+    items, item = operands
+    if type(items) is list:
+        items.append(item)
+        return items
+    return _extended((items, [item]))
+
+
+def _plain_list(items: Any) -> Any:
+    return list(items) if type(items) is TracedList else items
+
+
 def _column(recorder: Recorder, pairs: TracedList, index: int) -> Any:
     loop = Loop(recorder, pairs)
     item = next(loop)
@@ -268,6 +289,7 @@ def asserted(found: Any) -> Any:
 
 
 SUBSCRIPT, JOINED, CONTAINS, MISSES = map(HandedOver, (_subscript, _joined, _contains, _misses))
+EXTENDED, APPENDED, PLAIN = map(HandedOver, (_extended, _appended, _plain_list))
 NOT, KEY, MAP, ITERATED, COLLECTED = map(HandedOver, (_not, _hashable, _map_of, _iterated, _collected))
 ASSERTED, IF_TRUE, IF_FALSE = HandedOver(asserted), HandedOver(_filtered(True)), HandedOver(_filtered(False))
 
