@@ -59,11 +59,13 @@ def main() -> None:
             line = sys.stdin.readline()
             if not line:
                 return
+            request = json.loads(line)
+            number = request.pop("number")
             try:
-                reply: dict[str, Any] = {"answer": answer(json.loads(line))}
+                reply: dict[str, Any] = {"answer": answer(request)}
             except SlangCompileError as error:
                 reply = {"error": {"what": error.what, "file": error.file, "line": error.line, "log": error.log}}
-            reply["last"] = "error" in reply or _memory() > MOST_MEMORY
+            reply |= {"number": number, "last": "error" in reply or _memory() > MOST_MEMORY}
             output.write(json.dumps(reply) + "\n")
             output.flush()
             if reply["last"]:
