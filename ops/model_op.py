@@ -25,6 +25,7 @@ from .lowering.patches.lock import KeptProcess, lowering
 from .lowering.writes import FixedTensors
 from .op import InferenceOp, KernelOp, model_device
 from .runtime.checks import input_check, require_contiguous
+from .runtime.interrupts.held_signal import HeldSignal
 from .runtime.plan import Plan
 from .runtime.state import State, is_stateful
 from .tracing_hook import current, recording, runs_plainly
@@ -102,7 +103,7 @@ class ModelOp(InferenceOp):
         return self._run_model(args, kwargs)
 
     def _run_model(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if runs_plainly() and _lies_on(self.model, self.device):
+        if runs_plainly() and _lies_on(self.model, self.here):
             mine = (
                 lowering() if isinstance(self.model, torch.nn.Module) else nullcontext()
             )  # the model has its own flags
@@ -152,16 +153,16 @@ class ModelOp(InferenceOp):
         if isinstance(self.model, torch.jit.ScriptModule):
             from .torchscript.inspect import own_copy
 
-            self._copy = own_copy(self.model, str(self.device))
+            self._copy = own_copy(self.model, str(self.here))
             return self._copy
-        if not isinstance(self.model, torch.nn.Module) or model_device(self.model) in (None, self.device):
+        if not isinstance(self.model, torch.nn.Module) or model_device(self.model) in (None, self.here):
             return self.model
         if self._copy is None:
-            self._copy = copy.deepcopy(self.model).to(str(self.device))
+            self._copy = copy.deepcopy(self.model).to(str(self.here))
         return self._copy
 
     def _moved(self, tree: Any) -> Any:
-        device = str(self.device)
+        device = str(self.here)
         return pytree.tree_map_only(torch.Tensor, lambda t: t if str(t.device) == device else t.to(device), tree)
 
     @property
@@ -235,7 +236,7 @@ class ModelOp(InferenceOp):
         recorder = current()
         if recorder is not None and recorder.settled:
             raise SignatureError("the op was not lowered for inputs of this structure", where=f"op {self.name!r}")
-        with lowering():
+        with lowering(), HeldSignal():
             return self._find(call, tensors) or self._lowered_now(
                 call, tensors
             )  # another thread may have lowered it meanwhile
@@ -243,7 +244,7 @@ class ModelOp(InferenceOp):
     def _lowered_now(self, call: Call, tensors: Sequence[Any]) -> tuple[Lowered, Plan]:
         with recording(None), KeptProcess(), KeptModel(self.model):
             lowered = self.lowerer(call, tensors)
-        found = (lowered, Plan(calling(lowered.body), state=self.state))
+        found = (lowered, Plan(calling(lowered.body), lambda body: self.here, state=self.state))
         self._lowered.setdefault(_key(call), []).append(found)
         input_check(lowered.body)(*tensors)
         return found

@@ -15,6 +15,7 @@ from .graph.graph import KernelCall, Target
 from .graph.kernel import Kernel
 from .runtime.interrupts.modes import Outside
 from .runtime.interrupts.verbs import undisturbed
+from .runtime.placement import runs_on
 from .runtime.state import State
 from .tracing_hook import current
 
@@ -27,10 +28,11 @@ class InferenceOp(ABC):
     Attributes:
         name: its name in graphs, errors and profiles.
         device: the device that it was scripted for.
+        here: the device on which it runs in this process: the CPU where the machine lacks its own.
     """
 
     def __init__(self, name: str, device: Device) -> None:
-        self.name, self.device = name, device
+        self.name, self.device, self.here = name, device, runs_on(device)
 
     @undisturbed
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

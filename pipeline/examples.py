@@ -10,26 +10,24 @@ import numpy as np
 import torch
 
 from ..ops.graph.errors import SignatureError
-from ..ops.graph.program import Parameter, Slot
+from ..ops.graph.graph import Literal
+from ..ops.graph.program import REQUIRED, Parameter, Slot
 from ..ops.graph.traverse import map_leaves
-from ..ops.graph.types import SCALARS
+from ..ops.graph.types import DTYPES, SCALARS
 from ..ops.lowering.held_objects import is_held
 from ..ops.runtime.primitives.named_tuples import is_record, record_factory, to_record
 from .recheck.vary import clones
-from .running.binding import as_tensor
+from .running.binding import as_tensor, fixed
+from .signature.arguments import Given
 
 MOST_LEVELS = 200  # of containers in one argument
 
 
-def describe(
-    given: Sequence[tuple[str, str, Any]],
-) -> tuple[tuple[Parameter, ...], list[str], list[Any], frozenset[int], dict[int, torch.Tensor]]:
-    """Takes example arguments apart: parameters, a name for each leaf, the leaves, which of these are arrays.
-
-    And those tensors that are more than a signature can say: parameters, with gradients, with attributes.
+def describe(given: Sequence[Given]) -> tuple[Examples, list[str]]:
+    """Takes example arguments apart, and gives a name to each leaf.
 
     Args:
-        given: name, kind and value of each argument.
+        given: the arguments.
 
     Raises:
         SignatureError: a value that no pipeline can take.
@@ -38,14 +36,15 @@ def describe(
     leaves: list[Any] = []
     arrays: set[int] = set()
     special: dict[int, torch.Tensor] = {}
+    numbers: dict[int, type[np.generic]] = {}
 
     def tree(value: Any, where: str) -> Any:
         if where.count("[") > MOST_LEVELS:
             raise SignatureError(
                 "an example is nested too deeply", where=f"input {where[:60]!r}", expected=f"{MOST_LEVELS} levels"
             )
-        if value is None:
-            return None
+        if value is None or isinstance(value, torch.dtype | torch.device):
+            return fixed(value)
         if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
             return slot(value, where)
         if is_record(value):
@@ -78,6 +77,8 @@ def describe(
             )
         if isinstance(value, np.ndarray):
             arrays.add(len(leaves))
+        if isinstance(value, np.generic):
+            numbers[len(leaves)] = type(value)
         if isinstance(value, torch.Tensor):
             _require_memory(value, where)
             if type(value) is not torch.Tensor or value.requires_grad or vars(value):
@@ -86,8 +87,18 @@ def describe(
         leaves.append(leaf)
         return Slot(len(leaves) - 1)
 
-    items = tuple(Parameter(name, kind, tree(value, name)) for name, kind, value in given)
-    return items, names, leaves, frozenset(arrays), special
+    items = tuple(
+        Parameter(a.name, a.kind, tree(a.value, a.name) if a.given else fixed(a.value), _fitting(a)) for a in given
+    )
+    keywords = [item.name for item in items if item.kind == "keyword"]
+    return Examples(items, leaves, frozenset(arrays), keywords, special, numbers), names
+
+
+def _fitting(argument: Given) -> Any:
+    """The default that a call may rely on: an example of None, or the function's own if it is of the example's type."""
+    if argument.value is None:
+        return None
+    return fixed(argument.default) if type(argument.default) is type(argument.value) else REQUIRED
 
 
 def _require_memory(tensor: torch.Tensor, where: str) -> None:
@@ -114,10 +125,21 @@ def alike(special: dict[int, torch.Tensor], copies: list[Any]) -> list[Any]:
 def rebuild(tree: Any, leaves: Sequence[Any]) -> Any:
     """A parameter's value from flat leaves."""
     return map_leaves(
-        lambda leaf: leaves[leaf.index] if isinstance(leaf, Slot) else leaf,
+        lambda leaf: leaves[leaf.index] if isinstance(leaf, Slot) else _object(leaf),
         tree,
         lambda record, items: record_factory(record)(*items),
     )
+
+
+def _object(leaf: Any) -> Any:
+    """A fixed value of a parameter as the function gets it."""
+    match leaf:
+        case Literal("dtype", name) if name in DTYPES:
+            return getattr(torch, name)
+        case Literal("device", name):
+            with torch._C.DisableTorchFunction():  # it is made outside of the function, and not to be recorded
+                return torch.device(name)
+    return leaf
 
 
 @dataclass(frozen=True)
@@ -130,6 +152,7 @@ class Examples:
         arrays: the positions of the leaves that the function gets as numpy arrays.
         keywords: names of the parameters passed by keyword.
         special: position -> a tensor with more than a signature tells: a parameter, one with gradients or attributes.
+        numbers: position -> the class of a number of numpy, which a signature holds as a plain number.
     """
 
     items: tuple[Parameter, ...]
@@ -137,6 +160,7 @@ class Examples:
     arrays: frozenset[int]
     keywords: Sequence[str]
     special: dict[int, torch.Tensor]
+    numbers: Mapping[int, type[np.generic]]
 
     def alike(self, leaves: Sequence[Any]) -> list[Any]:
         """Copies of leaves that are parameters, have gradients or attributes where the examples do."""
@@ -145,6 +169,9 @@ class Examples:
     def call(self, leaves: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
         """The arguments built from leaves; inside a recording the conversion to numpy arrays is recorded, too."""
         handed = [leaf.numpy() if index in self.arrays else leaf for index, leaf in enumerate(leaves)]
+        for index, kind in self.numbers.items():
+            if type(handed[index]) in SCALARS:  # a recording gets a plain number, and is held against the function's
+                handed[index] = kind(handed[index])
         args: list[Any] = []
         kwargs: dict[str, Any] = {}
         for item in self.items:

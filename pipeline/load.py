@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,9 +11,10 @@ from ..ops.graph.errors import ArchiveError, GoldenMismatchError
 from ..ops.kinds import kernel_class
 from ..ops.runtime.interrupts.modes import outside
 from ..ops.runtime.interrupts.verbs import undisturbed
-from ..ops.runtime.placement import accelerator, check_gpu_ops, present
+from ..ops.runtime.placement import accelerator, check_choices, present
 from ..ops.runtime.safety.admission import admit
 from ..ops.runtime.safety.budget import Budget
+from ..ops.runtime.user_code import user_stacklevel
 from ..serialization.container.archive import Archive
 from ..serialization.container.faults import one_error
 from ..serialization.container.schema import WEIGHTS
@@ -37,6 +39,8 @@ def load(
     trust: bool = False,
     verify: str = "code",
     gpu_ops: str = "gpu",
+    cpu_ops: str = "cpu",
+    convert: bool = False,
     grad: bool = False,
     budget: Mapping[str, float] | None = None,
     signed_by: Any = None,
@@ -49,12 +53,17 @@ def load(
     Args:
         path: the file, its bytes, or a binary file object.
         device: where ops of accelerators run: an int (n >= 0 accelerator n, -1 the CPU), ``"cpu"``, ``"cuda:1"``,
-            ``"gpu:1"``, a torch.device, or None for accelerator 0. Ops scripted for the CPU stay there.
+            ``"gpu:1"``, a torch.device, or None for accelerator 0. Ops scripted for the CPU stay there; where there are
+            no others, a warning says that the device moves nothing.
         trust: allows ops that can run code, such as opaque TorchScript.
         verify: ``"code"`` checks the hashes of all but large weights; ``"all"`` those of the weights too;
             ``"golden"`` also replays the golden examples, and warns where another kind of processor, or another
             torch, gives other bits within the tolerance.
         gpu_ops: ``"cpu"`` moves ops of accelerators to the CPU.
+        cpu_ops: ``"gpu"`` moves ops of the CPU to the accelerator.
+        convert: takes lists, numbers and columns of tables for tensors, and other dtypes where no value is lost: int32
+            for int64, 2.0 for an integer. Python's floats, and those of a table, are rounded to the dtype of the
+            input, as `torch.tensor` does. Nothing is converted for a pipeline that writes into its inputs.
         grad: keeps gradients, so that the pipeline trains on: its parameters become copies of its own, which
             `Pipeline.weights` gives to an optimizer, and `save` writes as they then are.
         budget: what each run may spend: ``{"seconds": 2.0, "bytes": 1 << 30}``, or one of the two. Bytes count all
@@ -80,32 +89,44 @@ def load(
     """
     if verify not in VERIFY:
         raise ArchiveError("unknown value of verify", got=repr(verify), expected=f"one of {list(VERIFY)}")
-    check_gpu_ops(gpu_ops)
+    check_choices(gpu_ops, cpu_ops)
     wanted = None if device is None else parse_device(device, accelerator())
     limits = Budget.of(budget)
     archive = Archive(path)
     archive.check_listing()
     if signed_by is not None:
         require_signature(archive, signed_by)
-    _check_placement(archive, wanted, gpu_ops)
+    _check_placement(archive, wanted, gpu_ops, cpu_ops)
     if verify != "code" or archive.weights_size() <= ALWAYS_HASHED:
         archive.check(WEIGHTS)
     if verify != "code":
         for name in archive.names():
             archive.check(name)
-    pipeline = _read(archive, trust, grad, {"device": wanted, "gpu_ops": gpu_ops, "budget": limits and budget})
+    options = {
+        "device": wanted,
+        "gpu_ops": gpu_ops,
+        "cpu_ops": cpu_ops,
+        "convert": convert,
+        "budget": limits and budget,
+    }
+    pipeline = _read(archive, trust, grad, options)
     if verify == "golden":
         verify_golden(pipeline, archive).require()
     return pipeline
 
 
-def _check_placement(archive: Archive, wanted: Any, gpu_ops: str) -> None:
-    """Places every op before any weight is read."""
-    here = present()
+def _check_placement(archive: Archive, wanted: Any, gpu_ops: str, cpu_ops: str) -> None:
+    """Places every op before any weight is read; warns where none goes to the device that was asked for."""
+    here, placed = present(), set()
     for row in archive.manifest["bodies"]:
         if isinstance(row, dict):
             scripted = parse_device(row.get("device"))
-            place(scripted, wanted, here, gpu_ops=gpu_ops, op=str(row.get("name")))
+            placed.add(place(scripted, wanted, here, gpu_ops=gpu_ops, cpu_ops=cpu_ops, op=str(row.get("name"))))
+    if wanted is not None and not wanted.is_cpu and wanted not in placed and gpu_ops == "gpu":
+        warnings.warn(
+            f"{archive.label}: nothing runs on {wanted}: all ops were scripted for the CPU; cpu_ops='gpu' moves them",
+            stacklevel=user_stacklevel(),
+        )
 
 
 def _read(archive: Archive, trust: bool, grad: bool, options: dict[str, Any]) -> Pipeline:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -12,7 +14,7 @@ import torch
 from ..ops.graph.device import Device
 from ..ops.graph.errors import SignatureError, TracepackError
 from ..ops.graph.graph import Constant, Graph, Operator
-from ..ops.graph.memory import inputs_text
+from ..ops.graph.memory import touched
 from ..ops.graph.program import Program
 from ..ops.graph.text import guards_text, types_text
 from ..ops.graph.traverse import bodies, walk
@@ -20,10 +22,14 @@ from ..ops.runtime.interrupts.verbs import undisturbed
 from ..ops.runtime.placement import place_all, present
 from ..ops.runtime.primitives.random import seeded_state
 from ..ops.runtime.safety.budget import Budget
+from ..serialization.golden import kept_examples
 from ..serialization.program import save_program
+from ..serialization.user_metadata import check_metadata
 from .golden import golden_terms, record_examples
 from .running.conditions import conditions
 from .running.runner import Runner
+from .signature.fields import SignatureField, input_fields, output_fields
+from .signature.json_schema import json_schema
 from .training import named_parameters, require_gradients
 
 
@@ -36,6 +42,8 @@ class Pipeline:
         program: its graph and how it is called.
         device: where ops of accelerators run; None leaves them where they were scripted.
         gpu_ops: ``"cpu"`` moves ops of accelerators to the CPU.
+        cpu_ops: ``"gpu"`` moves ops of the CPU to the accelerator.
+        convert: whether inputs that are no tensors, or of another dtype, are converted; see `load`.
         grad: whether results keep their gradients, to train the pipeline further.
         budget: what one run may spend, ``{"seconds": 2.0, "bytes": 1 << 30}`` or one of them; see `load`.
     """
@@ -46,20 +54,30 @@ class Pipeline:
         *,
         device: Device | None = None,
         gpu_ops: str = "gpu",
+        cpu_ops: str = "cpu",
+        convert: bool = False,
         grad: bool = False,
         budget: Mapping[str, float] | None = None,
     ) -> None:
         if grad:
             require_gradients(program.graph)
         self.program, self.grad = program, grad
-        self._options: dict[str, Any] = {"device": device, "gpu_ops": gpu_ops, "grad": grad, "budget": budget}
-        self._places = place_all(program.graph, device, present(), gpu_ops)
-        self._runner = Runner(program, self._places, grad, Budget.of(budget))
+        self._options: dict[str, Any] = {
+            "device": device, "gpu_ops": gpu_ops, "cpu_ops": cpu_ops, "convert": convert, "grad": grad,
+            "budget": budget,
+        }  # fmt: skip
+        self._places = place_all(program.graph, device, present(), gpu_ops, cpu_ops)
+        self._runner = Runner(program, self._places, grad=grad, convert=convert, budget=Budget.of(budget))
 
     @property
     def name(self) -> str:
         """The name of the function that was traced."""
         return self.program.name
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """A copy of what was written about the pipeline when it was saved; see `save`."""
+        return deepcopy(dict(self.program.metadata))
 
     @property
     def graph(self) -> Graph:
@@ -180,14 +198,46 @@ class Pipeline:
         return [parameter.name for parameter in self.program.parameters.items]
 
     @property
+    def inputs(self) -> list[SignatureField]:
+        """The inputs as data: name, path, kind, dtype, shape and default of each; those in containers one by one.
+
+        Example:
+            >>> import torch, tracepack
+            >>> mod = tracepack.trace(lambda x, k=2: {"best": x.topk(2).values * k}, torch.rand(3, 4))
+            >>> [(field.name, field.kind, field.shape, field.default) for field in mod.inputs]
+            [('x', 'tensor', ('N', 'M'), None), ('k', 'fixed', None, 2)]
+            >>> [(field.path, field.dtype, field.shape) for field in mod.outputs]
+            [(('best',), 'float32', ('N', None))]
+        """
+        return input_fields(self.program.parameters)
+
+    @property
+    def outputs(self) -> list[SignatureField]:
+        """The outputs as data, like `inputs`; the size of a dimension that data decides is None."""
+        return output_fields(self.graph)
+
+    def json_schema(self) -> dict[str, Any]:
+        """A JSON schema (draft 2020-12) with the properties ``inputs`` and ``outputs``: for forms, clients, validators.
+
+        Tensors are nested lists, with ``x-dtype`` and ``x-shape`` beside them; sizes that are fixed are bounds.
+
+        Example:
+            >>> import torch, tracepack
+            >>> mod = tracepack.trace(lambda x: x * 2, torch.rand(3))
+            >>> mod.json_schema()["properties"]["inputs"]["properties"]["x"]
+            {'type': 'array', 'items': {'type': 'number'}, 'x-dtype': 'float32', 'x-shape': ['N']}
+        """
+        return json_schema(self.name, self.program.parameters, self.graph)
+
+    @property
     def signature(self) -> str:
         """Inputs and outputs with dtypes and sizes: an integer is fixed, a letter is free, equal letters are equal.
 
         An input marked ``(written)`` may be changed in place by a run; no other one is.
         """
         parameters, guards = self.program.parameters, self.program.facts.guards
-        inputs = inputs_text(self.graph, parameters.names)
-        text = f"({inputs}) -> {types_text(self.graph.output)}"
+        inputs = parameters.texts(touched(self.graph).inputs())
+        text = f"({', '.join(inputs)}) -> {types_text(self.graph.output)}"
         asked = dict.fromkeys([*filter(None, [guards_text(guards)]), *conditions(self.graph, parameters.names)])
         return text + (f" where {' and '.join(asked)}" if asked else "")
 
@@ -219,8 +269,9 @@ class Pipeline:
         self,
         path: str | os.PathLike[str] | Any,
         *,
-        examples: Sequence[Mapping[str, Any]] = (),
+        examples: Sequence[Mapping[str, Any]] | None = None,
         tolerance: float | None = None,
+        metadata: Mapping[str, Any] | None = None,
     ) -> None:
         """Writes the pipeline with all that it needs into one file; a failed save leaves no file, or the old one.
 
@@ -228,14 +279,18 @@ class Pipeline:
 
         Args:
             path: the file, by custom ``*.tpk``, or a binary file object.
-            examples: feed dicts; their inputs and the outputs that they give now are stored as golden examples.
+            examples: feed dicts; their inputs and the outputs that they give now are stored as golden examples. By
+                default those of the file that the pipeline was loaded from, with the outputs that they give now.
             tolerance: by how much a replay may differ from them, relative and absolute; by default 1e-10 for an
                 output that is computed from float64 alone, 1e-4 where float32 is on the way to it, and 2e-2 where
                 half precision or less is. Integers are exact by default, booleans and strings always.
+            metadata: what is to be known about the file: text, numbers, booleans, None, and lists and dicts of them.
+                `metadata` gives it back, and `tracepack inspect` shows it. By default that of the pipeline.
 
         Raises:
             ArchiveError: the file cannot be written; one that was there before stays as it was.
-            SignatureError: the examples do not fit, or the tolerance is no number of at least 0 or has no examples.
+            SignatureError: the examples do not fit, the tolerance is no number of at least 0 or has no examples, or the
+                metadata holds something else than plain values.
 
         Example:
             >>> import torch, tracepack, tempfile, os
@@ -245,12 +300,15 @@ class Pipeline:
             >>> tracepack.load(path).run({"x": torch.ones(2)})
             tensor([2., 2.])
         """
-        recorded = list(record_examples(self, examples))
+        kept, kept_tolerance = kept_examples(self.program.source) if examples is None else ([], None)
+        recorded = list(record_examples(self, kept if examples is None else examples, self._runner.binding.plain))
         if tolerance is not None and not recorded:
             raise SignatureError(
                 "a tolerance needs golden examples", got=repr(tolerance), fix="Pass examples=[...] with it."
             )
-        save_program(path, self.program, recorded, golden_terms(self, tolerance) if recorded else None)
+        program = self.program if metadata is None else replace(self.program, metadata=check_metadata(metadata))
+        tolerance = kept_tolerance if tolerance is None else tolerance
+        save_program(path, program, recorded, golden_terms(self, tolerance) if recorded else None)
 
 
 def _generators(graph: Graph) -> list[Constant]:

@@ -111,6 +111,14 @@ def golden_examples(archive: Archive) -> list[tuple[dict[str, Any], Any]]:
         return _examples(archive)
 
 
+def kept_examples(source: Any) -> tuple[list[dict[str, Any]], float | None]:
+    """The inputs of the golden examples of the file that a program was read from, and their tolerance."""
+    if source is None:
+        return [], None
+    terms = golden_terms(source.archive)
+    return [feed for feed, _ in golden_examples(source.archive)], None if terms is None else terms.tolerance
+
+
 def _examples(archive: Archive) -> list[tuple[dict[str, Any], Any]]:
     manifest = archive.manifest
     archive.check(EXAMPLES)

@@ -10,16 +10,16 @@ import torch
 
 from ..ops.graph.graph import Constant
 from ..ops.graph.kernel import Kernel
-from ..ops.graph.program import Parameter, Parameters, Program, Slot
+from ..ops.graph.program import Program
 from .container.archive import Archive
 from .container.archive_writer import write
 from .container.schema import EXAMPLES, WEIGHTS
 from .container.version import __version__
-from .contents import Contents, decode, encode, input_types
-from .decoder import decode_tree, expect, malformed
-from .encoder import encode_tree, encode_type
+from .contents import Contents, decode, encode
 from .golden import Example, Golden, encode_examples, encode_golden
 from .limits import check_copies, mutable
+from .parameters import decode_parameters, encode_parameters
+from .user_metadata import decode_metadata
 from .weights import TensorTable, mapped_weights, tensors_of
 
 
@@ -35,7 +35,7 @@ def save_program(target: Any, program: Program, examples: Sequence[Example] = ()
     Raises:
         ArchiveError: the file cannot be written.
     """
-    contents = Contents(program.name, program.graph, _encode_parameters(program.parameters), program.facts)
+    contents = Contents(program.name, program.graph, encode_parameters(program.parameters), program.facts)
     producer = {"tracepack": __version__, "torch": torch.__version__, "python": platform.python_version()}
     manifest, members, tables = encode(contents, producer)
     weights = TensorTable()
@@ -44,6 +44,7 @@ def save_program(target: Any, program: Program, examples: Sequence[Example] = ()
     rows, tensors = encode_examples(examples)
     manifest |= {"constants": weights.rows, "examples": rows, "example_tensors": tensors.rows}
     manifest["golden"] = encode_golden(golden)
+    manifest["metadata"] = dict(program.metadata)
     members.append(weights.member(WEIGHTS))
     if rows:
         members.append(tensors.member(EXAMPLES))
@@ -73,43 +74,6 @@ def load_program(
     check_copies(mutable(constants), archive.weights_size(), "the state")
     prepare(constants, [row.get("origin") for row in rows])
     contents = decode(archive, constants, build)
-    parameters = _decode_parameters(archive.manifest, len(contents.graph.inputs))
-    return Program(contents.name, contents.graph, parameters, contents.facts, source=weights)
-
-
-# -- the calling convention ------------------------------------------------------------------------------------
-
-
-def _encode_parameters(parameters: Parameters) -> dict[str, Any]:
-    return {
-        "items": [[item.name, item.kind, _encode_slots(item.tree)] for item in parameters.items],
-        "names": list(parameters.names),
-        "types": [encode_type(kind) for kind in parameters.types],
-    }
-
-
-def _encode_slots(tree: Any) -> Any:
-    return {"p": tree.index} if isinstance(tree, Slot) else encode_tree(tree, _encode_slots)
-
-
-def _decode_parameters(manifest: dict[str, Any], count: int) -> Parameters:
-    data, path = manifest["parameters"], "$.parameters"
-    names = tuple(expect(n, str, f"{path}.names") for n in expect(data.get("names"), list, f"{path}.names"))
-    kinds = tuple(input_types(manifest))
-    if not len(names) == len(kinds) == count:
-        raise malformed(path, f"{len(names)} names and {len(kinds)} types", f"{count} of each")
-    items = []
-    for index, item in enumerate(expect(data.get("items"), list, f"{path}.items")):
-        match item:
-            case [str(name), "positional" | "keyword" | "variadic" as kind, tree]:
-                items.append(Parameter(name, kind, _decode_slots(tree, f"{path}.items[{index}]", count)))
-            case _:
-                raise malformed(f"{path}.items[{index}]", item, "a parameter")
-    return Parameters(tuple(items), names, kinds)
-
-
-def _decode_slots(tree: Any, path: str, count: int) -> Any:
-    match tree:
-        case {"p": int(index), **rest} if not rest and 0 <= index < count:
-            return Slot(index)
-    return decode_tree(tree, path, lambda item, where: _decode_slots(item, where, count))
+    parameters = decode_parameters(archive.manifest, len(contents.graph.inputs))
+    metadata = decode_metadata(archive.manifest.get("metadata"))
+    return Program(contents.name, contents.graph, parameters, contents.facts, source=weights, metadata=metadata)

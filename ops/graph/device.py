@@ -74,7 +74,13 @@ def require_present(device: Device, present: tuple[Device, ...]) -> Device:
 
 
 def place(
-    scripted: Device, requested: Device | None, present: tuple[Device, ...], *, gpu_ops: str = "gpu", op: str = ""
+    scripted: Device,
+    requested: Device | None,
+    present: tuple[Device, ...],
+    *,
+    gpu_ops: str = "gpu",
+    cpu_ops: str = "cpu",
+    op: str = "",
 ) -> Device:
     """Chooses where an op runs: the table of DESIGN.md, as a function of its arguments alone.
 
@@ -83,12 +89,15 @@ def place(
         requested: the device given to `load`, or None.
         present: every device of this machine, the CPU among them.
         gpu_ops: ``"cpu"`` moves ops of accelerators to the CPU.
+        cpu_ops: ``"gpu"`` moves ops of the CPU to the requested accelerator.
         op: the op's name, for the error.
 
     Raises:
         PlacementError: the op of an accelerator was requested on the CPU, or on a device that this machine lacks.
     """
-    if scripted.is_cpu or gpu_ops == "cpu":
+    if scripted.is_cpu and (cpu_ops == "cpu" or (requested is not None and requested.is_cpu)):
+        return CPU
+    if not scripted.is_cpu and gpu_ops == "cpu":
         return CPU
     where = f"op {op!r}" if op else ""
     if requested is not None and requested.is_cpu:
@@ -97,12 +106,13 @@ def place(
             where=where,
             fix="Load it on an accelerator, or pass gpu_ops='cpu' to move such ops to the CPU.",
         )
-    wanted = requested or Device(_accelerator(present, scripted.kind), 0)
+    wanted = requested or Device(_accelerator(present, "cuda" if scripted.is_cpu else scripted.kind), 0)
     if wanted not in present:
+        option = "Leave cpu_ops='gpu' out" if scripted.is_cpu else "Pass gpu_ops='cpu'"
         raise PlacementError(
             f"it needs {wanted}, which this machine lacks",
             where=where,
-            fix=f"Devices present: {_names(present)}. Pass gpu_ops='cpu' to run it on the CPU.",
+            fix=f"Devices present: {_names(present)}. {option} to run it on the CPU.",
         )
     return wanted
 

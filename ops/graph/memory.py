@@ -7,7 +7,7 @@ A body is followed once, however often it is called.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,13 +48,6 @@ class Touched:
 def touched(graph: Graph) -> Touched:
     """The writes of a graph to its inputs and constants."""
     return _Follower({}).graph(graph)
-
-
-def inputs_text(graph: Graph, names: Sequence[str]) -> str:
-    """The inputs of a signature as text: each with its type, and a mark where a run may write into it."""
-    written = touched(graph).inputs()
-    marks = [" (written)" if index in written else "" for index in range(len(names))]
-    return ", ".join(f"{n}: {v.type}{m}" for n, v, m in zip(names, graph.inputs, marks, strict=True))
 
 
 class _Follower:

@@ -5,10 +5,13 @@ Each parameter has a tree whose leaves are positions in the flat list of graph i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from .graph import Facts, Graph
+from .text import plain_text
+from .traverse import leaves
 from .types import Type
 
 
@@ -19,6 +22,16 @@ class Slot:
     index: int
 
 
+class _Required:
+    """The default of a parameter that has none."""
+
+    def __repr__(self) -> str:
+        return "REQUIRED"
+
+
+REQUIRED = _Required()
+
+
 @dataclass(frozen=True)
 class Parameter:
     """One parameter of a pipeline.
@@ -27,11 +40,18 @@ class Parameter:
         name: its key in `run`'s dict.
         kind: ``"positional"``, ``"keyword"``, or ``"variadic"`` for ``*args``.
         tree: its structure.
+        default: the plain value that it has where it is not given; `REQUIRED` where it must be.
     """
 
     name: str
     kind: str
     tree: Any
+    default: Any = REQUIRED
+
+    @property
+    def required(self) -> bool:
+        """Whether it must be given."""
+        return self.default is REQUIRED
 
 
 @dataclass(frozen=True)
@@ -48,6 +68,24 @@ class Parameters:
     names: tuple[str, ...]
     types: tuple[Type, ...]
 
+    def texts(self, written: Container[int] = ()) -> list[str]:
+        """Each input as signatures show it: ``"x: f32[N,4]"``, ``"k: int = 5"``, and ``"mode='mean'"`` for a fixed one.
+
+        Args:
+            written: the flat inputs into which a run may write.
+        """
+        found: list[str] = []
+        for item in self.items:
+            slots = [leaf.index for leaf in leaves(item.tree) if isinstance(leaf, Slot)]
+            default = "" if item.required or not isinstance(item.tree, Slot) else f" = {plain_text(item.default)}"
+            marks = [" (written)" if index in written else "" for index in slots]
+            found += [f"{self.names[i]}: {self.types[i]}{default}{m}" for i, m in zip(slots, marks, strict=True)]
+            found += [] if slots else [f"{item.name}={plain_text(item.tree)}"]
+        return found
+
+    def __str__(self) -> str:
+        return ", ".join(self.texts())
+
 
 @dataclass(frozen=True)
 class Program:
@@ -59,6 +97,7 @@ class Program:
         parameters: how it is called.
         facts: the assumptions about the sizes of its inputs.
         source: the mapped file, kept so that other loads of it share its weights.
+        metadata: what the user wrote about it: text, numbers, booleans, None, and lists and dicts of them.
     """
 
     name: str
@@ -66,3 +105,4 @@ class Program:
     parameters: Parameters
     facts: Facts
     source: Any = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)

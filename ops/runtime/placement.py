@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import torch
@@ -10,6 +11,7 @@ from ..graph.device import CPU, Device, parse_device, place, require_present
 from ..graph.errors import DeviceError
 from ..graph.graph import Graph
 from ..graph.traverse import bodies
+from .user_code import user_stacklevel
 
 
 def accelerator() -> str:
@@ -26,40 +28,58 @@ def present() -> tuple[Device, ...]:
     return (CPU, *(Device(kind, index) for index in range(torch.accelerator.device_count())))
 
 
+_warned: set[Device] = set()
+
+
 def resolve_device(device: Any) -> Device:
-    """The device that a user named; None is the CPU.
+    """The device that an op is scripted for; None is the CPU.
+
+    A machine without any accelerator may pack for one: that is warned of once, and the op runs on the CPU meanwhile.
 
     Raises:
-        DeviceError: not an accepted form, or not on this machine.
+        DeviceError: not an accepted form; or the machine has accelerators, and this one is not among them.
     """
     if device is None:
         return CPU
-    return require_present(parse_device(device, accelerator()), present())
+    wanted, here = parse_device(device, accelerator()), present()
+    if wanted.is_cpu or len(here) > 1:
+        return require_present(wanted, here)
+    if wanted not in _warned:
+        _warned.add(wanted)
+        warnings.warn(
+            f"this machine has no {wanted}: the op is packed for it, and runs on the CPU here",
+            stacklevel=user_stacklevel(),
+        )
+    return wanted
 
 
-def check_gpu_ops(choice: str) -> None:
-    """Checks the value of `gpu_ops`.
+def runs_on(device: Device) -> Device:
+    """The device on which an op runs in the process that scripts it: its own, or the CPU where there is none."""
+    return device if device.is_cpu or device in present() else CPU
+
+
+def check_choices(gpu_ops: str, cpu_ops: str) -> None:
+    """Checks the values of `gpu_ops` and `cpu_ops`.
 
     Raises:
-        DeviceError: it is neither ``"gpu"`` nor ``"cpu"``.
+        DeviceError: one is neither ``"gpu"`` nor ``"cpu"``.
     """
-    if choice not in ("gpu", "cpu"):
-        raise DeviceError("unknown value of gpu_ops", got=repr(choice), expected="'gpu' or 'cpu'")
+    for name, choice in (("gpu_ops", gpu_ops), ("cpu_ops", cpu_ops)):
+        if choice not in ("gpu", "cpu"):
+            raise DeviceError(f"unknown value of {name}", got=repr(choice), expected="'gpu' or 'cpu'")
 
 
 def place_all(
-    graph: Graph, requested: Device | None, present: tuple[Device, ...], gpu_ops: str = "gpu"
+    graph: Graph, requested: Device | None, present: tuple[Device, ...], gpu_ops: str = "gpu", cpu_ops: str = "cpu"
 ) -> dict[int, Device]:
     """The device of every op body that a graph calls, by the body's id.
 
     Raises:
         PlacementError: an op cannot run where it was asked to.
-        DeviceError: `gpu_ops` is neither ``"gpu"`` nor ``"cpu"``.
+        DeviceError: `gpu_ops` or `cpu_ops` is neither ``"gpu"`` nor ``"cpu"``.
     """
-    check_gpu_ops(gpu_ops)
+    check_choices(gpu_ops, cpu_ops)
     return {
-        id(body): place(parse_device(body.device), requested, present, gpu_ops=gpu_ops, op=body.name)
-        if parse_device(body.device) != CPU
-        else CPU
+        id(body): place(parse_device(body.device), requested, present, gpu_ops=gpu_ops, cpu_ops=cpu_ops, op=body.name)
         for body in bodies(graph)
     }

@@ -13,13 +13,14 @@ from typing import Any
 
 import torch
 
-from ..graph.device import CPU, Device
+from ..graph.device import CPU, Device, parse_device
 from ..graph.graph import Body, Constant, Graph, Guard, Node
 from ..graph.memory import touched
 from .checks import fail_guard, input_check, output_check
 from .emitter import Emitter
 from .interrupts.modes import outside
 from .node_errors import fail
+from .placement import runs_on
 from .primitives.named_tuples import record_factory
 from .safety.budget import Budget
 from .scope import Bindings
@@ -31,7 +32,8 @@ class Plan:
 
     Args:
         graph: the graph to run.
-        place: the device of every op that the graph calls; ops run where they were scripted by default.
+        place: the device of every op that the graph calls; by default that for which it was scripted, or the CPU where
+            this machine lacks it.
         home: the device of torch code without a tensor argument.
         state: the state of the graph; a new one by default.
         grad: whether results keep their gradients.
@@ -49,7 +51,7 @@ class Plan:
     ) -> None:
         self.graph, self.home, self.grad, self.budget = graph, home, grad, budget
         self.state = State() if state is None else state
-        self._place = place or (lambda body: CPU)
+        self._place = place or (lambda body: runs_on(parse_device(body.device)))
         self._constants: dict[tuple[int, Device], Any] = {}
         self._touched = touched(graph)
         self._written = self._touched.constants()

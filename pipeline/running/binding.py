@@ -12,11 +12,14 @@ import numpy as np
 import torch
 
 from ...ops.graph.errors import SignatureError
-from ...ops.graph.graph import Graph, Operator, Record
+from ...ops.graph.graph import Graph, Literal, Operator, Record
 from ...ops.graph.operators.names import KEY_ORDER
 from ...ops.graph.program import Parameters, Slot
+from ...ops.graph.text import plain_text
+from ...ops.graph.traverse import map_leaves
 from ...ops.graph.types import STRINGS, TensorType, Type
 from ...ops.runtime.primitives.named_tuples import map_values
+from .convert import converted
 
 
 class Binding:
@@ -25,10 +28,11 @@ class Binding:
     Args:
         parameters: how the pipeline is called.
         ordered: names of those whose dicts must have their keys in the order that is stored.
+        convert: whether lists, numbers, columns and other dtypes become what the inputs are, where nothing is lost.
     """
 
-    def __init__(self, parameters: Parameters, ordered: frozenset[str] = frozenset()) -> None:
-        self._parameters, self._ordered = parameters, ordered
+    def __init__(self, parameters: Parameters, ordered: frozenset[str] = frozenset(), convert: bool = False) -> None:
+        self._parameters, self._ordered, self._convert = parameters, ordered, convert
 
     def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """Arguments of a call as a feed dict.
@@ -61,34 +65,41 @@ class Binding:
         self._check_keys(feed)
         flat: list[Any] = [None] * len(self._parameters.names)
         for parameter in self._parameters.items:
-            self._fill(parameter.tree, feed[parameter.name], parameter.name, flat)
+            value = feed.get(parameter.name, parameter.default)
+            self._fill(parameter.tree, value, parameter.name, flat)
             if parameter.name in self._ordered:
-                _require_order(parameter.tree, feed[parameter.name], parameter.name)
+                _require_order(parameter.tree, value, parameter.name)
         return flat
+
+    def plain(self, feed: Mapping[str, Any]) -> dict[str, Any]:
+        """A feed with the leaves that `flatten` makes of it; what was left to its default stays out."""
+        flat = self.flatten(feed)
+
+        def leaf(part: Any) -> Any:
+            return flat[part.index] if isinstance(part, Slot) else part
+
+        given = [p for p in self._parameters.items if p.name in feed]
+        return {p.name: map_leaves(leaf, p.tree, lambda _, items: items) for p in given}
 
     def _check_keys(self, feed: Mapping[str, Any]) -> None:
         if not isinstance(feed, Mapping):
             raise SignatureError("run takes a dict of inputs", got=type(feed).__name__, expected=self._listing())
         names = {parameter.name for parameter in self._parameters.items}
-        for missing in sorted(names - feed.keys()):
+        for unknown in sorted(map(str, feed.keys() - names)):
+            raise SignatureError("unknown input", where=f"input {unknown!r}", expected=self._listing())
+        for missing in sorted({p.name for p in self._parameters.items if p.required} - feed.keys()):
             raise SignatureError(
                 "missing input", where=f"input {missing!r}", got=sorted(map(str, feed)), expected=self._listing()
             )
-        for unknown in sorted(map(str, feed.keys() - names)):
-            raise SignatureError("unknown input", where=f"input {unknown!r}", expected=self._listing())
 
     def _listing(self) -> str:
-        return (
-            ", ".join(
-                f"{name}: {kind}" for name, kind in zip(self._parameters.names, self._parameters.types, strict=True)
-            )
-            or "no inputs"
-        )
+        return str(self._parameters) or "no inputs"
 
     def _fill(self, tree: Any, value: Any, where: str, flat: list[Any]) -> None:
         match tree:
             case Slot(index):
-                flat[index] = to_leaf(value, self._parameters.types[index], where)
+                kind = self._parameters.types[index]
+                flat[index] = to_leaf(converted(value, kind, where) if self._convert else value, kind, where)
             case Record():
                 fields = getattr(type(value), "_fields", tree.fields)
                 if fields != tree.fields:
@@ -101,10 +112,12 @@ class Binding:
             case dict():
                 self._mapping(tree, value, where, flat)
             case _:
-                if type(value) is not type(tree) or value != tree:
+                if not _same(fixed(value), tree):
                     raise SignatureError(
-                        "a fixed value differs", where=f"input {where!r}", got=_brief(value), expected=_brief(tree)
-                    )
+                        "a fixed value differs",
+                        where=f"input {where!r}", got=_brief(value), expected=plain_text(tree)[:80],
+                        fix="Trace the function with an example of it that is a tensor, a number or a string.",
+                    )  # fmt: skip
 
     def _sequence(self, tree: Sequence[Any], value: Any, where: str, flat: list[Any], kind: type[Any]) -> None:
         if not isinstance(value, kind) or len(value) != len(tree):
@@ -123,6 +136,20 @@ class Binding:
             )
         for key, part in tree.items():
             self._fill(part, value[key], f"{where}[{key!r}]", flat)
+
+
+def fixed(value: Any) -> Any:
+    """A value that a signature holds, in the form of the IR: a dtype and a device by name."""
+    if isinstance(value, torch.dtype):
+        return Literal("dtype", str(value).removeprefix("torch."))
+    if isinstance(value, torch.device):
+        return Literal("device", str(value))
+    return tuple(map(fixed, value)) if type(value) is tuple else value
+
+
+def _same(value: Any, wanted: Any) -> bool:
+    """Whether two fixed values are equal, and of one type: True is not 1; a NaN is equal to a NaN."""
+    return type(value) is type(wanted) and (value == wanted or (value != value and wanted != wanted))
 
 
 def ordered_parameters(graph: Graph) -> frozenset[str]:

@@ -47,6 +47,7 @@ class Runner:
         program: what to run.
         places: the device of every op's body, by its id.
         grad: whether results keep their gradients.
+        convert: whether inputs are converted, except for a program that writes into its inputs.
         budget: what a run may spend.
 
     Attributes:
@@ -57,10 +58,16 @@ class Runner:
     """
 
     def __init__(
-        self, program: Program, places: Mapping[int, Device], grad: bool = False, budget: Budget | None = None
+        self,
+        program: Program,
+        places: Mapping[int, Device],
+        *,
+        grad: bool = False,
+        convert: bool = False,
+        budget: Budget | None = None,
     ) -> None:
         self.program, self.grad = program, grad
-        self.binding = Binding(program.parameters, ordered_parameters(program.graph))
+        self.binding = Binding(program.parameters, ordered_parameters(program.graph), convert and not self.writes)
         self._budget = budget
         self.lock = threading.RLock()
         # Torch code that makes new tensors runs on the device of the accelerator's ops, if there are any.
@@ -91,7 +98,9 @@ class Runner:
 
     def _entry_inputs(self) -> EntryInputs | None:
         """The inputs as the fast entry takes them; None where one of them is no plain tensor."""
-        items, kinds = self.program.parameters.items, [value.type for value in self.program.graph.inputs]
+        # A fixed parameter is usually left out; a feed that names it goes the slow way, which compares it.
+        items = [p for p in self.program.parameters.items if p.required or isinstance(p.tree, Slot)]
+        kinds = [value.type for value in self.program.graph.inputs]
         types = [kind for kind in kinds if isinstance(kind, TensorType)]
         if not types or len(types) < len(kinds) or not all(isinstance(item.tree, Slot) for item in items):
             return None

@@ -50,22 +50,28 @@ def replacing(target: Any) -> Iterator[BinaryIO]:
     """
     path = path_of(target)
     folder, prefix = os.path.dirname(path), _prefix(path)
-    temporary = ""
+    temporary = os.path.join(folder, f"{prefix}{secrets.token_hex(4)}.tmp")
     try:
-        _sweep(folder, prefix)
-        temporary, handle = _create(folder, prefix)
-        with os.fdopen(handle, "w+b") as file:
-            _keep_mode(file, path)
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-            os.replace(temporary, path)
-    except OSError as error:
-        raise write_error(target, error) from error
-    finally:
-        if temporary:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
+        try:
+            _sweep(folder, prefix)
+            with os.fdopen(_create(temporary), "w+b") as file:
+                _keep_mode(file, path)
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+                os.replace(temporary, path)
+        except OSError as error:
+            raise write_error(target, error) from error
+        finally:
+            _discard(temporary)
+    except BaseException:  # an interrupt in the `finally` comes before its file is gone
+        _discard(temporary)
+        raise
+
+
+def _discard(temporary: str) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(temporary)
 
 
 def write_error(target: Any, error: Exception) -> ArchiveError:
@@ -79,17 +85,16 @@ def _prefix(path: str) -> str:
     return f".tracepack-{hashlib.sha256(os.fsencode(os.path.basename(path))).hexdigest()[:12]}-"
 
 
-def _create(folder: str, prefix: str) -> tuple[str, int]:
-    """A new file, locked while it is open, so that another writer does not remove it."""
+def _create(temporary: str) -> int:
+    """Opens a new file, locked while it is open, so that another writer does not remove it."""
     while True:
-        temporary = os.path.join(folder, f"{prefix}{secrets.token_hex(4)}.tmp")
         handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
         if fcntl is None:
-            return temporary, handle
+            return handle
         with contextlib.suppress(OSError):  # the file system has no locks
             fcntl.flock(handle, fcntl.LOCK_EX)
         if os.fstat(handle).st_nlink:
-            return temporary, handle
+            return handle
         os.close(handle)  # another writer removed it before it was locked
 
 

@@ -8,12 +8,13 @@ Changes:
     1.1 (2026-11-22): `golden`: the tolerance of golden examples, and the processor that gave their outputs. Limits and
         signatures are written down; readers refuse hostile files that they took before, see "Limits" in
         `docs/format.md`.
+    1.2 (2026-11-22): `metadata`, what the user wrote about the pipeline; a parameter may have a default.
 """
 
 from __future__ import annotations
 
 FORMAT = "tracepack"
-VERSION = (1, 1)
+VERSION = (1, 2)
 
 MANIFEST = "manifest.msgpack"
 MAIN_GRAPH = "graphs/main.msgpack"
@@ -34,7 +35,7 @@ LEAST_STATE = 1 << 30  # bytes that copies of state, and golden examples, may al
 STATE_TIMES = 64  # and as a multiple of the bytes that the file stores for them
 
 # Manifest fields that came after 1.0, with the minor version that brought them.
-LATER = {"golden": 1}
+LATER = {"golden": 1, "metadata": 2}
 
 # Manifest fields, each with its type.
 FIELDS: dict[str, type | tuple[type, ...]] = {
@@ -42,7 +43,7 @@ FIELDS: dict[str, type | tuple[type, ...]] = {
     "version": list,  # [major, minor]
     "producer": dict,  # names and versions of the software that wrote the file, for people
     "name": str,
-    "parameters": dict,  # {"items": [[name, kind, tree]], "names": [...], "types": [...]}
+    "parameters": dict,  # {"items": [[name, kind, tree(, default)]], "names": [...], "types": [...]}
     "facts": dict,  # {"symbols": {name: [input, dim]}, "guards": [text]}
     "bodies": list,  # [{name, device, graph, facts, inputs, contiguous}]
     "kernels": list,  # [{kind, name, description, assets: {name: member}, runs_code}]
@@ -50,5 +51,6 @@ FIELDS: dict[str, type | tuple[type, ...]] = {
     "examples": list,  # [{"inputs": {name: tree}, "output": tree}]
     "example_tensors": list,  # like "constants", in examples.safetensors
     "golden": dict,  # {"tolerance", "precisions": {output: precision}, "processor": {...}}, {} without examples
+    "metadata": dict,  # text, numbers, booleans, nil, and arrays and maps of them
     "members": dict,  # {member: {"sha256": hex, "size": bytes}} of every member but the manifest
 }

@@ -14,6 +14,8 @@ import pytest
 import torch
 
 import tracepack
+from tests.campaigns import interrupts
+from tracepack.serialization.container.replacing import replacing
 
 
 @pytest.fixture
@@ -113,3 +115,28 @@ def test_a_file_object_that_cannot_be_written_is_our_error(mod):
 def test_a_full_device_is_our_error(mod):
     with open("/dev/full", "wb", buffering=0) as full, pytest.raises(tracepack.ArchiveError, match="cannot write"):
         mod.save(full)
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_an_interrupt_at_any_bytecode_leaves_no_other_file(tmp_path):
+    """The file system's calls are in two files: the one that replaces a file, and Python's own context managers."""
+
+    def is_near(frame):
+        return frame.f_code.co_filename.endswith(("replacing.py", "contextlib.py"))
+
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"old")
+    landed = 0
+    for number in range(2000):
+        tracer = interrupts.AtBytecode(is_near, 0, number)
+        try:
+            with interrupts.traced(tracer), replacing(path) as file:
+                file.write(b"new")
+        except interrupts.Interrupted:
+            landed += 1
+        assert [p.name for p in tmp_path.iterdir()] == ["a.txt"], f"bytecode {number}: {tracer.raised}"
+        assert path.read_bytes() in (b"old", b"new")
+        if not tracer.raised:
+            break
+    assert landed > 200
+    assert path.read_bytes() == b"new"

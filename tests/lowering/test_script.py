@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import io
 
 import pytest
 import torch
@@ -180,9 +181,29 @@ def test_what_cannot_be_scripted_is_refused(model, device, error, text):
 
 
 @pytest.mark.skipif(torch.accelerator.is_available(), reason="says what a machine without an accelerator says")
-def test_a_device_that_this_machine_lacks_is_refused():
-    with pytest.raises(tracepack.DeviceError, match=r"this machine has no cuda:0. Devices present: cpu."):
-        tracepack.script(MyCell(), device=0)
+def test_an_op_is_packed_for_a_gpu_that_the_machine_lacks(tmp_path, monkeypatch):
+    monkeypatch.setattr("tracepack.ops.runtime.placement._warned", set())
+    model, x, h = MyCell(), torch.rand(3, 4), torch.rand(3, 4)
+    with pytest.warns(UserWarning, match="^this machine has no cuda:1: the op is packed for it, and runs on the CPU"):
+        op = tracepack.script(model, device=1)
+    assert str(op.device) == "cuda:1"
+    tracepack.script(model, device="cuda:1")  # it says so once
+    wanted = model(x, h)[0].detach()
+    assert torch.equal(op(x, h)[0], wanted)
+    mod = tracepack.trace(lambda x, h: op(x, h)[0] + torch.zeros(4), x, h)
+    assert torch.equal(mod(x, h), wanted)
+    assert mod.placement == {"MyCell": "cpu"}
+    path = tmp_path / "cell.tpk"
+    mod.save(path, examples=[{"x": x, "h": h}])
+    with pytest.raises(tracepack.PlacementError, match="op 'MyCell': it needs cuda:0, which this machine lacks"):
+        tracepack.load(path)
+    loaded = tracepack.load(path, gpu_ops="cpu", verify="golden")
+    assert torch.equal(loaded(x, h), wanted)
+    assert "@cuda:1" in str(loaded.graph)
+    again = io.BytesIO()
+    loaded.save(again)  # moved here, it stays an op for the accelerator
+    with pytest.raises(tracepack.PlacementError, match="op 'MyCell'"):
+        tracepack.load(again.getvalue())
 
 
 def test_a_model_that_torch_cannot_export_is_refused_with_the_reason():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import pytest
 import torch
 
@@ -50,6 +52,24 @@ def test_ops_of_accelerators_move_to_the_cpu_on_request(requested):
     assert place(GPU1, requested, NONE, gpu_ops="cpu") == CPU
 
 
+@pytest.mark.parametrize(
+    ("requested", "present", "expected"),
+    [(GPU0, ONE, GPU0), (GPU1, TWO, GPU1), (None, TWO, GPU0), (CPU, TWO, CPU), (CPU, NONE, CPU)],
+)
+def test_ops_of_the_cpu_move_to_an_accelerator_on_request(requested, present, expected):
+    assert place(CPU, requested, present, cpu_ops="gpu") == expected
+
+
+@pytest.mark.parametrize("requested", [None, GPU0])
+def test_ops_of_the_cpu_cannot_move_to_an_accelerator_that_is_not_there(requested):
+    with pytest.raises(tracepack.PlacementError) as caught:
+        place(CPU, requested, NONE, cpu_ops="gpu", op="cell")
+    text = (
+        "op 'cell': it needs cuda:0, which this machine lacks. Devices present: cpu. Leave cpu_ops='gpu' out to run it"
+    )
+    assert str(caught.value).startswith(text)
+
+
 def as_if_for_gpu(mod: tracepack.Pipeline) -> None:
     """Marks the pipeline's op as scripted for gpu 1, as on a machine that has one."""
     from tracepack.ops.graph.traverse import bodies
@@ -85,7 +105,9 @@ def test_ops_of_the_cpu_stay_there_whatever_device_is_asked_for(tmp_path):
     mod = tracepack.trace(lambda x: op(x, x)[0], x)
     mod.save(tmp_path / "cell.tpk")
     for device in (7, "cuda:1", "cuda", -1):
-        loaded = tracepack.load(tmp_path / "cell.tpk", device=device)
+        moves_nothing = pytest.warns(UserWarning, match="nothing runs on cuda:.: all ops were scripted for the CPU")
+        with nullcontext() if device == -1 else moves_nothing:
+            loaded = tracepack.load(tmp_path / "cell.tpk", device=device)
         assert loaded.placement == {"MyCell": "cpu"}
         assert torch.equal(loaded(x), mod(x))
 

@@ -29,6 +29,7 @@ class Namespace(argparse.Namespace):
     signed_by: list[str]
     key: str
     gpu_ops: str
+    cpu_ops: str
     hashes_only: bool
     size: list[tuple[str, int]]
     seconds: float
@@ -107,6 +108,9 @@ def _loading(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument(
         "--gpu-ops", choices=("gpu", "cpu"), default="gpu", help="cpu moves ops of accelerators to the CPU"
+    )
+    command.add_argument(
+        "--cpu-ops", choices=("cpu", "gpu"), default="cpu", help="gpu moves ops of the CPU to the accelerator"
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..pipeline.feeds import plain_name
+from ..pipeline.signature.feeds import plain_name
 from .exit_codes import UsageError
 
 _TEXT = (".txt", ".text", ".md")

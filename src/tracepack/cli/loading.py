@@ -16,6 +16,7 @@ class Loading:
     device: str | None = None
     trust: bool = False
     gpu_ops: str = "gpu"
+    cpu_ops: str = "cpu"
     signed_by: tuple[str, ...] = ()
 
     def load(self, path: str) -> Pipeline:
@@ -24,4 +25,4 @@ class Loading:
         if device is not None and device.lstrip("-").isdigit():
             device = int(device)
         keys = list(self.signed_by) or None
-        return load(path, device, trust=self.trust, gpu_ops=self.gpu_ops, signed_by=keys)
+        return load(path, device, trust=self.trust, gpu_ops=self.gpu_ops, cpu_ops=self.cpu_ops, signed_by=keys)

@@ -9,13 +9,16 @@ from typing import Any, ClassVar
 from ..ops.graph.graph import Body, Constant, Graph, KernelCall
 from ..ops.graph.kernel import Kernel
 from ..ops.graph.memory import touched
+from ..ops.graph.program import Parameters
 from ..ops.graph.text import guards_text, types_text
 from ..ops.graph.traverse import walk
 from ..serialization.container.archive import Archive
 from ..serialization.container.faults import one_error
 from ..serialization.container.schema import WEIGHTS
-from ..serialization.contents import Contents, constants_of, decode, input_types
-from ..serialization.decoder import expect, malformed
+from ..serialization.contents import Contents, constants_of, decode
+from ..serialization.decoder import malformed
+from ..serialization.parameters import decode_parameters
+from ..serialization.user_metadata import decode_metadata
 
 # Bytes of an element for the dtypes whose name does not end in the number of bits.
 _ITEM_BYTES = {"bool": 1}
@@ -60,11 +63,15 @@ class Described:
         archive: the open file.
         contents: graphs, with constants that have no tensor and kernels that have only a name.
         constants: the constants, in the order of the manifest.
+        parameters: how the pipeline is called.
+        metadata: what the user wrote about it.
     """
 
     archive: Archive
     contents: Contents
     constants: list[Constant]
+    parameters: Parameters
+    metadata: dict[str, Any]
 
     @property
     def manifest(self) -> dict[str, Any]:
@@ -74,10 +81,9 @@ class Described:
     @property
     def inputs(self) -> list[tuple[str, str]]:
         """Name and type of every flat input."""
-        names = self.manifest["parameters"].get("names", [])
         written = touched(self.contents.graph).inputs()
-        kinds = [f"{t} (written)" if i in written else str(t) for i, t in enumerate(input_types(self.manifest))]
-        return [(str(n), t) for n, t in zip(names, kinds, strict=False)]
+        kinds = [f"{t} (written)" if i in written else str(t) for i, t in enumerate(self.parameters.types)]
+        return list(zip(self.parameters.names, kinds, strict=True))
 
     @property
     def output(self) -> str:
@@ -87,7 +93,8 @@ class Described:
     @property
     def signature(self) -> str:
         """Inputs, outputs and guards, as `Pipeline.signature` shows them."""
-        text = f"({', '.join(f'{n}: {t}' for n, t in self.inputs)}) -> {self.output}"
+        inputs = self.parameters.texts(touched(self.contents.graph).inputs())
+        text = f"({', '.join(inputs)}) -> {self.output}"
         guards = self.contents.facts.guards
         return text + (f" where {guards_text(guards)}" if guards else "")
 
@@ -114,11 +121,9 @@ def _described(archive: Archive) -> Described:
     _check_rows(archive.manifest)
     constants = constants_of(archive.manifest)
     contents = decode(archive, constants, lambda row, assets: NamedKernel(row))
-    names, kinds = archive.manifest["parameters"]["names"], input_types(archive.manifest)
-    if not len(names) == len(kinds) == len(contents.graph.inputs):
-        got = f"{len(names)} names and {len(kinds)} types"
-        raise malformed("$.parameters", got, f"{len(contents.graph.inputs)} of each")
-    return Described(archive, contents, constants)
+    parameters = decode_parameters(archive.manifest, len(contents.graph.inputs))
+    metadata = decode_metadata(archive.manifest.get("metadata"))
+    return Described(archive, contents, constants, parameters, metadata)
 
 
 def _check_rows(manifest: dict[str, Any]) -> None:
@@ -135,9 +140,8 @@ def _check_rows(manifest: dict[str, Any]) -> None:
                 pass
             case _:
                 raise malformed(f"$.members[{name!r}]", row, "a size and a sha256")
-    names = expect(manifest["parameters"].get("names"), list, "$.parameters.names")
-    if not all(isinstance(name, str) for name in (*names, *manifest["members"])):
-        raise malformed("$.parameters.names", names, "names")
+        if not isinstance(name, str):
+            raise malformed("$.members", name, "names")
 
 
 def kernels_of(graph: Graph) -> Iterator[NamedKernel]:

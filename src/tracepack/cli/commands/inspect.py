@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections import Counter
@@ -11,6 +12,7 @@ from typing import Any
 from ...ops.graph.graph import Body, BodyCall
 from ...ops.graph.guards import plain
 from ...ops.graph.traverse import bodies, every_node, own_constants
+from ...pipeline.signature.fields import FIXED, SignatureField, input_fields
 from ..manifest import Described, body_size, describe, kernels_of, tensor_bytes, weights_bytes
 from ..report import Block, Fields, Report, Table, bytes_text
 
@@ -27,7 +29,7 @@ def inspect(path: str) -> Report:
 
 
 def _data(found: Described, path: str) -> dict[str, Any]:
-    manifest = found.manifest
+    manifest, fields, kinds = found.manifest, input_fields(found.parameters), dict(found.inputs)
     return {
         "file": path,
         "bytes": os.path.getsize(path),
@@ -36,7 +38,7 @@ def _data(found: Described, path: str) -> dict[str, Any]:
         "warnings": _warnings(manifest["producer"]),
         "name": found.contents.name,
         "signature": found.signature,
-        "inputs": [{"name": name, "type": kind} for name, kind in found.inputs],
+        "inputs": [{"name": f.name, "type": kinds.get(f.name, FIXED), **_default(f)} for f in fields],
         "output": found.output,
         "guards": list(map(str, found.contents.facts.guards)),
         "nodes": len(found.contents.graph.nodes),
@@ -48,12 +50,17 @@ def _data(found: Described, path: str) -> dict[str, Any]:
             "bytes_in_file": weights_bytes(found.archive),
         },
         "examples": len(manifest["examples"]),
+        "metadata": found.metadata,
         "needs_trust": any(row["runs_code"] for row in manifest["kernels"]),
         "members": [
             {"name": name, "bytes": row.get("size"), "sha256": row.get("sha256")}
             for name, row in manifest["members"].items()
         ],
     }
+
+
+def _default(field: SignatureField) -> dict[str, Any]:
+    return {} if field.required else {"default": field.default}
 
 
 def _warnings(producer: dict[Any, Any]) -> list[str]:
@@ -112,10 +119,13 @@ def _blocks(data: dict[str, Any]) -> list[Block]:
         facts.append(("state", f"{_plural(held['state'], 'tensor')} that runs change"))
     if data["needs_trust"]:
         facts.append(("trust", "holds an op that can run code: load it with --trust only if you trust its source"))
+    facts += [
+        (name, value if isinstance(value, str) else json.dumps(value)) for name, value in data["metadata"].items()
+    ]
     facts += [("warning", text) for text in data["warnings"]]
     return [
         Fields(facts),
-        Table("inputs", ["name", "type"], [[row["name"], row["type"]] for row in data["inputs"]]),
+        Table("inputs", ["name", "type", "default"], [_input_cells(row) for row in data["inputs"]]),
         Fields([("output", data["output"]), *(("where", plain(guard)) for guard in data["guards"])]),
         Table("ops", ["name", "kind", "device", "calls>", "operators>", "weights>"], list(map(_op_cells, data["ops"]))),
         Table(
@@ -124,6 +134,10 @@ def _blocks(data: dict[str, Any]) -> list[Block]:
             [[row["name"], bytes_text(row["bytes"]), row["sha256"]] for row in data["members"]],
         ),
     ]
+
+
+def _input_cells(row: dict[str, Any]) -> list[str]:
+    return [row["name"], row["type"], repr(row["default"]) if "default" in row else ""]
 
 
 def _op_cells(row: dict[str, Any]) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...pipeline.feeds import build_feed
+from ...pipeline.signature.feeds import build_feed
 from ..exit_codes import UsageError
 from ..input_files import read_inputs
 from ..loading import Loading

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..ops.graph.errors import SignatureError
-from ..ops.graph.graph import Record
-from ..ops.graph.program import Parameters, Slot
-from ..ops.graph.traverse import leaves
-from ..ops.graph.types import STR, STRINGS, ScalarType, TensorType, Type
+from ...ops.graph.errors import SignatureError
+from ...ops.graph.graph import Record
+from ...ops.graph.program import Parameters, Slot
+from ...ops.graph.traverse import leaves
+from ...ops.graph.types import STR, STRINGS, ScalarType, TensorType, Type
 
 
 def plain_name(name: str) -> str:
@@ -34,11 +34,24 @@ def build_feed(parameters: Parameters, given: Mapping[str, Any]) -> dict[str, An
     """
     left = dict(given)
     names = [plain_name(name) for name in parameters.names]
-    feed = {item.name: _fill(item.tree, item.name, left, parameters, names) for item in parameters.items}
+    known = {name[:end] for name in names for end in [*_ends(name), len(name)]} | {p.name for p in parameters.items}
+    if unknown := [name for name in given if name not in known]:
+        raise SignatureError("unknown input", where=f"input {unknown[0]!r}", expected=str(parameters) or "no inputs")
+    given_here = [p for p in parameters.items if p.required or _is_given(p.name, left)]
+    feed = {item.name: _fill(item.tree, item.name, left, parameters, names) for item in given_here}
     if left:
-        listing = ", ".join(f"{n}: {t}" for n, t in zip(parameters.names, parameters.types, strict=True))
-        raise SignatureError("unknown input", where=f"input {next(iter(left))!r}", expected=listing or "no inputs")
+        twice = next(iter(left))
+        raise SignatureError("an input is given as a whole and in parts", where=f"input {twice!r}")
     return feed
+
+
+def _ends(name: str) -> list[int]:
+    """Where the names of the containers end that an input is in."""
+    return [index for index, letter in enumerate(name) if letter == "."]
+
+
+def _is_given(name: str, given: Mapping[str, Any]) -> bool:
+    return any(key == name or key.startswith(f"{name}.") for key in given)
 
 
 def _fill(tree: Any, name: str, left: dict[str, Any], parameters: Parameters, names: Sequence[str]) -> Any:

@@ -1,0 +1,240 @@
+"""A copy of bytecode in which operations of Python are handed over to `operations`.
+
+Instructions are inserted before those of an operation, or take their place; torch's own assembler works out jumps,
+tables of exceptions and lines anew. Code that has none of these operations stays the same object.
+"""
+
+from __future__ import annotations
+
+import dis
+import sys
+from collections.abc import Iterable, Sequence
+from functools import cache
+from types import CodeType
+from typing import Any
+
+from .methods import RECEIVERS
+from .operations import (
+    APPENDED,
+    ASSERTED,
+    COLLECTED,
+    CONTAINS,
+    CONVERTED,
+    EXTENDED,
+    FORMATTED,
+    IF_FALSE,
+    IF_TRUE,
+    ITERATED,
+    JOINED,
+    KEY,
+    MAP,
+    MISSES,
+    NOT,
+    PLAIN,
+    SUBSCRIPT,
+)
+
+_CONVERSIONS = ("", "s", "r", "a")
+_COMPREHENSIONS = ("<listcomp>", "<dictcomp>", "<genexpr>")
+_JUMPS_IF = ("POP_JUMP_IF_", "POP_JUMP_FORWARD_IF_", "POP_JUMP_BACKWARD_IF_")
+
+
+def instrumented(code: CodeType) -> CodeType:
+    """The code with its operations handed over, that of functions inside with it."""
+    constants = tuple(instrumented(each) if isinstance(each, CodeType) else each for each in code.co_consts)
+    if any(a is not b for a, b in zip(constants, code.co_consts, strict=True)):
+        code = code.replace(co_consts=constants)
+    if not any(_is_operation(each.opname, each.argval) for each in dis.get_instructions(code)):
+        return code
+    made = _assembler()
+    instructions = made.cleaned_instructions(code, True)
+    made.propagate_line_nums(instructions)
+    changed = list(_changed(instructions, code))
+    _redirect_jumps(instructions, changed)
+    return _assembled(code, [each for group in changed for each in group])
+
+
+_MOST_MORE = 4
+"""The entries of the stack that inserted instructions need at most."""
+
+
+def _assembled(code: CodeType, instructions: list[Any]) -> CodeType:
+    """The code of some instructions; all else is that of the code that they were made from."""
+    made = _assembler()
+    keys = made.get_code_keys()
+    options = {key: getattr(code, key) for key in keys}
+    names = code._varname_from_oparg if sys.version_info >= (3, 11) else None  # type: ignore[attr-defined]  # CPython's
+    made.fix_vars(instructions, options, varname_from_oparg=names)
+    changing = True
+    while changing:
+        made.update_offsets(instructions)
+        made.devirtualize_jumps(instructions)
+        changing = bool(made.fix_extended_args(instructions))
+    made.remove_extra_line_nums(instructions)
+    options["co_code"], options["co_linetable"] = made.assemble(instructions, code.co_firstlineno)
+    options["co_stacksize"] = code.co_stacksize + _MOST_MORE
+    if sys.version_info >= (3, 11):
+        table = made.compute_exception_table(instructions)
+        options["co_exceptiontable"] = made.assemble_exception_table(table)
+    return CodeType(*[options[key] for key in keys])
+
+
+@cache
+def _assembler() -> Any:
+    from torch._dynamo import bytecode_transformation  # its import takes two seconds of processor time
+
+    return bytecode_transformation
+
+
+_OPERATIONS = frozenset(
+    """BINARY_SUBSCR FORMAT_VALUE FORMAT_SIMPLE FORMAT_WITH_SPEC CONVERT_VALUE BUILD_STRING CONTAINS_OP UNARY_NOT
+    BUILD_MAP MAP_ADD GET_ITER LIST_EXTEND LIST_TO_TUPLE LIST_APPEND LOAD_ASSERTION_ERROR BINARY_MODULO
+    INPLACE_MODULO""".split()
+)
+
+
+def _is_operation(name: str, argument: Any) -> bool:
+    if name in ("LOAD_ATTR", "LOAD_METHOD"):
+        return argument in RECEIVERS
+    return name in _OPERATIONS or (name == "BINARY_OP" and argument in _MODULO)
+
+
+_MODULO = (6, 19)  # the arguments of BINARY_OP for % and %=
+
+
+def _applied(operation: Any) -> list[Any]:
+    """Instructions that replace the uppermost entry of the stack by what an operation makes of it."""
+    made = _assembler()
+    swap = made.create_instruction("SWAP", arg=2) if sys.version_info >= (3, 11) else made.create_instruction("ROT_TWO")
+    return [_constant(operation), swap, made.create_instruction("BINARY_SUBSCR")]
+
+
+def _constant(thing: Any) -> Any:
+    return _assembler().create_instruction("LOAD_CONST", argval=thing)
+
+
+def _tuple(count: int) -> Any:
+    return _assembler().create_instruction("BUILD_TUPLE", arg=count)
+
+
+def _of_pair(operation: Any) -> list[Any]:
+    """Instructions that replace the two uppermost entries by one."""
+    return [_tuple(2), *_applied(operation)]
+
+
+def _replaced_pair(operation: Any) -> list[Any]:
+    """Instructions that replace the two uppermost entries by two others."""
+    return [*_of_pair(operation), _assembler().create_instruction("UNPACK_SEQUENCE", arg=2)]
+
+
+def _swap() -> Any:
+    made = _assembler()
+    return made.create_instruction("SWAP", arg=2) if sys.version_info >= (3, 11) else made.create_instruction("ROT_TWO")
+
+
+def _changed(instructions: Sequence[Any], code: CodeType) -> Iterable[list[Any]]:
+    """For each instruction those that take its place, itself among them where it stays."""
+    rounds = _Comprehension(instructions, code)
+    for index, this in enumerate(instructions):
+        yield _of(this, index, instructions, rounds)
+
+
+def _of(this: Any, index: int, instructions: Sequence[Any], rounds: _Comprehension) -> list[Any]:
+    name = this.opname
+    match name:
+        case "BINARY_SUBSCR":
+            return [*_replaced_pair(SUBSCRIPT), this]
+        case "LOAD_ATTR" | "LOAD_METHOD" if this.argval in RECEIVERS:
+            return [*_applied(RECEIVERS[this.argval]), this]
+        case "BINARY_OP" if this.arg in _MODULO:
+            return [*_replaced_pair(RECEIVERS["%"]), this]
+        case "BINARY_MODULO" | "INPLACE_MODULO":
+            return [*_replaced_pair(RECEIVERS["%"]), this]
+        case "FORMAT_VALUE":
+            operation = FORMATTED[_CONVERSIONS[this.arg & 3]]
+            spec = [] if this.arg & 4 else [_constant("")]
+            return [*spec, *_of_pair(operation)]
+        case "FORMAT_SIMPLE":
+            return [_constant(""), *_of_pair(FORMATTED[""])]
+        case "FORMAT_WITH_SPEC":
+            return _of_pair(FORMATTED[""])
+        case "CONVERT_VALUE":
+            return _applied(CONVERTED[_CONVERSIONS[this.arg]])
+        case "BUILD_STRING":
+            return [_tuple(this.arg), *_applied(JOINED)]
+        case "CONTAINS_OP":
+            return _of_pair(MISSES if this.arg else CONTAINS)
+        case "UNARY_NOT":
+            return _applied(NOT)
+        case "BUILD_MAP" if this.arg:
+            return [_tuple(2 * this.arg), *_applied(MAP)]
+        case "MAP_ADD":
+            return [_swap(), *_applied(KEY), _swap(), this]
+        case "LIST_EXTEND" | "LIST_APPEND" if this.arg == 1:
+            return _of_pair(EXTENDED if name == "LIST_EXTEND" else APPENDED)
+        case "LIST_TO_TUPLE":
+            return [*_applied(PLAIN), this]
+        case "GET_ITER" if rounds.begins(index):
+            return [*_applied(ITERATED), this]
+        case "RETURN_VALUE" if rounds.collects:
+            return [*_applied(COLLECTED), this]
+    if name.startswith(_JUMPS_IF) and name.endswith(("_TRUE", "_FALSE")):
+        goes_on = IF_TRUE if name.endswith("_FALSE") else IF_FALSE
+        if this.target is rounds.head:
+            return [*_applied(goes_on), this]
+        beside = this.target if name.endswith("_FALSE") else instructions[index + 1]
+        if beside.opname == "LOAD_ASSERTION_ERROR":
+            return [*_applied(ASSERTED), this]
+    return [this]
+
+
+class _Comprehension:
+    """The loop of a comprehension, up to Python 3.11 a function of its own.
+
+    Attributes:
+        head: the instruction that asks for the next item; None in other code.
+        collects: whether the code returns the results of such a loop.
+    """
+
+    def __init__(self, instructions: Sequence[Any], code: CodeType) -> None:
+        self.beginnings = frozenset(_beginnings(instructions))
+        heads = [each for each in instructions if each.opname == "FOR_ITER"]
+        own = code.co_name in _COMPREHENSIONS and len(heads) == 1
+        self.head = heads[0] if own else None
+        self.collects = own and code.co_name != "<genexpr>"
+
+    def begins(self, index: int) -> bool:
+        """Whether an iterator is made for a comprehension with one loop."""
+        return index in self.beginnings
+
+
+def _beginnings(instructions: Sequence[Any]) -> Iterable[int]:
+    """Where iterators are made for comprehensions with one loop, which are functions of their own."""
+    waiting: list[CodeType] = []
+    for index, each in enumerate(instructions[:-1]):
+        made = each.argval if each.opname == "LOAD_CONST" and isinstance(each.argval, CodeType) else None
+        if made is not None and made.co_name in (*_COMPREHENSIONS, "<setcomp>"):
+            waiting.append(made)
+        calls = instructions[index + 1].opname in ("PRECALL", "CALL", "CALL_FUNCTION")
+        if each.opname == "GET_ITER" and calls and waiting:
+            inner = waiting.pop()
+            loops = [each.opname for each in dis.get_instructions(inner)].count("FOR_ITER")
+            if loops == 1 and inner.co_name in _COMPREHENSIONS:
+                yield index
+
+
+def _redirect_jumps(instructions: Sequence[Any], changed: Sequence[list[Any]]) -> None:
+    """Jumps to an instruction go to the first of those that take its place; so do the tables of exceptions."""
+    firsts = {id(before): (after[0], after[-1]) for before, after in zip(instructions, changed, strict=True)}
+    for before, group in zip(instructions, changed, strict=True):
+        for each in group:
+            if each.target is not None:
+                each.target = firsts[id(each.target)][0]
+            each.starts_line = before.starts_line if each is group[0] else None
+            each.positions = before.positions
+            if each is not before and before.exn_tab_entry is not None:
+                each.exn_tab_entry = before.exn_tab_entry
+    entries = {id(each.exn_tab_entry): each.exn_tab_entry for each in instructions if each.exn_tab_entry is not None}
+    for entry in entries.values():
+        entry.start, entry.end = firsts[id(entry.start)][0], firsts[id(entry.end)][1]
+        entry.target = firsts[id(entry.target)][0]

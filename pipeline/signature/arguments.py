@@ -1,0 +1,93 @@
+"""The arguments that a function is traced with: each with its name, its kind and its default."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from ...ops.graph.errors import RecordError
+from ...ops.graph.program import REQUIRED
+
+_PLAIN = (type(None), bool, int, float, complex, str, bytes, torch.dtype, torch.device)
+
+
+@dataclass(frozen=True)
+class Given:
+    """One argument of a call.
+
+    Attributes:
+        name: of the parameter.
+        kind: ``"positional"``, ``"keyword"``, or ``"variadic"`` for ``*args``.
+        value: the example; of a parameter that was left to its default, that default.
+        default: the plain value that the function gives it; `REQUIRED` where it has none.
+        given: whether it is an example, and not a parameter that was left to its default.
+    """
+
+    name: str
+    kind: str
+    value: Any
+    default: Any = REQUIRED
+    given: bool = True
+
+
+def arguments(process: Callable[..., Any], examples: tuple[Any, ...], named: dict[str, Any]) -> list[Given]:
+    """The arguments of a call, in the order of the function's parameters.
+
+    Parameters that were left to a plain default (None, a number, a string, a dtype, a tuple of these) are among them:
+    the recording holds for this value. Those with any other default belong to the function, as what it captures does.
+
+    Raises:
+        RecordError: the examples do not fit the function, or it has no signature.
+    """
+    signature, given = _bound(process, examples, named)
+    found: list[Given] = []
+    skipped = False  # a parameter before was left out, so that later ones must be passed by keyword
+    for name, parameter in signature.parameters.items():
+        default = parameter.default if is_plain(parameter.default) else REQUIRED
+        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            found += [Given(key, "keyword", value) for key, value in _named_twice(given, name).items()]
+        elif parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            found += [Given(name, "variadic", given[name])] if name in given else []
+        elif name in given or default is not REQUIRED:
+            keyword = parameter.kind is inspect.Parameter.KEYWORD_ONLY or skipped
+            kind = "keyword" if keyword else "positional"
+            found.append(Given(name, kind, given.get(name, default), default, name in given))
+        else:
+            skipped = True
+    return found
+
+
+def is_plain(value: Any) -> bool:
+    """Whether a value is one that a signature can hold and nobody can change."""
+    if type(value) is tuple:
+        return all(map(is_plain, value))
+    return type(value) in _PLAIN
+
+
+def _bound(
+    process: Callable[..., Any], examples: tuple[Any, ...], named: dict[str, Any]
+) -> tuple[inspect.Signature, dict[str, Any]]:
+    try:
+        # nn.Module.__call__ takes any arguments; the signature is that of its forward.
+        signature = inspect.signature(process.forward if isinstance(process, torch.nn.Module) else process)
+        return signature, dict(signature.bind(*examples, **named).arguments)
+    except TypeError as error:
+        raise RecordError(f"the examples do not fit the function: {error}") from None
+    except ValueError:
+        raise RecordError("the function has no signature", fix="Wrap it in a lambda.") from None
+
+
+def _named_twice(given: dict[str, Any], name: str) -> dict[str, Any]:
+    """The arguments that ``**kwargs`` takes.
+
+    Raises:
+        RecordError: one of them is called like a positional-only parameter.
+    """
+    named: dict[str, Any] = given.get(name, {})
+    if twice := sorted(given.keys() & named.keys()):
+        raise RecordError(f"two arguments are called {twice[0]!r}, which the keys of run() cannot tell apart")
+    return named

@@ -1,0 +1,109 @@
+"""The fields of a signature: the inputs and outputs of a pipeline as data for programs. No torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ...ops.graph.graph import Graph, Literal, Record, Value
+from ...ops.graph.program import Parameters, Slot
+from ...ops.graph.types import TensorType, Type
+
+Path = tuple[str | int, ...]
+FIXED = "fixed"
+
+
+@dataclass(frozen=True)
+class SignatureField:
+    """One input or output.
+
+    Attributes:
+        name: as signatures and errors write it, such as ``"batch['ids']"``; an output is ``"out"``, ``"out[0]"`` …
+        path: the way to it through containers, such as ``("batch", "ids")``; of an output, what follows ``out``.
+        kind: ``"tensor"``; ``"int"``, ``"float"``, ``"bool"``, ``"complex"``, ``"str"``, ``"strings"`` (a list of
+            them); ``"array"`` of numpy; ``"any"``, a number whose type data decides; ``"fixed"``, which never changes.
+        dtype: of a tensor, torch's name such as ``"float32"``; None for anything else.
+        shape: of a tensor: a number is a fixed size, a string such as ``"N"`` or ``"2*N"`` a free one, and equal
+            strings are equal sizes; None is a size that data decides. None for anything else.
+        default: the value where an input is not given; None as well where it must be. Of a fixed field its only value.
+        required: whether an input must be given.
+    """
+
+    name: str
+    path: Path
+    kind: str
+    dtype: str | None = None
+    shape: tuple[int | str | None, ...] | None = None
+    default: Any = None
+    required: bool = True
+
+
+def input_fields(parameters: Parameters) -> list[SignatureField]:
+    """The inputs of a pipeline, those in containers each for itself; a fixed one is one field."""
+    found: list[SignatureField] = []
+    for item in parameters.items:
+        parts = list(_walk(item.tree, (item.name,)))
+        if not any(isinstance(leaf, Slot) for _, leaf in parts):
+            found.append(
+                SignatureField(item.name, (item.name,), FIXED, default=_plain(item.tree), required=item.required)
+            )
+            continue
+        for path, leaf in parts:
+            if isinstance(leaf, Slot):
+                default = None if item.required else _at(item.default, path[1:])
+                kind = parameters.types[leaf.index]
+                found.append(_field(parameters.names[leaf.index], path, kind, default, item.required))
+            else:
+                found.append(SignatureField(_name(path), path, FIXED, default=_plain(leaf), required=item.required))
+    return found
+
+
+def output_fields(graph: Graph) -> list[SignatureField]:
+    """The outputs of a pipeline, those in containers each for itself; the default of a fixed one is its value."""
+    return [
+        _field(_name(("out", *path)), path, leaf.type)
+        if isinstance(leaf, Value)
+        else SignatureField(_name(("out", *path)), path, FIXED, default=_plain(leaf))
+        for path, leaf in _walk(graph.output, ())
+    ]
+
+
+def _field(name: str, path: Path, kind: Type, default: Any = None, required: bool = True) -> SignatureField:
+    if isinstance(kind, TensorType):
+        sizes = tuple(None if size == "?" else size for size in kind.shape)
+        return SignatureField(name, path, "tensor", kind.dtype, sizes, default, required)
+    return SignatureField(name, path, kind.kind, default=default, required=required)
+
+
+def _walk(tree: Any, path: Path) -> Iterator[tuple[Path, Any]]:
+    """The leaves of a tree with the way to them."""
+    match tree:
+        case Record():
+            pairs: Iterable[tuple[Any, Any]] = zip(tree.fields, tree.items, strict=True)
+        case tuple() | list():
+            pairs = enumerate(tree)
+        case dict():
+            pairs = tree.items()
+        case _:
+            yield path, tree
+            return
+    for key, part in pairs:
+        yield from _walk(part, (*path, key))
+
+
+def _at(tree: Any, path: Path) -> Any:
+    for key in path:
+        tree = tree[key]
+    return _plain(tree)
+
+
+def _name(path: Path) -> str:
+    return str(path[0]) + "".join(f"[{key!r}]" for key in path[1:])
+
+
+def _plain(tree: Any) -> Any:
+    """A fixed value as plain data: a dtype and a device by name."""
+    if isinstance(tree, Literal):
+        return tree.name
+    return tuple(map(_plain, tree)) if type(tree) is tuple else tree

@@ -1,0 +1,100 @@
+"""The JSON schema of a pipeline, for forms, clients and validators: tensors are nested lists. No torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...ops.graph.graph import Graph, Literal, Record, Value
+from ...ops.graph.program import Parameters, Slot
+from ...ops.graph.types import TensorType, Type
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_SCALARS: dict[str, dict[str, Any]] = {
+    "int": {"type": "integer"},
+    "float": {"type": "number"},
+    "bool": {"type": "boolean"},
+    "complex": {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2},
+    "str": {"type": "string"},
+    "strings": {"type": "array", "items": {"type": "string"}},
+    "array": {"type": "array"},
+    "any": {"type": ["number", "boolean"]},
+}
+
+
+def json_schema(name: str, parameters: Parameters, graph: Graph) -> dict[str, Any]:
+    """The schema of a document with the inputs and the outputs of a pipeline; see `Pipeline.json_schema`."""
+    properties = {item.name: _with_default(_tree(item.tree, _input(parameters)), item) for item in parameters.items}
+    inputs = {
+        "type": "object",
+        "properties": properties,
+        "required": [item.name for item in parameters.items if item.required],
+        "additionalProperties": False,
+    }
+    return {
+        "$schema": DIALECT,
+        "title": name,
+        "type": "object",
+        "properties": {"inputs": inputs, "outputs": _tree(graph.output, _output)},
+    }
+
+
+def _with_default(schema: dict[str, Any], item: Any) -> dict[str, Any]:
+    return schema if item.required or "const" in schema else {**schema, "default": _json(item.default)}
+
+
+def _input(parameters: Parameters) -> Callable[[Any], dict[str, Any]]:
+    return lambda leaf: _of_type(parameters.types[leaf.index]) if isinstance(leaf, Slot) else {"const": _json(leaf)}
+
+
+def _output(leaf: Any) -> dict[str, Any]:
+    return _of_type(leaf.type) if isinstance(leaf, Value) else {"const": _json(leaf)}
+
+
+def _tree(tree: Any, leaf: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+    match tree:
+        case Record():
+            return _object({key: _tree(part, leaf) for key, part in zip(tree.fields, tree.items, strict=True)})
+        case dict():
+            return _object({str(key): _tree(part, leaf) for key, part in tree.items()})
+        case tuple() | list():
+            parts = [_tree(part, leaf) for part in tree]
+            return {"type": "array", "prefixItems": parts, "minItems": len(parts), "maxItems": len(parts)}
+    return leaf(tree)
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+def _of_type(kind: Type) -> dict[str, Any]:
+    """A value as JSON has it: a tensor is lists of lists, its dtype and sizes stand beside them."""
+    if not isinstance(kind, TensorType):
+        return dict(_SCALARS[kind.kind])
+    schema = _element(kind.dtype)
+    for size in reversed(kind.shape):
+        schema = {"type": "array", "items": schema}
+        if isinstance(size, int):
+            schema |= {"minItems": size, "maxItems": size}
+    return {**schema, "x-dtype": kind.dtype, "x-shape": [None if size == "?" else size for size in kind.shape]}
+
+
+def _element(dtype: str) -> dict[str, Any]:
+    scalar = "bool" if dtype == "bool" else "complex" if dtype.startswith("complex") else "float"
+    return dict(_SCALARS["int" if dtype.startswith(("int", "uint")) else scalar])
+
+
+def _json(value: Any) -> Any:
+    """A fixed value as JSON has it: a dtype and a device by name, a tuple as a list, a complex number as a pair."""
+    match value:
+        case Literal():
+            return value.name
+        case tuple() | list():
+            return [_json(item) for item in value]
+        case dict():
+            return {str(key): _json(item) for key, item in value.items()}
+        case complex():
+            return [value.real, value.imag]
+        case bytes():
+            return value.decode("latin-1")
+    return value

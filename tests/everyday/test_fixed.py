@@ -1,0 +1,122 @@
+"""What cannot stay free is said at the trace, and is an error of ours for other inputs; nothing is frozen unseen."""
+
+from __future__ import annotations
+
+import logging
+import re
+import warnings
+
+import pytest
+import torch
+
+import tracepack
+from tests.everyday.case import loaded
+from tests.everyday.idioms import asserted
+from tests.everyday.labels import LABELS, SCORES
+from tests.everyday.texts import TEXTS
+
+FIXED = {
+    "bytes": (
+        lambda s: len(s.encode()),
+        ["ab"],
+        ["c"],
+        "a text is fixed to 'ab', because its method 'encode' was called",
+    ),
+    "loop": (lambda texts: [w for t in texts for w in t.split()], [TEXTS], [["a"]], "the length is fixed to 2"),
+    "set": (lambda s: sorted({*s.split()}), ["b a"], ["c"], "the length is fixed to 2"),
+}
+
+
+@pytest.mark.parametrize("name", FIXED)
+def test_what_is_fixed_is_said_at_once_and_guarded(name) -> None:
+    process, example, other, words = FIXED[name]
+    with pytest.warns(UserWarning, match=words):
+        mod = loaded(process, *example)
+    assert mod(*example) == process(*example)
+    with pytest.raises(tracepack.GuardError, match="the recording holds for one value only"):
+        mod(*other)
+
+
+def test_a_branch_on_a_text_is_a_condition_of_the_signature() -> None:
+    mod = loaded(lambda s: "yes" if s.startswith("a") else "no", "abc")
+    assert mod.signature == "(s: str) -> 'yes' where str_startswith(s, 'a')"
+    assert mod("axe") == "yes"
+    with pytest.raises(tracepack.GuardError, match="a branch was taken on it; got False; expected True"):
+        mod("box")
+
+
+def test_a_text_compared_is_a_condition_of_the_signature() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mod = loaded(lambda x, mode: x * 2 if mode == "double" else x, torch.ones(2), "double")
+    assert mod.signature.endswith(" where mode == 'double'")
+
+
+def test_a_pattern_that_needs_trust_is_said_at_once() -> None:
+    with pytest.warns(UserWarning, match=r"the file needs load\(path, trust=True\): the time of .* has no bound"):
+        tracepack.trace(lambda s: re.sub(r"(\w+)@(\w+)", r"\2", s), "a@b")
+
+
+REFUSED = {
+    "branch on a label": lambda x: 1 if LABELS[x.argmax()] == "cat" else 2,
+    "entries of two types": lambda x: [1, "two", 3.0, 4, 5][x.argmax().item()],
+    "list of tensors": lambda x: [x, x + 1, x + 2, x, x][x.argmax().item()],
+    "default of another kind": lambda x: {1: "a"}.get(x.argmax().item()),
+    "label in a loop": lambda x: ["a" if v > 0.5 else "b" for v in x.tolist()],
+}
+WORDS = {
+    "branch on a label": "a value that data decides cannot leave the graph",
+    "entries of two types": "a table has entries of several types, int and str and float",
+    "list of tensors": "is asked by a traced key",
+    "default of another kind": r"table.get\(key\) gives None for a key that is missing",
+    "label in a loop": "a value that data decides cannot leave the graph: a branch was taken on it",
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_recorded_is_refused_with_the_line(name) -> None:
+    with pytest.raises(tracepack.RecordError, match=WORDS[name]) as caught:
+        tracepack.trace(REFUSED[name], SCORES)
+    assert "test_fixed.py:" in str(caught.value)
+
+
+def test_a_key_that_is_missing_is_an_error_with_the_line() -> None:
+    mod = loaded(lambda x: {1: "yes", 4: "no"}[x.argmax().item()], SCORES)
+    words = r"node py.lookup \(test_fixed.py:.*the table has no such entry; got 0; expected one of its 2 keys. Use tab"
+    with pytest.raises(tracepack.GuardError, match=words):
+        mod(torch.tensor([1.0, 0.0]))
+    short = loaded(lambda x: LABELS[:2][x.argmax().item()], SCORES[:2])
+    with pytest.raises(tracepack.GuardError, match="got 3; expected an index from -2 to 1"):
+        short(torch.tensor([0.0, 0.0, 0.0, 1.0]))
+
+
+def test_an_assertion_is_checked_in_every_run() -> None:
+    mod = loaded(asserted, torch.ones(2))  # pytest rewrites the assertions of its own files
+    assert torch.equal(mod(torch.ones(3)), torch.full((3,), 2.0))
+    for _ in range(2):
+        with pytest.raises(tracepack.GuardError, match="idioms.py:.*an assertion of the function fails; got False"):
+            mod(-torch.ones(3) * 1000)
+
+
+def test_a_table_is_a_constant_of_the_pipeline() -> None:
+    names = ["cat", "dog"]
+    mod = tracepack.trace(lambda x: names[x.argmax().item()], torch.tensor([0.0, 1.0]))
+    names[0] = "cow"
+    assert mod(torch.tensor([1.0, 0.0])) == "cat"
+
+
+def test_an_entry_that_is_a_list_is_a_new_one_each_time() -> None:
+    mod = loaded(lambda x: [[255, 0], [0, 255]][x.argmax().item()], torch.tensor([0.0, 1.0]))
+    mod(torch.tensor([1.0, 0.0])).append(7)
+    assert mod(torch.tensor([1.0, 0.0])) == [255, 0]
+
+
+def test_a_message_of_a_logger_comes_once_for_a_trace(caplog) -> None:
+    def process(x):
+        logging.getLogger("everyday").warning("mean %.1f", x.mean())
+        return x * 2
+
+    with caplog.at_level(logging.INFO):
+        tracepack.trace(process, torch.ones(2))
+    assert caplog.messages.count("mean 1.0") >= 1
+    assert caplog.records[0].funcName == "process"

@@ -1,0 +1,140 @@
+"""Arguments: defaults and None are part of the signature, and need not be given; a run and a call agree."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+import torch
+
+import tracepack
+
+
+def both(mod: tracepack.Pipeline) -> list[tracepack.Pipeline]:
+    """The pipeline, and what comes out of its file."""
+    file = io.BytesIO()
+    mod.save(file)
+    return [mod, tracepack.load(file.getvalue())]
+
+
+def weigh(x, k=2, *, mode="mean", mask=None, dtype=torch.float32, eps=(1e-6, 2)):
+    y = x.to(dtype).topk(k).values
+    if mask is not None:
+        y = y * mask
+    return y.mean(-1) + eps[0] if mode == "mean" else y.sum(-1)
+
+
+def test_what_was_left_to_its_default_is_fixed_and_need_not_be_given() -> None:
+    mod = tracepack.trace(weigh, torch.rand(3, 4))
+    x = torch.rand(5, 7)
+    for pipeline in both(mod):
+        assert pipeline.signature == (
+            "(x: f32[N,M], k=2, mode='mean', mask=None, dtype=float32, eps=(1e-06, 2)) -> f32[N]"
+        )
+        assert pipeline.input_names == ["x", "k", "mode", "mask", "dtype", "eps"]
+        for got in (
+            pipeline(x),
+            pipeline.run({"x": x}),
+            pipeline(x, 2, mode="mean", mask=None, dtype=torch.float32, eps=(1e-6, 2)),
+            pipeline.run({"x": x, "k": 2, "mask": None}),
+        ):
+            assert torch.equal(got, weigh(x))
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({"k": 3}, "input 'k': a fixed value differs; got 3; expected 2. Trace the function with an example of it"),
+        ({"k": True}, "input 'k': a fixed value differs; got True; expected 2"),
+        ({"mode": "sum"}, "input 'mode': a fixed value differs; got 'sum'; expected 'mean'"),
+        ({"mask": torch.ones(5, 2)}, r"input 'mask': a fixed value differs; got a tensor of shape .5, 2.; expected N"),
+        ({"dtype": torch.float64}, "input 'dtype': a fixed value differs; got torch.float64; expected float32"),
+        ({"eps": (1e-6, 3)}, r"input 'eps\[1\]': a fixed value differs; got 3; expected 2"),
+    ],
+)  # fmt: skip
+def test_another_value_of_a_fixed_parameter_is_refused(given: dict[str, Any], text: str) -> None:
+    for pipeline in both(tracepack.trace(weigh, torch.rand(3, 4))):
+        with pytest.raises(tracepack.SignatureError, match=text):
+            pipeline(torch.rand(5, 4), **given)
+        with pytest.raises(tracepack.SignatureError, match=text):
+            pipeline.run({"x": torch.rand(5, 4), **given})
+
+
+def test_an_example_in_place_of_a_default_makes_an_input_that_keeps_the_default() -> None:
+    mod = tracepack.trace(weigh, torch.rand(3, 4), 3, mask=torch.rand(3, 3))
+    x = torch.rand(5, 6)
+    for pipeline in both(mod):
+        assert pipeline.signature.startswith("(x: f32[N,M], k: int = 2, mode='mean', mask: f32[K,L], dtype=float32")
+        for k in (1, 3, 5):
+            mask = torch.rand(5, k)
+            assert torch.equal(pipeline(x, k, mask=mask), weigh(x, k, mask=mask))
+        mask = torch.rand(5, 2)
+        assert torch.equal(pipeline(x, mask=mask), weigh(x, mask=mask))
+        with pytest.raises(tracepack.SignatureError, match="input 'mask': missing input"):  # None was not recorded
+            pipeline(x)
+
+
+def test_a_default_of_another_type_than_the_example_is_none_of_the_signature() -> None:
+    mod = tracepack.trace(lambda x, scale=2: x * scale, torch.ones(3), 1.5)
+    assert mod.signature == "(x: f32[N], scale: float) -> f32[N]"
+    with pytest.raises(tracepack.SignatureError, match="input 'scale': missing input"):
+        mod(torch.ones(3))
+
+
+def test_none_that_was_given_need_not_be_given() -> None:
+    mod = tracepack.trace(lambda x, mask: x if mask is None else x * mask, torch.ones(3), None)
+    for pipeline in both(mod):
+        assert pipeline.signature == "(x: f32[N], mask=None) -> f32[N]"
+        assert pipeline(torch.ones(2)).tolist() == pipeline(torch.ones(2), None).tolist() == [1, 1]
+
+
+def test_dtypes_and_devices_are_fixed_arguments() -> None:
+    def process(x, dtype, device):
+        return torch.zeros(2, dtype=dtype, device=device) + x
+
+    mod = tracepack.trace(process, torch.ones(()), torch.float64, torch.device("cpu"))
+    for pipeline in both(mod):
+        assert pipeline.signature == "(x: f32[], dtype=float64, device=device cpu) -> f64[2]"
+        got = pipeline(torch.ones(()), torch.float64, torch.device("cpu"))
+        assert (got.dtype, got.tolist()) == (torch.float64, [1, 1])
+        with pytest.raises(tracepack.SignatureError, match="'dtype': a fixed value differs; got torch.float32"):
+            pipeline(torch.ones(()), torch.float32, torch.device("cpu"))
+        with pytest.raises(tracepack.SignatureError, match="missing input"):
+            pipeline(torch.ones(()))
+
+
+def test_a_default_that_can_be_changed_belongs_to_the_function() -> None:
+    def shifted(x, table=torch.ones(3), names=("a",), cache={}):  # noqa: B006, B008  # such defaults are the case
+        return x + table + len(cache)
+
+    mod = tracepack.trace(shifted, torch.zeros(3))
+    assert mod.signature == "(x: f32[N], names=('a',)) -> f32[3]"
+    with pytest.raises(tracepack.SignatureError, match="input 'table': unknown input; expected x: f32"):
+        mod(torch.zeros(3), table=torch.zeros(3))
+
+
+def test_an_unknown_name_is_reported_before_a_missing_one() -> None:
+    mod = tracepack.trace(lambda x, y: x + y, torch.ones(3), torch.ones(3))
+    with pytest.raises(tracepack.SignatureError, match="^input 'z': unknown input; expected x: f32"):
+        mod.run({"x": torch.ones(3), "z": torch.ones(3)})
+    with pytest.raises(tracepack.SignatureError, match="^input 'y': missing input"):
+        mod.run({"x": torch.ones(3)})
+
+
+def test_golden_examples_may_leave_out_what_has_a_default_or_name_it() -> None:
+    mod, file = tracepack.trace(weigh, torch.rand(3, 4)), io.BytesIO()
+    mod.save(file, examples=[{"x": torch.rand(2, 4)}, {"x": torch.rand(2, 4), "k": 2, "dtype": torch.float32}])
+    tracepack.load(file.getvalue(), verify="golden")
+
+
+def test_a_feed_without_the_fixed_ones_takes_the_fast_way() -> None:
+    mod = tracepack.trace(lambda x, k=2: x * k, torch.rand(3))
+    x = torch.rand(4)
+    mod.run({"x": x})
+    slow: list[Any] = []
+    runner = mod._runner
+    runner.run_slowly = lambda feed: slow.append(feed)  # type: ignore[method-assign]
+    runner.run = runner.entry()
+    assert torch.equal(mod.run({"x": x}), x * 2)
+    assert slow == []

@@ -1,0 +1,98 @@
+"""`load(..., convert=True)`: what is converted without loss, and what is refused."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+import pandas
+import pytest
+import torch
+
+import tracepack
+
+
+def converting(function: Any, *examples: Any) -> tracepack.Pipeline:
+    file = io.BytesIO()
+    tracepack.trace(function, *examples).save(file)
+    return tracepack.load(file.getvalue(), convert=True)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [1, 2, 3], (1, 2, 3), [1.0, 2.0, 3.0], np.array([1, 2, 3], np.int32), np.array([1, 2, 3], np.uint8),
+        torch.tensor([1, 2, 3], dtype=torch.int16), torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64),
+        np.array([1, 2, 3], np.float32), np.array([3, 2, 1])[::-1], pandas.Series([1, 2, 3]),
+        pandas.Series([1.0, 2.0, 3.0]), pandas.DataFrame({"a": [1, 2, 3]})["a"],
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("dtype", [torch.int64, torch.float32, torch.bfloat16])
+def test_equal_numbers_of_another_kind(value: Any, dtype: torch.dtype) -> None:
+    mod = converting(lambda x: x * 2, torch.tensor([1, 2], dtype=dtype))
+    got = mod(value)
+    assert (got.dtype, got.tolist()) == (dtype, [2, 4, 6])
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype", "text"),
+    [
+        ([1.5], torch.int64, "input 'x': values are lost in the conversion from float64 to int64; expected i64"),
+        ([float("nan")], torch.int64, "from float64 to int64"),
+        ([True, False, 2], torch.bool, "from int64 to bool"),
+        (np.array([2**53 + 1]), torch.float64, "from int64 to float64"),
+        (torch.tensor([0.1], dtype=torch.float64), torch.float32, "from float64 to float32"),
+        (np.array([300]), torch.uint8, "from int64 to uint8"),
+        (torch.tensor([-1]), torch.uint8, "from int64 to uint8"),
+        (torch.tensor([1j]), torch.float32, "from complex64 to float32"),
+        ([1e300], torch.float32, "from float64 to float32"),
+        ([[1], [2, 3]], torch.float32, "input 'x': lists are of different lengths; expected f32"),
+        (["a"], torch.float32, "input 'x': not numbers; got numpy <U1; expected f32"),
+        ([None], torch.float32, "input 'x': not numbers; got numpy object; expected f32"),
+        (pandas.Series([1, None]), torch.int64, "from float64 to int64"),
+    ],
+)  # fmt: skip
+def test_what_would_be_lost_is_refused(value: Any, dtype: torch.dtype, text: str) -> None:
+    mod = converting(lambda x: x + 0, torch.ones(2, dtype=dtype))
+    with pytest.raises(tracepack.SignatureError) as caught:
+        mod(value)
+    assert text in str(caught.value)
+
+
+def test_floats_of_python_and_of_tables_are_rounded_as_torch_rounds_them() -> None:
+    mod = converting(lambda x: x + 0, torch.ones(2))
+    numbers = [0.1, 1 / 3, float("inf"), float("nan")]
+    wanted = torch.tensor(numbers)
+    for value in (numbers, pandas.Series(numbers)):
+        assert torch.equal(mod(value).nan_to_num(7), wanted.nan_to_num(7))
+
+
+def test_numbers_tables_and_strings() -> None:
+    table = pandas.DataFrame({"a": [1.5, 2.5, 3.5], "b": [1, 2, 3], "name": ["x", "yy", "z"]})
+    mod = converting(
+        lambda rows, n, t, flag: (rows.sum() * n, t * 2, flag), torch.ones(3, 2), 1.0, torch.tensor(1.0), True
+    )
+    total, doubled, flag = mod(table[["a", "b"]], 2, 3, True)
+    assert (total.item(), doubled.item(), flag) == (27.0, 6.0, True)
+    total, *_ = mod(table[["a", "b"]], torch.tensor(2.0), 3, True)
+    assert total.item() == 27.0
+    with pytest.raises(tracepack.SignatureError, match="input 'flag'"):
+        mod(table[["a", "b"]], 2, 3, 1)
+
+
+def test_without_it_nothing_is_converted() -> None:
+    mod = tracepack.trace(lambda x: x * 2, torch.ones(3))
+    with pytest.raises(tracepack.SignatureError, match="input 'x': not a tensor; got list; expected f32"):
+        mod([1.0, 2.0])
+    with pytest.raises(tracepack.SignatureError, match="got float64; expected float32"):
+        mod(torch.ones(2, dtype=torch.float64))
+
+
+def test_nothing_is_converted_for_a_pipeline_that_writes_into_its_inputs() -> None:
+    mod = converting(lambda x: x.add_(1), torch.ones(3))
+    x = torch.ones(2)
+    mod(x)
+    assert x.tolist() == [2, 2]
+    with pytest.raises(tracepack.SignatureError, match="not a tensor; got list"):
+        mod([1.0, 2.0])

@@ -1,0 +1,89 @@
+"""The signature for programs: `inputs`, `outputs` and the JSON schema."""
+
+from __future__ import annotations
+
+import io
+from collections import namedtuple
+from typing import Any
+
+import jsonschema
+import pytest
+import torch
+
+import tracepack
+
+Pair = namedtuple("Pair", "left right")
+
+
+def found(fields: list[Any]) -> list[tuple[Any, ...]]:
+    return [(f.name, f.path, f.kind, f.dtype, f.shape, f.default, f.required) for f in fields]
+
+
+@pytest.fixture
+def mod() -> tracepack.Pipeline:
+    def process(batch, names, k, scale=1.0, *, pair, mode="a"):
+        ids = batch["ids"]
+        best = ids.topk(k).values
+        return {"best": (best, [ids.double() * scale, len(names)]), "pair": Pair(pair.left, None), "mode": mode}
+
+    op = tracepack.trace(
+        process, {"ids": torch.arange(12).view(3, 4), "skip": None}, ["x", "y"], 2, 2.0,
+        pair=Pair(torch.ones(3, 2), True),
+    )  # fmt: skip
+    file = io.BytesIO()
+    op.save(file)
+    return tracepack.load(file.getvalue())
+
+
+def test_inputs(mod: tracepack.Pipeline) -> None:
+    assert found(mod.inputs) == [
+        ("batch['ids']", ("batch", "ids"), "tensor", "int64", ("N", "M"), None, True),
+        ("batch['skip']", ("batch", "skip"), "fixed", None, None, None, True),
+        ("names", ("names",), "strings", None, None, None, True),
+        ("k", ("k",), "int", None, None, None, True),
+        ("scale", ("scale",), "float", None, None, 1.0, False),
+        ("pair.left", ("pair", "left"), "tensor", "float32", ("K", "L"), None, True),
+        ("pair.right", ("pair", "right"), "bool", None, None, None, True),
+        ("mode", ("mode",), "fixed", None, None, "a", False),
+    ]
+
+
+def test_outputs_have_no_number_for_a_size_that_varies(mod: tracepack.Pipeline) -> None:
+    assert found(mod.outputs) == [
+        ("out['best'][0]", ("best", 0), "tensor", "int64", ("N", None), None, True),
+        ("out['best'][1][0]", ("best", 1, 0), "tensor", "float64", ("N", None), None, True),
+        ("out['best'][1][1]", ("best", 1, 1), "int", None, None, None, True),
+        ("out['pair']['left']", ("pair", "left"), "tensor", "float32", ("K", "L"), None, True),
+        ("out['pair']['right']", ("pair", "right"), "fixed", None, None, None, True),
+        ("out['mode']", ("mode",), "fixed", None, None, "a", True),
+    ]
+
+
+def test_the_schema_takes_what_the_pipeline_takes(mod: tracepack.Pipeline) -> None:
+    schema = mod.json_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    given = {"batch": {"ids": [[1, 2], [3, 4]], "skip": None}, "names": ["a", "b"], "k": 1}
+    given["pair"] = {"left": [[0.5]], "right": True}
+    jsonschema.validate({"inputs": given}, schema)
+    for bad in (
+        {**given, "k": 1.5}, {**given, "mode": "b"}, {**given, "more": 1},
+        {**given, "batch": {"ids": [[0.5]], "skip": None}},
+        {**given, "batch": {"ids": [1, 2], "skip": None}}, {key: given[key] for key in ("batch", "names", "k")},
+    ):  # fmt: skip
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate({"inputs": bad}, schema)
+    assert schema["properties"]["inputs"]["properties"]["scale"] == {"type": "number", "default": 1.0}
+
+
+def test_the_schema_takes_what_the_pipeline_gives() -> None:
+    op = tracepack.script(torch.nn.Linear(4, 2))
+    mod = tracepack.trace(lambda x: (op(x), x.shape[0], x > 0, x.to(torch.complex64)), torch.rand(3, 4))
+    schema = mod.json_schema()
+    a, n, b, c = mod(torch.rand(5, 4))
+    pairs = [[[z.real, z.imag] for z in row] for row in c.tolist()]
+    jsonschema.validate({"outputs": [a.tolist(), n, b.tolist(), pairs]}, schema)
+    with pytest.raises(jsonschema.ValidationError):  # two columns, not four
+        jsonschema.validate({"outputs": [b.tolist(), n, b.tolist(), pairs]}, schema)
+    outputs = schema["properties"]["outputs"]["prefixItems"]
+    assert outputs[0]["x-shape"] == ["N", 2]
+    assert outputs[0]["items"] == {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}
