@@ -263,6 +263,7 @@ assert landed > 15, landed
 """
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:.*torch.jit.* is deprecated:DeprecationWarning")
 def test_builtins_are_as_before_tracepack_was_imported() -> None:
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))

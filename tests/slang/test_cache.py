@@ -119,6 +119,20 @@ def test_a_compiler_that_holds_much_memory_is_started_again(tmp_path: Path, monk
         assert started._process is None
 
 
+def test_what_the_users_process_holds_is_not_the_compilers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    limit = f"from tracepack.ops.slang.compile import worker; worker.MOST_MEMORY = {250 << 20}; "
+    monkeypatch.setattr(service, "_START", service._START.replace("from tracepack", limit + "from tracepack", 1))
+    model = torch.ones(300 << 18)
+    started = service.Service()
+    for number in range(2):
+        source = tmp_path / f"s{number}.slang"
+        source.write_text(f"[numthreads(1, 1, 1)] void f{number}() {{}}")
+        started.ask(do="code", arguments=slangc.arguments_for(source, [], entry=f"f{number}"))
+        assert started._process is not None
+    started._stop()
+    assert model.nbytes > 250 << 20
+
+
 def test_modules_that_share_slangpys_own_compile_as_they_do_alone(tmp_path: Path) -> None:
     """Nothing of one module, an operator, an extension or a type of the same name, is seen by the next one."""
     text = """import "slangpy";
