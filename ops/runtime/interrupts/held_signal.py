@@ -36,15 +36,17 @@ class HeldSignal(Change):
             self._handler = handler
             signal.signal(signal.SIGINT, self._arrived)
 
-    def undo(self) -> None:
-        """Restores the handler, and calls it if the signal came and waits."""
-        handler, self._handler = self._handler, None
-        if handler is None:
-            return
-        signal.signal(signal.SIGINT, handler)
-        if self._since is not None:
+    def __exit__(self, *exc: Any) -> None:
+        super().__exit__(*exc)
+        if self._since is not None:  # it came, and waits
             self._since = None
             signal.raise_signal(signal.SIGINT)
+
+    def undo(self) -> None:
+        """Restores the handler."""
+        handler, self._handler = self._handler, None
+        if handler is not None:
+            signal.signal(signal.SIGINT, handler)
 
     def _arrived(self, number: int, frame: FrameType | None) -> None:
         handler = self._handler or signal.default_int_handler

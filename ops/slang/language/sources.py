@@ -29,6 +29,7 @@ _INTERFACE = re.compile(r"(?<!:)(?<!: )\bI((?:RW|W)?DiffTensor<)")
 
 
 _OWN_DERIVATIVE = re.compile(r"\[\s*BackwardDerivative\s*\([^)]*\)\s*\]")
+_DERIVATIVE_OF = re.compile(r"\[\s*BackwardDerivativeOf\s*\([^)]*\)\s*\]")
 _FORWARD = re.compile(r"\[\s*ForwardD")
 _LOOP = re.compile(
     r"(?P<skip>//[^\n]*|/\*.*?\*/|\"[^\"\n]*\"|\]\s*(?:for|while)\b)|\b(?P<loop>for|while)(?=\s*\()", re.DOTALL
@@ -141,7 +142,13 @@ class Source:
     @property
     def has_own_derivatives(self) -> bool:
         """Whether some function's gradient is not that of its values on purpose."""
-        return any(_OWN_DERIVATIVE.search(text) or _DETACH.search(text) for text in self.texts)
+        own = any(_OWN_DERIVATIVE.search(text) or _DETACH.search(text) for text in self.texts)
+        return own or self.has_derivatives_elsewhere
+
+    @property
+    def has_derivatives_elsewhere(self) -> bool:
+        """Whether some function's derivative names it, and not the function its derivative."""
+        return any(_DERIVATIVE_OF.search(text) for text in self.texts)
 
     @property
     def has_forward_derivatives(self) -> bool:
@@ -172,7 +179,11 @@ class Source:
 
     def without_own_derivatives(self) -> Source:
         """The same module with the derivatives that Slang would find by itself."""
-        return self._changed(lambda text: _DETACH.sub("(", _OWN_DERIVATIVE.sub("[Differentiable]", text)))
+
+        def stripped(text: str) -> str:
+            return _DETACH.sub("(", _DERIVATIVE_OF.sub("", _OWN_DERIVATIVE.sub("[Differentiable]", text)))
+
+        return self._changed(stripped)
 
     def inlined(self) -> Source:
         """The same module with its differentiable functions inlined before Slang differentiates them."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any, Protocol
 
@@ -23,10 +23,10 @@ from ..binding.shapes import output_shapes
 from ..compile.codegen import Repair, Variant
 from ..compile.elements import slots_with_gradients
 from ..compile.program import Program
-from ..language.errors import SlangArgumentError, SlangIndexError
+from ..language.errors import SlangArgumentError, SlangCompileError, SlangIndexError
 from ..language.sources import ROUNDS, rounds_by_sizes
 from ..language.specialization import Specialization
-from .gradient_check import Ways, is_suspect, repair_for
+from .gradient_check import Ways, is_suspect, repair_for, repairs
 
 Words = list[Any]
 CPU = torch.device("cpu")
@@ -109,7 +109,9 @@ class Launcher:
         self._plans: dict[tuple[Any, ...], Plan] = {}
         self._tensor_slots = tuple(i for i, slot in enumerate(spec.slots) if not slot.is_value)
         self._lock = threading.Lock()
-        self._checked = repair is not None or not spec.is_pointwise or not is_suspect(program.source)
+        chosen = repair is not None or not is_suspect(program.source)
+        self._checked = chosen or not spec.is_pointwise
+        self._repairs: Sequence[Repair] = () if chosen or spec.is_pointwise else repairs(program.source)
         # Calls that may read what others write must run one after the other.
         self._ordered = any(slot.type.access == "rw" for slot in spec.slots)
 
@@ -266,8 +268,19 @@ class Launcher:
     def _make_backward(self, plan: Plan, needs: tuple[int, ...], rounds: int) -> Backward:
         layout, slots = plan.layout, slots_with_gradients(self._spec, needs)
         shared = [index for index in slots if self._spec.slots[index].is_view and layout.modes[index] != "f"]
-        entry = self._entry(Variant(layout.modes, needs, rank=layout.rank, repair=self._repair, rounds=rounds))
+        entry = self._first_that_compiles(
+            Variant(layout.modes, needs, rank=layout.rank, repair=self._repair, rounds=rounds)
+        )
         return Backward(entry, slots, sorted({*needs, *slots}), shared, rounds)
+
+    def _first_that_compiles(self, variant: Variant) -> Any:
+        """The entry of a function of whole tensors in the first way that Slang takes; nothing can be compared there."""
+        for repair in self._repairs[:-1]:
+            try:
+                return self._entry(replace(variant, repair=repair))
+            except SlangCompileError:
+                self._repairs = self._repairs[1:]
+        return self._entry(variant)
 
     def _run_backward(
         self, plan: Plan, backward: Backward, needs: tuple[int, ...], words: Words, results: dict[int, torch.Tensor]

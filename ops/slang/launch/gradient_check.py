@@ -1,9 +1,10 @@
-"""Compares a new backward kernel with differences, once, on a few of the user's elements, and recompiles a wrong one.
+"""Chooses how a backward kernel is compiled, and compares it with differences, once, on a few of the user's elements.
 
 Slang 2026.12 silently gives zero for the gradient of a scalar in `scalar * vector`, `vector + scalar`,
-`scalar / vector` and the like where both are parameters of one function, on every target. Nothing in the compiler's
-output tells, so the numbers must. Where they disagree the kernel is compiled again with the user's functions inlined
-before they are differentiated, which gives the right gradient; where that does not help either, it is an error.
+`scalar / vector` and the like where both are parameters of one function, on every target, and crashes on some choices
+and loops of vectors. With the user's functions inlined before they are differentiated it does neither, so that is how
+the kernels of modules with vectors are compiled, where it can be done. Nothing in the compiler's output tells of the
+fault, so the numbers are compared too; where no way of compiling agrees with them, it is an error.
 
 A derivative that the user wrote, and one that `detach` stops, disagree with the values on purpose: in such a module the
 numbers are those of kernels without them, which the fault is in just the same. Modules without vectors are left alone.
@@ -62,7 +63,7 @@ def repair_for(
     Raises:
         SlangGradientError: the gradient disagrees with the values in all ways of compiling it.
     """
-    path = disk.folder("slang", "checks") / f"{disk.key('repair', 2, source.key, spec.plain())}.json"
+    path = disk.folder("slang", "checks") / f"{disk.key('repair', 3, source.key, spec.plain())}.json"
     known = disk.read_json(path)
     if known is None:
         few = [_few(spec, i, argument, batch) for i, argument in enumerate(arguments)]
@@ -80,22 +81,38 @@ def repair_for(
 
 
 def _judge(source: Source, spec: Specialization, few: Sequence[Any], ways: Callable[[Repair], Ways]) -> dict[str, Any]:
-    own = source.has_own_derivatives
+    wrong: list[str] = []
+    for repair in repairs(source):
+        try:
+            if source.has_own_derivatives:  # the kernel must compile with them, too
+                ways(repair)[1](few, *_asked(spec, few, ways(repair)[0]))
+            found = _wrong_in(source, spec, few, ways, repair)
+        except SlangCompileError:
+            continue
+        if not found:
+            return {"repair": repair, "wrong": []}
+        wrong = wrong or found
+    return {"repair": "", "wrong": wrong}
+
+
+def repairs(source: Source) -> tuple[Repair, ...]:
+    """The ways to compile the backward kernels of a module with vectors, the first ones first.
+
+    A function whose derivative stands elsewhere, under `[BackwardDerivativeOf(f)]`, would lose it if it were inlined.
+    """
+    return ("",) if source.has_derivatives_elsewhere else ("inlined", "")
+
+
+def _wrong_in(
+    source: Source, spec: Specialization, few: Sequence[Any], ways: Callable[[Repair], Ways], repair: Repair
+) -> list[str]:
+    """The parameters whose gradient is wrong in kernels of one way, without the user's own derivatives."""
+    if not source.has_own_derivatives:
+        return _wrong(spec, few, ways(repair))
     try:
-        wrong = _wrong(spec, few, ways("stripped" if own else ""))
-    except SlangCompileError:  # without the user's derivatives it has none
-        return {"repair": "", "wrong": []}
-    if not wrong:
-        return {"repair": "", "wrong": []}
-    try:
-        wrong = _wrong(spec, few, ways("stripped inlined" if own else "inlined"))
-        if not wrong and own:
-            ways("inlined")[1](
-                few, *_asked(spec, few, ways("inlined")[0])
-            )  # the kernel must compile with the user's derivatives, too
-    except SlangCompileError:
-        pass
-    return {"repair": "" if wrong else "inlined", "wrong": wrong}
+        return _wrong(spec, few, ways("stripped inlined" if repair else "stripped"))
+    except SlangCompileError:  # without the user's derivatives it has none to compare
+        return []
 
 
 def _asked(spec: Specialization, few: Sequence[Any], forward: Forward) -> tuple[list[torch.Tensor], tuple[int, ...]]:
