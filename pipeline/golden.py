@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -123,8 +123,15 @@ class Runnable(Protocol):
         ...
 
 
-def record_examples(pipeline: Runnable, feeds: Sequence[Mapping[str, Any]]) -> Iterator[Example]:
+def record_examples(
+    pipeline: Runnable, feeds: Sequence[Mapping[str, Any]], plain: Callable[[Mapping[str, Any]], dict[str, Any]]
+) -> Iterator[Example]:
     """Runs every feed, and returns the feeds with their outputs, as an archive holds them.
+
+    Args:
+        pipeline: to run them with.
+        feeds: dicts like those of a run.
+        plain: makes a feed of plain tensors and numbers from one with arrays and numbers of numpy.
 
     Raises:
         SignatureError: they are no list of feeds, or one does not fit the pipeline.
@@ -136,7 +143,7 @@ def record_examples(pipeline: Runnable, feeds: Sequence[Mapping[str, Any]]) -> I
         pipeline.session() if pipeline.stateful else pipeline
     )  # the examples run one after the other, from the initial state
     for feed in feeds:
-        inputs = {name: _stored(value) for name, value in feed.items()}  # before a run that may write into them
+        inputs = _stored(plain(feed))  # before a run that may write into them
         yield inputs, _stored(pipeline.run(feed))
 
 

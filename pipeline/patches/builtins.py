@@ -146,6 +146,16 @@ def _extreme(plain: Callable[..., Any]) -> Callable[..., Any]:
     return extreme
 
 
+def _identity(plain: Callable[[Any], int]) -> Callable[[Any], int]:
+    """Stands for `id` or `hash`, which memory that is used again may give twice: no two recordings find the same."""
+
+    def identity(thing: Any, /) -> int:
+        recorder = _active()
+        return plain(thing) + (id(recorder) if recorder is not None and is_traced(thing) else 0)
+
+    return identity
+
+
 def _calculation(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
     """Stands for a function of math."""
 
@@ -164,6 +174,8 @@ for _plain in map(own, (min, max)):
     stand_in(_plain, _extreme(_plain))
 for _name in MATH:
     stand_in(getattr(math, _name), _calculation(_name, getattr(math, _name)))
+for _plain in (id, hash):
+    stand_in(_plain, _identity(_plain))
 stand_in(len, _len)
 stand_in(isinstance, _isinstance)
 for _asking in (getattr, hasattr):

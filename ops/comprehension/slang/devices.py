@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from ...slang.compile.native_entry import NativeEntry
-from ...slang.compile.whole_module import whole_library
+from ...slang.compile.native_library import whole_library
 from ..expr.dtypes import stored
 from ..expr.ir import Program
 from .program import ENTRY, Generated

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -38,69 +37,9 @@ _C_TYPES = {
     "float": ctypes.c_float,
     "double": ctypes.c_double,
 }
-_STRUCT = re.compile(r"^struct (EntryPointParams_\d+)\s*$", re.MULTILINE)
 _OF_TENSOR = 2
 _pool: list[ThreadPoolExecutor] = []
 os.register_at_fork(after_in_child=_pool.clear)
-
-
-_EXTREMUM = re.compile(r"::f(max|min)f?\(a, b\)")
-
-
-def _extremum(match: re.Match[str]) -> str:
-    """`fmax` as a choice that keeps its rules for NaN: the library's function has no vector form."""
-    return f"((a {'>' if match[1] == 'max' else '<'} b || b != b) ? a : b)"
-
-
-_HEAD = """#include <stdint.h>
-namespace { struct TracepackFault { int kind; uint64_t index, size; }; }
-__attribute__((noinline, cold, noreturn)) static void tracepack_fault(int kind, uint64_t index, uint64_t size)
-{
-    throw TracepackFault{kind, index, size};
-}
-__attribute__((unused)) static int tracepack_outside(uint32_t index, uint32_t size) { tracepack_fault(2, index, size); }
-#define SLANG_BOUND_CHECK_FIXED_ARRAY(index, count) \\
-    if (__builtin_expect((index) >= (count), 0)) tracepack_fault(1, index, count);
-"""
-_PRELUDE_END = "using namespace SLANG_PRELUDE_NAMESPACE;\n#endif\n"
-# Slang's prelude has the arithmetic of vectors of float, double and integers only.
-_HALF_VECTORS = "".join(
-    f"""
-template<int N> SLANG_FORCE_INLINE Vector<half, N> operator{op}(const Vector<half, N>& a, const Vector<half, N>& b)
-{{ Vector<half, N> r; for (int i = 0; i < N; i++) (&r.x)[i] = (&a.x)[i] {op} (&b.x)[i]; return r; }}"""
-    for op in "+-*/"
-)
-_HALF_VECTORS += """
-template<int N> SLANG_FORCE_INLINE Vector<half, N> operator-(const Vector<half, N>& a)
-{ Vector<half, N> r; for (int i = 0; i < N; i++) (&r.x)[i] = -(&a.x)[i]; return r; }
-"""
-
-
-def finish_code(code: str, entry: str) -> str:
-    """Adds the function that is called from Python to the C++ that Slang wrote, and what that lacks.
-
-    The function copies the parameters to its own stack: the compiler then knows that no store of the loop changes them.
-    An index outside of a tensor or an array ends it, with the kind of the fault as its result, and the index and the
-    size in the place of the first two parameters.
-    """
-    code = _EXTREMUM.sub(_extremum, code)
-    if "Vector<half" in code or "Vector<_Float16" in code:
-        code = code.replace(_PRELUDE_END, _PRELUDE_END + _HALF_VECTORS, 1)
-    struct = _STRUCT.search(code)
-    name = struct[1] if struct else "char"
-    return f"""{_HEAD}{code}
-extern "C" __attribute__((visibility("default"))) int tracepack_run(void* parameters)
-{{
-    {name} local = *({name}*)parameters;
-    try {{ _{entry}(nullptr, &local, nullptr); }}
-    catch (const TracepackFault& fault) {{
-        ((uint64_t*)parameters)[0] = fault.index;
-        ((uint64_t*)parameters)[1] = fault.size;
-        return fault.kind;
-    }}
-    return 0;
-}}
-"""
 
 
 class NativeEntry:

@@ -20,10 +20,11 @@ from ...kernels import cache as disk
 from ...kernels.cpu import processor
 from ...kernels.toolchain import STANDARD, NoToolchainError, Toolchain, ToolchainError, find_toolchain
 from ..language.errors import CompilerNotFoundError, SlangCompileError
-from .native_entry import finish_code
-from .slangc import version
+from .client import ask
+from .cpp_code import finish_code
+from .slangc import arguments_for, version
 
-_COMMON = ("-x", "c++", STANDARD, "-O3", "-fPIC", "-shared", "-w", "-fno-math-errno", "-fno-trapping-math")
+_COMMON = (STANDARD, "-O3", "-fPIC", "-shared", "-w", "-fno-math-errno", "-fno-trapping-math")
 _NATIVE = "-march=native"
 _GCC = (_NATIVE, "-mprefer-vector-width=512", "--param=vect-max-version-for-alias-checks=200")
 
@@ -49,13 +50,35 @@ def native_library(parts: Sequence[object], entry: str, code: Callable[[], str])
     flags, libraries = flags_for(toolchain)
     path = disk.folder("slang", "kernels") / f"{disk.key(*parts, version(), toolchain.identity, flags, processor())}.so"
     if not disk.holds(path):
-        text = finish_code(code(), entry)
+        head, text = finish_code(code(), entry)
         prepare(toolchain)
         try:
-            toolchain.compile(text, path, flags, libraries)
+            toolchain.compile(text, path, flags, libraries, head)
         except ToolchainError as error:
             raise SlangCompileError(error.what, log=error.log, fix=error.fix) from None
     return path
+
+
+def whole_library(text: str, entry: str) -> Path:
+    """The shared library of a text for `NativeEntry`, compiled once.
+
+    Raises:
+        SlangCompileError: Slang or the C++ compiler refused it.
+        CompilerNotFoundError: the machine has no C++ compiler.
+    """
+    return native_library((text, entry), entry, lambda: translated(text, entry, "cpp"))
+
+
+def translated(text: str, entry: str, target: str) -> str:
+    """The code that Slang generates for one entry of a text and a target, `cpp` or `cuda`.
+
+    Raises:
+        SlangCompileError: Slang refused it.
+    """
+    unit = disk.folder("slang", "sources", "generated") / f"{disk.key(text)}.slang"
+    disk.write(unit, text.encode())
+    found: str = ask(arguments=arguments_for(unit, [], entry=entry, target=target), do="code")["code"]
+    return found
 
 
 def _arrays(code: str) -> Iterator[int]:

@@ -115,6 +115,12 @@ class Source:
         return any(name == "slangpy" for text in (self.text, *self.imports.values()) for name in _imported(text))
 
     @property
+    def is_slangpy_alone(self) -> bool:
+        """Whether it is a single file without a module's name that imports SlangPy's module and reads no other file."""
+        words = re.compile(r"\b(?:\w*include|module|implementing)\b")
+        return not self.imports and not words.search(self.text) and set(_imported(self.text)) == {"slangpy"}
+
+    @property
     def reads_gradients(self) -> bool:
         """Whether some function reads the gradient that comes in for a tensor by itself, not through a store."""
         return any(_INCOMING.search(text) for text in (self.text, *self.imports.values()))

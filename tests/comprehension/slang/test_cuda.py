@@ -29,7 +29,7 @@ from tracepack.ops.comprehension.slang.emitter import SlangEmitter
 from tracepack.ops.comprehension.slang.program import ENTRY, generate
 from tracepack.ops.comprehension.torch.emitter import TorchEmitter
 from tracepack.ops.slang.compile.native_entry import NativeEntry
-from tracepack.ops.slang.compile.whole_module import translated, whole_library
+from tracepack.ops.slang.compile.native_library import translated, whole_library
 from tracepack.ops.slang.launch import gpu
 
 
