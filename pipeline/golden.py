@@ -229,7 +229,7 @@ class _Rules:
         compare = _tensors if tensors else _plain
         tolerance = self._tolerance(name, wanted)
         largest, same, within = compare(wanted, got.cpu() if tensors else got, tolerance)
-        decided = self.moved and name in self.terms.precisions and not _is_floating(wanted) and largest < float("inf")
+        decided = self.moved and self._precision(name) != "" and not _is_floating(wanted) and largest < float("inf")
         return OutputReport(name, largest, tolerance, same, within, passed=within or decided)
 
     def _tolerance(self, name: str, wanted: Any) -> float:
@@ -240,7 +240,13 @@ class _Rules:
         if not _is_floating(wanted):
             return 0.0
         own = precision(str(wanted.dtype).removeprefix("torch.") if isinstance(wanted, torch.Tensor) else "float")
-        return max(TOLERANCES[own], TOLERANCES[self.terms.precisions.get(name, own)])
+        return max(TOLERANCES[own], TOLERANCES[self._precision(name) or own])
+
+    def _precision(self, name: str) -> str:
+        """The lowest precision on the way to an output, or to the list or dict of run time that it is in."""
+        while name and name not in self.terms.precisions:
+            name = name.rpartition("[")[0]
+        return self.terms.precisions.get(name, "")
 
 
 def _is_floating(value: Any) -> bool:

@@ -273,7 +273,9 @@ def _known(function: FunctionType) -> Mapping[str, Any]:
 
 
 def _changed(function: FunctionType, deeply: bool) -> CodeType:
-    code = redirected(function.__code__, _known(function), deeply)
+    loan = _loans.get(id(function))
+    plain = loan.plain if loan is not None and function.__code__ is loan.changed else function.__code__
+    code = redirected(plain, _known(function), deeply)
     return instrumented(code) if deeply else code
 
 

@@ -14,6 +14,8 @@ from tests.everyday.case import loaded
 from tests.everyday.idioms import asserted
 from tests.everyday.labels import LABELS, SCORES
 from tests.everyday.texts import TEXTS
+from tracepack.pipeline.load import verify_golden
+from tracepack.serialization.container.archive import Archive
 
 FIXED = {
     "bytes": (
@@ -120,3 +122,16 @@ def test_a_message_of_a_logger_comes_once_for_a_trace(caplog) -> None:
         tracepack.trace(process, torch.ones(2))
     assert caplog.messages.count("mean 1.0") >= 1
     assert caplog.records[0].funcName == "process"
+
+
+def test_golden_examples_of_labels_have_the_tolerance_of_their_tensors(tmp_path) -> None:
+    def best(x):
+        probs, ids = x.softmax(-1).topk(2)
+        return {LABELS[i]: p for i, p in zip(ids.tolist(), probs.tolist(), strict=True)}
+
+    path = str(tmp_path / "best.tpk")
+    tracepack.trace(best, SCORES).save(path, examples=[{"x": SCORES}])
+    report = verify_golden(tracepack.load(path), Archive(path))
+    assert [output.name for output in report.outputs] == ["out['dog']", "out['pig']"]
+    assert [output.tolerance for output in report.outputs] == [1e-4, 1e-4]
+    assert report.passed

@@ -13,6 +13,8 @@ from functools import cache
 from types import CodeType
 from typing import Any
 
+from ....ops.runtime.user_code import is_users
+from .comprehensions import Comprehensions
 from .methods import RECEIVERS
 from .operations import (
     APPENDED,
@@ -35,12 +37,12 @@ from .operations import (
 )
 
 _CONVERSIONS = ("", "s", "r", "a")
-_COMPREHENSIONS = ("<listcomp>", "<dictcomp>", "<genexpr>")
-_JUMPS_IF = ("POP_JUMP_IF_", "POP_JUMP_FORWARD_IF_", "POP_JUMP_BACKWARD_IF_")
 
 
 def instrumented(code: CodeType) -> CodeType:
-    """The code with its operations handed over, that of functions inside with it."""
+    """The code with its operations handed over, that of functions inside with it; what stands for a builtin stays."""
+    if not is_users(code.co_filename):
+        return code
     constants = tuple(instrumented(each) if isinstance(each, CodeType) else each for each in code.co_consts)
     if any(a is not b for a, b in zip(constants, code.co_consts, strict=True)):
         code = code.replace(co_consts=constants)
@@ -127,6 +129,13 @@ def _replaced_pair(operation: Any) -> list[Any]:
     return [*_of_pair(operation), _assembler().create_instruction("UNPACK_SEQUENCE", arg=2)]
 
 
+def _replaced_last(operation: Any) -> list[Any]:
+    """As `_applied`, with the entry on the stack until the end: a handler of exceptions counts on it."""
+    made = _assembler()
+    copy, pop = made.create_instruction("COPY", arg=1), made.create_instruction("POP_TOP")
+    return [copy, *_applied(operation), _swap(), pop]
+
+
 def _swap() -> Any:
     made = _assembler()
     return made.create_instruction("SWAP", arg=2) if sys.version_info >= (3, 11) else made.create_instruction("ROT_TWO")
@@ -134,12 +143,12 @@ def _swap() -> Any:
 
 def _changed(instructions: Sequence[Any], code: CodeType) -> Iterable[list[Any]]:
     """For each instruction those that take its place, itself among them where it stays."""
-    rounds = _Comprehension(instructions, code)
+    rounds = Comprehensions(instructions, code)
     for index, this in enumerate(instructions):
         yield _of(this, index, instructions, rounds)
 
 
-def _of(this: Any, index: int, instructions: Sequence[Any], rounds: _Comprehension) -> list[Any]:
+def _of(this: Any, index: int, instructions: Sequence[Any], rounds: Comprehensions) -> list[Any]:
     name = this.opname
     match name:
         case "BINARY_SUBSCR":
@@ -174,53 +183,42 @@ def _of(this: Any, index: int, instructions: Sequence[Any], rounds: _Comprehensi
             return _of_pair(EXTENDED if name == "LIST_EXTEND" else APPENDED)
         case "LIST_TO_TUPLE":
             return [*_applied(PLAIN), this]
-        case "GET_ITER" if rounds.begins(index):
+        case "GET_ITER" if index in rounds.begins:
             return [*_applied(ITERATED), this]
-        case "RETURN_VALUE" if rounds.collects:
+        case "RETURN_VALUE" if rounds.returns:
             return [*_applied(COLLECTED), this]
-    if name.startswith(_JUMPS_IF) and name.endswith(("_TRUE", "_FALSE")):
-        goes_on = IF_TRUE if name.endswith("_FALSE") else IF_FALSE
-        if this.target is rounds.head:
-            return [*_applied(goes_on), this]
-        beside = this.target if name.endswith("_FALSE") else instructions[index + 1]
-        if beside.opname == "LOAD_ASSERTION_ERROR":
-            return [*_applied(ASSERTED), this]
-    return [this]
+        case "END_FOR" | "POP_TOP" if index in rounds.ends:
+            return [this, *_replaced_last(COLLECTED)]
+        case "TO_BOOL" if instructions[index + 1].opname in ("UNARY_NOT", *_JUMPS):
+            return [
+                _assembler().create_instruction("NOP")
+            ]  # the stand-in of `not`, or of the jump, sees the thing itself
+        case "COMPARE_OP" if _TO_BOOL and this.arg & _TO_BOOL:
+            this.arg, this.argval = this.arg & ~_TO_BOOL, None
+            return [this]
+    return _jump(this, index, instructions, rounds) if name in _JUMPS else [this]
 
 
-class _Comprehension:
-    """The loop of a comprehension, up to Python 3.11 a function of its own.
-
-    Attributes:
-        head: the instruction that asks for the next item; None in other code.
-        collects: whether the code returns the results of such a loop.
-    """
-
-    def __init__(self, instructions: Sequence[Any], code: CodeType) -> None:
-        self.beginnings = frozenset(_beginnings(instructions))
-        heads = [each for each in instructions if each.opname == "FOR_ITER"]
-        own = code.co_name in _COMPREHENSIONS and len(heads) == 1
-        self.head = heads[0] if own else None
-        self.collects = own and code.co_name != "<genexpr>"
-
-    def begins(self, index: int) -> bool:
-        """Whether an iterator is made for a comprehension with one loop."""
-        return index in self.beginnings
+_JUMPS = tuple(
+    f"{prefix}{truth}"
+    for prefix in ("POP_JUMP_IF_", "POP_JUMP_FORWARD_IF_", "POP_JUMP_BACKWARD_IF_")
+    for truth in ("TRUE", "FALSE")
+)
+_TO_BOOL = 16 if sys.version_info >= (3, 13) else 0  # the bit of a comparison that makes a bool of its result
 
 
-def _beginnings(instructions: Sequence[Any]) -> Iterable[int]:
-    """Where iterators are made for comprehensions with one loop, which are functions of their own."""
-    waiting: list[CodeType] = []
-    for index, each in enumerate(instructions[:-1]):
-        made = each.argval if each.opname == "LOAD_CONST" and isinstance(each.argval, CodeType) else None
-        if made is not None and made.co_name in (*_COMPREHENSIONS, "<setcomp>"):
-            waiting.append(made)
-        calls = instructions[index + 1].opname in ("PRECALL", "CALL", "CALL_FUNCTION")
-        if each.opname == "GET_ITER" and calls and waiting:
-            inner = waiting.pop()
-            loops = [each.opname for each in dis.get_instructions(inner)].count("FOR_ITER")
-            if loops == 1 and inner.co_name in _COMPREHENSIONS:
-                yield index
+def _jump(this: Any, index: int, instructions: Sequence[Any], rounds: Comprehensions) -> list[Any]:
+    """A jump by truth: by the condition of a comprehension, by that of an assertion, or any other."""
+    after, falls = instructions[index + 1], this.opname.endswith("_TRUE")  # where the code goes on by falling through
+    wanted: list[Any] = []
+    if id(this.target) in rounds.heads:
+        wanted = _applied(IF_FALSE if falls else IF_TRUE)
+    elif after.target is not None and id(after.target) in rounds.heads and after.opname.startswith("JUMP"):
+        wanted = _applied(IF_TRUE if falls else IF_FALSE)
+    elif (after if falls else this.target).opname == "LOAD_ASSERTION_ERROR":
+        wanted = _applied(ASSERTED)
+    exact = [_assembler().create_instruction("TO_BOOL")] if sys.version_info >= (3, 13) else []
+    return [*wanted, *exact, this]  # from 3.13 on a jump takes True and False only
 
 
 def _redirect_jumps(instructions: Sequence[Any], changed: Sequence[list[Any]]) -> None:
