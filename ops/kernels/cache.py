@@ -21,7 +21,7 @@ from platformdirs import user_cache_path
 
 from ..runtime.user_code import user_stacklevel
 
-FORMAT = 4
+FORMAT = 5
 """Part of all keys; raise it whenever generated code or cached data change their meaning."""
 
 

@@ -196,6 +196,7 @@ class SlangFunction:
 
     def _make_call(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Call:
         function, bound = self._choose(args, kwargs)
+        args_.check_result(function)
         kinds = tuple(args_.argument_kind(function, parameter, bound) for parameter in function.parameters)
         operation = self.module.operation(Specialization(function, kinds))
         return Call(operation, len(args), bound)
@@ -247,6 +248,7 @@ class SlangFunction:
         if args or kwargs:
             return kernel_of(self._resolve(args, kwargs).operation)
         function = self.signatures[0]
+        args_.check_result(function)
         kinds = tuple(args_.argument_kind(function, p, dict.fromkeys([p.name])) for p in function.parameters)
         return kernel_of(self.module.operation(Specialization(function, kinds)))
 

@@ -111,6 +111,21 @@ def _written(parameter: Parameter) -> bool:
     return parameter.type.kind == "view" and "w" in parameter.type.access
 
 
+def check_result(function: FunctionType) -> None:
+    """Refuses a function whose result no torch tensor can hold.
+
+    Raises:
+        SlangArgumentError: it is one.
+    """
+    result = function.result
+    if result.kind in ("opaque", "view") or (result.kind == "struct" and not any(result.leaves())):
+        raise SlangArgumentError(
+            f"{function.name!r} returns {result.name}, for which there is no torch tensor",
+            where=str(function),
+            fix="Return a scalar, vector, matrix, array or a struct of them, or write to `out` parameters.",
+        )
+
+
 def argument_kind(function: FunctionType, parameter: Parameter, bound: Mapping[str, Any]) -> ArgumentKind:
     """The kind of one argument, which a specialization fixes.
 

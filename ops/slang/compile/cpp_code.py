@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import re
 
+from ..language.errors import SlangCompileError
+
+_GLOBALS = re.compile(r"^struct GlobalParams_\d+\n\{\n(?P<body>.*?)^\};", re.MULTILINE | re.DOTALL)
+_CONTEXT = re.compile(r"^struct KernelContext_\d+\n\{\n(?P<body>.*?)^\};", re.MULTILINE | re.DOTALL)
+_MEMBER = re.compile(r"^ +(?P<type>.+?)(?P<pointer> *\*)? *\b(?P<name>\w+?)(?P<number>_\d+)?;$", re.MULTILINE)
+_MADE_CONTEXT = re.compile(r"^( +KernelContext_\d+ kernelContext_\d+);$", re.MULTILINE)
 _STRUCT = re.compile(r"^struct (EntryPointParams_\d+)\s*$", re.MULTILINE)
 _EXTREMUM = re.compile(r"::f(max|min)f?\(a, b\)")
 
@@ -103,6 +109,9 @@ static constexpr TracepackRemainder tracepack_remainder = {};
 """
 
 
+_EACH = "for (uint64_t *r = (uint64_t*)&local, i = r[0], end = r[1]; i < end; i++) if ((r[0] = i, r[1] = i + 1)) "
+
+
 def _with_whole_division(code: str) -> str:
     """With a quotient and a remainder of whole numbers for every divisor, where the processor would end the process.
 
@@ -111,19 +120,56 @@ def _with_whole_division(code: str) -> str:
     return _WHOLE_DIVISION + _DIVISION.sub(lambda match: _DIVISIONS[match[1]], code) if _DIVISION.search(code) else code
 
 
+def check_globals(code: str, where: str) -> None:
+    """Refuses C++ that uses something global for which a call has no value.
+
+    Raises:
+        SlangCompileError: it does.
+    """
+    written = code.rpartition(_PRELUDE_END)[2]
+    parameters, context = _GLOBALS.search(written), _CONTEXT.search(written)
+    if parameters:
+        names = " and ".join(repr(member["name"]) for member in _MEMBER.finditer(parameters["body"]))
+        raise SlangCompileError(
+            f"{where} uses the global parameter {names}, for which a call has no value",
+            fix="Make it a parameter of the function, or `static const` where it is a constant.",
+        )
+    for member in _MEMBER.finditer(context["body"]) if context else ():
+        if member["pointer"]:
+            raise SlangCompileError(
+                f"{where} uses {member['name']!r}, which is groupshared, or a pointer",
+                fix="What the threads of a group share or do together is left out: take a whole tensor, and index it.",
+            )
+    if re.search(r"\bprintf\(", written):
+        raise SlangCompileError(f"{where} prints, and a kernel cannot", fix="Return the value, and print it in Python.")
+
+
+def _has_state(written: str) -> bool:
+    """Whether some `static` variable is written, other than where it is made."""
+    context = _CONTEXT.search(written)
+    for member in _MEMBER.finditer(context["body"]) if context else ():
+        name = f"->{member['name']}{member['number'] or ''}\\b"
+        stores = len(re.findall(rf"{name}[^\n;=]* = ", written))
+        if stores > 1 or re.search(rf"&[^\n;,&]*{name}", written):
+            return True
+    return False
+
+
 def finish_code(code: str, entry: str) -> tuple[str, str]:
     """Adds the function that is called from Python to the C++ that Slang wrote, and what that lacks.
 
     The function copies the parameters to its own stack: the compiler then knows that no store of the loop changes them.
     An index outside of a tensor or an array ends it, with the kind of the fault as its result, and the index and the
     size in the place of the first two parameters. It alone is exported: of Slang's own entries, which nobody calls, the
-    compiler would write the whole kernel again.
+    compiler would write the whole kernel again. Each element has `static` variables of its own, which the entry makes:
+    where some are written, the entry is called for each element.
 
     Returns:
         The head, which is the same for all entries, and the code after it.
     """
     prelude, end, code = code.rpartition(_PRELUDE_END)
-    code = _with_whole_division(_EXTREMUM.sub(_extremum, code))
+    each = _EACH if _has_state(code) else ""
+    code = _with_whole_division(_EXTREMUM.sub(_extremum, _MADE_CONTEXT.sub(r"\1 = {};", code)))
     if "Vector<half" in code or "Vector<_Float16" in code:
         code = _HALF_VECTORS + code
     code = code.replace(f"\nvoid _{entry}(", f"\nstatic void _{entry}(", 1)
@@ -134,7 +180,7 @@ def finish_code(code: str, entry: str) -> tuple[str, str]:
 extern "C" __attribute__((visibility("default"))) int tracepack_run(void* parameters)
 {{
     {name} local = *({name}*)parameters;
-    try {{ _{entry}(nullptr, &local, nullptr); }}
+    try {{ {each}_{entry}(nullptr, &local, nullptr); }}
     catch (const TracepackFault& fault) {{
         ((uint64_t*)parameters)[0] = fault.index;
         ((uint64_t*)parameters)[1] = fault.size;

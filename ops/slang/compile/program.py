@@ -9,6 +9,7 @@ import re
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from ..language.specialization import Specialization
 from ..language.types import FunctionType, SlangType
 from .client import TOO_LONG, ask
 from .codegen import Variant, generate
+from .cpp_code import check_globals
 from .native_entry import NativeEntry, word_types
 from .native_library import check_stack, native_library
 from .reflection import ANCHOR
@@ -28,6 +30,9 @@ from .slangpy_tensors import tensor_module
 
 _GENERATED = "tracepack-generated.slang"
 _ANCHOR = f"void {ANCHOR}() {{}}\n"
+_OF_GROUPS = re.compile(r"\b(?:groupshared|Wave\w+|Quad\w+|subgroup\w+|\w*[bB]arrier\w*|dd[xy](?:_\w+)?|fwidth)\b")
+"""The words for what the threads of a group share or do together."""
+_USED = re.compile(r"^note: see using of '(?P<name>\w+)'\n\s*--> (?P<file>.+):(?P<line>\d+):\d+$", re.MULTILINE)
 _BARE_TENSOR = re.compile(r"generic type '(I?(?:RW|W)?(?:Diff)?Tensor)' used without argument")
 
 
@@ -102,22 +107,39 @@ class Program:
 
     def _load(self, spec: Specialization, variant: Variant) -> NativeEntry:
         def code() -> str:
-            source = self.source if variant.needs is None else differentiable_source(self.source, variant)
-            try:
-                text = str(self._ask(generate(spec, variant), source=source, entry=variant.entry, do="code")["code"])
-            except SlangCompileError as error:
-                if variant.needs is not None and "crashed" in error.what and source.has_forward_derivatives:
-                    raise NotDifferentiableError(
-                        f"{spec.function.name!r} can be differentiated forward only, or calls what can",
-                        where=str(spec.function),
-                        fix="Write [Differentiable], or give it a [BackwardDerivative(...)] too.",
-                    ) from None
-                raise
+            text = self._code(spec, variant)
             check_stack(text, str(spec.function))
             return text
 
         library = native_library((self.source.key, spec.plain(), variant), variant.entry, code)
         return NativeEntry(library, word_types(spec, variant), spec.is_pointwise, str(spec.function))
+
+    def check_shared(self, spec: Specialization, variant: Variant) -> None:
+        """Refuses a GPU kernel that uses what the elements of a call would share: global parameters, groups of threads.
+
+        Raises:
+            SlangCompileError: it does.
+        """
+        if any(re.search(r"\btype_param\b", text) for text in self.source.texts):  # it ends the process
+            raise SlangCompileError("type_param does not compile for a GPU", fix="Write a generic function, f<T>(...).")
+        if self._types["globals"] or any(map(_OF_GROUPS.search, self.source.texts)):
+            self._code(spec, replace(variant, target="cpu"))
+
+    def _code(self, spec: Specialization, variant: Variant) -> str:
+        """The C++ of an entry; it uses nothing but its arguments."""
+        source = self.source if variant.needs is None else differentiable_source(self.source, variant)
+        try:
+            text = str(self._ask(generate(spec, variant), source=source, entry=variant.entry, do="code")["code"])
+        except SlangCompileError as error:
+            if variant.needs is not None and "crashed" in error.what and source.has_forward_derivatives:
+                raise NotDifferentiableError(
+                    f"{spec.function.name!r} can be differentiated forward only, or calls what can",
+                    where=str(spec.function),
+                    fix="Write [Differentiable], or give it a [BackwardDerivative(...)] too.",
+                ) from None
+            raise
+        check_globals(text, str(spec.function))
+        return text
 
     def _ask(self, addition: str, *, source: Source | None = None, entry: str = "", **request: Any) -> dict[str, Any]:
         """Compiles the module's text with an addition at its end."""
@@ -161,6 +183,11 @@ class Program:
             file = next((str(base / relative) for base in self.source.includes if (base / relative).exists()), file)
         bare = _BARE_TENSOR.search(error.what)
         fix = f"Write its elements and its number of axes, {bare[1]}<float, 1>." if bare else error.fix
+        used = _USED.search(error.log) if "not available in" in error.what else None
+        if used:
+            what = f"{used['name']!r} has no meaning in a function of one element"
+            fix = "What the threads of a group share or do together is left out: take a whole tensor, and index it."
+            return SlangCompileError(what, file=used["file"].strip(), line=int(used["line"]), log=error.log, fix=fix)
         if file.endswith(_GENERATED):
             fix = "The kernel that tracepack wrote around the function is at fault: is a type not supported?"
         return SlangCompileError(error.what, file=file, line=error.line, log=error.log, fix=fix)

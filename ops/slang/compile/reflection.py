@@ -35,6 +35,8 @@ _SCALAR_NAMES = {
     12: "int16_t",
     13: "uint16_t",
 }
+_WITHOUT_FIELDS = re.compile(r"(?:String|NativeString|Differential\w*Pair<.*>)$")
+"""Structs of Slang's own that show neither their fields nor those of their memory."""
 _VIEW = re.compile(r"^(?:slangpy\.)?(?P<base>I?(?P<access>RW|W)?(?P<diff>Diff|Primal)?Tensor)<(?P<rest>.+)>$")
 
 
@@ -60,6 +62,17 @@ class Reflection:
             if function and name not in found and name != ANCHOR:
                 found[name] = [self._function(name, overload) for overload in self._overloads(function)]
         return found
+
+    def globals(self) -> list[str]:
+        """The global shader parameters of the source and of what it imports."""
+        lib = self._lib
+        parameters = (
+            lib.spReflection_GetParameterByIndex(self._root, index)
+            for index in range(lib.spReflection_GetParameterCount(self._root))
+        )
+        return [
+            lib.spReflectionVariable_GetName(lib.spReflectionVariableLayout_GetVariable(p)).decode() for p in parameters
+        ]
 
     def members(self) -> dict[str, str]:
         """What the source declares, and what is in its structs and namespaces: the kind of each, by its full name."""
@@ -232,6 +245,8 @@ class Reflection:
     def _struct(self, pointer: int, name: str, differentiable: bool) -> SlangType:
         lib = self._lib
         fields = []
+        if self._hides_fields(pointer, name):
+            return SlangType("opaque", name)
         for index in range(lib.spReflectionType_GetFieldCount(pointer)):
             field = lib.spReflectionType_GetFieldByIndex(pointer, index)
             type_ = self._type(lib.spReflectionVariable_GetType(field))
@@ -239,8 +254,18 @@ class Reflection:
                 return SlangType("opaque", name)
             no_diff = bool(lib.spReflectionVariable_FindModifier(field, _NO_DIFF))
             field_name = lib.spReflectionVariable_GetName(field).decode()
+            if not field_name.isidentifier():  # the word that holds fields of some bits each
+                return SlangType("opaque", name)
             fields.append(Field(field_name, type_, differentiable and type_.differentiable and not no_diff))
         return SlangType("struct", name, fields=tuple(fields), differentiable=differentiable)
+
+    def _hides_fields(self, pointer: int, name: str) -> bool:
+        """Whether a struct has more than the fields that it shows: a tuple, an optional, one that inherits fields."""
+        lib = self._lib
+        count = lib.spReflectionType_GetFieldCount(pointer)
+        layout = lib.spReflection_GetTypeLayout(self._root, pointer, 0)
+        hidden = bool(layout) and lib.spReflectionTypeLayout_GetFieldCount(layout) != count
+        return hidden or (not count and bool(_WITHOUT_FIELDS.match(name)))
 
     def _view(self, name: str, match: re.Match[str]) -> SlangType:
         inner, _, rank = match["rest"].rpartition(",")
@@ -266,4 +291,4 @@ def describe(request: Request) -> dict[str, Any]:
     functions = {
         name: [overload.plain() for overload in overloads] for name, overloads in reflection.functions().items()
     }
-    return {"functions": functions, "members": reflection.members()}
+    return {"functions": functions, "members": reflection.members(), "globals": reflection.globals()}

@@ -97,6 +97,7 @@ class GpuEntry:
         self._names = [*(f"tp_s{index}" for index in range(len(spec.slots))), *after]
         self._results = set(after) if variant.needs is None else {name for name in after if name.startswith("tp_ds")}
         self._results |= {f"tp_g{i}" for i, output in enumerate(spec.outputs) if output.type.kind == "view"}
+        program.check_shared(spec, variant)
         source = program.source if variant.needs is None else differentiable_source(program.source, variant)
         text = with_lines(source, generate(spec, variant))
         name = f"tracepack_{hashlib.sha256(text.encode()).hexdigest()[:24]}"
