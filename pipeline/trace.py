@@ -28,7 +28,6 @@ from ..ops.tracing_hook import current, recording
 from .blame import blamed, refuse_swallowed
 from .examples import Examples, describe
 from .lists.fixed import telling
-from .lists.loop import refuse_open
 from .patches.builtins import LentCode, recordable
 from .patches.numpy import hooks
 from .patches.print import muted, printable
@@ -264,7 +263,7 @@ def _record(process: Callable[..., Any], examples: Examples, settled: bool = Fal
             recorder.ended = True
     if recorder.refused is not None:
         raise recorder.refused
-    refuse_open(recorder)
+    recorder.rounds.refuse_open()
     recorder.values.refuse_changes()
     refuse_swallowed(recorder)
     whole = Graph(tuple(value for value, _ in pairs), tuple(recorder.nodes), output)

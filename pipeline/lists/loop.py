@@ -7,7 +7,9 @@ are the values from outside that they use. A filter of the comprehension becomes
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from types import FrameType
 from typing import Any
 
 import torch
@@ -33,13 +35,19 @@ class Loop:
     Args:
         recorder: the recording that it is part of.
         source: the list.
+        place: which comprehension of its code it is; None where the code holds one only.
+
+    Attributes:
+        frame: the frame that asked for the item, that of the comprehension.
     """
 
-    def __init__(self, recorder: Recorder, source: TracedList) -> None:
+    def __init__(self, recorder: Recorder, source: TracedList, place: int | None = None) -> None:
+        self.place = place
+        self.frame: FrameType | None = None
         self.recorder, self.source, self.line = recorder, source, user_line()
         self.value: Value | None = None
-        self.mark = self.tested = 0
-        self.test: Any = None
+        self.mark = 0
+        self.tests: list[tuple[Any, int]] = []
         self.nodes: list[Node] = []
         self.closed = False
 
@@ -56,6 +64,7 @@ class Loop:
                 "Trace with a list of one item at least.",
             )
         self.recorder.rounds.open.append(self)
+        self.frame = sys._getframe(1)
         self.mark = len(self.recorder.nodes)
         item = self.source.concrete[0]
         self.value = Value(_type(item))
@@ -85,12 +94,8 @@ class Loop:
         return found
 
     def filter(self, condition: Any) -> None:
-        """Takes the condition of the comprehension as the test of the loop."""
-        if self.test is not None:
-            self.recorder.refuse(
-                "a comprehension over a list of any length has two conditions", "Join them: `if (a) & (b)`."
-            )
-        self.test, self.tested = condition, len(self.recorder.nodes)
+        """Takes a condition of the comprehension as a test of the loop; tests are made one by one, as Python does."""
+        self.tests.append((condition, len(self.recorder.nodes)))
 
     def close(self) -> None:
         """Ends the round, and cuts its nodes out of the recording."""
@@ -112,6 +117,7 @@ class Loop:
         """
         recorder = self.recorder
         recorder.rounds.open.remove(self)
+        self.frame = None
         recorder.rounds.closing = None
         assert self.value is not None
         inner = {id(self.value): self.value}
@@ -119,15 +125,13 @@ class Loop:
         for key in inner:
             recorder.rounds.left.pop(key, None)
         output = recorder.output(result)
-        test = None if self.test is None else recorder.arguments(self.test)
+        tests = [(recorder.arguments(condition), count - self.mark) for condition, count in self.tests]
         for key, value in inner.items():
             recorder.rounds.left[key] = value
         self._refuse_effects(inner)
-        tested = self.nodes[: self.tested - self.mark] if self.test is not None else []
-        outer = self._outer(inner, [*leaves(output), *leaves(test)])
+        outer = self._outer(inner, [*leaves(output), *(test for test, _ in tests)])
         graphs = [self._graph(self.nodes, output, outer)]
-        if test is not None:
-            graphs.append(self._graph(tested, test, outer))
+        graphs += [self._graph(self.nodes[:count], test, outer) for test, count in tests]
         return self._node(graphs, outer, output)
 
     def _outer(self, inner: dict[int, Any], outputs: list[Any]) -> list[Value]:
@@ -163,7 +167,7 @@ class Loop:
         constants = [self._concrete(value) for value in outer]
         with torch._C.DisableTorchFunction(), recorder.within():
             body, *tests = [Plan(graph) for graph in graphs]
-            items = [item for item in source.concrete if not tests or tests[0].run([item, *constants])]
+            items = [item for item in source.concrete if all(test.run([item, *constants]) for test in tests)]
             found = [body.run([item, *constants]) for item in items]
         texts = bool(found) and all(type(item) is str for item in found)
         value = Value(STRINGS if texts else ANY)
@@ -212,20 +216,6 @@ def _type(item: Any) -> Type:
     if isinstance(item, list) and item and all(type(each) is str for each in item):
         return STRINGS
     return SCALARS.get(type(item), ANY)
-
-
-def refuse_open(recorder: Recorder) -> None:
-    """Refuses a recording in which a loop was left early, or gave its results to what cannot be recorded.
-
-    Raises:
-        RecordError: there is such a loop.
-    """
-    for loop in recorder.rounds.open:
-        recorder.refuse(
-            "a loop over a list of any length "
-            + ("gave its items to a function that is not recorded" if loop.closed else "was left early"),
-            "Write a list comprehension, or use tracepack.map(fn, items).",
-        )
 
 
 def collected(recorder: Recorder, items: Any) -> Any:

@@ -12,7 +12,7 @@ import math
 import sys
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping
-from types import CodeType, FunctionType, MethodType
+from types import CodeType, FunctionType, GeneratorType, MethodType
 from typing import Any
 
 import torch
@@ -22,6 +22,7 @@ from ...ops.graph.operators.names import MATH
 from ...ops.runtime.interrupts.changes import Change, Lock
 from ...ops.runtime.user_code import is_users
 from ...ops.tracing_hook import current
+from ..lists.loop import collected
 from ..proxies.arrays import TracedArray
 from ..proxies.base import is_traced
 from ..proxies.lists import TracedList
@@ -132,8 +133,10 @@ def _extreme(plain: Callable[..., Any]) -> Callable[..., Any]:
 
     def extreme(*args: Any, **kwargs: Any) -> Any:
         recorder = _active()
-        if recorder is not None and len(args) == 1 and not kwargs and type(args[0]) is TracedList:
-            return recorder.scalar(plain.__name__, args[0])
+        if recorder is not None and len(args) == 1 and not kwargs:
+            args = (collected(recorder, args[0]),) if isinstance(args[0], GeneratorType) else args
+            if type(args[0]) is TracedList:
+                return recorder.scalar(plain.__name__, args[0])
         items = args[0] if len(args) == 1 and type(args[0]) in (tuple, list, torch.Size) else args
         if recorder is not None and not kwargs and _are_near(recorder, items):
             return _nearest(plain, items)

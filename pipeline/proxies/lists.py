@@ -27,6 +27,20 @@ class Rounds:
         self.closing: Any = None
         self.left: dict[int, Value] = {}
 
+    def refuse_open(self) -> None:
+        """Refuses a recording in which a loop was left early, or gave its results to what cannot be recorded.
+
+        Raises:
+            RecordError: there is such a loop.
+        """
+        for loop in self.open:
+            way = "gave its items to a function that is not recorded" if loop.closed else "was left early"
+            raise RecordError(
+                f"a loop over a list of any length {way}",
+                where=str(loop.line or ""),
+                fix="Write a list comprehension, or use tracepack.map(fn, items).",
+            )
+
     def inside(self, value: Value | None) -> Value | None:
         """The value, unless it belongs to a round that is over.
 
@@ -89,8 +103,8 @@ class TracedList(Traced):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or not hasattr(list, name):
             raise AttributeError(f"'list' object has no attribute {name!r}")
-        if name == "index":
-            return lambda item: self.tracer.scalar("index", self, item)
+        if name in ("index", "count"):
+            return lambda item: self.tracer.scalar("index" if name == "index" else "counted", self, item)
         if name == "copy":
             return lambda: self.tracer.scalar("list", self)
         return self.tracer.refuse(f"list.{name} on a list of any length cannot be recorded", _CHANGE)

@@ -135,3 +135,27 @@ def test_golden_examples_of_labels_have_the_tolerance_of_their_tensors(tmp_path)
     assert [output.name for output in report.outputs] == ["out['dog']", "out['pig']"]
     assert [output.tolerance for output in report.outputs] == [1e-4, 1e-4]
     assert report.passed
+
+
+def test_a_condition_inside_of_a_loop_is_not_taken_for_one_of_the_loop() -> None:
+    mod = loaded(lambda texts: [[word for word in ("abc", "b") if word == text] for text in texts], ["x", "y"])
+    assert mod(["q", "r", "s"]) == [[], [], []]
+    with pytest.raises(tracepack.GuardError, match="a branch was taken on it; got True; expected False"):
+        mod(["q", "b"])
+
+
+def test_results_of_a_loop_that_nothing_collects_are_refused() -> None:
+    with pytest.warns(UserWarning, match="the length is fixed to 2"):
+        mod = loaded(lambda texts: (tuple(0 for _ in texts), [1 for _ in range(1)]), ["x", "y"])
+    with pytest.raises(tracepack.GuardError, match="the length of the list was read"):
+        mod(["x"])
+
+
+def test_an_error_in_a_loop_leaves_the_blocks_around_it() -> None:
+    def process(x):
+        with torch.enable_grad():
+            return [LABELS[i] for i in x.argsort().tolist()]
+
+    before = torch.is_grad_enabled()
+    assert loaded(process, SCORES)(SCORES) == process(SCORES)  # one row more has no label: that recording fails
+    assert torch.is_grad_enabled() == before

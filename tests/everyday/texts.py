@@ -86,6 +86,13 @@ CASES = {
     "one more": many(lambda texts: ["first", *texts, "last"]),
     "is it there": many(lambda texts: "abc" in texts),
     "longest first": many(lambda texts: sorted(texts)),
+    "two conditions": many(lambda texts: [text for text in texts if text and text[0] != "A" if len(text) < 4]),
+    "characters": many(lambda texts: [[c for c in text if c != "e"] for text in texts]),
+    "backwards": many(lambda texts: list(reversed(texts))),
+    "counted": many(lambda texts: (texts.count("b"), len([text for text in texts if text.islower()]))),
+    "stacked": Case(
+        lambda texts: torch.stack([torch.tensor([len(text), 1]) for text in texts]), [TEXTS], [[["a"]], [["b"] * 5]]
+    ),
     "two lists": Case(
         lambda a, b: [f"{x} {y}" for x, y in zip(a, b, strict=True)], [["a", "b"], ["c", "d"]], [[["a"], ["b"]]]
     ),

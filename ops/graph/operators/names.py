@@ -69,14 +69,14 @@ _TEXTS = (
 )  # fmt: skip
 
 _TABLES = (
-    "lookup", "lookup_all", "tolist", "dict", "zip", "enumerate", "sorted", "total", "any", "all", "list", "keys",
-    "values", "items", "rows", "index", "statistics",
+    "lookup", "lookup_all", "tolist", "dict", "zip", "zip_strict", "enumerate", "sorted", "total", "any", "all", "list",
+    "keys", "values", "items", "rows", "index", "counted", "reversed", "statistics",
 )  # fmt: skip
 
 _WRITING = frozenset(name for name in _BINARY if name[0] == "i" and name != "invert") | {"setitem"}
 _VIEWING = (
-    "getitem", "pos", "real", "imag", "min", "max", "draw", "generator", "and_", "or_", "dict", "zip", "enumerate",
-    "sorted", "list", "values", "items", "total", "cat_strings", "rows",
+    "getitem", "pos", "real", "imag", "min", "max", "draw", "generator", "and_", "or_", "dict", "zip", "zip_strict",
+    "enumerate", "sorted", "list", "values", "items", "total", "cat_strings", "rows", "reversed",
     "keys", "lookup", "lookup_all",
 )  # fmt: skip
 

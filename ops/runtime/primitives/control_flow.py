@@ -49,14 +49,14 @@ def _while(test: Callable[..., Any], body: Callable[..., Any], carried: Any, con
     return state
 
 
-def _map(body: Callable[..., Any], lists: Any, constant: Any = (), test: Any = None) -> list[Any]:
-    """The results for the items of some lists of one length, of those items for which a test holds."""
+def _map(body: Callable[..., Any], lists: Any, constant: Any = (), *tests: Callable[..., Any]) -> list[Any]:
+    """The results for the items of some lists of one length, of those items for which all tests hold, one by one."""
     if len({len(items) for items in lists}) > 1:
         raise GuardError("the lists of a loop have different lengths", got=[len(items) for items in lists])
     rounds = zip(*lists, strict=True)
-    if test is None:
+    if not tests:
         return [body(*items, *constant) for items in rounds]
-    return [body(*items, *constant) for items in rounds if test(*items, *constant)]
+    return [body(*items, *constant) for items in rounds if all(test(*items, *constant) for test in tests)]
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {"cond": _cond, "while_loop": _while, "map": _map}

@@ -104,6 +104,11 @@ def pairs(*lists: Any) -> list[Any]:
     return list(zip(*lists, strict=False))
 
 
+def pairs_of_one_length(*lists: Any) -> list[Any]:
+    """``list(zip(*lists, strict=True))``."""
+    return list(zip(*lists, strict=True))
+
+
 def numbered(items: Any, start: int = 0) -> list[Any]:
     """``list(enumerate(items, start))``."""
     return list(enumerate(items, start))
@@ -125,6 +130,8 @@ def statistic(name: str, items: Any) -> Any:
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "lookup": lookup, "lookup_all": lookup_all, "tolist": to_list, "dict": to_dict, "zip": pairs,
+    "zip_strict": pairs_of_one_length, "reversed": lambda items: items[::-1],
+    "counted": lambda items, item: items.count(item),
     "enumerate": numbered, "sorted": ordered, "total": sum, "any": any, "all": all, "list": list,
     "rows": lambda tensor: list(tensor.unbind(0)), "keys": lambda table: list(table.keys()),
     "index": lambda items, item: items.index(item),

@@ -46,6 +46,8 @@ def _listed(*args: Any) -> Any:
     recorder = active()
     if recorder is None or len(args) != 1:
         return list(*args)
+    if type(args[0]) is TracedStr:
+        return recorder.scalar("list", args[0])
     found = collected(recorder, args[0])
     if type(found) is TracedDict:
         return found.keys()
@@ -68,13 +70,13 @@ def _lengths(recorder: Recorder, lists: Any) -> Callable[[], Any]:
     return length
 
 
-def _zipped(*lists: Any, **kwargs: Any) -> Any:
+def _zipped(*lists: Any, strict: Any = False) -> Any:
     """Stands for `zip`."""
     recorder = active()
     if recorder is None or not any(type(items) is TracedList for items in lists):
-        return zip(*lists, **kwargs)  # noqa: B905  # as the user wrote it
+        return zip(*lists, strict=strict)
     lists = tuple(collected(recorder, items) for items in lists)
-    found = recorder.scalar("zip", *lists)
+    found = recorder.scalar("zip_strict" if strict else "zip", *lists)
     found.sized_by = _lengths(recorder, lists)
     return found
 
@@ -86,6 +88,16 @@ def _numbered(items: Any, start: Any = 0) -> Any:
         return enumerate(items, start)
     found = recorder.scalar("enumerate", items, start)
     found.sized_by = _lengths(recorder, [items])
+    return found
+
+
+def _reversed(items: Any, /) -> Any:
+    """Stands for `reversed`."""
+    recorder = active()
+    if recorder is None or type(items) is not TracedList:
+        return reversed(items)
+    found = recorder.scalar("reversed", items)
+    found.sized_by = items.length
     return found
 
 
@@ -157,7 +169,7 @@ def _dict(*args: Any, **kwargs: Any) -> Any:
 _STAND_INS: list[tuple[Any, Callable[..., Any]]] = [
     (str, _text), (repr, _shown), (format, _format), (list, _listed), (zip, _zipped), (enumerate, _numbered),
     (sorted, _sorted), (sum, _of_list("total", sum)), (any, _of_list("any", any)), (all, _of_list("all", all)),
-    (map, _mapped), (dict, _dict), (json.dumps, dumps), (unicodedata.normalize, normalize),
+    (reversed, _reversed), (map, _mapped), (dict, _dict), (json.dumps, dumps), (unicodedata.normalize, normalize),
     *((getattr(re, name), getattr(RegularExpressions(re), name)) for name in EXPRESSIONS),
 ]  # fmt: skip
 

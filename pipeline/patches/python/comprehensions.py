@@ -21,8 +21,8 @@ class Comprehensions:
     """The comprehensions with one loop in some instructions.
 
     Attributes:
-        begins: the indices of the instructions that make an iterator for one.
-        heads: the ids of the instructions that ask for the next item.
+        begins: the indices of the instructions that make an iterator for one -> which comprehension of the code it is.
+        heads: the ids of the instructions that ask for the next item -> the same; None where the code is that of one.
         ends: the indices of the instructions after which its results are on the stack.
         returns: whether the code is that of a comprehension, which returns its results.
     """
@@ -30,8 +30,8 @@ class Comprehensions:
     def __init__(self, instructions: Sequence[Any], code: CodeType) -> None:
         loops = [each for each in instructions if each.opname == "FOR_ITER"]
         own = code.co_name in _OWN_FUNCTIONS and len(loops) == 1
-        self.begins = set(_calls(instructions))
-        self.heads = {id(loops[0])} if own else set()
+        self.begins: dict[int, int | None] = dict.fromkeys(_calls(instructions))
+        self.heads: dict[int, int | None] = {id(loops[0]): None} if own else {}
         self.returns = own and code.co_name != "<genexpr>"
         self.ends: set[int] = set()
         for index, each in enumerate(instructions):
@@ -49,8 +49,7 @@ class Comprehensions:
         begin = next((index for index in range(head - 1, -1, -1) if instructions[index].opname == "GET_ITER"), None)
         if last.target is not instructions[head] or append.opname not in _APPENDS or append.arg != 2 or begin is None:
             return
-        self.begins.add(begin)
-        self.heads.add(id(instructions[head]))
+        self.begins[begin] = self.heads[id(instructions[head])] = head
         self.ends.add(end + (instructions[end + 1].opname == "POP_TOP"))
 
 

@@ -24,9 +24,6 @@ from .operations import (
     CONVERTED,
     EXTENDED,
     FORMATTED,
-    IF_FALSE,
-    IF_TRUE,
-    ITERATED,
     JOINED,
     KEY,
     MAP,
@@ -34,6 +31,8 @@ from .operations import (
     NOT,
     PLAIN,
     SUBSCRIPT,
+    conditional,
+    iterated,
 )
 
 _CONVERSIONS = ("", "s", "r", "a")
@@ -184,7 +183,7 @@ def _of(this: Any, index: int, instructions: Sequence[Any], rounds: Comprehensio
         case "LIST_TO_TUPLE":
             return [*_applied(PLAIN), this]
         case "GET_ITER" if index in rounds.begins:
-            return [*_applied(ITERATED), this]
+            return [*_applied(iterated(rounds.begins[index])), this]
         case "RETURN_VALUE" if rounds.returns:
             return [*_applied(COLLECTED), this]
         case "END_FOR" | "POP_TOP" if index in rounds.ends:
@@ -212,9 +211,9 @@ def _jump(this: Any, index: int, instructions: Sequence[Any], rounds: Comprehens
     after, falls = instructions[index + 1], this.opname.endswith("_TRUE")  # where the code goes on by falling through
     wanted: list[Any] = []
     if id(this.target) in rounds.heads:
-        wanted = _applied(IF_FALSE if falls else IF_TRUE)
+        wanted = _applied(conditional(not falls, rounds.heads[id(this.target)]))
     elif after.target is not None and id(after.target) in rounds.heads and after.opname.startswith("JUMP"):
-        wanted = _applied(IF_TRUE if falls else IF_FALSE)
+        wanted = _applied(conditional(falls, rounds.heads[id(after.target)]))
     elif (after if falls else this.target).opname == "LOAD_ASSERTION_ERROR":
         wanted = _applied(ASSERTED)
     exact = [_assembler().create_instruction("TO_BOOL")] if sys.version_info >= (3, 13) else []

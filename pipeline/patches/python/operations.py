@@ -7,6 +7,7 @@ which record the operation where a stand-in takes part, and leave everything els
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -200,17 +201,19 @@ def _map_of(items: Any) -> Any:
 # -- comprehensions ------------------------------------------------------------------------------------------------
 
 
-def _iterated(items: Any) -> Any:
+def _iterated(items: Any, place: int | None = None) -> Any:
     recorder = active()
     if recorder is not None and isinstance(items, torch.Tensor) and items in recorder.values and recorder.rank(items):
         items = rows_of(recorder, items)
-    return items if recorder is None or type(items) is not TracedList else Loop(recorder, items)
+    if recorder is not None and type(items) is TracedStr:
+        items = recorder.scalar("list", items)
+    return items if recorder is None or type(items) is not TracedList else Loop(recorder, items, place)
 
 
 def _collected(result: Any) -> Any:
     recorder = active()
     loop = None if recorder is None else recorder.rounds.closing
-    if recorder is not None and isinstance(loop, Loop):
+    if recorder is not None and isinstance(loop, Loop) and loop.frame is sys._getframe(2):
         items = list(result.items()) if type(result) is dict else result
         if len(items) == 1:
             item = items[0]
@@ -252,12 +255,14 @@ def _column(recorder: Recorder, pairs: TracedList, index: int) -> Any:
     return loop.gathered(part)
 
 
-def _filtered(wanted: bool) -> Callable[[Any], Any]:
+def _filtered(wanted: bool, place: int | None) -> Callable[[Any], Any]:
     def condition(found: Any) -> Any:
         recorder = active()
         loop = None if recorder is None or not recorder.rounds.open else recorder.rounds.open[-1]
         if recorder is None or loop is None or loop.closed:
             return found
+        if loop.place != place or loop.frame is not sys._getframe(2):
+            return found  # of a comprehension over another list, inside of that loop
         found = number_of(recorder, found)
         if type(found) in _OWN:
             found = recorder.scalar("bool", found)
@@ -290,8 +295,18 @@ def asserted(found: Any) -> Any:
 
 SUBSCRIPT, JOINED, CONTAINS, MISSES = map(HandedOver, (_subscript, _joined, _contains, _misses))
 EXTENDED, APPENDED, PLAIN = map(HandedOver, (_extended, _appended, _plain_list))
-NOT, KEY, MAP, ITERATED, COLLECTED = map(HandedOver, (_not, _hashable, _map_of, _iterated, _collected))
-ASSERTED, IF_TRUE, IF_FALSE = HandedOver(asserted), HandedOver(_filtered(True)), HandedOver(_filtered(False))
+NOT, KEY, MAP, COLLECTED = map(HandedOver, (_not, _hashable, _map_of, _collected))
+ASSERTED = HandedOver(asserted)
+
+
+def iterated(place: int | None) -> HandedOver:
+    """What makes the iterator of a comprehension, which is the only one of its code where `place` is None."""
+    return HandedOver(lambda items: _iterated(items, place))
+
+
+def conditional(wanted: bool, place: int | None) -> HandedOver:
+    """What takes a condition of a comprehension, which goes on with the item where the condition is as wanted."""
+    return HandedOver(_filtered(wanted, place))
 
 
 def _formatting(conversion: str) -> HandedOver:
