@@ -12,7 +12,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any, Protocol
 
@@ -23,7 +23,7 @@ from ..binding.shapes import output_shapes
 from ..compile.codegen import Repair, Variant
 from ..compile.elements import slots_with_gradients
 from ..compile.program import Program
-from ..language.errors import SlangArgumentError, SlangIndexError
+from ..language.errors import SlangArgumentError, SlangCompileError, SlangIndexError
 from ..language.sources import ROUNDS, rounds_by_sizes
 from ..language.specialization import Specialization
 from .gradient_check import Ways, is_suspect, repair_for
@@ -105,11 +105,12 @@ class Launcher:
         self, program: Program, spec: Specialization, device: torch.device = CPU, repair: Repair | None = None
     ) -> None:
         self._program, self._spec, self._device = program, spec, device
-        self._repair: Repair = repair or ""
+        suspect = is_suspect(program.source)
+        self._repair: Repair = repair if repair is not None else "inlined" if suspect else ""
         self._plans: dict[tuple[Any, ...], Plan] = {}
         self._tensor_slots = tuple(i for i, slot in enumerate(spec.slots) if not slot.is_value)
         self._lock = threading.Lock()
-        self._checked = repair is not None or not spec.is_pointwise or not is_suspect(program.source)
+        self._checked = repair is not None or not spec.is_pointwise or not suspect
         # Calls that may read what others write must run one after the other.
         self._ordered = any(slot.type.access == "rw" for slot in spec.slots)
 
@@ -151,18 +152,29 @@ class Launcher:
                     fix="Move all tensors of a call to one device.",
                 )
 
+    def _check_strided(self, index: int, argument: torch.Tensor) -> None:
+        if argument.layout != torch.strided:
+            raise SlangArgumentError(
+                f"the tensor for {self._spec.slot_name(index)!r} is not strided",
+                where=str(self._spec.function),
+                got=argument.layout,
+                expected=torch.strided,
+                fix="Convert it with .to_dense().",
+            )
+
     def _entry(self, variant: Variant) -> Entry:
         return self._program.entry(self._spec, variant)
 
     def _words(self, plan: Plan, arguments: Sequence[Any], keep: list[torch.Tensor]) -> Words:
         """The number or address for each slot; copies that were needed are added to `keep`."""
         words: Words = []
-        for argument, mode in zip(arguments, plan.layout.modes, strict=True):
+        for index, (argument, mode) in enumerate(zip(arguments, plan.layout.modes, strict=True)):
             if mode == "v":
                 words.append(argument)
             elif argument.is_contiguous():
                 words.append(self._pointer(argument))
             else:
+                self._check_strided(index, argument)
                 copy = argument.contiguous()
                 keep.append(copy)
                 words.append(self._pointer(copy))
@@ -266,7 +278,14 @@ class Launcher:
     def _make_backward(self, plan: Plan, needs: tuple[int, ...], rounds: int) -> Backward:
         layout, slots = plan.layout, slots_with_gradients(self._spec, needs)
         shared = [index for index in slots if self._spec.slots[index].is_view and layout.modes[index] != "f"]
-        entry = self._entry(Variant(layout.modes, needs, rank=layout.rank, repair=self._repair, rounds=rounds))
+        variant = Variant(layout.modes, needs, rank=layout.rank, repair=self._repair, rounds=rounds)
+        try:
+            entry = self._entry(variant)
+        except SlangCompileError:
+            if self._spec.is_pointwise or not self._repair:  # a pointwise one was compiled in this way by the check
+                raise
+            self._repair = ""
+            entry = self._entry(replace(variant, repair=""))
         return Backward(entry, slots, sorted({*needs, *slots}), shared, rounds)
 
     def _run_backward(

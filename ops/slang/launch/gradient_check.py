@@ -1,9 +1,10 @@
-"""Compares a new backward kernel with differences, once, on a few of the user's elements, and recompiles a wrong one.
+"""Finds the way to compile a backward kernel, and compares it with differences once, on a few of the user's elements.
 
 Slang 2026.12 silently gives zero for the gradient of a scalar in `scalar * vector`, `vector + scalar`,
-`scalar / vector` and the like where both are parameters of one function, on every target. Nothing in the compiler's
-output tells, so the numbers must. Where they disagree the kernel is compiled again with the user's functions inlined
-before they are differentiated, which gives the right gradient; where that does not help either, it is an error.
+`scalar / vector` and the like where both are parameters of one function, on every target. With the user's functions
+inlined before they are differentiated the gradient is right, so modules with vectors are compiled in this way; where
+it does not compile, as they are. The numbers are compared all the same, and where they disagree it is an error. They do
+not tell by themselves: with the vector zero, the wrong gradient is the right one.
 
 A derivative that the user wrote, and one that `detach` stops, disagree with the values on purpose: in such a module the
 numbers are those of kernels without them, which the fault is in just the same. Modules without vectors are left alone.
@@ -62,7 +63,7 @@ def repair_for(
     Raises:
         SlangGradientError: the gradient disagrees with the values in all ways of compiling it.
     """
-    path = disk.folder("slang", "checks") / f"{disk.key('repair', 2, source.key, spec.plain())}.json"
+    path = disk.folder("slang", "checks") / f"{disk.key('repair', 3, source.key, spec.plain())}.json"
     known = disk.read_json(path)
     if known is None:
         few = [_few(spec, i, argument, batch) for i, argument in enumerate(arguments)]
@@ -80,22 +81,22 @@ def repair_for(
 
 
 def _judge(source: Source, spec: Specialization, few: Sequence[Any], ways: Callable[[Repair], Ways]) -> dict[str, Any]:
+    """The first way that compiles and agrees: with the user's functions inlined, then as they are."""
     own = source.has_own_derivatives
-    try:
-        wrong = _wrong(spec, few, ways("stripped" if own else ""))
-    except SlangCompileError:  # without the user's derivatives it has none
-        return {"repair": "", "wrong": []}
-    if not wrong:
-        return {"repair": "", "wrong": []}
-    try:
-        wrong = _wrong(spec, few, ways("stripped inlined" if own else "inlined"))
-        if not wrong and own:
-            ways("inlined")[1](
-                few, *_asked(spec, few, ways("inlined")[0])
-            )  # the kernel must compile with the user's derivatives, too
-    except SlangCompileError:
-        pass
-    return {"repair": "" if wrong else "inlined", "wrong": wrong}
+    wrong: list[str] = []
+    inlined: tuple[Repair, Repair] = ("inlined", "stripped inlined" if own else "inlined")
+    plain: tuple[Repair, Repair] = ("", "stripped" if own else "")
+    for repair, judged in (inlined, plain):
+        try:
+            found = _wrong(spec, few, ways(judged))
+            if not found and own and repair:  # the kernel must compile with the user's derivatives, too
+                ways(repair)[1](few, *_asked(spec, few, ways(repair)[0]))
+        except SlangCompileError:  # it may have no derivative without the user's
+            continue
+        if not found:
+            return {"repair": repair, "wrong": []}
+        wrong = wrong or found
+    return {"repair": "", "wrong": wrong}
 
 
 def _asked(spec: Specialization, few: Sequence[Any], forward: Forward) -> tuple[list[torch.Tensor], tuple[int, ...]]:
