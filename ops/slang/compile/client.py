@@ -40,8 +40,12 @@ class Service:
         package_directory()
         with self._lock:
             process = self._running()
-            self._send(process, request)
-            line = self._receive(process)
+            try:
+                self._send(process, request)
+                line = self._receive(process)
+            except BaseException:  # an interrupt among them: the next request would read this one's answer
+                self._stop()
+                raise
             self._used = time.monotonic()
             reply = json.loads(line)
             if reply["last"]:  # it ends itself, and would take the next request with it
@@ -58,7 +62,11 @@ class Service:
         if self._process is None:
             command = [sys.executable, "-c", _START, json.dumps(sys.path)]
             self._process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,  # an interrupt of the terminal is ours to handle
             )
         return self._process
 
