@@ -25,6 +25,7 @@ from .lowering.patches.lock import KeptProcess, lowering
 from .lowering.writes import FixedTensors
 from .op import InferenceOp, KernelOp, model_device
 from .runtime.checks import input_check, require_contiguous
+from .runtime.interrupts.held_signal import HeldSignal
 from .runtime.plan import Plan
 from .runtime.state import State, is_stateful
 from .tracing_hook import current, recording, runs_plainly
@@ -235,7 +236,7 @@ class ModelOp(InferenceOp):
         recorder = current()
         if recorder is not None and recorder.settled:
             raise SignatureError("the op was not lowered for inputs of this structure", where=f"op {self.name!r}")
-        with lowering():
+        with lowering(), HeldSignal():
             return self._find(call, tensors) or self._lowered_now(
                 call, tensors
             )  # another thread may have lowered it meanwhile

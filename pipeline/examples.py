@@ -23,12 +23,8 @@ from .signature.arguments import Given
 MOST_LEVELS = 200  # of containers in one argument
 
 
-def describe(
-    given: Sequence[Given],
-) -> tuple[tuple[Parameter, ...], list[str], list[Any], frozenset[int], dict[int, torch.Tensor]]:
-    """Takes example arguments apart: parameters, a name for each leaf, the leaves, which of these are arrays.
-
-    And those tensors that are more than a signature can say: parameters, with gradients, with attributes.
+def describe(given: Sequence[Given]) -> tuple[Examples, list[str]]:
+    """Takes example arguments apart, and gives a name to each leaf.
 
     Args:
         given: the arguments.
@@ -40,6 +36,7 @@ def describe(
     leaves: list[Any] = []
     arrays: set[int] = set()
     special: dict[int, torch.Tensor] = {}
+    numbers: dict[int, type[np.generic]] = {}
 
     def tree(value: Any, where: str) -> Any:
         if where.count("[") > MOST_LEVELS:
@@ -80,6 +77,8 @@ def describe(
             )
         if isinstance(value, np.ndarray):
             arrays.add(len(leaves))
+        if isinstance(value, np.generic):
+            numbers[len(leaves)] = type(value)
         if isinstance(value, torch.Tensor):
             _require_memory(value, where)
             if type(value) is not torch.Tensor or value.requires_grad or vars(value):
@@ -91,7 +90,8 @@ def describe(
     items = tuple(
         Parameter(a.name, a.kind, tree(a.value, a.name) if a.given else fixed(a.value), _fitting(a)) for a in given
     )
-    return items, names, leaves, frozenset(arrays), special
+    keywords = [item.name for item in items if item.kind == "keyword"]
+    return Examples(items, leaves, frozenset(arrays), keywords, special, numbers), names
 
 
 def _fitting(argument: Given) -> Any:
@@ -152,6 +152,7 @@ class Examples:
         arrays: the positions of the leaves that the function gets as numpy arrays.
         keywords: names of the parameters passed by keyword.
         special: position -> a tensor with more than a signature tells: a parameter, one with gradients or attributes.
+        numbers: position -> the class of a number of numpy, which a signature holds as a plain number.
     """
 
     items: tuple[Parameter, ...]
@@ -159,6 +160,7 @@ class Examples:
     arrays: frozenset[int]
     keywords: Sequence[str]
     special: dict[int, torch.Tensor]
+    numbers: Mapping[int, type[np.generic]]
 
     def alike(self, leaves: Sequence[Any]) -> list[Any]:
         """Copies of leaves that are parameters, have gradients or attributes where the examples do."""
@@ -167,6 +169,9 @@ class Examples:
     def call(self, leaves: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
         """The arguments built from leaves; inside a recording the conversion to numpy arrays is recorded, too."""
         handed = [leaf.numpy() if index in self.arrays else leaf for index, leaf in enumerate(leaves)]
+        for index, kind in self.numbers.items():
+            if type(handed[index]) in SCALARS:  # a recording gets a plain number, and is held against the function's
+                handed[index] = kind(handed[index])
         args: list[Any] = []
         kwargs: dict[str, Any] = {}
         for item in self.items:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -123,8 +123,15 @@ class Runnable(Protocol):
         ...
 
 
-def record_examples(pipeline: Runnable, feeds: Sequence[Mapping[str, Any]]) -> Iterator[Example]:
+def record_examples(
+    pipeline: Runnable, feeds: Sequence[Mapping[str, Any]], plain: Callable[[Mapping[str, Any]], dict[str, Any]]
+) -> Iterator[Example]:
     """Runs every feed, and returns the feeds with their outputs, as an archive holds them.
+
+    Args:
+        pipeline: to run them with.
+        feeds: dicts like those of a run.
+        plain: makes a feed of plain tensors and numbers from one with arrays and numbers of numpy.
 
     Raises:
         SignatureError: they are no list of feeds, or one does not fit the pipeline.
@@ -136,7 +143,7 @@ def record_examples(pipeline: Runnable, feeds: Sequence[Mapping[str, Any]]) -> I
         pipeline.session() if pipeline.stateful else pipeline
     )  # the examples run one after the other, from the initial state
     for feed in feeds:
-        inputs = {name: _stored(value) for name, value in feed.items()}  # before a run that may write into them
+        inputs = _stored(plain(feed))  # before a run that may write into them
         yield inputs, _stored(pipeline.run(feed))
 
 
@@ -222,7 +229,7 @@ class _Rules:
         compare = _tensors if tensors else _plain
         tolerance = self._tolerance(name, wanted)
         largest, same, within = compare(wanted, got.cpu() if tensors else got, tolerance)
-        decided = self.moved and name in self.terms.precisions and not _is_floating(wanted) and largest < float("inf")
+        decided = self.moved and self._precision(name) != "" and not _is_floating(wanted) and largest < float("inf")
         return OutputReport(name, largest, tolerance, same, within, passed=within or decided)
 
     def _tolerance(self, name: str, wanted: Any) -> float:
@@ -233,7 +240,13 @@ class _Rules:
         if not _is_floating(wanted):
             return 0.0
         own = precision(str(wanted.dtype).removeprefix("torch.") if isinstance(wanted, torch.Tensor) else "float")
-        return max(TOLERANCES[own], TOLERANCES[self.terms.precisions.get(name, own)])
+        return max(TOLERANCES[own], TOLERANCES[self._precision(name) or own])
+
+    def _precision(self, name: str) -> str:
+        """The lowest precision on the way to an output, or to the list or dict of run time that it is in."""
+        while name and name not in self.terms.precisions:
+            name = name.rpartition("[")[0]
+        return self.terms.precisions.get(name, "")
 
 
 def _is_floating(value: Any) -> bool:

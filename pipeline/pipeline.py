@@ -301,7 +301,7 @@ class Pipeline:
             tensor([2., 2.])
         """
         kept, kept_tolerance = kept_examples(self.program.source) if examples is None else ([], None)
-        recorded = list(record_examples(self, kept if examples is None else examples))
+        recorded = list(record_examples(self, kept if examples is None else examples, self._runner.binding.plain))
         if tolerance is not None and not recorded:
             raise SignatureError(
                 "a tolerance needs golden examples", got=repr(tolerance), fix="Pass examples=[...] with it."

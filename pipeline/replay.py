@@ -64,6 +64,10 @@ class Replay:
         pipeline: the result of the recording.
         objects: the Python objects that the function can reach, as they were before.
         seconds: how long the recording took.
+
+    Attributes:
+        shapes: the flat inputs and the result of each call.
+        changed: whether the function changed a list or a dict that it was given.
     """
 
     def __init__(
@@ -77,6 +81,7 @@ class Replay:
         self.until = time.perf_counter() + max(MOST_SECONDS, seconds)
         self.shapes: list[tuple[Sequence[Any], Any]] = []
         self.resizes = not _is_unchecked(pipeline.graph)
+        self.changed = False
 
     def mismatch(self) -> Mismatch | None:
         """The first call in which the two differ."""
@@ -211,8 +216,11 @@ class Replay:
 
     def _plain(self, leaves: Sequence[Any]) -> Any:
         args, kwargs = self.examples.call(leaves)
+        before = _outline([args, kwargs])
         with torch.no_grad():
-            return self.process(*args, **kwargs)
+            result = self.process(*args, **kwargs)
+        self.changed = self.changed or _outline([args, kwargs]) != before
+        return result
 
     @contextmanager
     def _aside(self) -> Iterator[None]:
@@ -228,6 +236,13 @@ class Replay:
             finally:
                 self.objects.restore()
         generators.restore()
+
+
+def _outline(tree: Any) -> Any:
+    """The containers of a tree and which objects are in them."""
+    if isinstance(tree, tuple | list):
+        return [_outline(item) for item in tree]
+    return {key: _outline(item) for key, item in tree.items()} if isinstance(tree, dict) else id(tree)
 
 
 def _later(value: Any) -> Any:

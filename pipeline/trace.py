@@ -8,7 +8,7 @@ graph, and is refused.
 from __future__ import annotations
 
 import time
-import traceback
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,9 +23,11 @@ from ..ops.graph.traverse import bodies
 from ..ops.graph.verify import verify
 from ..ops.runtime.interrupts.verbs import undisturbed
 from ..ops.runtime.placement import runs_on
-from ..ops.runtime.user_code import first_line, raising_line, writing_line
-from ..ops.tracing_hook import current, plainly, recording
+from ..ops.runtime.user_code import first_line, user_stacklevel, writing_line
+from ..ops.tracing_hook import current, recording
+from .blame import blamed, refuse_swallowed
 from .examples import Examples, describe
+from .lists.fixed import telling
 from .patches.builtins import LentCode, recordable
 from .patches.numpy import hooks
 from .patches.print import muted, printable
@@ -44,8 +46,14 @@ from .recording.recorder import Recorder
 from .recording.rollback import Undo
 from .replay import Mismatch, Replay
 from .rules.settings import default_dtype, with_default_dtype
-from .rules.torch_functions import TRANSFORMS
 from .signature.arguments import arguments
+
+_OF_NUMPY = (
+    "An argument is a number of numpy, which a pipeline takes as a plain one: pass int(n) or float(n), or an array."
+)
+_CHANGES_CONTAINERS = (
+    "the function changes a list or a dict that it was given; the pipeline leaves those of its caller as they are"
+)
 
 
 @undisturbed
@@ -81,11 +89,29 @@ def trace(process: Callable[..., Any], *examples: Any, **named: Any) -> Pipeline
     if current() is not None:
         raise RecordError("trace was called while another trace runs", fix="Trace the outer function only.")
     given = arguments(process, examples, named)
-    items, names, leaves, arrays, special = describe(given)
-    keywords = [item.name for item in items if item.kind == "keyword"]
-    examined, objects = Examples(items, leaves, arrays, keywords, special), Objects(process)
+    examined, names = describe(given)
+    return telling(_recorded(process, examined, names, Objects(process)))
+
+
+def _recorded(process: Callable[..., Any], examples: Examples, names: Sequence[str], objects: Objects) -> Pipeline:
+    """The pipeline of a function: recorded as it is, and deeply where that is refused or fixes a text or a number."""
+    found: Pipeline | None = None
+    problem: RecordError | None = None
     with LentCode(objects.functions):
-        return _Tracing(process, examined, names, objects).pipeline()
+        plainly = _Tracing(process, examples, names, objects)
+        try:
+            found = plainly.pipeline()
+        except RecordError as error:
+            problem = error
+        if found is not None and not plainly.fixed:
+            return found
+    with LentCode(objects.functions, deeply=True):
+        try:
+            return _Tracing(process, examples, names, objects, deeply=True).pipeline()
+        except Exception as error:
+            if found is not None:
+                return found
+            raise error if isinstance(error, TracepackError) or problem is None else problem from None
 
 
 def _here(program: Program) -> Pipeline:
@@ -116,16 +142,22 @@ class _Tracing:
         examples: the arguments that it is recorded with.
         names: the names of the flat inputs.
         objects: the Python objects that the function can reach, as they were before.
+        deeply: whether operations of Python are recorded: subscripts, f-strings, comprehensions.
     """
 
-    def __init__(self, process: Callable[..., Any], examples: Examples, names: Sequence[str], objects: Objects) -> None:
-        self.user, self.process = process, recordable(process)
+    def __init__(
+        self, process: Callable[..., Any], examples: Examples, names: Sequence[str], objects: Objects,
+        deeply: bool = False,
+    ) -> None:  # fmt: skip
+        self.user, self.process = process, recordable(process, deeply)
         self.examples, self.names, self.objects = examples, names, objects
+        self.fixed = ""
 
     def pipeline(self) -> Pipeline:
         """Records twice, compares the recordings, and compares the resulting pipeline with the function."""
         began, dtype = time.perf_counter(), default_dtype()
         first = self.first()
+        self.fixed = first.recorder.plainly_used
         try:
             second = _second(self.record, self.examples, first)
             parameters, facts = pipeline_facts(self.examples.items, self.names, first.graph)
@@ -136,6 +168,8 @@ class _Tracing:
             mismatch = replay.mismatch()
             if mismatch is not None:
                 raise self.explained(mismatch, first)
+            if replay.changed:
+                warnings.warn(_CHANGES_CONTAINERS, stacklevel=user_stacklevel())
             forget_sizes(graph, parameters, replay.shapes)
             if ordered := replay.ordered():
                 found = _here(replace(found.program, graph=with_key_order(graph, ordered)))
@@ -157,7 +191,7 @@ class _Tracing:
         except TracepackError:
             raise
         except Exception as error:
-            found = _blamed(error, self.user, self.examples)
+            found = blamed(error, self.user, self.examples)
             raise found from found.__cause__
         finally:
             self.objects.restore()
@@ -170,8 +204,10 @@ class _Tracing:
         return RecordError(
             f"the recorded graph does not answer as the function does: {found.what if found else mismatch.what}",
             where=str((found and found.line) or first_line(self.user) or ""),
-            got="" if found is None else mismatch.what,
-            fix="It depends on something that a recording does not see: an identity, a type, a thread, an object.",
+            got=None if found is None else mismatch.what,
+            fix=_OF_NUMPY
+            if self.examples.numbers
+            else "It depends on something that a recording does not see: an identity, a type, a thread, an object.",
         )
 
     def explained_state(self, mismatch: Mismatch, first: _Recording) -> RecordError:
@@ -227,46 +263,13 @@ def _record(process: Callable[..., Any], examples: Examples, settled: bool = Fal
             recorder.ended = True
     if recorder.refused is not None:
         raise recorder.refused
+    recorder.rounds.refuse_open()
     recorder.values.refuse_changes()
-    _refuse_swallowed(recorder)
+    refuse_swallowed(recorder)
     whole = Graph(tuple(value for value, _ in pairs), tuple(recorder.nodes), output)
     graph = prune(whole)
     verify(graph)
     return _Recording(graph, whole, recorder)
-
-
-def _blamed(error: Exception, process: Callable[..., Any], examples: Examples) -> Exception:
-    """The error that the function raises unrecorded too; otherwise a RecordError with the line that failed."""
-    args, kwargs = examples.call(examples.alike(examples.leaves))
-    try:
-        undo = Undo(None)
-        with torch.no_grad(), undo.restored(), undo, muted(), plainly():  # what models leave behind counts
-            process(*args, **kwargs)
-    except Exception as own:
-        return own
-    line = str(raising_line(error.__traceback__) or "")
-    if "_functorch" in "".join(frame.filename for frame in traceback.extract_tb(error.__traceback__)):
-        return RecordError(TRANSFORMS.what, where=line, fix=TRANSFORMS.fix)
-    found = RecordError(
-        "code that takes plain numbers failed on a number that is decided at run time",
-        where=line,
-        got=f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}",
-        fix="Keep it in arithmetic and torch functions, or use a tensor in its place.",
-    )
-    found.__cause__ = error
-    return found
-
-
-def _refuse_swallowed(recorder: Recorder) -> None:
-    """Refuses a function that caught an error of torch: other inputs may not raise it."""
-    if recorder.failed is not None:
-        error, line = recorder.failed
-        raise RecordError(
-            "the function caught an error of torch, so which branch it takes depends on the inputs",
-            where=str(line or ""),
-            got=f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}",
-            fix="Test for the condition with sizes or dtypes instead.",
-        )
 
 
 def _second(record: Callable[..., _Recording], examples: Examples, first: _Recording) -> Graph | None:

@@ -24,6 +24,7 @@ COMPILER = has_toolchain()
 
 
 def pytest_collection_modifyitems(config, items):
+    items.sort(key=lambda item: "long" not in item.keywords)  # else all but one process would wait for the last of them
     for item in items:
         if "gpu" in item.keywords and not GPU:
             item.add_marker(pytest.mark.skip(reason="needs an accelerator, and this machine has none"))

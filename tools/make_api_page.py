@@ -25,7 +25,7 @@ Every public name, from its docstring; `tools/make_api_page.py` writes this page
 
 CHAPTERS = {
     "Packing and loading": ("script", "trace", "load", "Pipeline", "InferenceOp"),
-    "Inside a processing function": ("tokenizer", "cond", "while_loop", "drawing"),
+    "Inside a processing function": ("tokenizer", "lookup", "map", "cond", "while_loop", "drawing"),
 }
 SECTIONS = ("Args", "Attributes", "Returns", "Yields", "Raises", "Example")
 

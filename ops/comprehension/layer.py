@@ -259,7 +259,7 @@ class Layer:
             return given[0] if self._single else given
         refuse_missing_contents(plan.program, self.name)
         tensors = [t.contiguous().resolve_neg() for t in tensors]
-        if options is None and cache is None and reorder is None and tensors[0].is_cpu:
+        if options is None and cache is None and reorder is None and all(t.is_cpu for t in tensors):
             self._seen = [(Signature(tensors), plan), *self._seen][:SEEN]
         return self._run(plan, tensors, reorder)
 

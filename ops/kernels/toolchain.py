@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Literal
 
 from ..graph.errors import TracepackError
+from .headers import precompiled, refuse
 
 Family = Literal["gcc", "clang", "zig"]
 
@@ -65,7 +66,9 @@ class Toolchain:
         )
         return f"{'zig ' if is_zig else ''}{done.stdout.splitlines()[0] if done.stdout else ''}"
 
-    def compile(self, code: str, target: Path, flags: Sequence[str], libraries: Sequence[str] = ()) -> None:
+    def compile(
+        self, code: str, target: Path, flags: Sequence[str], libraries: Sequence[str] = (), head: str = ""
+    ) -> None:
         """Compiles C++ code to a shared library, put in place at once.
 
         Args:
@@ -73,17 +76,24 @@ class Toolchain:
             target: the path of the library.
             flags: arguments before the source.
             libraries: arguments after the source.
+            head: a text before the code that many libraries share; g++ may parse it once for all of them.
 
         Raises:
             ToolchainError: the compiler refused the code.
         """
+        header = self._header(head, flags)
         with tempfile.TemporaryDirectory(dir=target.parent) as directory:
             source, output = Path(directory, "kernel.cpp"), Path(directory, "kernel.so")
-            source.write_text(code, encoding="utf-8")
-            arguments = [*self.command, *flags, "-o", str(output), str(source), *libraries]
-            # The compiler must not preload the sanitizer of this process.
-            environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
-            done = subprocess.run(arguments, capture_output=True, text=True, check=False, env=environment)
+
+            def attempt(text: str, *more: str) -> subprocess.CompletedProcess[str]:
+                source.write_text(text, encoding="utf-8")
+                return self._run([*flags, *more, "-o", str(output), str(source), *libraries])
+
+            done = attempt(code, "-include", str(header)) if header else attempt(head + code)
+            if header and done.returncode:
+                done = attempt(head + code)
+                if not done.returncode:
+                    refuse(header)
             if done.returncode:
                 said = done.stderr.replace(f"{directory}{os.sep}", "")
                 raise ToolchainError(
@@ -91,7 +101,18 @@ class Toolchain:
                     log=said,
                     fix="Its full message is in `.log`; the variable CXX chooses another compiler.",
                 )
+            output.chmod(0o700)  # under a umask that lets a group write, no later process would trust the library
             output.replace(target)
+
+    def _header(self, head: str, flags: Sequence[str]) -> Path | None:
+        if not head or self.family != "gcc":
+            return None
+        return precompiled(head, self.identity, flags, lambda arguments: not self._run(arguments).returncode)
+
+    def _run(self, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        # The compiler must not preload the sanitizer of this process.
+        environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+        return subprocess.run([*self.command, *arguments], capture_output=True, text=True, check=False, env=environment)
 
 
 def _first_error(text: str) -> str:

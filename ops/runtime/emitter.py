@@ -155,6 +155,9 @@ class Emitter:
             if len(node.args) != (2 if "{1}" in inline else 1) or node.kwargs:
                 raise GraphError("an operator has a wrong number of arguments", where=f"node {name}")
             text = inline.format(*(self.scope.tree(arg, device) for arg in node.args))
+        elif name in _ASK_TABLES and node.args and _is_plain(node.args[0]):
+            rest = "".join(f", {self.scope.tree(arg, device)}" for arg in node.args[1:])
+            text = f"{self.table.ref(self._callable(name), 'f')}({self.table.ref(node.args[0], 't')}{rest})"
         else:
             text = f"{self.table.ref(self._callable(name), 'f')}({self.scope.arguments(node, device)})"
         self.scope.line(text, node, device)
@@ -235,6 +238,16 @@ class Emitter:
         elif self._wants_check(names):
             check = self.table.ref(self.bindings.check_outputs(body))
             lines.append(Line(f"{check}({', '.join(names)})", node, list(names)))
+
+
+_ASK_TABLES = ("py.lookup", "py.lookup_all", "py.contains")
+"""Operators that read their first argument only: one that is constant is made once, and not in each run."""
+
+
+def _is_plain(tree: Any) -> bool:
+    """Whether a container holds plain values only."""
+    kinds = (str, int, float, bool, complex, bytes, type(None))
+    return isinstance(tree, list | tuple | dict) and all(isinstance(leaf, kinds) for leaf in leaves(tree))
 
 
 def _is_affine(node: Node) -> bool:

@@ -17,6 +17,7 @@ from ..graph.errors import GuardError, NodeError, TracepackError
 from ..graph.graph import Node, Value, target_name
 from ..graph.traverse import uses
 from ..graph.types import TensorType
+from .primitives.tables import MissingEntryError
 from .primitives.views import OutsideError
 
 
@@ -43,8 +44,8 @@ def explain(error: BaseException, function: Callable[..., Any]) -> BaseException
     where = _where(node, inner.calls.get(line))
     for _, _, outer in reversed(places[:-1]):
         where += f", in a branch of {target_name(outer.target)}" + (f" at {outer.line}" if outer.line else "")
-    if isinstance(error, OutsideError):
-        return OutsideError(error.what, where=where, got=error.got, expected=error.expected, fix=error.fix)
+    if isinstance(error, OutsideError | MissingEntryError):
+        return type(error)(error.what, where=where, got=error.got, expected=error.expected, fix=error.fix)
     if isinstance(error, ValueError) and "values to unpack" in str(error):
         return GuardError(
             "the operator gave another number of results than when it was recorded",
@@ -58,7 +59,7 @@ def explain(error: BaseException, function: Callable[..., Any]) -> BaseException
 
 def _lacks_place(error: BaseException) -> bool:
     """Whether an error comes from an operator of ours, which does not know the node that called it."""
-    return isinstance(error, OutsideError) and not error.where
+    return isinstance(error, OutsideError | MissingEntryError) and not error.where
 
 
 def fail(error: BaseException, function: Callable[..., Any]) -> NoReturn:

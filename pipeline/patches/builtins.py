@@ -12,7 +12,7 @@ import math
 import sys
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping
-from types import FunctionType, MethodType
+from types import CodeType, FunctionType, GeneratorType, MethodType
 from typing import Any
 
 import torch
@@ -22,12 +22,16 @@ from ...ops.graph.operators.names import MATH
 from ...ops.runtime.interrupts.changes import Change, Lock
 from ...ops.runtime.user_code import is_users
 from ...ops.tracing_hook import current
+from ..lists.loop import collected
 from ..proxies.arrays import TracedArray
 from ..proxies.base import is_traced
+from ..proxies.lists import TracedList
 from ..proxies.scalars import TracedNumber
-from ..proxies.strings import TracedStr, TracedStrings
+from ..proxies.strings import TracedStr
 from ..proxies.trees import concrete
 from ..recording.recorder import Recorder
+from .python.callees import register
+from .python.instructions import instrumented
 from .redirect import own, redirected, stand_in
 
 
@@ -41,10 +45,10 @@ def _conversion(kind: type) -> Callable[..., Any]:
 
     def convert(*args: Any, **kwargs: Any) -> Any:
         recorder = _active()
-        if args and type(args[0]) is TracedStr:
-            args = (str(args[0]), *args[1:])
         if recorder is not None and len(args) == 1 and not kwargs and _is_number(args[0]):
             return recorder.scalar(kind.__name__, args[0])
+        if args and type(args[0]) is TracedStr:
+            args = (str(args[0]), *args[1:])
         if args and isinstance(args[0], torch.SymInt | torch.SymFloat):
             # A model is exported, for which its module may have an `int` of its own: see `lowering.patches.int_range`.
             return sys._getframe(1).f_globals.get(kind.__name__, kind)(*args, **kwargs)
@@ -54,7 +58,7 @@ def _conversion(kind: type) -> Callable[..., Any]:
 
 
 def _is_number(thing: Any) -> bool:
-    return isinstance(thing, torch.Tensor) or issubclass(type(thing), TracedNumber | TracedArray)
+    return isinstance(thing, torch.Tensor) or issubclass(type(thing), TracedNumber | TracedArray | TracedStr)
 
 
 def _len(thing: Any, /) -> Any:
@@ -65,7 +69,9 @@ def _len(thing: Any, /) -> Any:
             return recorder.scalar("size", thing, 0)
         if type(thing) is TracedArray and thing.ndim:
             return recorder.scalar("array_size", thing, 0)
-        if type(thing) is TracedStrings:
+        if type(thing) is TracedList:
+            return thing.length()
+        if type(thing) is TracedStr:
             return recorder.scalar("len", thing)
     return len(thing)
 
@@ -100,12 +106,40 @@ def _attribute(plain: Callable[..., Any]) -> Callable[..., Any]:
     return attribute
 
 
+def _are_near(recorder: Recorder, items: Any) -> bool:
+    """Whether all are numbers, or tensors of no dimensions and of one dtype that holds those numbers."""
+    tensors = [item for item in items if isinstance(item, torch.Tensor)]
+    if not tensors or len(items) < 2 or any(item not in recorder.values for item in tensors):
+        return False
+    with torch._C.DisableTorchFunction():
+        kinds = {(item.dtype, item.dim()) for item in tensors}
+    others = [item for item in items if not isinstance(item, torch.Tensor)]
+    whole = kinds in ({(torch.float32, 0)}, {(torch.float64, 0)}) or (len(kinds) == 1 and not others)
+    plain = all(issubclass(type(item), TracedNumber) or type(item) in (int, float) for item in others)
+    return whole and plain and not any(map(recorder.rank, tensors))
+
+
+def _nearest(plain: Callable[..., Any], items: Any) -> Any:
+    """The least or largest one as `min` and `max` choose it: the first of equal ones, and of a NaN the first."""
+    found = items[0]
+    for item in items[1:]:
+        better = item < found if plain.__name__ == "min" else item > found
+        found = torch.where(better, item, found) if isinstance(better, torch.Tensor) else plain(found, item)
+    return found
+
+
 def _extreme(plain: Callable[..., Any]) -> Callable[..., Any]:
     """Stands for `min` or `max` of numbers of one type: with two types the type of the result could differ by run."""
 
     def extreme(*args: Any, **kwargs: Any) -> Any:
         recorder = _active()
+        if recorder is not None and len(args) == 1 and not kwargs:
+            args = (collected(recorder, args[0]),) if isinstance(args[0], GeneratorType) else args
+            if type(args[0]) is TracedList:
+                return recorder.scalar(plain.__name__, args[0])
         items = args[0] if len(args) == 1 and type(args[0]) in (tuple, list, torch.Size) else args
+        if recorder is not None and not kwargs and _are_near(recorder, items):
+            return _nearest(plain, items)
         if recorder is None or kwargs or not any(map(is_traced, items)) or len({type(concrete(i)) for i in items}) > 1:
             return plain(*args, **kwargs)
         if len(items) < 2 or not all(issubclass(type(i), TracedNumber) or type(i) in (int, float) for i in items):
@@ -113,6 +147,16 @@ def _extreme(plain: Callable[..., Any]) -> Callable[..., Any]:
         return recorder.scalar(plain.__name__, *items)
 
     return extreme
+
+
+def _identity(plain: Callable[[Any], int]) -> Callable[[Any], int]:
+    """Stands for `id` or `hash`, which memory that is used again may give twice: no two recordings find the same."""
+
+    def identity(thing: Any, /) -> int:
+        recorder = _active()
+        return plain(thing) + (id(recorder) if recorder is not None and is_traced(thing) else 0)
+
+    return identity
 
 
 def _calculation(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
@@ -133,19 +177,26 @@ for _plain in map(own, (min, max)):
     stand_in(_plain, _extreme(_plain))
 for _name in MATH:
     stand_in(getattr(math, _name), _calculation(_name, getattr(math, _name)))
+for _plain in (id, hash):
+    stand_in(_plain, _identity(_plain))
 stand_in(len, _len)
 stand_in(isinstance, _isinstance)
 for _asking in (getattr, hasattr):
     stand_in(_asking, _attribute(_asking))
 stand_in(type, _type)
+register()
 
 
 TESTED = ((3, 10), (3, 13))
 """The first and the last Python on which the copy was tested: bytecode changes with every version."""
 
 
-def recordable(process: Callable[..., Any]) -> Callable[..., Any]:
+def recordable(process: Callable[..., Any], deeply: bool = False) -> Callable[..., Any]:
     """The function, or a copy of it whose calls of some builtins can be recorded.
+
+    Args:
+        process: the user's function.
+        deeply: whether subscripts, f-strings and comprehensions can be recorded, too.
 
     Raises:
         RecordError: this Python is newer than those on which the copy was tested.
@@ -158,21 +209,21 @@ def recordable(process: Callable[..., Any]) -> Callable[..., Any]:
             fix="Trace with one of those and save; archives load and run on any Python.",
         )  # fmt: skip
     if isinstance(process, MethodType) and isinstance(process.__func__, FunctionType):
-        return MethodType(_copied(process.__func__), process.__self__)
+        return MethodType(_copied(process.__func__, deeply), process.__self__)
     if isinstance(process, FunctionType):
-        return _copied(process)
+        return _copied(process, deeply)
     call = type(process).__call__
     if isinstance(call, FunctionType) and is_users(call.__code__.co_filename):
-        return MethodType(_copied(call), process)
+        return MethodType(_copied(call, deeply), process)
     return process
 
 
 class _Loan:
     """The changed code of a helper, which it has as long as any recording needs it."""
 
-    def __init__(self, function: FunctionType) -> None:
+    def __init__(self, function: FunctionType, deeply: bool) -> None:
         self.function, self.plain, self.users = function, function.__code__, list[Change]()
-        self.changed = redirected(self.plain, _known(function))
+        self.changed = _changed(function, deeply)
 
 
 _loans: dict[int, _Loan] = {}
@@ -186,10 +237,11 @@ class LentCode(Change):
 
     Args:
         functions: the helpers.
+        deeply: whether subscripts, f-strings and comprehensions can be recorded, too.
     """
 
-    def __init__(self, functions: Iterable[FunctionType]) -> None:
-        self.functions = list(functions)
+    def __init__(self, functions: Iterable[FunctionType], deeply: bool = False) -> None:
+        self.functions, self.deeply = list(functions), deeply
 
     def make(self) -> None:
         """Gives them their changed code."""
@@ -197,7 +249,7 @@ class LentCode(Change):
             with _lending():
                 loan = _loans.get(id(function))
                 if loan is None or not loan.users:
-                    loan = _Loan(function)
+                    loan = _Loan(function, self.deeply)
                 if loan.changed is not loan.plain:
                     loan.users = [*loan.users, self]
                     _loans[id(function)] = loan
@@ -223,8 +275,15 @@ def _known(function: FunctionType) -> Mapping[str, Any]:
     return ChainMap(function.__globals__, builtins.__dict__)
 
 
-def _copied(function: FunctionType) -> FunctionType:
-    code = redirected(function.__code__, _known(function))
+def _changed(function: FunctionType, deeply: bool) -> CodeType:
+    loan = _loans.get(id(function))
+    plain = loan.plain if loan is not None and function.__code__ is loan.changed else function.__code__
+    code = redirected(plain, _known(function), deeply)
+    return instrumented(code) if deeply else code
+
+
+def _copied(function: FunctionType, deeply: bool) -> FunctionType:
+    code = _changed(function, deeply)
     if code is function.__code__:
         return function
     copy = FunctionType(code, function.__globals__, function.__name__, function.__defaults__, function.__closure__)

@@ -1,4 +1,4 @@
-"""`print` during a recording: the one way of turning a traced value into text that cannot come back into the graph.
+"""`print` and logging during a recording: text of a traced value that cannot come back into the graph.
 
 Any other text of a size is guarded, and of data refused; so is text that is printed to where the function can read it.
 While a function is recorded, `print` is replaced by one that allows text, so that a `print` left in the function
@@ -8,8 +8,11 @@ does not fix its sizes. While a function is only tried, it prints nothing.
 from __future__ import annotations
 
 import builtins
+import logging
 import sys
 import threading
+from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 from ...ops.lowering.patches.lock import Patched
@@ -38,8 +41,26 @@ def _is_read_by_people(file: Any) -> bool:
     return any(target is stream for stream in getattr(_thread, "streams", ()))
 
 
+def _logging(plain: Callable[..., None]) -> Callable[..., None]:
+    """What stands for `Logger._log`, through which every message of every logger goes."""
+
+    def log(logger: Any, level: int, message: Any, args: Any, *rest: Any, stacklevel: int = 1, **kwargs: Any) -> None:
+        recorder = current()
+        if getattr(_thread, "muted", False):
+            return
+        with recorder.printed() if isinstance(recorder, Recorder) else nullcontext():
+            plain(logger, level, message, args, *rest, stacklevel=stacklevel + 1, **kwargs)
+
+    return log
+
+
 # A `print` that the user has replaced stays.
-_hooks = Hooks([(builtins, "print", lambda plain: _print if plain is _plain_print else plain)])
+_hooks = Hooks(
+    [
+        (builtins, "print", lambda plain: _print if plain is _plain_print else plain),
+        (logging.Logger, "_log", _logging),
+    ]
+)
 
 
 class _Telling(Patched):

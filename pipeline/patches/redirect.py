@@ -26,10 +26,20 @@ _NAMES: dict[Any, str] = {}
 """A builtin, or a function of math, -> its name among the stand-ins."""
 
 
+_MORE_NAMES: dict[Any, str] = {}
+"""The same for functions that are replaced only where operations are recorded, too."""
+
+
 def stand_in(plain: Callable[..., Any], function: Callable[..., Any]) -> None:
     """Registers a stand-in for a builtin, or for a function of math."""
     _NAMES[plain] = plain.__name__
     STAND_INS[plain.__name__] = function
+
+
+def deep_stand_in(plain: Callable[..., Any], function: Callable[..., Any]) -> None:
+    """Registers a stand-in that takes part only where operations of Python are recorded, too."""
+    _MORE_NAMES[plain] = f"{plain.__module__}.{plain.__name__}"
+    STAND_INS[_MORE_NAMES[plain]] = function
 
 
 def own(thing: Any) -> Any:
@@ -37,16 +47,17 @@ def own(thing: Any) -> Any:
     return thing.keywords.get("real_callable", thing) if isinstance(thing, functools.partial) else thing
 
 
-def redirected(code: CodeType, known: Mapping[str, Any]) -> CodeType:
+def redirected(code: CodeType, known: Mapping[str, Any], deeply: bool = False) -> CodeType:
     """The code with its calls redirected; the same object where there are none.
 
     Args:
         code: of a function; that of functions inside is redirected with it.
         known: what its global names mean.
+        deeply: whether the stand-ins that go with operations of Python take part.
     """
-    constants = tuple(redirected(c, known) if isinstance(c, CodeType) else c for c in code.co_consts)
+    constants = tuple(redirected(c, known, deeply) if isinstance(c, CodeType) else c for c in code.co_consts)
     code, constants = _with_identity(code, constants)
-    calls = list(_calls(code, known))
+    calls = list(_calls(code, known, {**_NAMES, **_MORE_NAMES} if deeply else _NAMES))
     if not calls and all(a is b for a, b in zip(constants, code.co_consts, strict=True)):
         return code
     changed, found = bytearray(code.co_code), list(constants)
@@ -111,7 +122,7 @@ class _Math:
         return STAND_INS[name]
 
 
-def _calls(code: CodeType, known: Mapping[str, Any]) -> Iterator[_Call]:
+def _calls(code: CodeType, known: Mapping[str, Any], names: Mapping[Any, str]) -> Iterator[_Call]:
     """Where the code loads a global to call it, or looks up a function of math.
 
     From Python 3.11 on the lowest bit of an instruction's argument says whether it pushes NULL for a call beside.
@@ -130,8 +141,8 @@ def _calls(code: CodeType, known: Mapping[str, Any]) -> Iterator[_Call]:
             else:
                 pushes = bool(this.arg & 1) or _is_method(after)
                 yield _Call(this.offset, end.offset, _constant(after.argval), pushes)
-        elif isinstance(thing, Hashable) and thing in _NAMES and called(instructions, index):
-            yield _Call(this.offset, after.offset, _constant(_NAMES[thing]), pushes=SAYS_CALLEE)
+        elif isinstance(thing, Hashable) and thing in names and called(instructions, index):
+            yield _Call(this.offset, after.offset, _constant(names[thing]), pushes=SAYS_CALLEE)
 
 
 def _is_method(load: dis.Instruction) -> bool:

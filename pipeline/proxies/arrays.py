@@ -118,6 +118,12 @@ class TracedArray(Traced):
         """One element as a number of Python's."""
         return self.tracer.array(f"{METHOD}item", self, *index) if index else self.tracer.scalar("item", self)
 
+    def _to_list(self) -> Any:
+        found = self.tracer.scalar("tolist", self)
+        if self.ndim:
+            found.sized_by = lambda: self.tracer.scalar("array_size", self, 0)
+        return found
+
     def __contains__(self, item: Any) -> bool:
         return bool(self._pin("a branch was taken on it"))
 
@@ -142,6 +148,8 @@ class TracedArray(Traced):
     def __getattr__(self, name: str) -> Any:
         if METHOD + name in allowed():
             return partial(self.tracer.array, METHOD + name, self)
+        if name == "tolist":
+            return self._to_list
         if name.startswith("__") or not hasattr(np.ndarray, name):
             raise AttributeError(f"'numpy.ndarray' object has no attribute {name!r}")
         return self.tracer.refuse(f"numpy.ndarray.{name} cannot be recorded", _USE)

@@ -22,6 +22,7 @@ class Traced:
 
     def _bind(self, tracer: Tracer, value: Value, concrete: Any, varies: bool) -> None:
         self.tracer, self.value, self.concrete, self.varies = tracer, value, concrete, varies
+        tracer.examples[id(value)] = self
 
     def _pin(self, reason: str) -> Any:
         return self.tracer.pin(self, reason)

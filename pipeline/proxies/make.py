@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 
 from ...ops.graph.graph import Value
 from .arrays import TracedArray
+from .lists import TracedDict, TracedList, TracedMatch
 from .scalars import TracedBool, TracedComplex, TracedFloat, TracedInt
-from .strings import TracedStr, TracedStrings
+from .strings import TracedStr
 from .tracer import Tracer
 
 _KINDS: list[tuple[tuple[type, ...], type[Any]]] = [
@@ -18,7 +20,9 @@ _KINDS: list[tuple[tuple[type, ...], type[Any]]] = [
     ((float, np.floating), TracedFloat),
     ((complex, np.complexfloating), TracedComplex),
     ((str,), TracedStr),
-    ((list,), TracedStrings),
+    ((list,), TracedList),
+    ((dict,), TracedDict),
+    ((re.Match,), TracedMatch),
     ((np.ndarray,), TracedArray),
 ]
 

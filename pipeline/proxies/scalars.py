@@ -145,11 +145,23 @@ class TracedFloat(TracedNumber, torch.SymFloat):
 
 
 class TracedBool(TracedNumber, torch.SymBool):
-    """A bool that is decided at run time."""
+    """A bool that is decided at run time.
+
+    Attributes:
+        equal: the text that must stay as it is for this to stay True; None where there is no such text.
+    """
+
+    equal: Any = None
 
     def __init__(self, tracer: Tracer, value: Value, concrete: bool, varies: bool) -> None:
         self._bind(tracer, value, concrete, varies)
         self.node = None
+
+    def __bool__(self) -> bool:
+        if self.equal is not None and not self.varies:
+            self.tracer.pin(self.equal, "it was compared")
+            return True
+        return super().__bool__()
 
     @property  # type: ignore[misc]  # mypy cannot follow the dynamic class
     def __class__(self) -> type:

@@ -1,16 +1,25 @@
-"""Traced strings: a text op takes them; any other use of their content becomes a guard on it."""
+"""Traced strings: text ops take them, their methods are recorded, and a branch on one becomes a guard."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from ...ops.graph.graph import Value
-from .base import Traced
+from ...ops.graph.operators.names import TEXT_METHODS
+from .base import Traced, is_traced
 from .tracer import Tracer
+
+_KEYWORDS: dict[str, dict[str, Any]] = {
+    "split": {"sep": None, "maxsplit": -1},
+    "rsplit": {"sep": None, "maxsplit": -1},
+    "splitlines": {"keepends": False},
+    "expandtabs": {"tabsize": 8},
+}
 
 
 class TracedStr(Traced):
-    """A str that is decided at run time: a text op takes it; any other use guards its content."""
+    """A str that is decided at run time."""
 
     def __init__(self, tracer: Tracer, value: Value, concrete: str, varies: bool) -> None:
         self._bind(tracer, value, concrete, varies)
@@ -22,62 +31,82 @@ class TracedStr(Traced):
     def __str__(self) -> str:
         return str(self._pin("it was read as a string"))
 
-    def __eq__(self, other: object) -> bool:
-        return bool(self._pin("it was compared") == (other.concrete if isinstance(other, TracedStr) else other))
+    def __eq__(self, other: object) -> Any:
+        return _compared(self, "eq", other)
+
+    def __ne__(self, other: object) -> Any:
+        return _compared(self, "ne", other)
+
+    def __lt__(self, other: object) -> Any:
+        return _compared(self, "lt", other)
+
+    def __le__(self, other: object) -> Any:
+        return _compared(self, "le", other)
+
+    def __gt__(self, other: object) -> Any:
+        return _compared(self, "gt", other)
+
+    def __ge__(self, other: object) -> Any:
+        return _compared(self, "ge", other)
 
     __hash__ = Traced.__hash__
+
+    def __bool__(self) -> bool:
+        return bool(self != "")
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
+        if name in TEXT_METHODS:
+            return partial(self.method, name)
         return getattr(self._pin(f"its method {name!r} was called"), name)
 
-    def __len__(self) -> int:
-        return len(self._pin("its length was read"))
-
-    def __iter__(self) -> Any:
-        return iter(self._pin("it was iterated"))
-
-    def __getitem__(self, index: Any) -> Any:
-        return self._pin("it was indexed")[index]
-
-    def __contains__(self, item: Any) -> bool:
-        return item in self._pin("it was searched")
-
-    def __add__(self, other: Any) -> Any:
-        return self._pin("it was joined to another string") + other
-
-    def __radd__(self, other: Any) -> Any:
-        return other + self._pin("it was joined to another string")
-
-
-class TracedStrings(Traced):
-    """A list of str that is decided at run time, of any length until the length is read."""
-
-    def __init__(self, tracer: Tracer, value: Value, concrete: list[str], varies: bool) -> None:
-        self._bind(tracer, value, concrete, varies)
-
-    @property  # type: ignore[misc]  # mypy cannot follow the dynamic class
-    def __class__(self) -> type:
-        return list
+    def method(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        """Records a method of str."""
+        return method_of(self.tracer, self, name, args, kwargs)
 
     def __len__(self) -> int:
-        return int(self.tracer.pin(self.tracer.scalar("len", self), "the length of the list was read"))
+        return int(self.tracer.pin(self.tracer.scalar("len", self), "its length was read"))
 
     def __iter__(self) -> Any:
-        return iter([self[i] for i in range(len(self))])
+        return iter([self[index] for index in range(len(self))])
 
     def __getitem__(self, index: Any) -> Any:
         return self.tracer.scalar("getitem", self, index)
 
+    def __contains__(self, item: Any) -> bool:
+        return bool(self.tracer.scalar("contains", self, item))
+
     def __add__(self, other: Any) -> Any:
-        return self.tracer.scalar("cat_strings", self, other)
+        return self.tracer.scalar("join_texts", self, other) if _is_text(other) else NotImplemented
 
     def __radd__(self, other: Any) -> Any:
-        return self.tracer.scalar("cat_strings", other, self)
+        return self.tracer.scalar("join_texts", other, self) if _is_text(other) else NotImplemented
 
-    def __eq__(self, other: object) -> bool:
-        # The other object may be of any class.
-        return list(self) == list(other)  # type: ignore[call-overload, no-any-return]
+    def __mul__(self, times: Any) -> Any:
+        return self.tracer.scalar("mul", self, times)
 
-    __hash__ = None  # type: ignore[assignment]  # meant: the name gets another kind here
+    __rmul__ = __mul__
+
+
+def _is_text(thing: Any) -> bool:
+    return isinstance(thing, str)
+
+
+def _compared(text: TracedStr, name: str, other: Any) -> Any:
+    if not _is_text(other):
+        return NotImplemented
+    found = text.tracer.scalar(name, text, other)
+    if name == "eq" and found.concrete and not is_traced(other):
+        found.equal = text  # a guard on the text itself says more than one on the comparison
+    return found
+
+
+def method_of(tracer: Tracer, text: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Records a method of str, whose receiver or arguments are traced."""
+    if kwargs:
+        known: dict[str, Any] = _KEYWORDS.get(name, {})
+        if not kwargs.keys() <= known.keys():
+            tracer.refuse(f"str.{name} was given a keyword that is not recorded", "Pass it by position.")
+        args = (*args, *[kwargs.get(key, known[key]) for key in list(known)[len(args) :]])
+    return tracer.scalar(f"str_{name}", text, *args)

@@ -57,10 +57,12 @@ class NodeWriter(Protocol):
     Attributes:
         grad_mode: whether gradients are on, as the function sees it.
         written_mode: what the nodes say of that so far.
+        examples: the stand-in of a value that is no tensor, by the id of the value.
     """
 
     grad_mode: bool
     written_mode: bool
+    examples: dict[int, Any]
 
     @property
     def given(self) -> set[int]:

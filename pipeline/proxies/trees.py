@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable
 from typing import Any
 
@@ -85,6 +86,8 @@ def plain_leaf(leaf: Any, function: str) -> Any:
         RecordError: an archive cannot hold it; the message names the function that it was given to.
     """
     numpys = function.startswith("numpy.")
+    if isinstance(leaf, enum.Enum) and isinstance(leaf, int | str):
+        leaf = leaf.value
     for kind in ("dtype", "layout", "memory_format"):
         if isinstance(leaf, getattr(torch, kind)):
             return Literal(kind, str(leaf).removeprefix("torch."))

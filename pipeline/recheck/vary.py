@@ -7,7 +7,7 @@ a function may refuse them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -79,9 +79,19 @@ def trials(leaves: Sequence[Any]) -> Iterator[list[Any]]:
             yield [_resized(leaf, {size: size + 1}) for leaf in leaves]
         yield [_resized(leaf, dict.fromkeys(sizes[:1], 1)) for leaf in leaves]
         yield [_resized(leaf, dict.fromkeys(sizes[:1], 0)) for leaf in leaves]
-    strings = [leaf for leaf in leaves if isinstance(leaf, str)]
-    if strings:
-        yield [leaf + leaf[:1] if isinstance(leaf, str) else leaf for leaf in leaves]
+    if any(isinstance(leaf, list) for leaf in leaves):
+        for change in (lambda items: [*items, *items], lambda items: items[1:], lambda items: items[:0]):
+            yield [change(leaf) if isinstance(leaf, list) else leaf for leaf in leaves]
+    if any(isinstance(leaf, str | list) for leaf in leaves):
+        for write in (lambda text: text + text[:1], lambda text: f"{text} {text}", str.swapcase, lambda text: ""):
+            yield [_rewritten(leaf, write) for leaf in leaves]
+
+
+def _rewritten(leaf: Any, write: Callable[[str], str]) -> Any:
+    """A text, or each text of a list, as a function changes it."""
+    if isinstance(leaf, list):
+        return [write(item) if isinstance(item, str) else item for item in leaf]
+    return write(leaf) if isinstance(leaf, str) else leaf
 
 
 def ones(leaves: Sequence[Any]) -> list[Any]:

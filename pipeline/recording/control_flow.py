@@ -220,6 +220,7 @@ class _Control:
             raise self.error(f"a branch fails on the example: {type(error).__name__}: {error}") from error
         if branch.refused is not None:  # the function caught the refusal
             raise branch.refused
+        branch.rounds.refuse_open()
         self.recorder.failed = self.recorder.failed or branch.failed
         branch.refuse_outer_writes(self.line)
         self.refuse_changes(objects)

@@ -20,13 +20,14 @@ from ...ops.graph.errors import RecordError, TracepackError
 from ...ops.graph.graph import KernelCall, Node, Operator, Value
 from ...ops.graph.program import Program
 from ...ops.graph.traverse import leaves
-from ...ops.graph.types import ANY, SCALARS, STRINGS
+from ...ops.graph.types import SCALARS, STRINGS
 from ...ops.runtime.primitives.callables import resolve
 from ...ops.runtime.primitives.numpy import writes
 from ...ops.runtime.state import State
 from ...ops.runtime.user_code import user_line
 from ...ops.tracing_hook import Application, current, recording
 from ..proxies.base import is_traced
+from ..proxies.lists import Rounds
 from ..proxies.make import traced
 from ..proxies.trees import concrete, is_recordable, plain_leaf, plain_output, refuse_deep, title, to_ir
 from ..rules.custom_operators import gives_any_rank, sized_by_tensors
@@ -39,7 +40,7 @@ from .aliases import versions
 from .effects import Effects
 from .guards import pin
 from .random import Generators
-from .results import settled_device, settled_dtype, wrapped_result, wrapped_scalar
+from .results import record_scalar, settled_device, settled_dtype, wrapped_result
 from .rollback import States
 from .splice import hold, splice
 from .tensors import Values
@@ -64,6 +65,9 @@ class Recorder(TorchFunctionMode):
         given: ids of the tensors that are inputs.
         grad_mode: whether gradients are on, as the function sees it; written_mode: what the graph says so far.
         asks_default_dtype: whether the function asked for torch's default dtype.
+        plainly_used: why a string, a list or a number was guarded first; a recording of other code may need no guard.
+        rounds: the loops over lists of any length.
+        examples: the stand-in of a value that is no tensor, by the id of the value.
     """
 
     def __init__(self, settled: bool = False) -> None:
@@ -83,6 +87,8 @@ class Recorder(TorchFunctionMode):
         self.given: set[int] = set()
         self.grad_mode = self.written_mode = True
         self.asks_default_dtype = False
+        self.plainly_used = ""
+        self.rounds, self.examples = Rounds(), dict[int, Any]()
 
     # -- inputs and outputs ------------------------------------------------------------------------------------
 
@@ -214,15 +220,7 @@ class Recorder(TorchFunctionMode):
         except Exception as error:
             self.failed = (error, user_line())
             raise
-        arrays = [arg for arg in args if isinstance(arg, torch.Tensor | np.ndarray) and name not in _SIZE_READERS]
-        kept = all(
-            isinstance(arg, torch.Tensor) and arg not in self.values for arg in arrays
-        )  # a captured tensor, such as a weight
-        varies = bool(arrays and not kept) or any(map(self.values.varies, args))
-        arguments = self.arguments(args)
-        value, stand_in = wrapped_scalar(self, SCALARS.get(type(found), ANY), found, varies)
-        self.nodes.append(Node(Operator(f"py.{name}"), arguments, {}, value, user_line(), varies or bool(arrays)))
-        return stand_in
+        return record_scalar(self, name, args, found)
 
     def direct(self, func: Callable[..., Any], *args: Any) -> Any:
         """Records a torch function that torch's own parser would not take a traced scalar for."""
@@ -232,7 +230,10 @@ class Recorder(TorchFunctionMode):
     def pin(self, scalar: Any, reason: str) -> Any:
         """Guards that a traced scalar keeps its present value, and returns that."""
         self.refuse_ended()
-        return scalar.concrete if self.printing else pin(self, scalar, reason)
+        if self.printing:
+            return scalar.concrete
+        self.plainly_used = self.plainly_used or reason
+        return pin(self, scalar, reason)
 
     @contextmanager
     def printed(self) -> Iterator[None]:
@@ -330,9 +331,9 @@ class Recorder(TorchFunctionMode):
 
     def _argument_leaf(self, leaf: Any) -> Any:
         if is_traced(leaf):
-            return leaf.value
+            return self.rounds.inside(leaf.value)
         if isinstance(leaf, torch.Tensor):
-            return self.values.of(leaf) or self.values.capture(leaf)
+            return self.rounds.inside(self.values.of(leaf)) or self.values.capture(leaf)
         if isinstance(leaf, torch.Generator):
             return self.generators.value(leaf)
         if isinstance(leaf, np.ndarray):
@@ -345,6 +346,3 @@ class Recorder(TorchFunctionMode):
         if type(key) in (str, int, bool, float):
             return key
         raise RecordError("a dict has a key that cannot be recorded", got=repr(key), expected="str or int")
-
-
-_SIZE_READERS = frozenset(("size", "stride", "numel", "array_size"))

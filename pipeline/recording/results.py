@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from ...ops.graph.graph import Literal, Value
-from ...ops.graph.types import ANY, ARRAY, SCALARS, Type
+from ...ops.graph.graph import Literal, Node, Operator, Value
+from ...ops.graph.types import ANY, ARRAY, SCALARS, STRINGS, Type
 from ...ops.runtime.primitives.named_tuples import is_record
 from ...ops.runtime.primitives.numpy import DTYPES
+from ...ops.runtime.user_code import user_line
+from ..proxies.base import is_traced
 from ..proxies.make import traced
 from ..proxies.tracer import Tracer
 from ..proxies.trees import plain_leaf, same_container
@@ -72,6 +74,55 @@ def settled_dtype(name: str, kwargs: dict[str, Any], result: Any) -> dict[str, A
         return {}
     default = result.is_floating_point() or result.is_complex()
     return {"dtype": Literal("dtype", str(result.dtype).removeprefix("torch."))} if default else {}
+
+
+_SIZE_READERS = frozenset(("size", "stride", "numel", "array_size"))
+
+
+def record_scalar(recorder: Tracer, name: str, args: tuple[Any, ...], found: Any) -> Any:
+    """Writes the node of an operator of Python, and returns its result as the function gets it.
+
+    Args:
+        recorder: the one that records the node.
+        name: the name in the family ``py.…``.
+        args: as the function gave them.
+        found: the result on the example.
+    """
+    arrays = [arg for arg in args if isinstance(arg, torch.Tensor | np.ndarray) and name not in _SIZE_READERS]
+    kept = all(
+        isinstance(arg, torch.Tensor) and arg not in recorder.values for arg in arrays
+    )  # a captured tensor, such as a weight
+    varies = bool(arrays and not kept) or any(recorder.values.varies(leaf) for arg in args for leaf in _given(arg))
+    arguments = recorder.arguments(args)
+    output, stand_in = _wrapped(recorder, name, found, varies)
+    recorder.nodes.append(Node(Operator(f"py.{name}"), arguments, {}, output, user_line(), varies or bool(arrays)))
+    return stand_in
+
+
+def _given(arg: Any) -> list[Any]:
+    """The leaves of an argument that data may decide."""
+    if is_traced(arg) or not isinstance(arg, tuple | list | dict):
+        return [arg]
+    return [leaf for item in (arg.values() if isinstance(arg, dict) else arg) for leaf in _given(item)]
+
+
+def _wrapped(recorder: Tracer, name: str, found: Any, varies: bool) -> tuple[Any, Any]:
+    """The output pattern and the stand-in of a result; a list may have any length, a tuple has its own."""
+    if type(found) is tuple:
+        pairs = [_wrapped(recorder, name, item, varies) for item in found]
+        return tuple(output for output, _ in pairs), tuple(item for _, item in pairs)
+    kind = STRINGS if _are_texts(found) else SCALARS.get(type(found), ANY)
+    value, stand_in = wrapped_scalar(recorder, kind, found, varies)
+    if stand_in is None:
+        recorder.refuse(
+            f"{name} gives {type(found).__name__} on the example, which cannot be followed",
+            "Give a default of the kind that the other results have.",
+        )
+    return value, stand_in
+
+
+def _are_texts(found: Any) -> bool:
+    return isinstance(found, list) and bool(found) and all(type(item) is str for item in found)
 
 
 def wrapped_scalar(recorder: Tracer, kind: Type, result: Any, varies: bool) -> tuple[Value, Any]:

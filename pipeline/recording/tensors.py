@@ -73,6 +73,10 @@ class Values:
             self.varying.add(id(value))
         return value
 
+    def example(self, value: Value) -> Any:
+        """The tensor that a value is; None for a value that is no tensor."""
+        return next((tensor for tensor in self._alive if self._values.get(id(tensor)) is value), None)
+
     def varies(self, thing: Any) -> bool:
         """Whether data decides a traced scalar, or the sizes of a tensor, or whether it exists at all."""
         return thing.varies if is_traced(thing) else id(self.of(thing)) in self.varying

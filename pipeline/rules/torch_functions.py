@@ -61,7 +61,7 @@ TRANSFORMS = Refusal(
 _REFUSED: dict[str, Refusal] = {
     **dict.fromkeys(("__bool__", "is_nonzero", "__contains__"), _BRANCH),
     **dict.fromkeys(("__int__", "__float__", "__complex__"), _NUMBER),
-    **dict.fromkeys(("tolist", "__reversed__"), _LIST),
+    **dict.fromkeys(("__reversed__",), _LIST),
     **dict.fromkeys(("__array__", "__array_wrap__", "__dlpack__"), _ARRAY),
     **dict.fromkeys(
         ("data_ptr", "const_data_ptr", "storage", "untyped_storage", "set_", "resize_", "resize_as_", "resize",
@@ -120,11 +120,11 @@ METADATA: dict[Any, str | None] = {
 
 # Functions that run unrecorded, since they compute nothing that a graph needs.
 IGNORED: set[Any] = {
-    T.__hash__, T.__dir__,
+    T.__hash__, T.__dir__, torch.device,
 }  # fmt: skip
 
-TEXTS: set[Any] = {T.__repr__, T.__format__}
-"""Functions that turn a tensor into text, which only `print` may do."""
+TEXTS: set[Any] = {T.__repr__, T.__format__, T.__float__, T.__int__, T.__bool__, T.item, T.tolist}
+"""Functions that turn a tensor into text, which only `print` and logging may do, and those that a format calls."""
 
 
 Reader = Callable[..., Any]
@@ -201,5 +201,15 @@ SIZES[torch._C._set_grad_enabled] = set_grad_mode
 SIZES[T.item] = lambda recorder, func, tensor: recorder.scalar(
     "item", tensor
 )  # of a captured tensor too: a weight may change
+
+
+def _to_list(recorder: Tracer, func: Reader, tensor: Any) -> Any:
+    found = recorder.scalar("tolist", tensor)
+    if recorder.rank(tensor):
+        found.sized_by = lambda: recorder.scalar("size", tensor, 0)
+    return found
+
+
+SIZES[T.tolist] = _to_list
 SIZES.update({torch.sym_float: _symbolic("float"), torch.sym_int: _symbolic("int"), torch.sym_not: _symbolic("not_")})
 """Functions that read a size or a number off a tensor -> how the recorder makes a stand-in of it."""

@@ -16,6 +16,7 @@ from ...ops.graph.graph import Graph, Literal, Operator, Record
 from ...ops.graph.operators.names import KEY_ORDER
 from ...ops.graph.program import Parameters, Slot
 from ...ops.graph.text import plain_text
+from ...ops.graph.traverse import map_leaves
 from ...ops.graph.types import STRINGS, TensorType, Type
 from ...ops.runtime.primitives.named_tuples import map_values
 from .convert import converted
@@ -69,6 +70,16 @@ class Binding:
             if parameter.name in self._ordered:
                 _require_order(parameter.tree, value, parameter.name)
         return flat
+
+    def plain(self, feed: Mapping[str, Any]) -> dict[str, Any]:
+        """A feed with the leaves that `flatten` makes of it; what was left to its default stays out."""
+        flat = self.flatten(feed)
+
+        def leaf(part: Any) -> Any:
+            return flat[part.index] if isinstance(part, Slot) else part
+
+        given = [p for p in self._parameters.items if p.name in feed]
+        return {p.name: map_leaves(leaf, p.tree, lambda _, items: items) for p in given}
 
     def _check_keys(self, feed: Mapping[str, Any]) -> None:
         if not isinstance(feed, Mapping):

@@ -8,7 +8,8 @@ Changes:
     1.1 (2026-11-22): `golden`: the tolerance of golden examples, and the processor that gave their outputs. Limits and
         signatures are written down; readers refuse hostile files that they took before, see "Limits" in
         `docs/format.md`.
-    1.2 (2026-11-22): `metadata`, what the user wrote about the pipeline; a parameter may have a default.
+    1.2 (2026-11-22): `metadata`, what the user wrote about the pipeline; a parameter may have a default. Operators on
+        texts, tables and lists, and `map`, which an older reader refuses by name.
 """
 
 from __future__ import annotations

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from .ops.op import InferenceOp as InferenceOp
     from .ops.script import script as script
     from .ops.tokenizer import tokenizer as tokenizer
+    from .pipeline.lists.lookup import lookup as lookup
+    from .pipeline.lists.mapping import map as map
     from .pipeline.load import load as load
     from .pipeline.pipeline import Pipeline as Pipeline
     from .pipeline.recording.control_flow import cond as cond
@@ -41,6 +43,8 @@ _HOMES = {
     "cond": "pipeline.recording.control_flow",
     "drawing": "pipeline.recording.drawing",
     "load": "pipeline.load",
+    "lookup": "pipeline.lists.lookup",
+    "map": "pipeline.lists.mapping",
     "script": "ops.script",
     "tokenizer": "ops.tokenizer",
     "trace": "pipeline.trace",

@@ -1,8 +1,8 @@
 """Interrupts at random bytecodes of all five verbs: afterwards the process is as it was, and pipelines answer.
 
 `python -m tests.campaigns interrupts` runs the whole, 500 of them; the suite runs a share with a seed of the day.
-An interrupt is raised in one of three ways: at a random bytecode of our own frames and of `contextlib`'s, at a random
-bytecode of any frame, torch's included, or by a signal after a random time, as Ctrl-C is.
+An interrupt is the signal of Ctrl-C, sent in one of three ways: at a random bytecode of our own frames and of
+`contextlib`'s, at a random bytecode of any frame, torch's included, or after a random time.
 """
 
 from __future__ import annotations
@@ -184,11 +184,22 @@ VERBS = (
 # -- interrupts --------------------------------------------------------------------------------------------------
 
 
-class AtBytecode:
-    """Raises at a random bytecode: some bytecodes after a call that is chosen among those that the verb makes."""
+def _raise() -> None:
+    raise Interrupted
 
-    def __init__(self, chosen: Callable[[FrameType], bool], call: int, bytecodes: int) -> None:
+
+class AtBytecode:
+    """Interrupts at a random bytecode: some bytecodes after a call that is chosen among those that the verb makes."""
+
+    def __init__(
+        self,
+        chosen: Callable[[FrameType], bool],
+        call: int,
+        bytecodes: int,
+        interrupt: Callable[[], None] = _raise,
+    ) -> None:
         self.chosen, self.left, self.bytecodes, self.raised = chosen, call, bytecodes, ""
+        self.interrupt = interrupt
 
     def __call__(self, frame: FrameType, event: str, argument: Any) -> Any:
         if not self.chosen(frame):
@@ -205,7 +216,7 @@ class AtBytecode:
             self.bytecodes -= 1
             if self.bytecodes < 0 and not self.raised:
                 self.raised = f"{frame.f_code.co_filename}:{frame.f_lineno} {frame.f_code.co_name} at {frame.f_lasti}"
-                raise Interrupted
+                self.interrupt()
         return self.step
 
 
@@ -299,14 +310,14 @@ class Campaign:
         tracer: Any = None
         try:
             if way == "signal":
-                with dropped() as lost, alarm(chance.random() * self.seconds[name]):
+                with dropped() as lost, pressed_after(chance.random() * self.seconds[name]):
                     verb()
             else:
                 chosen = is_near if way == "own" else is_any
                 if (name, way) not in self.calls:
                     self.calls[name, way] = calls_of(verb, chosen)
-                tracer = AtBytecode(chosen, chance.randrange(self.calls[name, way]), chance.randrange(_NEAR))
-                with dropped() as lost, traced(tracer):
+                tracer = AtBytecode(chosen, chance.randrange(self.calls[name, way]), chance.randrange(_NEAR), press)
+                with dropped() as lost, pressed_after(None), traced(tracer):
                     verb()
             if lost:
                 ended = f"was dropped by Python: in {lost[0]}"
@@ -347,19 +358,27 @@ def dropped() -> Iterator[list[str]]:
         sys.unraisablehook = before
 
 
+def press() -> None:
+    """Ctrl-C."""
+    signal.raise_signal(signal.SIGINT)
+
+
 @contextmanager
-def alarm(seconds: float) -> Iterator[None]:
-    """Raises after some time, by a signal."""
-    before = signal.signal(signal.SIGALRM, _ring)
+def pressed_after(seconds: float | None) -> Iterator[None]:
+    """A context in which Ctrl-C raises `Interrupted`, and comes after some time where one is given."""
+    before = signal.signal(signal.SIGINT, _interrupted)
+    alarm = signal.signal(signal.SIGALRM, lambda *_: press())
     try:
-        signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-6))
+        if seconds is not None:
+            signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-6))
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.signal(signal.SIGALRM, alarm)
+        signal.signal(signal.SIGINT, before)
 
 
-def _ring(*_: Any) -> None:
+def _interrupted(*_: Any) -> None:
     raise Interrupted
 
 

@@ -5,6 +5,7 @@ import warnings
 import pytest
 import torch
 
+import tracepack
 from tracepack.ops.comprehension import ComprehensionWarning, Options, define
 from tracepack.ops.comprehension.cpp import emitter
 from tracepack.ops.comprehension.run.first_call import check_first_call
@@ -155,3 +156,29 @@ def test_bfloat16(options):
     both = define("def b(bfloat16(N) A, float16(N) B) -> (O) { O(i) = A(i) + B(i) }")
     x, y = torch.randn(5).bfloat16(), torch.randn(5).half()
     torch.testing.assert_close(both(x, y, options=options), x + y)
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 5])
+def test_an_exclusive_prefix_sum_of_any_size(size):
+    layer = define("def before(float(N) X) -> (O) { O(i) +=! X(j) where i in 0:N, j in 0:i }")
+    x = torch.rand(size, requires_grad=True)
+    torch.testing.assert_close(layer(x), x.cumsum(0) - x)
+    layer(x).sum().backward()
+    assert x.grad.tolist() == list(range(size))[::-1]
+
+
+@pytest.mark.parametrize("size", [0, 1, 3])
+def test_a_guarded_access_of_an_empty_tensor(size):
+    layer = define("def padded(float(N) A) -> (O) { O(n) = n < 2 || n >= N + 2 ? 0.0 : A(n - 2) where n in 0:N + 4 }")
+    x = torch.rand(size, requires_grad=True)
+    assert torch.equal(layer(x), torch.nn.functional.pad(x, (2, 2)))
+    layer(x).sum().backward()
+    assert x.grad.tolist() == [1.0] * size
+
+
+def test_a_layer_without_inputs():
+    layer = define("def even() -> (O) { O(n) = n * 2 where n in 0:5 }")
+    for _ in range(2):
+        assert layer().tolist() == [0, 2, 4, 6, 8]
+    mod = tracepack.trace(lambda x: x + layer(), torch.rand(5))
+    assert mod(torch.ones(5)).tolist() == [1, 3, 5, 7, 9]

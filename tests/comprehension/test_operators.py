@@ -1,7 +1,5 @@
 """The operators of the peer's test-suite: forward and gradient equal to torch's, on sizes, types and emitters."""
 
-from concurrent.futures import ThreadPoolExecutor
-
 import pytest
 import torch
 
@@ -51,24 +49,6 @@ def test_torch_emitter(case):
             check(case, dtype, k, Options("torch"), case.gradient)
 
 
-@pytest.fixture(scope="module")
-def compiled():
-    """Compiles every case's code two at a time before the tests look at it."""
-
-    def build(case: Case) -> None:
-        for dtype, k, options, gradient in variants(case):
-            tensors = case.inputs(Maker(TYPES[dtype], k))
-            plan = layer_of(case, dtype).plan(tensors, options)
-            if gradient:
-                wanted = frozenset(i for i, t in enumerate(tensors) if t.is_floating_point())
-                plan.training(wanted, None)
-            else:
-                plan.forward  # noqa: B018 - it compiles when asked for
-
-    with ThreadPoolExecutor(2) as pool:
-        list(pool.map(build, CASES))
-
-
 def variants(case: Case):
     """Tiled code, and fused code of the last type at other sizes; both with gradients, half precision without."""
     last = case.dtypes[-1]
@@ -78,7 +58,6 @@ def variants(case: Case):
     ]
 
 
-@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
 def test_compiled_emitter(case):
     for dtype, k, options, gradient in variants(case):

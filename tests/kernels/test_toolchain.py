@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tracepack.ops.kernels import toolchain
+from tracepack.ops.kernels import cache, toolchain
 from tracepack.ops.kernels.toolchain import NoToolchainError, ToolchainError, find_toolchain
 
 ORDER = ("own", "g++", "clang++", "c++", "zig")
@@ -67,6 +68,15 @@ def test_a_refusal_keeps_what_the_compiler_named(tmp_path: Path) -> None:
         find_toolchain().compile("int f() { return missing_name; }", tmp_path / "f.so", ["-shared", "-fPIC"])
     assert "missing_name" in got.value.log
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_library_is_trusted_whatever_the_umask(tmp_path: Path) -> None:
+    before = os.umask(0o002)
+    try:
+        find_toolchain().compile("int f() { return 1; }", tmp_path / "f.so", ["-shared", "-fPIC"])
+    finally:
+        os.umask(before)
+    assert cache.holds(tmp_path / "f.so")
 
 
 BOTH = """

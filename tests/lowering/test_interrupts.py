@@ -5,20 +5,24 @@ from __future__ import annotations
 import datetime
 import gc
 import os
+import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from typing import ClassVar
 
 import pytest
 import torch
 from torch.fx import graph_module
+from torch.utils._python_dispatch import TorchDispatchMode
 
 import tracepack
 from tests.campaigns import interrupts
 from tests.campaigns.process_state import ProcessState
 from tracepack.ops.runtime.interrupts.changes import Change, Lock, made
+from tracepack.ops.runtime.interrupts.held_signal import HeldSignal
 from tracepack.ops.runtime.interrupts.modes import Modes, Outside, outside
 from tracepack.ops.runtime.interrupts.verbs import undisturbed
 
@@ -194,6 +198,7 @@ def test_an_interrupt_that_comes_while_another_is_dealt_with() -> None:
 
 BUILTINS = """
 import builtins
+import gc
 import queue
 import numpy
 import torch
@@ -241,6 +246,8 @@ functions = [kept.get() for _ in range(kept.qsize())]
 constants = [constant for function in functions for constant in function.__code__.co_consts]
 assert any(hasattr(constant, "co_code") or callable(constant) for constant in constants)
 assert {function(4) for function in functions} == {9.0}
+gc.collect()
+gc.freeze()  # the guard collects garbage after an interrupt; all of torch need not be looked through each time
 landed = 0
 for name in interrupts.VERBS:
     verb = getattr(world, name)
@@ -256,9 +263,70 @@ assert landed > 15, landed
 """
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:.*torch.jit.* is deprecated:DeprecationWarning")
 def test_builtins_are_as_before_tracepack_was_imported() -> None:
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     command = [sys.executable, "-W", "ignore", "-c", BUILTINS]
     found = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stderr
+
+
+class Slow(TorchDispatchMode):
+    """Presses Ctrl-C inside of a dispatch mode, and goes on for a while."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ended = 0
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        interrupts.press()
+        end = time.monotonic() + 0.05
+        while time.monotonic() < end:
+            pass
+        self.ended += 1
+        return function(*args, **(kwargs or {}))
+
+
+def test_ctrl_c_waits_for_the_end_of_a_dispatch_mode_while_a_model_is_lowered() -> None:
+    mode = Slow()
+
+    def presses_and_goes_on() -> None:
+        torch.ones(3) + 1
+        while True:
+            time.monotonic()
+
+    with interrupts.pressed_after(None), HeldSignal(), mode, pytest.raises(interrupts.Interrupted):
+        presses_and_goes_on()
+    assert mode.ended >= 1
+
+
+def test_ctrl_c_that_waits_comes_at_the_end_of_the_lowering() -> None:
+    handler = signal.getsignal(signal.SIGINT)
+
+    def lowers() -> None:
+        with HeldSignal(), HeldSignal():
+            __torch_dispatch__()
+        raise AssertionError("the signal was lost")
+
+    with interrupts.pressed_after(None), pytest.raises(interrupts.Interrupted):
+        lowers()
+    assert signal.getsignal(signal.SIGINT) is handler
+
+
+def __torch_dispatch__() -> None:
+    interrupts.press()
+
+
+def test_another_thread_holds_no_signal() -> None:
+    found: list[object] = []
+
+    def lowers() -> None:
+        with HeldSignal():
+            found.append(signal.getsignal(signal.SIGINT))
+
+    before = signal.getsignal(signal.SIGINT)
+    thread = threading.Thread(target=lowers)
+    thread.start()
+    thread.join()
+    assert found == [before]

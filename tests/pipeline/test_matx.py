@@ -186,7 +186,7 @@ def test_other_threads_run_while_a_pipeline_runs():
     import threading
     import time
 
-    x = torch.rand(1500, 1500)
+    x = torch.rand(700, 700)
     mod = tracepack.trace(lambda x: x @ x @ x @ x, x)
     mod(x)
     ticks, stop = [0], threading.Event()

@@ -74,12 +74,11 @@ def test_bad_text_is_named(made):
         mod(["a", 3])
 
 
-def test_a_string_that_python_reads_is_fixed(made):
+def test_a_string_that_python_changes_stays_free(made):
     tok = tracepack.tokenizer(made)
     mod = tracepack.trace(lambda text: tok(text.lower())["input_ids"], "THE CAT")
-    assert mod("THE CAT").tolist() == [[2, 3]]
-    with pytest.raises(tracepack.GuardError, match="its method 'lower' was called"):
-        mod("A MAT")
+    for text in ("THE CAT", "A MAT", "the the cat"):
+        assert torch.equal(mod(text), tok(text.lower())["input_ids"])
 
 
 def test_what_is_no_tokenizer_is_refused(made, tmp_path):

@@ -86,7 +86,6 @@ REFUSED = {
         lambda x: x if x.sum() > 0 else -x,
         "a branch on a tensor cannot be recorded.*tracepack.cond",
     ),
-    "tolist": (lambda x: x.tolist(), "a tensor cannot leave the graph as an array or a list"),
     "a data pointer": (lambda x: x + x.data_ptr(), "a tensor's memory cannot be reached"),
     "a branch on an item": (
         lambda x: x if x.sum().item() > 0 else -x,

@@ -24,6 +24,7 @@ EXPECTED = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", EXPECTED)
 def test_a_sample_runs(name):
     done = subprocess.run(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins as own
 import copy
+import json
 import math
 import re
 import sys
@@ -82,6 +83,16 @@ FREE = {
         "m": [*map(int, "12")],
     },
     "methods of those names": lambda x: (x.float(), x.int(), x.bool(), x.min(), torch.max(x)),
+    "text of a size": lambda x: {str(x.shape[0]): x},
+    "f-string of a size": lambda x: {f"rows{x.shape[0]}": x},
+    # The old form is what is tested.
+    "percent of a size": lambda x: {"%s" % x.shape[0]: x},  # noqa: UP031
+    "size as a key": lambda x: {x.shape[0]: x},
+    "size as an index of a list": lambda x: x * [1, 2, 3, 4, 5, 6][x.shape[0]],
+    "f-string of an item": lambda x: {f"{x.sum().item()}": x},
+    "f-string of a tensor": lambda x: {f"{x.sum()}": x},
+    "json of a size": lambda x: {json.dumps(x.shape[0]): x},
+    "list of a tensor": lambda x: (torch.tensor(x.tolist()), x[:, 0].tolist(), x.sum().tolist()),
     "result type": lambda x: x.to(torch.promote_types(x.dtype, torch.float64)),
 }
 
@@ -103,13 +114,7 @@ GUARDED = {
     "branch on a size": lambda x: x + 1 if x.shape[0] == 3 else x - 1,
     "comparison of shapes": lambda x: x + 1 if x.shape == (3, 2) else x - 1,
     "size in a list": lambda x: x + 1 if x.shape[0] in (3, 4) else x - 1,
-    "f-string": lambda x: {f"rows{x.shape[0]}": x},
-    "str": lambda x: {str(x.shape[0]): x},
     "str of the shape": lambda x: {str(x.shape): x},
-    # The old form is what is tested.
-    "percent": lambda x: {"%s" % x.shape[0]: x},  # noqa: UP031
-    "key": lambda x: {x.shape[0]: x},
-    "index of a list": lambda x: x * [1, 2, 3, 4, 5, 6][x.shape[0]],
     "list repeated": lambda x: [x] * x.shape[0],
     "numpy of a size": lambda x: x * np.float32(x.shape[0]),
 }
@@ -124,7 +129,7 @@ def test_guarded_where_a_size_leaves_the_graph(name, reloaded) -> None:
 
 
 def test_a_size_that_is_not_the_batch_is_guarded_too() -> None:
-    mod = tracepack.trace(lambda x: {str(x.shape[1]): x}, X)
+    mod = tracepack.trace(lambda x: [x[:, i] for i in range(x.shape[1])], X)
     with pytest.raises(tracepack.SignatureError, match="dimension 1 has a wrong size; got 5"):
         mod(torch.ones(3, 5))
 
@@ -144,7 +149,7 @@ def test_what_fixes_a_size_is_named_and_shown(reloaded) -> None:
         mod(torch.ones(3, 5))
     assert "It is fixed because it was taken as a plain float, as math does at test_python.py:" in str(caught.value)
     assert "in shrunk: return next(map(tanh, [number]))." in str(caught.value)
-    mod = reloaded(tracepack.trace(lambda x: [row * 2 for row in x], X))
+    mod = reloaded(tracepack.trace(lambda x: [*x.unbind()], X))
     assert mod.signature == "(x: f32[3,N]) -> [f32[?], f32[?], f32[?]]"
     with pytest.raises(tracepack.SignatureError, match="goes through the rows of a tensor one by one at test_python"):
         mod(TALL)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins as own
-import json
 import pathlib
 import random
 from math import tanh
@@ -37,12 +36,10 @@ def swallow_branch(x):
         return x
 
 
-LIST = "a tensor cannot leave the graph as a list"
 NUMBER = "a tensor's value cannot leave the graph as a plain number"
 BRANCH = "a branch on a tensor cannot be recorded: only one side of it ran"
 DATA = "a value that data decides cannot leave the graph: "
 REFUSED = {
-    "tolist": (lambda x: torch.tensor(x.tolist()), LIST),
     "complex": (lambda x: x * complex(x.sum()), NUMBER),
     "range over data": (lambda x: [x for _ in range(x.sum().int())], NUMBER),
     "if": (lambda x: x if x.sum() > 0 else -x, BRANCH),
@@ -52,11 +49,8 @@ REFUSED = {
     "an own float": (lambda x: x * own.float(x.sum()), NUMBER),
     "math that map calls": (lambda x: x * shrunk(x.sum().item()), DATA + "it was taken as a plain float, as math does"),
     "branch on an item": (lambda x: x if x.sum().item() > 0 else -x, DATA + "a branch was taken on it"),
-    "f-string of an item": (lambda x: {f"{x.sum().item()}": x}, DATA + "it was formatted into a string"),
     "range over an item": (lambda x: [x] * x.argmax().item(), DATA + "it was used as a plain integer"),
     "text of a tensor": (lambda x: {repr(x): x}, "a tensor's values cannot leave the graph as text"),
-    "f-string of a tensor": (lambda x: {f"{x.sum()}": x}, "a tensor's values cannot leave the graph as text"),
-    "json of a size": (lambda x: {json.dumps(x.shape[0]): x}, "code that takes plain numbers failed on a number"),
     "random": (lambda x: x * random.random(), "a second recording on other data differs"),
     "swallowed error": (swallow, "the function caught an error of torch, so which branch it takes depends"),
     "swallowed refusal": (swallow_branch, BRANCH),

@@ -14,11 +14,12 @@ def test_the_signature_says_what_numbers_and_strings_must_be(reloaded) -> None:
     assert reloaded(mod).signature.endswith(" where mode == 'times' and n > 1")
 
 
-def test_a_number_in_a_string_is_guarded(reloaded) -> None:
+def test_a_number_in_a_string_is_recorded(reloaded) -> None:
     mod = reloaded(tracepack.trace(lambda x, s: x * int(s), X, "3"))
     assert torch.equal(mod(X, "3"), X * 3)
-    with pytest.raises(tracepack.GuardError, match="it was read as a string; got '4'; expected '3'"):
-        mod(X, "4")
+    assert torch.equal(mod(X, "4"), X * 4)
+    with pytest.raises(tracepack.NodeError, match="invalid literal for int"):
+        mod(X, "four")
 
 
 def test_strings_and_lists_of_strings_pass_and_are_guarded_where_they_are_read(reloaded) -> None:
@@ -29,14 +30,12 @@ def test_strings_and_lists_of_strings_pass_and_are_guarded_where_they_are_read(r
     assert mod(X, "double", ["c", "d"])["both"] == ["c", "d", "double"]
     with pytest.raises(tracepack.GuardError, match="it was compared"):
         mod(X, "single", ["c", "d"])
-    with pytest.raises(tracepack.GuardError, match="the length of the list was read"):
-        mod(X, "double", ["c"])
+    assert mod(X, "double", ["c"])["both"] == ["c", "double"]
     with pytest.raises(tracepack.SignatureError, match="input 'names'"):
         mod(X, "double", [1, 2])
 
 
-def test_a_list_of_strings_that_names_an_output_is_guarded_after_loading_too(reloaded) -> None:
+def test_a_list_of_strings_names_an_output_after_loading_too(reloaded) -> None:
     mod = reloaded(tracepack.trace(lambda x, names: {f"{names}": x}, X, ["a", "b"]))
     assert list(mod(X, ["a", "b"])) == ["['a', 'b']"]
-    with pytest.raises(tracepack.GuardError, match=r"formatted into a string; got \['a', 'c'\]; expected \['a', 'b'\]"):
-        mod(X, ["a", "c"])
+    assert list(mod(X, ["c"])) == ["['c']"]

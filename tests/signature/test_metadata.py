@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -88,3 +89,10 @@ def test_training_and_saving_again_keeps_the_examples_with_new_outputs() -> None
     assert not torch.equal(pairs[0][1], golden_examples(Archive(first))[0][1])
     assert Archive(second).manifest["golden"]["tolerance"] == 1e-3
     assert golden_examples(Archive(saved(mod, examples=[]))) == []
+
+
+def test_golden_examples_take_what_a_run_takes() -> None:
+    mod = tracepack.trace(lambda a, n, pair: (a * n + pair["b"], n), torch.ones(3), 2, {"b": torch.ones(())})
+    feed = {"a": np.ones(4, np.float32), "n": np.int64(3), "pair": {"b": np.float32(2)}}
+    again = tracepack.load(saved(mod, examples=[feed]), verify="golden")
+    assert torch.equal(again.run(feed)[0], torch.full((4,), 5.0))

@@ -43,6 +43,83 @@ def test_a_scalar_with_a_vector_has_the_right_gradient(mixed: slang.SlangModule,
     check(function, lambda a, x: eval(body, {"a": a, "x": x}), torch.tensor(1.7), torch.rand(5, 3) + 0.5)
 
 
+CHOICES = """
+[Differentiable] float3 unrolled(float s, float3 v)
+{ float3 a = v; [ForceUnroll] for (int i = 0; i < 4; i++) { a = s * a + v; } return a; }
+[Differentiable] float3 chosen(float s, float3 v) { return s > 0 ? s * v : v / s; }
+[Differentiable] float3 looped(float s, float3 v)
+{ float3 a = v; [MaxIters(4)] for (int i = 0; i < 4; i++) { a = s * a + v; } return a; }
+[Differentiable] float3 changed(float s, float3 v) { float3 r = v; if (s > 0) { r = s * v; } return r; }
+[Differentiable] float hs(float3 a, float3 b) { return dot(a * b, b + a); }
+[Differentiable] float3 nested(float s, float3 v) { return hs(s * v, v + s) * (v + s) - s / v; }
+"""
+
+
+def _rounds(s: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    a = v
+    for _ in range(4):
+        a = s * a + v
+    return a
+
+
+FORMULAS = {
+    "unrolled": _rounds,
+    "looped": _rounds,
+    "chosen": lambda s, v: torch.where(s > 0, s * v, v / s),
+    "changed": lambda s, v: torch.where(s > 0, s * v, v),
+    "nested": lambda s, v: (s * v * (v + s) * (v + s + s * v)).sum(-1, keepdim=True) * (v + s) - s / v,
+}
+
+
+@pytest.fixture(scope="module")
+def choices() -> slang.SlangModule:
+    return slang.load(CHOICES)
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_choices_and_loops_of_vectors(choices: slang.SlangModule, name: str) -> None:
+    s, v = torch.tensor([2.0, -1.5, 0.3, -0.7, 1.1]), torch.rand(5, 3) + 0.5
+    found = gradients(getattr(choices, name), s, v)
+    column = s.clone()[:, None].requires_grad_()
+    vector = v.clone().requires_grad_()
+    wanted = torch.autograd.grad(FORMULAS[name](column, vector).sum(), [column, vector])
+    torch.testing.assert_close(found[0], wanted[0][:, 0], rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(found[1], wanted[1], rtol=1e-4, atol=1e-4)
+
+
+def test_a_first_call_on_zeros_decides_nothing() -> None:
+    module = slang.load("[Differentiable] float3 sv(float s, float3 v) { return s * v * 1.0; }")
+    for v in (torch.zeros(4, 3), torch.ones(4, 3), torch.tensor([[0.0] * 3, [1.0, 2.0, 3.0]] * 2)):
+        found = gradients(module.sv, torch.ones(4), v)
+        torch.testing.assert_close(found[0], v.sum(-1))
+
+
+def test_helpers_of_a_function_of_whole_tensors() -> None:
+    module = slang.load(
+        """import "slangpy";
+        [Differentiable] float3 sv(float s, float3 v) { return s * v; }
+        [Differentiable]
+        void whole(int i, IDiffTensor<float, 1> s, IDiffTensor<float3, 1> v, IWDiffTensor<float3, 1> y)
+        { y[i] = sv(s[i], v[i]); }"""
+    )
+    s, v, y = torch.randn(5, requires_grad=True), torch.randn(5, 3), torch.empty(5, 3)
+    module.whole(slang.grid((5,)), s, v, y)
+    y.sum().backward()
+    torch.testing.assert_close(s.grad, v.sum(1))
+
+
+def test_a_derivative_that_names_its_function_is_kept() -> None:
+    module = slang.load(
+        """[Differentiable] float3 f(float a, float3 x) { return x * a; }
+        [BackwardDerivativeOf(f)]
+        void f_backward(inout DifferentialPair<float> a, inout DifferentialPair<float3> x, float3 d)
+        { a = diffPair(a.p, 7.0); x = diffPair(x.p, d * 2); }"""
+    )
+    found = gradients(module.f, torch.ones(4), torch.rand(4, 3))
+    assert found[0].tolist() == [7.0] * 4
+    assert found[1].tolist() == [[2.0] * 3] * 4
+
+
 def test_beside_a_derivative_of_the_users_own() -> None:
     module = slang.load(OWN + "[Differentiable] float3 f(float a, float3 x) { return a * x + float3(own(a)); }")
     a, x = torch.tensor(1.5), torch.rand(4, 3)

@@ -115,6 +115,7 @@ class TestDifferentiableTensorsPage:
         tensor_module.polynomial.bwds(**given, x=x, result=result)
         np.testing.assert_array_equal(x.grad.to_numpy(), SLOPES)
 
+    @pytest.mark.long
     @pytest.mark.parametrize("imports", [False, True], ids=["alone", "with include paths"])
     def test_backward_of_a_module_from_a_file(self, tmp_path: Path, device: spy.Device, imports: bool) -> None:
         """The page's own way; then the file, or what it imports, is edited and loaded again on the same device."""

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 
+import tracepack
 from tests.trust.trials import trial
 
 X, MORE = torch.randn(2, 3), torch.randn(4, 3)
@@ -104,3 +105,23 @@ def test_identity_is_never_frozen(process: Any, example: tuple[Any, ...], others
 def test_identity_tests_of_flags_are_taken(process: Any) -> None:
     example = (X, 3) if process is of_type_in_helper else (X, True)
     assert trial(lambda: process, *example) == "right"
+
+
+@pytest.mark.parametrize("identity", [id, hash])
+def test_the_identity_of_a_tensor_is_no_number(identity: Any) -> None:
+    def process(x: torch.Tensor) -> torch.Tensor:
+        return x * ((id(x) if identity is id else hash(x)) // 16 % 1009)
+
+    with pytest.raises(tracepack.RecordError, match="a second recording on other data differs"):
+        tracepack.trace(process, X)
+
+
+def test_the_identities_of_tensors_tell_them_apart() -> None:
+    def process(x: torch.Tensor, y: torch.Tensor) -> Any:
+        seen: dict[int, torch.Tensor] = {}
+        for each in (x, y, x):
+            seen.setdefault(id(each), each * 2)
+        return sum(seen.values())
+
+    mod = tracepack.trace(process, X, MORE[:2])
+    assert torch.equal(mod(X, X + 1), X * 2 + (X + 1) * 2)

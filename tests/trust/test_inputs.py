@@ -14,6 +14,7 @@ import tracepack
 from tests.trust.trials import trial
 
 X = torch.randn(2, 3)
+INDEX = torch.tensor([0, 1, 1])
 
 
 class Tagged(torch.Tensor):
@@ -233,3 +234,47 @@ def test_the_text_of_a_signature_holds_no_object() -> None:
     traced = tracepack.trace(lambda x: (x * 2, x.dtype, np.float32(2)), X)
     assert "Literal(" not in traced.signature
     assert "Literal(" not in str(traced.graph)
+
+
+def _sets(batch: dict[str, torch.Tensor]) -> torch.Tensor:
+    batch["c"] = batch["a"] * 2
+    return batch["a"]
+
+
+def _pops(batch: dict[str, torch.Tensor]) -> torch.Tensor:
+    return batch.pop("a")
+
+
+def _appends(rows: list[torch.Tensor]) -> torch.Tensor:
+    rows.append(rows[0] * 2)
+    return rows[0]
+
+
+@pytest.mark.parametrize(("process", "given"), [(_sets, {"a": X}), (_pops, {"a": X}), (_appends, [X])])
+def test_a_function_that_changes_a_container_of_its_caller_is_warned_of(process: Any, given: Any) -> None:
+    with pytest.warns(UserWarning, match="^the function changes a list or a dict that it was given; the"):
+        mod = tracepack.trace(process, given)
+    assert len(given) == 1
+    torch.testing.assert_close(mod(given), X)
+
+
+def test_a_function_that_changes_its_own_containers_is_not_warned_of() -> None:
+    def process(batch: dict[str, torch.Tensor], *rest: torch.Tensor, **more: torch.Tensor) -> torch.Tensor:
+        batch = dict(batch, c=X)
+        return batch.pop("a") + rest[0] + more.pop("b")
+
+    mod = tracepack.trace(process, {"a": X}, X, b=X)
+    torch.testing.assert_close(mod({"a": X}, X, b=X), X * 3)
+
+
+def test_a_number_of_numpy_that_promotes_otherwise_than_a_plain_one_is_refused() -> None:
+    with pytest.raises(tracepack.RecordError, match="float32 .* instead of ndarray float64 .* number of numpy, which"):
+        tracepack.trace(lambda a, n: a * n, np.ones(3, np.float32), np.int64(3))
+    mod = tracepack.trace(lambda x, k: x.topk(k).values, torch.randn(2, 5), np.int64(3))
+    assert mod(torch.randn(4, 6), np.int64(2)).shape == (4, 2)
+
+
+def test_a_text_for_a_function_of_torch_is_refused_with_the_way_out() -> None:
+    text = "a function of torch was given a text that is decided at run time; got scatter_reduce.*must be str. Leave it"
+    with pytest.raises(tracepack.RecordError, match=text):
+        tracepack.trace(lambda x, how: torch.zeros(2).scatter_reduce(0, INDEX, x, how), torch.rand(3), "sum")

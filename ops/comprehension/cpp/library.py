@@ -17,6 +17,7 @@ from ...kernels import cache as disk
 from ...kernels.cpu import target
 from ...kernels.toolchain import STANDARD, NoToolchainError, Toolchain, ToolchainError, find_toolchain
 from ..expr.errors import CompilerError
+from .prelude import prelude
 
 FLAGS = (
     STANDARD, "-fPIC", "-shared", "-fwrapv", "-fno-math-errno", "-fno-trapping-math", "-fno-signed-zeros", "-w",
@@ -67,7 +68,8 @@ def compile_library(text: str) -> Path:
         path = disk.folder("comprehension") / f"{library_key(text, toolchain.identity)}.so"
         if not disk.holds(path):
             flags, libraries = _arguments(toolchain)
-            toolchain.compile(text, path, flags, libraries)
+            head = prelude() if text.startswith(prelude()) else ""
+            toolchain.compile(text.removeprefix(head), path, flags, libraries, head)
     except NoToolchainError as error:
         raise CompilerError(error.what, fix=error.fix) from None
     except ToolchainError as error:

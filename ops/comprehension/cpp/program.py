@@ -45,7 +45,7 @@ def generate(program: Program, schedule: ProgramSchedule, target: Target, clamp:
         at += len(group.nests)
     status = "int64_t status = 0; volatile int64_t* bad = &status; (void)bad;"
     method = [winograd_prelude()] if any(n.winograd for n in schedule.nests) else []
-    head = [prelude(), _SCRATCH, *method, _signature(program, names), status, *_locals(program, names, layout, found)]
+    head = [prelude(), *method, _signature(program, names), status, *_locals(program, names, layout, found)]
     return Generated("\n".join([*head, *body, "return status;", "}", ""]), workspace, tuple(names.checks))
 
 
@@ -58,21 +58,6 @@ def _numbered(found: list[Group], schedule: ProgramSchedule) -> tuple[list[Group
         for g in found
     ]
     return numbered, ProgramSchedule(tuple(s.renamed(names) for s in schedule.nests), schedule.fuse)
-
-
-# One packing buffer for each thread and operand; it grows and is kept, so that a call does not allocate.
-_SCRATCH = r"""
-#include <stdlib.h>
-static void* scratch(size_t bytes, int number) {
-  static thread_local struct Buffers { void* at[8] = {}; size_t size[8] = {};
-    ~Buffers() { for (void* p : at) free(p); } } buffers;
-  if (buffers.size[number] < bytes) {
-    free(buffers.at[number]);
-    buffers.at[number] = aligned_alloc(64, (bytes + 63) / 64 * 64);
-    buffers.size[number] = bytes;
-  }
-  return buffers.at[number];
-}"""
 
 
 def _pointers(program: Program) -> tuple[dict[str, str], dict[str, DType]]:

@@ -116,7 +116,9 @@ def _given_round(found: Ranges, given: dict[str, RangeSpec], missing: list[str])
         if name in given:
             low, high = (span_of(affine(e), found.box) for e in (given[name].low, given[name].high))
             if low is not None and high is not None:
-                resolved[name] = _nonempty(name, low[0], high[1] - 1, given[name].place, found.empty)
+                varies = bool(variables(given[name].low) or variables(given[name].high))  # it may be empty for some
+                last = max(high[1], low[0]) - 1 if varies else high[1] - 1
+                resolved[name] = _nonempty(name, low[0], last, given[name].place, found.empty or varies)
     return resolved
 
 

@@ -33,7 +33,7 @@ def scattered(
         if nest.base is None
         else own(env[nest.base], consume)
     )
-    if not _add_by_views(nest, target, total, values):
+    if total.numel() and not _add_by_views(nest, target, total, values):  # into nothing nothing is added
         _add_by_index(nest, target, total, values, env, clamp)
     return total.to(stored(target.dtype))
 

@@ -124,6 +124,8 @@ class Evaluator:
 
     def _access(self, e: Access, mask: torch.Tensor | None) -> torch.Tensor:
         t = self._env[e.tensor]
+        if mask is not None and 0 in t.shape and "checked" not in e.guards:  # a choice guards it from every access
+            return t.new_zeros([1] * len(self._axes))
         view = self._strided(e, t) if all(g == "inside" for g in e.guards) else None
         if view is None:
             view = self._by_dimension(e, t, mask)

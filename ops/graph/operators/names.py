@@ -48,8 +48,37 @@ _READS = (
     "cat_strings", "generator", "draw", "default_dtype", "requires_grad",
 )  # fmt: skip
 
+TEXT_METHODS = (
+    "lower", "upper", "strip", "lstrip", "rstrip", "replace", "split", "rsplit", "splitlines", "partition",
+    "rpartition", "removeprefix", "removesuffix", "startswith", "endswith", "find", "rfind", "index", "rindex",
+    "count", "title", "capitalize", "swapcase", "casefold", "zfill", "ljust", "rjust", "center", "expandtabs",
+    "join", "isdigit", "isalpha", "isalnum", "isspace", "isupper", "islower", "isnumeric", "isdecimal",
+    "isidentifier", "isprintable", "isascii", "istitle",
+)  # fmt: skip
+"""Methods of str that a graph may hold, as ``py.str_NAME``."""
+
+REGULAR = ("re_search", "re_match", "re_fullmatch", "re_findall", "re_sub", "re_split")
+"""Functions of Python's re, whose first argument is the pattern and whose second is its flags."""
+
+STATISTICS = ("mean", "fmean", "median", "median_low", "median_high", "stdev", "pstdev", "variance", "pvariance")
+"""Functions of Python's statistics that a graph may hold."""
+
+_TEXTS = (
+    *(f"str_{name}" for name in TEXT_METHODS), *REGULAR, "re_group", "re_found", "format", "join_texts", "contains",
+    "normalize", "json_dumps",
+)  # fmt: skip
+
+_TABLES = (
+    "lookup", "lookup_all", "tolist", "dict", "zip", "zip_strict", "enumerate", "sorted", "total", "any", "all", "list",
+    "keys", "values", "items", "rows", "index", "counted", "reversed", "statistics",
+)  # fmt: skip
+
 _WRITING = frozenset(name for name in _BINARY if name[0] == "i" and name != "invert") | {"setitem"}
-_VIEWING = ("getitem", "pos", "real", "imag", "min", "max", "draw", "generator", "and_", "or_")
+_VIEWING = (
+    "getitem", "pos", "real", "imag", "min", "max", "draw", "generator", "and_", "or_", "dict", "zip", "zip_strict",
+    "enumerate", "sorted", "list", "values", "items", "total", "cat_strings", "rows", "reversed",
+    "keys", "lookup", "lookup_all",
+)  # fmt: skip
 
 GRADIENTS = ("grad_mode", "own_backward")
 """Nodes that matter with gradients only: they set the grad mode, or say that a custom backward is not recorded."""
@@ -57,11 +86,11 @@ GRADIENTS = ("grad_mode", "own_backward")
 KEY_ORDER = "key_order"
 """A node that says of a parameter that its dicts must have their keys in the stored order."""
 
-PYTHON = frozenset((*ARITHMETIC, *MATH, *_READS, *GRADIENTS, KEY_ORDER))
+PYTHON = frozenset((*ARITHMETIC, *MATH, *_READS, *_TEXTS, *_TABLES, *GRADIENTS, KEY_ORDER))
 """The names of the family ``py.…``: arithmetic on scalars, and functions that read a scalar off a tensor."""
 
-CONTROL_FLOW = ("cond", "while_loop")
-"""The operators of choices and loops on data, which take their subgraphs as functions."""
+CONTROL_FLOW = ("cond", "while_loop", "map")
+"""The operators of choices and loops, which take their subgraphs as functions."""
 
 
 PROVEN, WRAPPED, TRUSTED = "proven", "wrapped", "trusted"

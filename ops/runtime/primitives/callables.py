@@ -13,7 +13,7 @@ import torch
 
 from ...graph.errors import UnknownOperatorError
 from ...graph.operators.names import ARITHMETIC, CONTROL_FLOW, MATH, allowed, check_name
-from . import bounded
+from . import bounded, tables, texts
 from .control_flow import FUNCTIONS
 from .numpy import array_function
 from .random import drawing_from, generator
@@ -55,6 +55,8 @@ _PYTHON: dict[str, Callable[..., Any]] = {
     "key_order": lambda name: None,
     "draw": lambda source, name, args, kwargs: drawing_from(source, resolve(name), args, kwargs),
     **bounded.FUNCTIONS,
+    **tables.FUNCTIONS,
+    **texts.FUNCTIONS,
 }
 
 _TEMPLATES = {

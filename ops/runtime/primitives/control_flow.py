@@ -1,4 +1,4 @@
-"""Choices and loops on data: the functions behind the operators `cond` and `while_loop`."""
+"""Choices and loops: the functions behind the operators `cond`, `while_loop` and `map`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
+from ...graph.errors import GuardError
 from ..interrupts.changes import Change
 
 
@@ -48,5 +49,15 @@ def _while(test: Callable[..., Any], body: Callable[..., Any], carried: Any, con
     return state
 
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {"cond": _cond, "while_loop": _while}
+def _map(body: Callable[..., Any], lists: Any, constant: Any = (), *tests: Callable[..., Any]) -> list[Any]:
+    """The results for the items of some lists of one length, of those items for which all tests hold, one by one."""
+    if len({len(items) for items in lists}) > 1:
+        raise GuardError("the lists of a loop have different lengths", got=[len(items) for items in lists])
+    rounds = zip(*lists, strict=True)
+    if not tests:
+        return [body(*items, *constant) for items in rounds]
+    return [body(*items, *constant) for items in rounds if all(test(*items, *constant) for test in tests)]
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {"cond": _cond, "while_loop": _while, "map": _map}
 """The operators of control flow, which take subgraphs as functions."""

@@ -7,6 +7,7 @@ from ...graph.graph import Graph, Node, Operator, target_name
 from ...graph.operators.names import TRUSTED, check_name, grade, table
 from ...graph.traverse import every_node, uses
 from .arguments import check_arguments
+from .patterns import check_pattern, is_expression
 
 
 def admit(graph: Graph, *, trust: bool, label: str) -> None:
@@ -39,6 +40,8 @@ def _admit(node: Node, name: str, trust: bool, label: str) -> None:
                 where=label,
                 fix="Pass trust=True if you trust where the file comes from.",
             )
+    if not trust and is_expression(name):
+        check_pattern(name, node.args, label)
     check_arguments(node)
 
 

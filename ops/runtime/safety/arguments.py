@@ -26,6 +26,10 @@ from ..primitives.numpy import DTYPES
 MOST_ITEMS = 65_536
 """The largest number of items in a list that is an argument."""
 
+MOST_ENTRIES = 1 << 20
+"""The largest number of entries in a table."""
+_TABLES = ("py.lookup", "py.lookup_all", "py.contains")
+
 LARGEST_INT = 2**63
 _ENUMERATED = ("dtype", "layout", "device", "memory_format")
 _WORDS = frozenset(
@@ -207,8 +211,9 @@ def _check_free(name: str, key: str, given: Any) -> None:
     """Checks an argument of a function without a schema; only a literal may select a kernel."""
     if key in _ENUMERATED and not (given is None or isinstance(given, Literal)):
         raise _wrong(name, key, given, "a literal")
-    if isinstance(given, list | tuple) and len(given) > MOST_ITEMS:
-        raise _wrong(name, key or "a list", f"{len(given)} items", f"{MOST_ITEMS} at most")
+    most = MOST_ENTRIES if name in _TABLES else MOST_ITEMS
+    if isinstance(given, list | tuple) and len(given) > most:
+        raise _wrong(name, key or "a list", f"{len(given)} items", f"{most} at most")
     for leaf in leaves(given):
         if isinstance(leaf, Graph):
             raise _wrong(name, key or "an argument", "a graph", "a value")

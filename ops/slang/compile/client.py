@@ -17,6 +17,9 @@ from .slangc import package_directory
 TIMEOUT = 120.0
 """Seconds after which a compilation is ended; SlangPy's own module takes 3."""
 
+TOO_LONG = "the Slang compiler did not return within"
+"""How the message of a compilation that was ended begins."""
+
 _START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
 _START += "from tracepack.ops.slang.compile.worker import main; main()"
 _FIX = "This is a fault of the Slang compiler: write the function another way, loops and interfaces first."
@@ -29,6 +32,7 @@ class Service:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._used = 0.0
+        self._asked = 0
 
     def ask(self, **request: Any) -> dict[str, Any]:
         """The answer to one request.
@@ -39,20 +43,26 @@ class Service:
         """
         package_directory()
         with self._lock:
-            process = self._running()
             try:
-                self._send(process, request)
-                line = self._receive(process)
-            except BaseException:  # an interrupt among them: the next request would read this one's answer
+                reply = self._reply(request)
+            except BaseException:  # after an interrupt, an answer may be on its way that belongs to no later request
                 self._stop()
                 raise
-            self._used = time.monotonic()
-            reply = json.loads(line)
             if reply["last"]:  # it ends itself, and would take the next request with it
                 self._stop()
         if "error" in reply:
             raise SlangCompileError(**reply["error"], fix="The compiler's full message is in `.log`.")
         return dict(reply["answer"])
+
+    def _reply(self, request: dict[str, Any]) -> dict[str, Any]:
+        self._asked += 1
+        process = self._running()
+        self._send(process, {"number": self._asked, **request})
+        while True:
+            reply: dict[str, Any] = json.loads(self._receive(process))
+            if reply["number"] == self._asked:
+                self._used = time.monotonic()
+                return reply
 
     def _running(self) -> subprocess.Popen[bytes]:
         # A process that is about to end because it was idle would lose the request.
@@ -61,12 +71,13 @@ class Service:
             self._stop()
         if self._process is None:
             command = [sys.executable, "-c", _START, json.dumps(sys.path)]
+            # In a session of its own it does not get the Ctrl-C of the terminal.
             self._process = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                start_new_session=True,  # an interrupt of the terminal is ours to handle
+                start_new_session=True,
             )
         return self._process
 
@@ -84,9 +95,8 @@ class Service:
             ready = select.select([process.stdout], [], [], max(deadline - time.monotonic(), 0))[0]
             part = os.read(process.stdout.fileno(), 1 << 20) if ready else b""
             if not part:
-                self._stop()
-                how = "crashed" if ready else f"did not return within {TIMEOUT:.0f} s"
-                raise SlangCompileError(f"the Slang compiler {how} on this source", fix=_FIX)
+                how = "the Slang compiler crashed" if ready else f"{TOO_LONG} {TIMEOUT:.0f} s"
+                raise SlangCompileError(f"{how} on this source", fix=_FIX)
             line += part
         return line
 

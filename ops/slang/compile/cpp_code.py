@@ -30,6 +30,9 @@ __attribute__((unused)) static int tracepack_outside(uint32_t index, uint32_t si
     if (__builtin_expect((index) >= (count), 0)) tracepack_fault(1, index, count);
 """
 _PRELUDE_END = "using namespace SLANG_PRELUDE_NAMESPACE;\n#endif\n"
+_ONLY_ONE_EXPORT = """#undef SLANG_PRELUDE_EXPORT
+#define SLANG_PRELUDE_EXPORT static
+"""
 # Slang's prelude has the arithmetic of vectors of float, double and integers only.
 _HALF_VECTORS = "".join(
     f"""
@@ -114,10 +117,7 @@ def _with_whole_division(code: str) -> str:
 
     By zero both are zero, and the least number by -1 is the least number with the remainder 0, as in numpy.
     """
-    prelude, end, written = code.rpartition(_PRELUDE_END)
-    if not _DIVISION.search(written):
-        return code
-    return prelude + end + _WHOLE_DIVISION + _DIVISION.sub(lambda match: _DIVISIONS[match[1]], written)
+    return _WHOLE_DIVISION + _DIVISION.sub(lambda match: _DIVISIONS[match[1]], code) if _DIVISION.search(code) else code
 
 
 def check_globals(code: str, where: str) -> None:
@@ -155,24 +155,32 @@ def _has_state(written: str) -> bool:
     return False
 
 
-def finish_code(code: str, entry: str) -> str:
+def finish_code(code: str, entry: str) -> tuple[str, str]:
     """Adds the function that is called from Python to the C++ that Slang wrote, and what that lacks.
 
     The function copies the parameters to its own stack: the compiler then knows that no store of the loop changes them.
     An index outside of a tensor or an array ends it, with the kind of the fault as its result, and the index and the
-    size in the place of the first two parameters. Each element has `static` variables of its own, which the entry
-    makes: where some are written, the entry is called for each element.
+    size in the place of the first two parameters. It alone is exported: of Slang's own entries, which nobody calls, the
+    compiler would write the whole kernel again. Each element has `static` variables of its own, which the entry makes:
+    where some are written, the entry is called for each element.
+
+    Returns:
+        The head, which is the same for all entries, and the code after it.
     """
+    prelude, end, code = code.rpartition(_PRELUDE_END)
+    each = _EACH if _has_state(code) else ""
     code = _with_whole_division(_EXTREMUM.sub(_extremum, _MADE_CONTEXT.sub(r"\1 = {};", code)))
     if "Vector<half" in code or "Vector<_Float16" in code:
-        code = code.replace(_PRELUDE_END, _PRELUDE_END + _HALF_VECTORS, 1)
+        code = _HALF_VECTORS + code
+    code = code.replace(f"\nvoid _{entry}(", f"\nstatic void _{entry}(", 1)
     struct = _STRUCT.search(code)
     name = struct[1] if struct else "char"
-    return f"""{_HEAD}{code}
+    head = f"{_HEAD}{_EXTREMUM.sub(_extremum, prelude)}{end}"
+    rest = f"""{_ONLY_ONE_EXPORT}{code}
 extern "C" __attribute__((visibility("default"))) int tracepack_run(void* parameters)
 {{
     {name} local = *({name}*)parameters;
-    try {{ {_EACH if _has_state(code.rpartition(_PRELUDE_END)[2]) else ""}_{entry}(nullptr, &local, nullptr); }}
+    try {{ {each}_{entry}(nullptr, &local, nullptr); }}
     catch (const TracepackFault& fault) {{
         ((uint64_t*)parameters)[0] = fault.index;
         ((uint64_t*)parameters)[1] = fault.size;
@@ -181,3 +189,4 @@ extern "C" __attribute__((visibility("default"))) int tracepack_run(void* parame
     return 0;
 }}
 """
+    return head, rest

@@ -24,7 +24,7 @@ from .client import ask
 from .cpp_code import finish_code
 from .slangc import arguments_for, version
 
-_COMMON = ("-x", "c++", STANDARD, "-O3", "-fPIC", "-shared", "-w", "-fno-math-errno", "-fno-trapping-math")
+_COMMON = (STANDARD, "-O3", "-fPIC", "-shared", "-w", "-fno-math-errno", "-fno-trapping-math")
 _NATIVE = "-march=native"
 _GCC = (_NATIVE, "-mprefer-vector-width=512", "--param=vect-max-version-for-alias-checks=200")
 
@@ -50,10 +50,10 @@ def native_library(parts: Sequence[object], entry: str, code: Callable[[], str])
     flags, libraries = flags_for(toolchain)
     path = disk.folder("slang", "kernels") / f"{disk.key(*parts, version(), toolchain.identity, flags, processor())}.so"
     if not disk.holds(path):
-        text = finish_code(code(), entry)
+        head, text = finish_code(code(), entry)
         prepare(toolchain)
         try:
-            toolchain.compile(text, path, flags, libraries)
+            toolchain.compile(text, path, flags, libraries, head)
         except ToolchainError as error:
             raise SlangCompileError(error.what, log=error.log, fix=error.fix) from None
     return path

@@ -19,13 +19,13 @@ from ..language.errors import NotDifferentiableError, SlangCompileError, compile
 from ..language.sources import Source
 from ..language.specialization import Specialization
 from ..language.types import FunctionType, SlangType
-from .client import ask
+from .client import TOO_LONG, ask
 from .codegen import Variant, generate
 from .cpp_code import check_globals
 from .native_entry import NativeEntry, word_types
 from .native_library import check_stack, native_library
 from .reflection import ANCHOR
-from .slangc import arguments_for, version
+from .slangc import arguments_for, arguments_in_session, version
 from .slangpy_tensors import tensor_module
 
 _GENERATED = "tracepack-generated.slang"
@@ -149,10 +149,15 @@ class Program:
         text = with_lines(source, addition)
         unit = directory / f"tracepack-{disk.key(text)}.slang"
         disk.write(unit, text.encode())
-        includes = [
-            directory,
-            *([tensor_module(one_thread=True, bounds=self.source.bounds)] if self.source.uses_slangpy else []),
-        ]
+        modules = tensor_module(one_thread=True, bounds=self.source.bounds) if self.source.uses_slangpy else None
+        if modules is not None and source.is_slangpy_alone:
+            try:
+                return ask(arguments=arguments_in_session(unit, entry=entry), session=str(modules), **request)
+            except SlangCompileError as error:
+                if error.what.startswith(TOO_LONG):
+                    raise
+                # What the compiler says of the module alone holds, whatever it has compiled before.
+        includes = [directory, *([modules] if modules is not None else [])]
         try:
             return ask(arguments=arguments_for(unit, includes, entry=entry), **request)
         except SlangCompileError as error:

@@ -31,7 +31,7 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     Raises:
         SlangCompileError: Slang refused the source.
     """
-    compiled = Request(request["arguments"])
+    compiled = Request(request["arguments"], request.get("session", ""))
     match request["do"]:
         case "code":
             return {"code": compiled.code()}
@@ -59,11 +59,13 @@ def main() -> None:
             line = sys.stdin.readline()
             if not line:
                 return
+            request = json.loads(line)
+            number = request.pop("number")
             try:
-                reply: dict[str, Any] = {"answer": answer(json.loads(line))}
+                reply: dict[str, Any] = {"answer": answer(request)}
             except SlangCompileError as error:
                 reply = {"error": {"what": error.what, "file": error.file, "line": error.line, "log": error.log}}
-            reply["last"] = "error" in reply or _memory() > MOST_MEMORY
+            reply |= {"number": number, "last": "error" in reply or _memory() > MOST_MEMORY}
             output.write(json.dumps(reply) + "\n")
             output.flush()
             if reply["last"]:
@@ -71,5 +73,12 @@ def main() -> None:
 
 
 def _memory() -> int:
-    """The most bytes that this process has held at once."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    """The most bytes that this process has held at once.
+
+    Linux's `ru_maxrss` begins with what the process held that started this one, a model of gigabytes for instance.
+    """
+    try:
+        lines = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+        return int(lines["VmHWM"].split()[0]) * 1024
+    except (OSError, KeyError):
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)

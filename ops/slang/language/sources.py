@@ -30,6 +30,7 @@ _INTERFACE = re.compile(r"(?<!:)(?<!: )\bI((?:RW|W)?DiffTensor<)")
 
 
 _OWN_DERIVATIVE = re.compile(r"\[\s*BackwardDerivative\s*\([^)]*\)\s*\]")
+_DERIVATIVE_OF = re.compile(r"\[\s*BackwardDerivativeOf\s*\([^)]*\)\s*\]")
 _FORWARD = re.compile(r"\[\s*ForwardD")
 _LOOP = re.compile(
     r"(?P<skip>//[^\n]*|/\*.*?\*/|\"[^\"\n]*\"|\]\s*(?:for|while)\b)|\b(?P<loop>for|while)(?=\s*\()", re.DOTALL
@@ -116,6 +117,12 @@ class Source:
         return any(name == "slangpy" for text in (self.text, *self.imports.values()) for name in _imported(text))
 
     @property
+    def is_slangpy_alone(self) -> bool:
+        """Whether it is a single file without a module's name that imports SlangPy's module and reads no other file."""
+        words = re.compile(r"\b(?:\w*include|module|implementing)\b")
+        return not self.imports and not words.search(self.text) and set(_imported(self.text)) == {"slangpy"}
+
+    @property
     def reads_gradients(self) -> bool:
         """Whether some function reads the gradient that comes in for a tensor by itself, not through a store."""
         return any(_INCOMING.search(text) for text in (self.text, *self.imports.values()))
@@ -136,7 +143,13 @@ class Source:
     @property
     def has_own_derivatives(self) -> bool:
         """Whether some function's gradient is not that of its values on purpose."""
-        return any(_OWN_DERIVATIVE.search(text) or _DETACH.search(text) for text in self.texts)
+        own = any(_OWN_DERIVATIVE.search(text) or _DETACH.search(text) for text in self.texts)
+        return own or self.has_derivatives_elsewhere
+
+    @property
+    def has_derivatives_elsewhere(self) -> bool:
+        """Whether some function's derivative names it, and not the function its derivative."""
+        return any(_DERIVATIVE_OF.search(text) for text in self.texts)
 
     @property
     def has_forward_derivatives(self) -> bool:
@@ -167,7 +180,11 @@ class Source:
 
     def without_own_derivatives(self) -> Source:
         """The same module with the derivatives that Slang would find by itself."""
-        return self._changed(lambda text: _DETACH.sub("(", _OWN_DERIVATIVE.sub("[Differentiable]", text)))
+
+        def stripped(text: str) -> str:
+            return _DETACH.sub("(", _DERIVATIVE_OF.sub("", _OWN_DERIVATIVE.sub("[Differentiable]", text)))
+
+        return self._changed(stripped)
 
     def inlined(self) -> Source:
         """The same module with its differentiable functions inlined before Slang differentiates them."""

@@ -26,7 +26,7 @@ from ..compile.program import Program
 from ..language.errors import SlangArgumentError, SlangCompileError, SlangIndexError
 from ..language.sources import ROUNDS, rounds_by_sizes
 from ..language.specialization import Specialization
-from .gradient_check import Ways, is_suspect, repair_for
+from .gradient_check import Ways, is_suspect, repair_for, repairs
 
 Words = list[Any]
 CPU = torch.device("cpu")
@@ -105,12 +105,13 @@ class Launcher:
         self, program: Program, spec: Specialization, device: torch.device = CPU, repair: Repair | None = None
     ) -> None:
         self._program, self._spec, self._device = program, spec, device
-        suspect = is_suspect(program.source)
-        self._repair: Repair = repair if repair is not None else "inlined" if suspect else ""
+        self._repair: Repair = repair or ""
         self._plans: dict[tuple[Any, ...], Plan] = {}
         self._tensor_slots = tuple(i for i, slot in enumerate(spec.slots) if not slot.is_value)
         self._lock = threading.Lock()
-        self._checked = repair is not None or not spec.is_pointwise or not suspect
+        chosen = repair is not None or not is_suspect(program.source)
+        self._checked = chosen or not spec.is_pointwise
+        self._repairs: Sequence[Repair] = () if chosen or spec.is_pointwise else repairs(program.source)
         # Calls that may read what others write must run one after the other.
         self._ordered = any(slot.type.access == "rw" for slot in spec.slots)
 
@@ -278,15 +279,19 @@ class Launcher:
     def _make_backward(self, plan: Plan, needs: tuple[int, ...], rounds: int) -> Backward:
         layout, slots = plan.layout, slots_with_gradients(self._spec, needs)
         shared = [index for index in slots if self._spec.slots[index].is_view and layout.modes[index] != "f"]
-        variant = Variant(layout.modes, needs, rank=layout.rank, repair=self._repair, rounds=rounds)
-        try:
-            entry = self._entry(variant)
-        except SlangCompileError:
-            if self._spec.is_pointwise or not self._repair:  # a pointwise one was compiled in this way by the check
-                raise
-            self._repair = ""
-            entry = self._entry(replace(variant, repair=""))
+        entry = self._first_that_compiles(
+            Variant(layout.modes, needs, rank=layout.rank, repair=self._repair, rounds=rounds)
+        )
         return Backward(entry, slots, sorted({*needs, *slots}), shared, rounds)
+
+    def _first_that_compiles(self, variant: Variant) -> Any:
+        """The entry of a function of whole tensors in the first way that Slang takes; nothing can be compared there."""
+        for repair in self._repairs[:-1]:
+            try:
+                return self._entry(replace(variant, repair=repair))
+            except SlangCompileError:
+                self._repairs = self._repairs[1:]
+        return self._entry(variant)
 
     def _run_backward(
         self, plan: Plan, backward: Backward, needs: tuple[int, ...], words: Words, results: dict[int, torch.Tensor]

@@ -1,10 +1,10 @@
-"""Finds the way to compile a backward kernel, and compares it with differences once, on a few of the user's elements.
+"""Chooses how a backward kernel is compiled, and compares it with differences, once, on a few of the user's elements.
 
 Slang 2026.12 silently gives zero for the gradient of a scalar in `scalar * vector`, `vector + scalar`,
-`scalar / vector` and the like where both are parameters of one function, on every target. With the user's functions
-inlined before they are differentiated the gradient is right, so modules with vectors are compiled in this way; where
-it does not compile, as they are. The numbers are compared all the same, and where they disagree it is an error. They do
-not tell by themselves: with the vector zero, the wrong gradient is the right one.
+`scalar / vector` and the like where both are parameters of one function, on every target, and crashes on some choices
+and loops of vectors. With the user's functions inlined before they are differentiated it does neither, so that is how
+the kernels of modules with vectors are compiled, where it can be done. Nothing in the compiler's output tells of the
+fault, so the numbers are compared too; where no way of compiling agrees with them, it is an error.
 
 A derivative that the user wrote, and one that `detach` stops, disagree with the values on purpose: in such a module the
 numbers are those of kernels without them, which the fault is in just the same. Modules without vectors are left alone.
@@ -81,22 +81,38 @@ def repair_for(
 
 
 def _judge(source: Source, spec: Specialization, few: Sequence[Any], ways: Callable[[Repair], Ways]) -> dict[str, Any]:
-    """The first way that compiles and agrees: with the user's functions inlined, then as they are."""
-    own = source.has_own_derivatives
     wrong: list[str] = []
-    inlined: tuple[Repair, Repair] = ("inlined", "stripped inlined" if own else "inlined")
-    plain: tuple[Repair, Repair] = ("", "stripped" if own else "")
-    for repair, judged in (inlined, plain):
+    for repair in repairs(source):
         try:
-            found = _wrong(spec, few, ways(judged))
-            if not found and own and repair:  # the kernel must compile with the user's derivatives, too
+            if source.has_own_derivatives:  # the kernel must compile with them, too
                 ways(repair)[1](few, *_asked(spec, few, ways(repair)[0]))
-        except SlangCompileError:  # it may have no derivative without the user's
+            found = _wrong_in(source, spec, few, ways, repair)
+        except SlangCompileError:
             continue
         if not found:
             return {"repair": repair, "wrong": []}
         wrong = wrong or found
     return {"repair": "", "wrong": wrong}
+
+
+def repairs(source: Source) -> tuple[Repair, ...]:
+    """The ways to compile the backward kernels of a module with vectors, the first ones first.
+
+    A function whose derivative stands elsewhere, under `[BackwardDerivativeOf(f)]`, would lose it if it were inlined.
+    """
+    return ("",) if source.has_derivatives_elsewhere else ("inlined", "")
+
+
+def _wrong_in(
+    source: Source, spec: Specialization, few: Sequence[Any], ways: Callable[[Repair], Ways], repair: Repair
+) -> list[str]:
+    """The parameters whose gradient is wrong in kernels of one way, without the user's own derivatives."""
+    if not source.has_own_derivatives:
+        return _wrong(spec, few, ways(repair))
+    try:
+        return _wrong(spec, few, ways("stripped inlined" if repair else "stripped"))
+    except SlangCompileError:  # without the user's derivatives it has none to compare
+        return []
 
 
 def _asked(spec: Specialization, few: Sequence[Any], forward: Forward) -> tuple[list[torch.Tensor], tuple[int, ...]]:

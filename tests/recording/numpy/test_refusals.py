@@ -62,7 +62,6 @@ REFUSED = {
     "read by other code": (lambda x: np.vectorize(abs)(x.numpy()), DATA + "it was read as a plain array"),
     "branch": (lambda x: x if (x.numpy() > 0).all() else -x, DATA + "a branch was taken on it"),
     "float": (lambda x: x * complex(x.numpy().sum()), DATA + "it was taken as a plain complex number"),
-    "tolist": (lambda x: torch.tensor(x.numpy().tolist()), "numpy.ndarray.tolist cannot be recorded"),
     "random": (
         lambda x: torch.from_numpy(np.random.permutation(x.numpy())),
         "code that takes plain numbers failed on a number",

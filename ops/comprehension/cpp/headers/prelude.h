@@ -1,6 +1,7 @@
 // The fixed head of generated C++; see cpp_prelude.py, which adds the declarations of math functions.
 #include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 template <class T, int L> struct VecOf { typedef T type __attribute__((vector_size(L * sizeof(T)))); };
 template <class T, int L> using Vec = typename VecOf<T, L>::type;
@@ -101,6 +102,18 @@ template <class S, class T, int L, class M> INL Vec<T, L> gather_where(const S* 
 }
 template <class S, class T, int L> INL Vec<T, L> gather(const S* p, Vec<int64_t, L> at, int n) {
   Vec<T, L> r{}; EACH_LANE if (i < n) r[i] = (T)p[at[i]]; return r;
+}
+
+// One packing buffer for each thread and operand; it grows and is kept, so that a call does not allocate.
+static void* scratch(size_t bytes, int number) {
+  static thread_local struct Buffers { void* at[8] = {}; size_t size[8] = {};
+    ~Buffers() { for (void* p : at) free(p); } } buffers;
+  if (buffers.size[number] < bytes) {
+    free(buffers.at[number]);
+    buffers.at[number] = aligned_alloc(64, (bytes + 63) / 64 * 64);
+    buffers.size[number] = bytes;
+  }
+  return buffers.at[number];
 }
 
 // Indices that have to be tested: outside becomes 0 and is reported, or is clamped.

@@ -1,0 +1,74 @@
+"""Ctrl-C while a model is lowered: it waits until no code of a dispatch mode runs.
+
+While Python code of a dispatch mode runs, torch's C++ below it has taken the mode off, and puts it on again when that
+code ends. An exception that comes just where this code has put the mode on itself makes that a second time: torch then
+ends the process. So the handler of the signal waits for a moment outside of such code; there are thousands a second.
+"""
+
+from __future__ import annotations
+
+import _thread
+import signal
+import threading
+import time
+from types import FrameType
+from typing import Any
+
+from .changes import Change
+
+_AGAIN = 0.002  # seconds from one look at the stack to the next
+_LONGEST = 5.0  # seconds after which the signal is handled anyway
+_DISPATCHES = "__torch_dispatch__"
+
+
+class HeldSignal(Change):
+    """While it is entered by the main thread, the handler of SIGINT waits for a place where an exception is safe."""
+
+    def __init__(self) -> None:
+        self._handler: Any = None
+        self._since: float | None = None
+
+    def make(self) -> None:
+        """Puts this in front of the handler."""
+        handler = signal.getsignal(signal.SIGINT)
+        held = isinstance(getattr(handler, "__self__", None), HeldSignal)  # an op is lowered inside of another one
+        if threading.current_thread() is threading.main_thread() and callable(handler) and not held:
+            self._handler = handler
+            signal.signal(signal.SIGINT, self._arrived)
+
+    def __exit__(self, *exc: Any) -> None:
+        super().__exit__(*exc)
+        if self._since is not None:  # it came, and waits
+            self._since = None
+            signal.raise_signal(signal.SIGINT)
+
+    def undo(self) -> None:
+        """Restores the handler."""
+        handler, self._handler = self._handler, None
+        if handler is not None:
+            signal.signal(signal.SIGINT, handler)
+
+    def _arrived(self, number: int, frame: FrameType | None) -> None:
+        handler = self._handler or signal.default_int_handler
+        now = time.monotonic()
+        self._since = now if self._since is None else self._since
+        if now - self._since < _LONGEST and _dispatches(frame):
+            _thread.start_new_thread(self._ring_again, ())
+            return
+        self._since = None
+        handler(number, frame)
+
+    def _ring_again(self) -> None:
+        """Sends the signal again after a moment; Python runs its handler in the main thread."""
+        time.sleep(_AGAIN)
+        if self._since is not None:
+            signal.raise_signal(signal.SIGINT)
+
+
+def _dispatches(frame: FrameType | None) -> bool:
+    """Whether code of a dispatch mode is on the stack."""
+    while frame is not None:
+        if frame.f_code.co_name == _DISPATCHES:
+            return True
+        frame = frame.f_back
+    return False

@@ -1,0 +1,142 @@
+"""Look-ups in constant tables, and the lists and dicts that a pipeline makes at run time."""
+
+from __future__ import annotations
+
+import operator
+import statistics
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import torch
+
+from ...graph.errors import GuardError
+from ...graph.operators.names import STATISTICS
+from .bounded import MOST_ITEMS
+
+_NOTHING: Any = object()
+
+
+class MissingEntryError(GuardError):
+    """A table has no entry for a key."""
+
+
+def _missing(table: Any, key: Any) -> MissingEntryError:
+    if isinstance(table, dict):
+        expected = f"one of its {len(table)} keys"
+        fix = "Use table.get(key, default), or tracepack.lookup(table, key, default=…), where a key may be unknown."
+    else:
+        expected, fix = f"an index from {-len(table)} to {len(table) - 1}", ""
+    return MissingEntryError("the table has no such entry", got=repr(key)[:80], expected=expected, fix=fix)
+
+
+def _fresh(entry: Any) -> Any:
+    """An entry that the caller may change: the table stays as it is."""
+    if isinstance(entry, list):
+        return list(map(_fresh, entry))
+    return {key: _fresh(item) for key, item in entry.items()} if isinstance(entry, dict) else entry
+
+
+def lookup(table: Any, key: Any, default: Any = _NOTHING) -> Any:
+    """``table[key]`` of a list, a tuple or a dict; with a default as `dict.get`.
+
+    Raises:
+        MissingEntryError: it has no such entry, and there is no default.
+    """
+    if not isinstance(table, list | tuple | dict):
+        raise GuardError("a table is a list, a tuple or a dict", got=type(table).__name__)
+    try:
+        if isinstance(table, dict):
+            return _fresh(table[key])
+        return _fresh(table[operator.index(key)])
+    except (KeyError, IndexError, TypeError):
+        if default is not _NOTHING:
+            return _fresh(default)
+        raise _missing(table, key) from None
+
+
+def lookup_all(table: Any, keys: Any, default: Any = _NOTHING) -> Any:
+    """The entries for a tensor or a list of keys: a tensor where they are numbers, else a list.
+
+    Raises:
+        MissingEntryError: the table has no entry for a key, and there is no default.
+    """
+    listed = keys.tolist() if isinstance(keys, torch.Tensor | numpy.ndarray) else list(keys)
+    found = _each(table, listed, default)
+    return torch.tensor(found, dtype=_dtype(table)) if holds_numbers(table) else found
+
+
+def _dtype(table: Any) -> torch.dtype:
+    entries = list(table.values() if isinstance(table, dict) else table)
+    if any(isinstance(entry, float) for entry in entries):
+        return torch.float32
+    return torch.bool if entries and all(isinstance(entry, bool) for entry in entries) else torch.int64
+
+
+def _each(table: Any, keys: Any, default: Any) -> Any:
+    if isinstance(keys, list):
+        return [_each(table, key, default) for key in keys]
+    return lookup(table, keys, default)
+
+
+def holds_numbers(table: Any) -> bool:
+    """Whether the entries of a table are numbers, all of them."""
+    if not isinstance(table, list | tuple | dict):
+        raise GuardError("a table is a list, a tuple or a dict", got=type(table).__name__)
+    entries = table.values() if isinstance(table, dict) else table
+    return all(isinstance(entry, int | float) for entry in entries)
+
+
+def to_list(tensor: Any) -> Any:
+    """``tensor.tolist()`` of a tensor or an array."""
+    if not isinstance(tensor, torch.Tensor | numpy.ndarray | numpy.generic):
+        raise GuardError("tolist takes a tensor or an array", got=type(tensor).__name__)
+    return tensor.tolist()
+
+
+def to_dict(keys: Any, entries: Any) -> dict[Any, Any]:
+    """A dict of keys and entries: of equal keys the last one counts."""
+    return dict(zip(keys, entries, strict=True))
+
+
+def pairs(*lists: Any) -> list[Any]:
+    """``list(zip(*lists))``."""
+    return list(zip(*lists, strict=False))
+
+
+def pairs_of_one_length(*lists: Any) -> list[Any]:
+    """``list(zip(*lists, strict=True))``."""
+    return list(zip(*lists, strict=True))
+
+
+def numbered(items: Any, start: int = 0) -> list[Any]:
+    """``list(enumerate(items, start))``."""
+    return list(enumerate(items, start))
+
+
+def ordered(items: Any, reverse: bool = False) -> list[Any]:
+    """``sorted(items, reverse=reverse)``."""
+    if len(items) > MOST_ITEMS:
+        raise GuardError("a list grows too large", got=len(items), expected=f"at most {MOST_ITEMS}")
+    return sorted(items, reverse=bool(reverse))
+
+
+def statistic(name: str, items: Any) -> Any:
+    """A function of Python's statistics."""
+    if name not in STATISTICS:
+        raise GuardError("there is no such statistic", got=repr(name)[:80], expected=str(STATISTICS))
+    return getattr(statistics, name)(items)
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "lookup": lookup, "lookup_all": lookup_all, "tolist": to_list, "dict": to_dict, "zip": pairs,
+    "zip_strict": pairs_of_one_length, "reversed": lambda items: items[::-1],
+    "counted": lambda items, item: items.count(item),
+    "enumerate": numbered, "sorted": ordered, "total": sum, "any": any, "all": all, "list": list,
+    "rows": lambda tensor: list(tensor.unbind(0)), "keys": lambda table: list(table.keys()),
+    "index": lambda items, item: items.index(item),
+    "statistics": statistic,
+    "values": lambda table: list(table.values()),
+    "items": lambda table: list(table.items()),
+}  # fmt: skip
+"""The operators on tables and lists by their names in the family ``py.…``."""

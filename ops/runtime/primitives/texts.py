@@ -1,0 +1,180 @@
+"""Operators on texts: methods of str, formats, joins and regular expressions, each with a bound on its result.
+
+A file names a method of a closed list, a format whose width has four digits at most, and a pattern. The time of a
+pattern is bounded in `safety.patterns`; here is what runs.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Callable
+from functools import cache, lru_cache
+from typing import Any
+
+from ...graph.errors import GuardError
+from ...graph.operators.names import TEXT_METHODS
+from .bounded import MOST_ITEMS
+
+_SPEC = re.compile(r"(?:.?[<>=^])?[-+ ]?z?#?0?[0-9]{0,4}[,_]?(?:\.[0-9]{1,4})?[a-zA-Z%]?", re.DOTALL)
+_FLAGS = re.IGNORECASE | re.MULTILINE | re.DOTALL | re.ASCII | re.UNICODE | re.VERBOSE
+_FORMS = ("NFC", "NFD", "NFKC", "NFKD")
+MOST_EXPANSION = 18
+"""The characters that normalisation can make of one."""
+LONGEST_PATTERN = 1000
+_INDENTS = (None, *range(17))
+
+
+def _within(what: str, length: int) -> None:
+    if length > MOST_ITEMS:
+        raise GuardError(f"{what} grows too large", got=length, expected=f"at most {MOST_ITEMS} characters")
+
+
+def _require_text(thing: Any, operator: str) -> None:
+    if not isinstance(thing, str):
+        raise GuardError(f"{operator} takes a str", got=type(thing).__name__)
+
+
+def _sized(name: str, text: str, args: tuple[Any, ...]) -> int:
+    """The length that a method can give a text, at most."""
+    match name, args:
+        case (("ljust" | "rjust" | "center" | "zfill"), (int(width), *_)):
+            return max(len(text), width)
+        case "replace", (str(old), str(new), *_):
+            return len(text) + text.count(old) * max(0, len(new) - len(old))
+        case "expandtabs", (int(size), *_):
+            return len(text) + text.count("\t") * max(0, size)
+        case "join", (list() | tuple() as items, *_):
+            return sum(len(item) + len(text) for item in items if isinstance(item, str))
+    return len(text)
+
+
+def _method(name: str) -> Callable[..., Any]:
+    plain = getattr(str, name)
+
+    def call(text: Any, *args: Any) -> Any:
+        _require_text(text, f"str.{name}")
+        _within(f"the text of str.{name}", _sized(name, text, args))
+        return plain(text, *args)
+
+    return call
+
+
+@lru_cache(256)
+def _check_spec(spec: str) -> None:
+    if not _SPEC.fullmatch(spec):
+        raise GuardError("a format cannot be used", got=repr(spec)[:80], expected="a width and a precision below 10000")
+
+
+def formatted(value: Any, spec: str = "", conversion: str = "") -> str:
+    """``f"{value!conversion:spec}"`` of a number, a text, or a list of them."""
+    if conversion or isinstance(value, list | tuple | dict):
+        _require_plain(value)
+        value = {"r": repr, "a": ascii}.get(conversion, str)(value)
+    elif not isinstance(value, str):
+        _require_plain(value)
+    _require_text(spec, "a format")
+    _check_spec(spec)
+    return format(value, spec)
+
+
+_PLAIN = ("builtins", "numpy")
+
+
+def _require_plain(value: Any) -> None:
+    """Refuses to make text of what is no number and no text."""
+    waiting, count = [value], 0
+    while waiting:
+        item = waiting.pop()
+        count += 1
+        if isinstance(item, list | tuple):
+            waiting += item
+        elif isinstance(item, dict):
+            waiting += [*item, *item.values()]
+        elif type(item).__module__ not in _PLAIN or (hasattr(item, "__len__") and not isinstance(item, str)):
+            raise GuardError("only numbers and texts can be formatted", got=type(item).__name__)
+    _within("the text of a list", count)
+
+
+def joined(*parts: Any) -> str:
+    """The parts of an f-string as one text."""
+    _within("a text", sum(map(len, parts)))
+    return "".join(parts)
+
+
+def contains(container: Any, item: Any) -> bool:
+    """``item in container``."""
+    return item in container
+
+
+def normalized(form: str, text: str) -> str:
+    """`unicodedata.normalize`."""
+    if form not in _FORMS:
+        raise GuardError("there is no such normal form", got=repr(form)[:80], expected=str(_FORMS))
+    _require_text(text, "unicodedata.normalize")
+    _within("a text", len(text) * MOST_EXPANSION)
+    found: str = unicodedata.normalize(form, text)  # type: ignore[arg-type]  # it is one of the forms
+    return found
+
+
+@cache
+def pattern_of(pattern: str, flags: int) -> re.Pattern[str]:
+    """A compiled pattern, without flags that do anything but match."""
+    if len(pattern) > LONGEST_PATTERN:
+        raise GuardError("a pattern is too long", got=len(pattern), expected=f"{LONGEST_PATTERN} characters at most")
+    return re.compile(pattern, flags & int(_FLAGS))
+
+
+def _search(kind: str) -> Callable[..., Any]:
+    def call(pattern: str, flags: int, text: str) -> Any:
+        return getattr(pattern_of(pattern, flags), kind)(text)
+
+    return call
+
+
+_MATCHING = ("search", "match", "fullmatch")
+
+
+def matches(kind: str, pattern: str, flags: int, text: str) -> bool:
+    """Whether `re.search`, `re.match` or `re.fullmatch` finds something."""
+    if kind not in _MATCHING:
+        raise GuardError("there is no such way to match", got=repr(kind)[:80], expected=str(_MATCHING))
+    return getattr(pattern_of(pattern, flags), kind)(text) is not None
+
+
+def substituted(pattern: str, flags: int, new: str, text: str, count: int = 0) -> str:
+    """`re.sub` with a constant replacement."""
+    _require_text(text, "re.sub")
+    _within("the text of re.sub", (len(text) + 1) * (len(new) + 1))
+    return pattern_of(pattern, flags).sub(new, text, count)
+
+
+def split(pattern: str, flags: int, text: str, most: int = 0) -> list[Any]:
+    """`re.split`."""
+    return pattern_of(pattern, flags).split(text, most)
+
+
+def group(found: Any, *which: Any) -> Any:
+    """A group of a match."""
+    if not isinstance(found, re.Match):
+        raise GuardError("the pattern does not match", got="no match", expected="a match, as in the recording")
+    return found.group(*which)
+
+
+def as_json(tree: Any, indent: int | None = None, sort_keys: bool = False, ensure_ascii: bool = True) -> str:
+    """`json.dumps` of numbers, texts, and containers of them."""
+    if indent not in _INDENTS:
+        raise GuardError("json.dumps has too large an indent", got=indent, expected="16 at most")
+    _require_plain(tree)
+    return json.dumps(tree, indent=indent, sort_keys=bool(sort_keys), ensure_ascii=bool(ensure_ascii))
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **{f"str_{name}": _method(name) for name in TEXT_METHODS},
+    "format": formatted, "join_texts": joined, "contains": contains, "normalize": normalized,
+    "re_search": _search("search"), "re_match": _search("match"), "re_fullmatch": _search("fullmatch"),
+    "re_findall": _search("findall"), "re_sub": substituted, "re_split": split, "re_group": group,
+    "re_found": matches, "json_dumps": as_json,
+}  # fmt: skip
+"""The operators on texts by their names in the family ``py.…``."""

@@ -1,0 +1,59 @@
+"""Explains a recording that failed: by the function's own error, or by the line that a graph cannot hold."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from ..ops.graph.errors import RecordError
+from ..ops.runtime.user_code import raising_line
+from ..ops.tracing_hook import plainly
+from .examples import Examples
+from .patches.print import muted
+from .recording.recorder import Recorder
+from .recording.rollback import Undo
+from .rules.torch_functions import TRANSFORMS
+
+
+def blamed(error: Exception, process: Callable[..., Any], examples: Examples) -> Exception:
+    """The error that the function raises unrecorded too; otherwise a RecordError with the line that failed."""
+    args, kwargs = examples.call(examples.alike(examples.leaves))
+    try:
+        undo = Undo(None)
+        with torch.no_grad(), undo.restored(), undo, muted(), plainly():  # what models leave behind counts
+            process(*args, **kwargs)
+    except Exception as own:
+        return own
+    line = str(raising_line(error.__traceback__) or "")
+    if "TracedStr" in str(error):
+        return RecordError(
+            "a function of torch was given a text that is decided at run time",
+            where=line,
+            got=(str(error).splitlines() or [""])[0].replace(", not TracedStr", ""),
+            fix="Leave it to a default of your function, or branch on it: if reduce == 'sum': ...",
+        )
+    if "_functorch" in "".join(frame.filename for frame in traceback.extract_tb(error.__traceback__)):
+        return RecordError(TRANSFORMS.what, where=line, fix=TRANSFORMS.fix)
+    found = RecordError(
+        "code that takes plain numbers failed on a number that is decided at run time",
+        where=line,
+        got=f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}",
+        fix="Keep it in arithmetic and torch functions, or use a tensor in its place.",
+    )
+    found.__cause__ = error
+    return found
+
+
+def refuse_swallowed(recorder: Recorder) -> None:
+    """Refuses a function that caught an error of torch: other inputs may not raise it."""
+    if recorder.failed is not None:
+        error, line = recorder.failed
+        raise RecordError(
+            "the function caught an error of torch, so which branch it takes depends on the inputs",
+            where=str(line or ""),
+            got=f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}",
+            fix="Test for the condition with sizes or dtypes instead.",
+        )

@@ -1,0 +1,59 @@
+"""Constant tables of a recorded function, in the form of the IR."""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+import numpy as np
+
+from ..proxies.tracer import Refuser
+
+MOST_ENTRIES = 1 << 20
+_KEYS = (str, int, float, bool)
+_ENTRIES = (str, int, float, bool)
+
+
+def plain_table(recorder: Refuser, table: Any) -> Any:
+    """A list, a tuple, a dict or an array as a list or a dict of plain entries of one type.
+
+    Raises:
+        RecordError: an entry or a key is of a type that no table can have.
+    """
+    if isinstance(table, np.ndarray | np.generic):
+        table = table.tolist()
+    if len(table) > MOST_ENTRIES:
+        recorder.refuse(f"a table has {len(table)} entries", f"Keep it below {MOST_ENTRIES}.")
+    if isinstance(table, dict):
+        table = {key.value if isinstance(key, enum.IntEnum) else key: entry for key, entry in table.items()}
+        other = next((key for key in table if type(key) not in _KEYS), None)
+        if other is not None:
+            recorder.refuse(
+                f"a key of a table is a {type(other).__name__}", "Use texts or numbers as keys: {int(k): v …}."
+            )
+        found: Any = {key: _plain(recorder, entry) for key, entry in table.items()}
+        entries = list(found.values())
+    else:
+        found = entries = [_plain(recorder, entry) for entry in table]
+    kinds = dict.fromkeys(type(entry) for entry in entries)
+    if len(kinds) > 1:
+        names = " and ".join(kind.__name__ for kind in kinds)
+        recorder.refuse(f"a table has entries of several types, {names}", "Give all of them one type.")
+    return found
+
+
+def _plain(recorder: Refuser, entry: Any) -> Any:
+    if isinstance(entry, np.generic):
+        entry = entry.item()
+    if isinstance(entry, np.ndarray):
+        entry = entry.tolist()
+    if type(entry) is list:
+        return [_plain(recorder, item) for item in entry]
+    if type(entry) is dict and all(type(key) in _KEYS for key in entry):
+        return {key: _plain(recorder, item) for key, item in entry.items()}
+    if type(entry) not in _ENTRIES:
+        recorder.refuse(
+            f"a table whose entries are {type(entry).__module__}.{type(entry).__qualname__} is asked by a traced key",
+            "Stack tensors and index the stack: torch.stack(items)[i]. Keep texts and numbers in tables.",
+        )
+    return entry

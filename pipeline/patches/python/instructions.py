@@ -1,0 +1,237 @@
+"""A copy of bytecode in which operations of Python are handed over to `operations`.
+
+Instructions are inserted before those of an operation, or take their place; torch's own assembler works out jumps,
+tables of exceptions and lines anew. Code that has none of these operations stays the same object.
+"""
+
+from __future__ import annotations
+
+import dis
+import sys
+from collections.abc import Iterable, Sequence
+from functools import cache
+from types import CodeType
+from typing import Any
+
+from ....ops.runtime.user_code import is_users
+from .comprehensions import Comprehensions
+from .methods import RECEIVERS
+from .operations import (
+    APPENDED,
+    ASSERTED,
+    COLLECTED,
+    CONTAINS,
+    CONVERTED,
+    EXTENDED,
+    FORMATTED,
+    JOINED,
+    KEY,
+    MAP,
+    MISSES,
+    NOT,
+    PLAIN,
+    SUBSCRIPT,
+    conditional,
+    iterated,
+)
+
+_CONVERSIONS = ("", "s", "r", "a")
+
+
+def instrumented(code: CodeType) -> CodeType:
+    """The code with its operations handed over, that of functions inside with it; what stands for a builtin stays."""
+    if not is_users(code.co_filename):
+        return code
+    constants = tuple(instrumented(each) if isinstance(each, CodeType) else each for each in code.co_consts)
+    if any(a is not b for a, b in zip(constants, code.co_consts, strict=True)):
+        code = code.replace(co_consts=constants)
+    if not any(_is_operation(each.opname, each.argval) for each in dis.get_instructions(code)):
+        return code
+    made = _assembler()
+    instructions = made.cleaned_instructions(code, True)
+    made.propagate_line_nums(instructions)
+    changed = list(_changed(instructions, code))
+    _redirect_jumps(instructions, changed)
+    return _assembled(code, [each for group in changed for each in group])
+
+
+_MOST_MORE = 4
+"""The entries of the stack that inserted instructions need at most."""
+
+
+def _assembled(code: CodeType, instructions: list[Any]) -> CodeType:
+    """The code of some instructions; all else is that of the code that they were made from."""
+    made = _assembler()
+    keys = made.get_code_keys()
+    options = {key: getattr(code, key) for key in keys}
+    names = code._varname_from_oparg if sys.version_info >= (3, 11) else None  # type: ignore[attr-defined]  # CPython's
+    made.fix_vars(instructions, options, varname_from_oparg=names)
+    changing = True
+    while changing:
+        made.update_offsets(instructions)
+        made.devirtualize_jumps(instructions)
+        changing = bool(made.fix_extended_args(instructions))
+    made.remove_extra_line_nums(instructions)
+    options["co_code"], options["co_linetable"] = made.assemble(instructions, code.co_firstlineno)
+    options["co_stacksize"] = code.co_stacksize + _MOST_MORE
+    if sys.version_info >= (3, 11):
+        table = made.compute_exception_table(instructions)
+        options["co_exceptiontable"] = made.assemble_exception_table(table)
+    return CodeType(*[options[key] for key in keys])
+
+
+@cache
+def _assembler() -> Any:
+    from torch._dynamo import bytecode_transformation  # its import takes two seconds of processor time
+
+    return bytecode_transformation
+
+
+_OPERATIONS = frozenset(
+    """BINARY_SUBSCR FORMAT_VALUE FORMAT_SIMPLE FORMAT_WITH_SPEC CONVERT_VALUE BUILD_STRING CONTAINS_OP UNARY_NOT
+    BUILD_MAP MAP_ADD GET_ITER LIST_EXTEND LIST_TO_TUPLE LIST_APPEND LOAD_ASSERTION_ERROR BINARY_MODULO
+    INPLACE_MODULO""".split()
+)
+
+
+def _is_operation(name: str, argument: Any) -> bool:
+    if name in ("LOAD_ATTR", "LOAD_METHOD"):
+        return argument in RECEIVERS
+    return name in _OPERATIONS or (name == "BINARY_OP" and argument in _MODULO)
+
+
+_MODULO = (6, 19)  # the arguments of BINARY_OP for % and %=
+
+
+def _applied(operation: Any) -> list[Any]:
+    """Instructions that replace the uppermost entry of the stack by what an operation makes of it."""
+    made = _assembler()
+    swap = made.create_instruction("SWAP", arg=2) if sys.version_info >= (3, 11) else made.create_instruction("ROT_TWO")
+    return [_constant(operation), swap, made.create_instruction("BINARY_SUBSCR")]
+
+
+def _constant(thing: Any) -> Any:
+    return _assembler().create_instruction("LOAD_CONST", argval=thing)
+
+
+def _tuple(count: int) -> Any:
+    return _assembler().create_instruction("BUILD_TUPLE", arg=count)
+
+
+def _of_pair(operation: Any) -> list[Any]:
+    """Instructions that replace the two uppermost entries by one."""
+    return [_tuple(2), *_applied(operation)]
+
+
+def _replaced_pair(operation: Any) -> list[Any]:
+    """Instructions that replace the two uppermost entries by two others."""
+    return [*_of_pair(operation), _assembler().create_instruction("UNPACK_SEQUENCE", arg=2)]
+
+
+def _replaced_last(operation: Any) -> list[Any]:
+    """As `_applied`, with the entry on the stack until the end: a handler of exceptions counts on it."""
+    made = _assembler()
+    copy, pop = made.create_instruction("COPY", arg=1), made.create_instruction("POP_TOP")
+    return [copy, *_applied(operation), _swap(), pop]
+
+
+def _swap() -> Any:
+    made = _assembler()
+    return made.create_instruction("SWAP", arg=2) if sys.version_info >= (3, 11) else made.create_instruction("ROT_TWO")
+
+
+def _changed(instructions: Sequence[Any], code: CodeType) -> Iterable[list[Any]]:
+    """For each instruction those that take its place, itself among them where it stays."""
+    rounds = Comprehensions(instructions, code)
+    for index, this in enumerate(instructions):
+        yield _of(this, index, instructions, rounds)
+
+
+def _of(this: Any, index: int, instructions: Sequence[Any], rounds: Comprehensions) -> list[Any]:
+    name = this.opname
+    match name:
+        case "BINARY_SUBSCR":
+            return [*_replaced_pair(SUBSCRIPT), this]
+        case "LOAD_ATTR" | "LOAD_METHOD" if this.argval in RECEIVERS:
+            return [*_applied(RECEIVERS[this.argval]), this]
+        case "BINARY_OP" if this.arg in _MODULO:
+            return [*_replaced_pair(RECEIVERS["%"]), this]
+        case "BINARY_MODULO" | "INPLACE_MODULO":
+            return [*_replaced_pair(RECEIVERS["%"]), this]
+        case "FORMAT_VALUE":
+            operation = FORMATTED[_CONVERSIONS[this.arg & 3]]
+            spec = [] if this.arg & 4 else [_constant("")]
+            return [*spec, *_of_pair(operation)]
+        case "FORMAT_SIMPLE":
+            return [_constant(""), *_of_pair(FORMATTED[""])]
+        case "FORMAT_WITH_SPEC":
+            return _of_pair(FORMATTED[""])
+        case "CONVERT_VALUE":
+            return _applied(CONVERTED[_CONVERSIONS[this.arg]])
+        case "BUILD_STRING":
+            return [_tuple(this.arg), *_applied(JOINED)]
+        case "CONTAINS_OP":
+            return _of_pair(MISSES if this.arg else CONTAINS)
+        case "UNARY_NOT":
+            return _applied(NOT)
+        case "BUILD_MAP" if this.arg:
+            return [_tuple(2 * this.arg), *_applied(MAP)]
+        case "MAP_ADD":
+            return [_swap(), *_applied(KEY), _swap(), this]
+        case "LIST_EXTEND" | "LIST_APPEND" if this.arg == 1:
+            return _of_pair(EXTENDED if name == "LIST_EXTEND" else APPENDED)
+        case "LIST_TO_TUPLE":
+            return [*_applied(PLAIN), this]
+        case "GET_ITER" if index in rounds.begins:
+            return [*_applied(iterated(rounds.begins[index])), this]
+        case "RETURN_VALUE" if rounds.returns:
+            return [*_applied(COLLECTED), this]
+        case "END_FOR" | "POP_TOP" if index in rounds.ends:
+            return [this, *_replaced_last(COLLECTED)]
+        case "TO_BOOL" if instructions[index + 1].opname in ("UNARY_NOT", *_JUMPS):
+            return [
+                _assembler().create_instruction("NOP")
+            ]  # the stand-in of `not`, or of the jump, sees the thing itself
+        case "COMPARE_OP" if _TO_BOOL and this.arg & _TO_BOOL:
+            this.arg, this.argval = this.arg & ~_TO_BOOL, None
+            return [this]
+    return _jump(this, index, instructions, rounds) if name in _JUMPS else [this]
+
+
+_JUMPS = tuple(
+    f"{prefix}{truth}"
+    for prefix in ("POP_JUMP_IF_", "POP_JUMP_FORWARD_IF_", "POP_JUMP_BACKWARD_IF_")
+    for truth in ("TRUE", "FALSE")
+)
+_TO_BOOL = 16 if sys.version_info >= (3, 13) else 0  # the bit of a comparison that makes a bool of its result
+
+
+def _jump(this: Any, index: int, instructions: Sequence[Any], rounds: Comprehensions) -> list[Any]:
+    """A jump by truth: by the condition of a comprehension, by that of an assertion, or any other."""
+    after, falls = instructions[index + 1], this.opname.endswith("_TRUE")  # where the code goes on by falling through
+    wanted: list[Any] = []
+    if id(this.target) in rounds.heads:
+        wanted = _applied(conditional(not falls, rounds.heads[id(this.target)]))
+    elif after.target is not None and id(after.target) in rounds.heads and after.opname.startswith("JUMP"):
+        wanted = _applied(conditional(falls, rounds.heads[id(after.target)]))
+    elif (after if falls else this.target).opname == "LOAD_ASSERTION_ERROR":
+        wanted = _applied(ASSERTED)
+    exact = [_assembler().create_instruction("TO_BOOL")] if sys.version_info >= (3, 13) else []
+    return [*wanted, *exact, this]  # from 3.13 on a jump takes True and False only
+
+
+def _redirect_jumps(instructions: Sequence[Any], changed: Sequence[list[Any]]) -> None:
+    """Jumps to an instruction go to the first of those that take its place; so do the tables of exceptions."""
+    firsts = {id(before): (after[0], after[-1]) for before, after in zip(instructions, changed, strict=True)}
+    for before, group in zip(instructions, changed, strict=True):
+        for each in group:
+            if each.target is not None:
+                each.target = firsts[id(each.target)][0]
+            each.starts_line = before.starts_line if each is group[0] else None
+            each.positions = before.positions
+            if each is not before and before.exn_tab_entry is not None:
+                each.exn_tab_entry = before.exn_tab_entry
+    entries = {id(each.exn_tab_entry): each.exn_tab_entry for each in instructions if each.exn_tab_entry is not None}
+    for entry in entries.values():
+        entry.start, entry.end = firsts[id(entry.start)][0], firsts[id(entry.end)][1]
+        entry.target = firsts[id(entry.target)][0]

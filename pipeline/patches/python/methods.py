@@ -1,0 +1,273 @@
+"""What stands for the receiver of a method that a recorded function calls with stand-ins: a text, a module, a logger.
+
+A method of a plain text takes plain texts only; so do the functions of `re` and `json`. Where a recorded function looks
+up such a method, the object of this module takes the place of its receiver. It records the call where a stand-in takes
+part, and leaves any other call to the receiver itself.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+import statistics
+import unicodedata
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from ....ops.graph.graph import Operator
+from ....ops.graph.operators.names import STATISTICS, TEXT_METHODS
+from ...lists.formats import filled_in
+from ...lists.loop import collected
+from ...proxies.base import is_traced
+from ...proxies.lists import TracedList
+from ...proxies.strings import method_of
+from ...recording.recorder import Recorder
+from .operations import AskedTable, HandedOver, active, asserted, formatted, holds_traced
+
+
+class PlainText(str):
+    """A plain text whose methods are recorded where an argument is traced."""
+
+    def __mod__(self, values: Any) -> Any:
+        recorder = active()
+        if recorder is None or not _any_traced(values):
+            return str.__mod__(self, values)
+        return recorder.scalar("mod", str(self), values if isinstance(values, tuple) else (values,))
+
+    def format(self, *args: Any, **kwargs: Any) -> Any:
+        """As for str."""
+        recorder = active()
+        if recorder is None or not _any_traced((args, kwargs)):
+            return str.format(self, *args, **kwargs)
+        parts = filled_in(recorder, str(self), args, kwargs, formatted)
+        return recorder.scalar("join_texts", *parts)
+
+    def join(self, items: Any) -> Any:
+        """As for str."""
+        recorder = active()
+        if recorder is None:
+            return str.join(self, items)
+        found = collected(recorder, items)
+        return recorder.scalar("str_join", str(self), found) if holds_traced(found) else str.join(self, found)
+
+
+def _any_traced(tree: Any) -> bool:
+    recorder = active()
+    if isinstance(tree, torch.Tensor):
+        return recorder is not None and tree in recorder.values
+    if type(tree) in (tuple, list):
+        return any(map(_any_traced, tree))
+    return any(map(_any_traced, tree.values())) if type(tree) is dict else is_traced(tree)
+
+
+def _text_method(name: str) -> Callable[..., Any]:
+    def method(self: PlainText, *args: Any, **kwargs: Any) -> Any:
+        recorder = active()
+        if recorder is not None and (holds_traced(args) or holds_traced(kwargs)):
+            return method_of(recorder, str(self), name, args, kwargs)
+        return getattr(str, name)(str(self), *args, **kwargs)
+
+    return method
+
+
+for _name in set(TEXT_METHODS) - {"join"}:
+    setattr(PlainText, _name, _text_method(_name))
+
+
+# -- modules -------------------------------------------------------------------------------------------------------
+
+
+class RegularExpressions:
+    """Stands for `re`, or for a compiled pattern."""
+
+    def __init__(self, plain: Any) -> None:
+        self.plain = plain
+
+    def __getattr__(self, name: str) -> Any:
+        plain = getattr(self.plain, name)
+        return _expression(self.plain, name, plain) if name in EXPRESSIONS else plain
+
+
+EXPRESSIONS = ("search", "match", "fullmatch", "findall", "sub", "split")
+
+
+def _expression(owner: Any, name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        recorder = active()
+        if recorder is None or not (holds_traced(args) or holds_traced(kwargs)):
+            return plain(*args, **kwargs)
+        if isinstance(owner, re.Pattern):
+            args = (owner, *args)
+        return _record_expression(recorder, name, args, kwargs)
+
+    return call
+
+
+_ARGUMENTS = {
+    "sub": ("pattern", "repl", "string", "count", "flags"),
+    "split": ("pattern", "string", "maxsplit", "flags"),
+}
+
+
+def _record_expression(recorder: Recorder, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    names = {
+        "sub": ("pattern", "repl", "string", "count", "flags"),
+        "split": ("pattern", "string", "maxsplit", "flags"),
+    }
+    given = dict(zip(names.get(name, ("pattern", "string", "flags")), args, strict=False)) | kwargs
+    pattern, flags = given.pop("pattern"), int(given.pop("flags", 0))
+    if isinstance(pattern, re.Pattern):
+        pattern, flags = pattern.pattern, int(pattern.flags)
+    if type(pattern) is not str or type(given.get("repl", "")) not in (str, PlainText):
+        recorder.refuse(f"re.{name} is recorded with a constant pattern and text", "Write both as constant texts.")
+    text = given.pop("string")
+    if name == "sub":
+        return recorder.scalar("re_sub", pattern, flags, str(given["repl"]), text, given.get("count", 0))
+    if name == "split":
+        return recorder.scalar("re_split", pattern, flags, text, given.get("maxsplit", 0))
+    if name == "findall":
+        return recorder.scalar("re_findall", pattern, flags, text)
+    return _match(recorder, name, pattern, flags, text)
+
+
+def _match(recorder: Recorder, name: str, pattern: str, flags: int, text: Any) -> Any:
+    """A match, guarded to be one, or None, guarded to be none: a branch on it cannot be seen."""
+    if recorder.pin(recorder.scalar("re_found", name, pattern, flags, text), "the function goes on by the match"):
+        return recorder.scalar(f"re_{name}", pattern, flags, text)
+    return None
+
+
+class _Module:
+    """Stands for a module, some functions of which are recorded."""
+
+    def __init__(self, plain: Any, functions: dict[str, Callable[..., Any]]) -> None:
+        self.plain, self.functions = plain, functions
+
+    def __getattr__(self, name: str) -> Any:
+        return self.functions.get(name) or getattr(self.plain, name)
+
+
+def normalize(form: Any, text: Any) -> Any:
+    """Stands for `unicodedata.normalize`."""
+    recorder = active()
+    traced = recorder is not None and is_traced(text)
+    return recorder.scalar("normalize", form, text) if traced else unicodedata.normalize(form, text)  # type: ignore[union-attr]
+
+
+def dumps(thing: Any, **options: Any) -> Any:
+    """Stands for `json.dumps`."""
+    recorder = active()
+    if recorder is None or not holds_traced(thing):
+        return json.dumps(thing, **options)
+    known = {"indent": None, "sort_keys": False, "ensure_ascii": True}
+    if not options.keys() <= known.keys():
+        recorder.refuse("json.dumps was given an option that is not recorded", f"Use {', '.join(known)} only.")
+    return recorder.scalar("json_dumps", thing, *(options.get(key, plain) for key, plain in known.items()))
+
+
+def check(condition: Any, message: Any = None) -> None:
+    """Stands for `torch._check` and `torch._assert`."""
+    if active() is None:
+        torch._check(condition, message)  # type: ignore[no-untyped-call]  # torch leaves it untyped
+    elif not asserted(condition):
+        text = message() if callable(message) else message
+        raise RuntimeError(str(text or "Expected cond to be True, but got False."))
+
+
+def copied(thing: Any) -> Any:
+    """Stands for `copy.copy`: of a tensor another one over the same memory."""
+    recorder = active()
+    traced = recorder is not None and isinstance(thing, torch.Tensor) and thing in recorder.values
+    return thing.view_as(thing) if traced else copy.copy(thing)
+
+
+def _statistic(name: str) -> Callable[..., Any]:
+    """Stands for a function of `statistics`."""
+    plain = getattr(statistics, name)
+
+    def call(items: Any) -> Any:
+        recorder = active()
+        if recorder is None:
+            return plain(items)
+        items = collected(recorder, items)
+        return recorder.scalar("statistics", name, items) if holds_traced(items) else plain(items)
+
+    return call
+
+
+def _of_tensors(name: str) -> Callable[..., Any]:
+    """Stands for a function of torch that takes a list of tensors, here one of any length."""
+    plain = getattr(torch, name)
+
+    def call(tensors: Any, *args: Any, **kwargs: Any) -> Any:
+        recorder = active()
+        if recorder is None or type(tensors) is not TracedList:
+            return plain(tensors, *args, **kwargs)
+        with torch._C.DisableTorchFunction():
+            return recorder.apply(Operator(f"torch.{name}"), plain, (tensors, *args), kwargs)
+
+    return call
+
+
+_MODULES: dict[str, tuple[Any, dict[str, Callable[..., Any]]]] = {
+    "normalize": (unicodedata, {"normalize": normalize}),
+    "dumps": (json, {"dumps": dumps}),
+    "_check": (torch, {"_check": check}),
+    "_assert": (torch, {"_assert": check}),
+    "copy": (copy, {"copy": copied}),
+    **{name: (statistics, {name: _statistic(name)}) for name in STATISTICS},
+    "stack": (torch, {"stack": _of_tensors("stack")}),
+    "cat": (torch, {"cat": _of_tensors("cat")}),
+}
+
+
+def _receiver(name: str) -> Callable[[Any], Any]:
+    """The function that gives what stands for the receiver of a method."""
+    module, functions = _MODULES.get(name, (None, {}))
+
+    def receiver(thing: Any) -> Any:
+        recorder = active()
+        if recorder is None:
+            return thing
+        if type(thing) is str and (name in TEXT_METHODS or name == "format"):
+            return PlainText(thing)
+        if name in EXPRESSIONS and (thing is re or isinstance(thing, re.Pattern)):
+            return RegularExpressions(thing)
+        if module is not None and thing is module:
+            return _Module(module, functions)
+        if (name == "get" and type(thing) is dict) or (name == "index" and type(thing) in (list, tuple)):
+            return _Entries(thing)
+        return thing
+
+    return receiver
+
+
+class _Entries:
+    """Stands for a table whose method is called."""
+
+    def __init__(self, plain: Any) -> None:
+        self.plain = plain
+
+    def __getattr__(self, name: str) -> Any:
+        def call(key: Any, *rest: Any) -> Any:
+            recorder = active()
+            if recorder is None or not is_traced(key):
+                return getattr(self.plain, name)(key, *rest)
+            return getattr(AskedTable(recorder, self.plain), name)(key, *rest)
+
+        return call
+
+
+def _modulo(operands: Any) -> Any:
+    text, values = operands
+    return values, PlainText(text) if type(text) is str and active() is not None else text
+
+
+RECEIVERS: dict[str, HandedOver] = {
+    name: HandedOver(_receiver(name)) for name in (*TEXT_METHODS, "format", "get", *EXPRESSIONS, *_MODULES)
+}
+RECEIVERS["%"] = HandedOver(_modulo)
+"""What gives the receiver, by the name of the method; of the operator % of texts, too."""

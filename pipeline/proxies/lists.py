@@ -1,0 +1,185 @@
+"""Traced lists and dicts: containers that a pipeline makes at run time, of any length until the length is read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...ops.graph.errors import RecordError
+from ...ops.graph.graph import Value
+from ...ops.runtime.user_code import user_line
+from .base import Traced
+from .tracer import Tracer
+
+_CHANGE = "Build a new one: [*items, item] or a list comprehension."
+
+
+class Rounds:
+    """The loops of a recording over lists of any length.
+
+    Attributes:
+        open: the loops whose results are not collected yet.
+        closing: the loop that has just given its last item; None once its results are collected.
+        left: the values of rounds that are over, by id: nothing may use them.
+    """
+
+    def __init__(self) -> None:
+        self.open: list[Any] = []
+        self.closing: Any = None
+        self.left: dict[int, Value] = {}
+
+    def refuse_open(self) -> None:
+        """Refuses a recording in which a loop was left early, or gave its results to what cannot be recorded.
+
+        Raises:
+            RecordError: there is such a loop.
+        """
+        for loop in self.open:
+            way = "gave its items to a function that is not recorded" if loop.closed else "was left early"
+            raise RecordError(
+                f"a loop over a list of any length {way}",
+                where=str(loop.line or ""),
+                fix="Write a list comprehension, or use tracepack.map(fn, items).",
+            )
+
+    def inside(self, value: Value | None) -> Value | None:
+        """The value, unless it belongs to a round that is over.
+
+        Raises:
+            RecordError: it does.
+        """
+        if value is not None and id(value) in self.left:
+            raise RecordError(
+                "a value of one round of a loop over a list of any length is used after the loop",
+                where=str(user_line() or ""),
+                fix="Collect the values in a list comprehension, or use tracepack.map(fn, items).",
+            )
+        return value
+
+
+class TracedList(Traced):
+    """A list that is decided at run time.
+
+    Attributes:
+        sized_by: gives the length from what has it, such as a tensor; None where the list itself is asked.
+    """
+
+    sized_by: Any = None
+
+    def __init__(self, tracer: Tracer, value: Value, concrete: list[Any], varies: bool) -> None:
+        self._bind(tracer, value, concrete, varies)
+
+    @property  # type: ignore[misc]  # mypy cannot follow the dynamic class
+    def __class__(self) -> type:
+        return list
+
+    def length(self) -> Any:
+        """The length, traced."""
+        return self.tracer.scalar("len", self) if self.sized_by is None else self.sized_by()
+
+    def __len__(self) -> int:
+        return int(self.tracer.pin(self.length(), "the length of the list was read"))
+
+    def __bool__(self) -> bool:
+        return bool(self.length() != 0)
+
+    def __iter__(self) -> Any:
+        return iter([self[i] for i in range(len(self))])
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.tracer.scalar("getitem", self, index)
+
+    def __contains__(self, item: Any) -> bool:
+        return bool(self.tracer.scalar("contains", self, item))
+
+    def __add__(self, other: Any) -> Any:
+        return self.tracer.scalar("cat_strings", self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return self.tracer.scalar("cat_strings", other, self)
+
+    def __eq__(self, other: object) -> bool:
+        return self.tracer.scalar("eq", self, other)  # type: ignore[no-any-return]  # a traced bool
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or not hasattr(list, name):
+            raise AttributeError(f"'list' object has no attribute {name!r}")
+        if name in ("index", "count"):
+            return lambda item: self.tracer.scalar("index" if name == "index" else "counted", self, item)
+        if name == "copy":
+            return lambda: self.tracer.scalar("list", self)
+        return self.tracer.refuse(f"list.{name} on a list of any length cannot be recorded", _CHANGE)
+
+    def __setitem__(self, index: Any, item: Any) -> None:
+        self.tracer.refuse("a list of any length cannot be changed", _CHANGE)
+
+    __hash__ = None  # type: ignore[assignment]  # as for list
+
+
+class TracedDict(Traced):
+    """A dict whose keys are decided at run time."""
+
+    def __init__(self, tracer: Tracer, value: Value, concrete: dict[Any, Any], varies: bool) -> None:
+        self._bind(tracer, value, concrete, varies)
+
+    @property  # type: ignore[misc]  # mypy cannot follow the dynamic class
+    def __class__(self) -> type:
+        return dict
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.tracer.scalar("getitem", self, key)
+
+    def __contains__(self, key: Any) -> bool:
+        return bool(self.tracer.scalar("contains", self, key))
+
+    def __len__(self) -> int:
+        return int(self.tracer.pin(self.tracer.scalar("len", self), "the length of the dict was read"))
+
+    def __bool__(self) -> bool:
+        return bool(self.tracer.scalar("len", self) != 0)
+
+    def __iter__(self) -> Any:
+        return iter(self.keys())
+
+    def keys(self) -> Any:
+        """Its keys as a list."""
+        return self.tracer.scalar("keys", self)
+
+    def values(self) -> Any:
+        """Its entries as a list."""
+        return self.tracer.scalar("values", self)
+
+    def items(self) -> Any:
+        """Its keys and entries as a list of pairs."""
+        return self.tracer.scalar("items", self)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or not hasattr(dict, name):
+            raise AttributeError(f"'dict' object has no attribute {name!r}")
+        return self.tracer.refuse(f"dict.{name} on a dict with keys of run time cannot be recorded", _CHANGE)
+
+    def __setitem__(self, key: Any, item: Any) -> None:
+        self.tracer.refuse("a dict with keys of run time cannot be changed", "Build it in one dict comprehension.")
+
+    __hash__ = None  # type: ignore[assignment]  # as for dict
+
+
+class TracedMatch(Traced):
+    """A match of a regular expression, which the recording has guarded to be one."""
+
+    def __init__(self, tracer: Tracer, value: Value, concrete: Any, varies: bool) -> None:
+        self._bind(tracer, value, concrete, varies)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def group(self, *which: Any) -> Any:
+        """A group of the match."""
+        return self.tracer.scalar("re_group", self, *which)
+
+    def __getitem__(self, which: Any) -> Any:
+        return self.group(which)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self.tracer.refuse(f"re.Match.{name} cannot be recorded", "Use group().")

@@ -1,0 +1,90 @@
+"""Idioms around tensors that functions of every day hold."""
+
+from __future__ import annotations
+
+import copy
+import enum
+import functools
+import json
+import logging
+import statistics
+from fractions import Fraction
+
+import numpy as np
+import torch
+
+from tests.everyday.case import Case
+
+LOGGER = logging.getLogger(__name__)
+X = torch.tensor([0.25, 1.5, -2.0, 0.5])
+OTHERS = [[torch.tensor([3.0, 3.0])], [torch.tensor([0.5, 0.125, -7.0, 2.5, 1.0])]]
+
+
+class Column(enum.IntEnum):
+    FIRST = 0
+    SECOND = 1
+
+
+@functools.cache
+def window(size):
+    return torch.hann_window(size)
+
+
+class Model:
+    @functools.cached_property
+    def factor(self):
+        return torch.tensor([2.0]) + 1
+
+
+MODEL = Model()
+
+
+def logged(x):
+    LOGGER.info("mean %s, %s values", x.mean(), x.shape[0])
+    logging.getLogger("other").debug("largest %.3f", x.max().item())
+    return x * 2
+
+
+def asserted(x):
+    assert (x > -100).all(), "too small"
+    assert x.shape[0] < 100 and x.isfinite().all().item()  # noqa: PT018  # the form is what is tested
+    return x * 2
+
+
+def checked(x):
+    torch._check(x.shape[0] > 0, lambda: "empty")
+    torch._assert((x > -100).all(), "too small")
+    return x + 1
+
+
+def scaled(x):
+    return (x - x.min()) / max(x.max() - x.min(), 1e-6)
+
+
+def one(process):
+    return Case(process, [X], OTHERS)
+
+
+CASES = {
+    "logging": one(logged),
+    "assert": one(asserted),
+    "torch._check and torch._assert": one(checked),
+    "max of a tensor and a number": one(scaled),
+    "min of tensors": one(lambda x: min(x.max(), x.sum(), x[0])),
+    "not any": one(lambda x: {"clean": not x.isnan().any().item(), "other": not (x > 1).any()}),
+    "a device": one(lambda x: x.to(torch.device("cpu")) + torch.zeros(1, device=torch.device("cpu"))),
+    "device compared": one(lambda x: x if x.device == torch.device("cpu") else x.cpu()),
+    "cached constant": one(lambda x: x[:2] * window(2) * MODEL.factor),
+    "fraction": one(lambda x: x * float(Fraction(1, 3))),
+    "statistics": one(lambda x: (statistics.mean(x.tolist()), statistics.median(x.tolist()))),
+    "statistics of constants": one(lambda x: x * statistics.fmean([1.0, 2.0])),
+    "names of columns": one(lambda x: x[Column.SECOND] * Column.SECOND + x[Column.FIRST]),
+    "copy": one(lambda x: copy.copy(x).add(1)),
+    "json": one(lambda x: json.dumps({"values": [round(v, 2) for v in x.tolist()], "n": len(x)}, indent=2)),
+    "choice by a comparison": one(lambda x: [["low", "high"][v > 0.4] for v in x.tolist()]),
+    "rounded": one(lambda x: {"mean": round(float(x.mean()), 3), "best": int(x.argmax())}),
+    "largest of a list": one(lambda x: (max(x.tolist()), x.tolist().index(max(x.tolist())))),
+    "whole numbers": one(lambda x: [int(v) for v in x.tolist()]),
+    "array as a list": one(lambda x: np.round(x.numpy(), 1).tolist()),
+    "print": one(lambda x: print(f"{x.mean():.2f}") or x),
+}

@@ -1,0 +1,161 @@
+"""What cannot stay free is said at the trace, and is an error of ours for other inputs; nothing is frozen unseen."""
+
+from __future__ import annotations
+
+import logging
+import re
+import warnings
+
+import pytest
+import torch
+
+import tracepack
+from tests.everyday.case import loaded
+from tests.everyday.idioms import asserted
+from tests.everyday.labels import LABELS, SCORES
+from tests.everyday.texts import TEXTS
+from tracepack.pipeline.load import verify_golden
+from tracepack.serialization.container.archive import Archive
+
+FIXED = {
+    "bytes": (
+        lambda s: len(s.encode()),
+        ["ab"],
+        ["c"],
+        "a text is fixed to 'ab', because its method 'encode' was called",
+    ),
+    "loop": (lambda texts: [w for t in texts for w in t.split()], [TEXTS], [["a"]], "the length is fixed to 2"),
+    "set": (lambda s: sorted({*s.split()}), ["b a"], ["c"], "the length is fixed to 2"),
+}
+
+
+@pytest.mark.parametrize("name", FIXED)
+def test_what_is_fixed_is_said_at_once_and_guarded(name) -> None:
+    process, example, other, words = FIXED[name]
+    with pytest.warns(UserWarning, match=words):
+        mod = loaded(process, *example)
+    assert mod(*example) == process(*example)
+    with pytest.raises(tracepack.GuardError, match="the recording holds for one value only"):
+        mod(*other)
+
+
+def test_a_branch_on_a_text_is_a_condition_of_the_signature() -> None:
+    mod = loaded(lambda s: "yes" if s.startswith("a") else "no", "abc")
+    assert mod.signature == "(s: str) -> 'yes' where str_startswith(s, 'a')"
+    assert mod("axe") == "yes"
+    with pytest.raises(tracepack.GuardError, match="a branch was taken on it; got False; expected True"):
+        mod("box")
+
+
+def test_a_text_compared_is_a_condition_of_the_signature() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mod = loaded(lambda x, mode: x * 2 if mode == "double" else x, torch.ones(2), "double")
+    assert mod.signature.endswith(" where mode == 'double'")
+
+
+def test_a_pattern_that_needs_trust_is_said_at_once() -> None:
+    with pytest.warns(UserWarning, match=r"the file needs load\(path, trust=True\): the time of .* has no bound"):
+        tracepack.trace(lambda s: re.sub(r"(\w+)@(\w+)", r"\2", s), "a@b")
+
+
+REFUSED = {
+    "branch on a label": lambda x: 1 if LABELS[x.argmax()] == "cat" else 2,
+    "entries of two types": lambda x: [1, "two", 3.0, 4, 5][x.argmax().item()],
+    "list of tensors": lambda x: [x, x + 1, x + 2, x, x][x.argmax().item()],
+    "default of another kind": lambda x: {1: "a"}.get(x.argmax().item()),
+    "label in a loop": lambda x: ["a" if v > 0.5 else "b" for v in x.tolist()],
+}
+WORDS = {
+    "branch on a label": "a value that data decides cannot leave the graph",
+    "entries of two types": "a table has entries of several types, int and str and float",
+    "list of tensors": "is asked by a traced key",
+    "default of another kind": r"table.get\(key\) gives None for a key that is missing",
+    "label in a loop": "a value that data decides cannot leave the graph: a branch was taken on it",
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_recorded_is_refused_with_the_line(name) -> None:
+    with pytest.raises(tracepack.RecordError, match=WORDS[name]) as caught:
+        tracepack.trace(REFUSED[name], SCORES)
+    assert "test_fixed.py:" in str(caught.value)
+
+
+def test_a_key_that_is_missing_is_an_error_with_the_line() -> None:
+    mod = loaded(lambda x: {1: "yes", 4: "no"}[x.argmax().item()], SCORES)
+    words = r"node py.lookup \(test_fixed.py:.*the table has no such entry; got 0; expected one of its 2 keys. Use tab"
+    with pytest.raises(tracepack.GuardError, match=words):
+        mod(torch.tensor([1.0, 0.0]))
+    short = loaded(lambda x: LABELS[:2][x.argmax().item()], SCORES[:2])
+    with pytest.raises(tracepack.GuardError, match="got 3; expected an index from -2 to 1"):
+        short(torch.tensor([0.0, 0.0, 0.0, 1.0]))
+
+
+def test_an_assertion_is_checked_in_every_run() -> None:
+    mod = loaded(asserted, torch.ones(2))  # pytest rewrites the assertions of its own files
+    assert torch.equal(mod(torch.ones(3)), torch.full((3,), 2.0))
+    for _ in range(2):
+        with pytest.raises(tracepack.GuardError, match="idioms.py:.*an assertion of the function fails; got False"):
+            mod(-torch.ones(3) * 1000)
+
+
+def test_a_table_is_a_constant_of_the_pipeline() -> None:
+    names = ["cat", "dog"]
+    mod = tracepack.trace(lambda x: names[x.argmax().item()], torch.tensor([0.0, 1.0]))
+    names[0] = "cow"
+    assert mod(torch.tensor([1.0, 0.0])) == "cat"
+
+
+def test_an_entry_that_is_a_list_is_a_new_one_each_time() -> None:
+    mod = loaded(lambda x: [[255, 0], [0, 255]][x.argmax().item()], torch.tensor([0.0, 1.0]))
+    mod(torch.tensor([1.0, 0.0])).append(7)
+    assert mod(torch.tensor([1.0, 0.0])) == [255, 0]
+
+
+def test_a_message_of_a_logger_comes_once_for_a_trace(caplog) -> None:
+    def process(x):
+        logging.getLogger("everyday").warning("mean %.1f", x.mean())
+        return x * 2
+
+    with caplog.at_level(logging.INFO):
+        tracepack.trace(process, torch.ones(2))
+    assert caplog.messages.count("mean 1.0") >= 1
+    assert caplog.records[0].funcName == "process"
+
+
+def test_golden_examples_of_labels_have_the_tolerance_of_their_tensors(tmp_path) -> None:
+    def best(x):
+        probs, ids = x.softmax(-1).topk(2)
+        return {LABELS[i]: p for i, p in zip(ids.tolist(), probs.tolist(), strict=True)}
+
+    path = str(tmp_path / "best.tpk")
+    tracepack.trace(best, SCORES).save(path, examples=[{"x": SCORES}])
+    report = verify_golden(tracepack.load(path), Archive(path))
+    assert [output.name for output in report.outputs] == ["out['dog']", "out['pig']"]
+    assert [output.tolerance for output in report.outputs] == [1e-4, 1e-4]
+    assert report.passed
+
+
+def test_a_condition_inside_of_a_loop_is_not_taken_for_one_of_the_loop() -> None:
+    mod = loaded(lambda texts: [[word for word in ("abc", "b") if word == text] for text in texts], ["x", "y"])
+    assert mod(["q", "r", "s"]) == [[], [], []]
+    with pytest.raises(tracepack.GuardError, match="a branch was taken on it; got True; expected False"):
+        mod(["q", "b"])
+
+
+def test_results_of_a_loop_that_nothing_collects_are_refused() -> None:
+    with pytest.warns(UserWarning, match="the length is fixed to 2"):
+        mod = loaded(lambda texts: (tuple(0 for _ in texts), [1 for _ in range(1)]), ["x", "y"])
+    with pytest.raises(tracepack.GuardError, match="the length of the list was read"):
+        mod(["x"])
+
+
+def test_an_error_in_a_loop_leaves_the_blocks_around_it() -> None:
+    def process(x):
+        with torch.enable_grad():
+            return [LABELS[i] for i in x.argsort().tolist()]
+
+    before = torch.is_grad_enabled()
+    assert loaded(process, SCORES)(SCORES) == process(SCORES)  # one row more has no label: that recording fails
+    assert torch.is_grad_enabled() == before

@@ -1,0 +1,40 @@
+"""The code of docs/guide.md: each example runs, and its file answers as its function does, at other lengths too."""
+
+from __future__ import annotations
+
+import linecache
+import re
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.everyday.case import Case, check
+
+PAGE = Path(__file__).parents[2] / "docs" / "guide.md"
+BLOCKS = re.findall(r"## ([^\n]+)\n(?:(?!\n## ).)*?```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+
+# The title -> the function of its code, an example, and other inputs.
+INPUTS = {
+    "Labels": ("classify", [torch.rand(2, 3)], [[torch.rand(5, 3)], [torch.rand(1, 3)]]),
+    "Look-ups of many keys": ("encode", ["Hello you"], [["hello my world"], ["WORLD"]]),
+    "Texts": ("clean", ["  An  Example "], [["Another\tONE"], [""]]),
+    "Lists of any length": ("prepare", [["One", " Two"]], [[["a", "", "b", "c"]], [["x"]]]),
+    "Choices by data": ("verdict", [torch.rand(4)], [[torch.ones(7)], [torch.zeros(2)]]),
+    "Assertions and logging": ("scale", [torch.rand(4)], [[torch.rand(9)], [torch.ones(3)]]),
+    "JSON": ("report", [torch.rand(3)], [[torch.rand(5)]]),
+}
+
+
+def test_every_example_of_the_page_is_here() -> None:
+    assert [title for title, _ in BLOCKS] == list(INPUTS)
+
+
+@pytest.mark.parametrize("title", INPUTS)
+def test_an_example_of_the_page(title) -> None:
+    code, name = dict(BLOCKS)[title], f"<doctest guide {title}>"
+    linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
+    scope: dict[str, object] = {}
+    exec(compile(code, name, "exec"), scope)
+    process, example, others = INPUTS[title]
+    check(Case(scope[process], example, others))  # type: ignore[arg-type]  # it is a function

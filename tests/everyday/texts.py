@@ -1,0 +1,99 @@
+"""Texts, and lists of texts of any length, as people write them."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+import torch
+
+import tracepack
+from tests.everyday.case import Case
+
+SPACES = re.compile(r"\s+")
+VOCABULARY = {"hello": 1, "world": 2, "abc": 3}
+STOP = {"a", "the"}
+
+TEXT = "  Hello the World "
+OTHERS = [["abc"], [""], ["A  b\tc, Straße 42"], ["ÄÖü … \uff46\uff55\uff4c\uff4c"]]
+TEXTS = ["Hello", "the World"]
+LISTS = [[["one"]], [["A", "b", " c ", "", "abc"]], [[]]]
+
+
+def cleaned(text):
+    text = unicodedata.normalize("NFKC", text).lower()
+    text = re.sub(r"[^a-z0-9 ]", "", text)
+    return SPACES.sub(" ", text).strip()
+
+
+def encoded(text):
+    return torch.tensor([VOCABULARY.get(word, 0) for word in text.lower().split()], dtype=torch.int64)
+
+
+def prefixed(texts):
+    return [f"query: {text}" for text in texts]
+
+
+def one(process):
+    return Case(process, [TEXT], OTHERS)
+
+
+def many(process):
+    return Case(process, [TEXTS], LISTS)
+
+
+CASES = {
+    "lower": one(lambda s: s.lower()),
+    "strip and upper": one(lambda s: s.strip().upper()),
+    "replace": one(lambda s: s.replace("l", "L", 1)),
+    "prefix": one(lambda s: "query: " + s),
+    "suffix": one(lambda s: s + "!"),
+    "f-string": one(lambda s: f"query: {s!r:>30}|{s:<20}|"),
+    "width of run time": one(lambda s: f"{s:{len(s) + 3}}|"),
+    "slices": one(lambda s: (s[:5], s[-3:], s[::-1])),
+    "length": one(lambda s: {"n": len(s), "short": len(s) < 5}),
+    "contains": one(lambda s: {"has": "W" in s, "lacks": "W" not in s}),
+    "compared": one(lambda s: {"same": s == "abc", "other": s != "abc", "before": s < "b"}),
+    "questions": one(lambda s: (s.startswith("  "), s.endswith(("c", " ")), s.isalpha(), s.count("l"), s.find("l"))),
+    "partition": one(lambda s: s.partition(" ")),
+    "split": one(lambda s: s.split()),
+    "split by a keyword": one(lambda s: s.split(sep=" ", maxsplit=1)),
+    "last part": one(lambda s: s.rsplit(" ", 1)[-1]),
+    "repeat": one(lambda s: s * 2),
+    "affixes": one(lambda s: s.removeprefix("  ").removesuffix(" ")),
+    "cleaned": one(cleaned),
+    "found": one(lambda s: re.findall(r"\w+", s)),
+    "split by a pattern": one(lambda s: SPACES.split(s)),
+    "words": one(lambda s: [word.capitalize() for word in s.split()]),
+    "words in a text": one(lambda s: " ".join(word.title() for word in s.split())),
+    "words that stay": one(lambda s: [word for word in s.split() if word not in STOP]),
+    "lengths": one(lambda s: torch.tensor([len(word) for word in s.split()], dtype=torch.int64)),
+    "sum of lengths": one(lambda s: sum(len(word) for word in s.split())),
+    "any word": one(lambda s: any(word == "abc" for word in s.split())),
+    "sorted": one(lambda s: sorted(s.split(), reverse=True)),
+    "numbered": one(lambda s: {word: index for index, word in enumerate(s.split())}),
+    "pairs": one(lambda s: list(zip(s.split(), s.upper().split(), strict=True))),
+    "token ids": one(encoded),
+    "text of a list": one(lambda s: f"{s.split()}"),
+    "prefixes": many(prefixed),
+    "lower of each": many(lambda texts: [text.lower() for text in texts]),
+    "mapped": many(lambda texts: tracepack.map(lambda text: text.strip().lower(), texts)),
+    "words of each": many(lambda texts: [[word.lower() for word in text.split()] for text in texts]),
+    "ids of each": many(lambda texts: tracepack.map(lambda text: tracepack.lookup(VOCABULARY, text.split(), 0), texts)),
+    "joined": many(lambda texts: "\n".join(texts)),
+    "length of a list": many(lambda texts: len(texts) * 2),
+    "numbered lines": many(lambda texts: [f"{i}: {text}" for i, text in enumerate(texts, 1)]),
+    "one more": many(lambda texts: ["first", *texts, "last"]),
+    "is it there": many(lambda texts: "abc" in texts),
+    "longest first": many(lambda texts: sorted(texts)),
+    "two conditions": many(lambda texts: [text for text in texts if text and text[0] != "A" if len(text) < 4]),
+    "characters": many(lambda texts: [[c for c in text if c != "e"] for text in texts]),
+    "backwards": many(lambda texts: list(reversed(texts))),
+    "counted": many(lambda texts: (texts.count("b"), len([text for text in texts if text.islower()]))),
+    "stacked": Case(
+        lambda texts: torch.stack([torch.tensor([len(text), 1]) for text in texts]), [TEXTS], [[["a"]], [["b"] * 5]]
+    ),
+    "two lists": Case(
+        lambda a, b: [f"{x} {y}" for x, y in zip(a, b, strict=True)], [["a", "b"], ["c", "d"]], [[["a"], ["b"]]]
+    ),
+}

@@ -1,0 +1,138 @@
+"""Forged nodes on texts, tables and lists: each is refused at load, or bounded when it runs."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+import torch
+
+import tracepack
+from tests.security.forge import apply, archive_of, tensor
+from tracepack.ops.graph.graph import Graph, Value
+from tracepack.ops.graph.types import ANY, STR
+from tracepack.ops.runtime.safety.patterns import is_linear
+
+LONG = "a" * (1 << 20)
+
+
+def one(name: str, *args, kind=STR) -> bytes:
+    """The archive of one node over a text; ``TEXT`` among the arguments stands for the input."""
+    text = Value(kind)
+    node = apply(name, *(text if arg is TEXT else arg for arg in args))
+    return archive_of(Graph((text,), (node,), node.output))
+
+
+TEXT = object()
+GROWING = {
+    "a wide format": ("py.format", TEXT, ">999999999"),
+    "a precise format": ("py.format", 1.5, ".99999f"),
+    "a format of a width that runs": ("py.format", 1.5, TEXT),
+    "a wide percent": ("py.mod", "%999999999s", TEXT),
+    "ljust": ("py.str_ljust", TEXT, 10**12),
+    "zfill": ("py.str_zfill", TEXT, 10**12),
+    "center": ("py.str_center", TEXT, 10**12),
+    "replace": ("py.str_replace", TEXT, "", LONG),
+    "expandtabs": ("py.str_expandtabs", "\t" * 1000, 1 << 20),
+    "join": ("py.str_join", LONG, ["a"] * 60_000),
+    "repeat": ("py.mul", TEXT, 10**12),
+    "substitute": ("py.re_sub", "a", 0, "b" * 10_000, TEXT, 0),
+    "normalize": ("py.join_texts", *[TEXT] * 40),
+    "json": ("py.json_dumps", TEXT, 10**9),
+}
+
+
+@pytest.mark.parametrize("name", GROWING)
+def test_a_text_that_would_fill_the_memory_is_refused(name) -> None:
+    mod = tracepack.load(one(*GROWING[name]))
+    began = time.monotonic()
+    with pytest.raises(tracepack.GuardError, match=r"grows too large|cannot be used|too large an indent"):
+        mod(LONG if name != "a format of a width that runs" else ">999999999")
+    assert time.monotonic() - began < 60
+
+
+WRONG = {
+    "lower of a number": ("py.str_lower", 7),
+    "a table that is a text": ("py.lookup", TEXT, 0),
+    "a table of many keys that is a text": ("py.lookup_all", TEXT, [0]),
+    "tolist of a text": ("py.tolist", TEXT),
+    "a normal form": ("py.normalize", "NFX", TEXT),
+    "a way to match": ("py.re_found", "finditer", "a", 0, TEXT),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_operands_of_a_wrong_type_are_refused(name) -> None:
+    with pytest.raises(tracepack.GuardError):
+        tracepack.load(one(*WRONG[name]))("text")
+
+
+def test_only_numbers_and_texts_are_formatted() -> None:
+    x = tensor()
+    node = apply("py.format", [x], "", "s")
+    mod = tracepack.load(archive_of(Graph((x,), (node,), node.output)))
+    with pytest.raises(tracepack.GuardError, match="only numbers and texts can be formatted; got Tensor"):
+        mod(torch.ones(2))
+
+
+@pytest.mark.parametrize("name", ["py.str_format", "py.str_format_map", "py.str___class__", "py.re_compile", "py.eval"])
+def test_methods_outside_of_the_list_are_unknown(name) -> None:
+    with pytest.raises(tracepack.UnknownOperatorError, match="not on the list of allowed operators"):
+        tracepack.load(one(name, TEXT))
+
+
+ENDLESS = [
+    r"(a+)+$",
+    r"(a|aa)+b",
+    r"(a*)*b",
+    r"a?" * 20 + "a" * 20,
+    r"\w+@\w+",
+    r"(\w+)\1",
+    r"(?=a+)b",
+    r"(a{1,60}){1,60}",
+]
+
+
+@pytest.mark.parametrize("pattern", ENDLESS)
+def test_a_pattern_whose_time_has_no_bound_needs_trust(pattern) -> None:
+    data = one("py.re_sub", pattern, 0, "", TEXT, 0)
+    with pytest.raises(tracepack.TrustError, match="takes a time that has no bound"):
+        tracepack.load(data)
+    assert tracepack.load(data, trust=True)("xyz") == "xyz"
+    with pytest.raises(tracepack.TrustError):
+        tracepack.load(one("py.re_found", "search", pattern, 0, TEXT))
+
+
+@pytest.mark.parametrize(
+    "pattern", [r"\s+", r"[^a-z0-9]+", r"\d{4}-\d\d", r"https?://\S+", r"(?i)hello|bye", r"#(\w+)"]
+)
+def test_a_pattern_that_takes_linear_time_needs_none(pattern) -> None:
+    assert is_linear(pattern, 0)
+    text = ("ab 12 #" + " " * 10) * 5000
+    mod = tracepack.load(one("py.re_sub", pattern, 0, "", TEXT, 0))
+    assert mod(text) == re.sub(pattern, "", text)
+
+
+@pytest.mark.parametrize(
+    "args", [(TEXT, 0, "", "a", 0), ("(", 0, "", TEXT, 0), ("a", TEXT, "", "a", 0), ("a" * 2000, 0, "", TEXT, 0)]
+)
+def test_a_pattern_that_is_no_constant_or_no_pattern_is_refused_at_load(args) -> None:
+    with pytest.raises(tracepack.GraphError, match="no constant pattern|is malformed"):
+        tracepack.load(one("py.re_sub", *args))
+
+
+def test_a_look_up_hands_out_no_memory_of_an_input_as_its_own() -> None:
+    x = tensor()
+    taken = apply("py.lookup", [x], 0, output=tensor())
+    written = apply("torch.Tensor.add_", taken.output, 1, output=tensor())
+    mod = tracepack.load(archive_of(Graph((x,), (taken, written), written.output)))
+    assert "(written)" in mod.signature
+
+
+def test_a_loop_over_lists_of_different_lengths_is_refused() -> None:
+    text, item, other = Value(ANY), Value(ANY), Value(ANY)
+    loop = apply("map", Graph((item, other), (), item), (text, [1]), ())
+    mod = tracepack.load(archive_of(Graph((text,), (loop,), loop.output)))
+    with pytest.raises(tracepack.GuardError, match=r"the lists of a loop have different lengths; got \[2, 1\]"):
+        mod(["a", "b"])
