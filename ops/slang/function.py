@@ -102,7 +102,7 @@ class SlangFunction:
         """Modules that hold one are pickled, by torch.save and by processes that are spawned."""
         return _function_again, (self.module, self.name, self._maps, self._result)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:  # a parameter may be named `self`
         """Runs the function; see the class.
 
         Args:
@@ -233,8 +233,15 @@ class SlangFunction:
         Args:
             *args: for each parameter in order, to which axis of the call each of its own axes belongs.
             **kwargs: the same by name.
+
+        Raises:
+            SlangArgumentError: there is no such parameter.
         """
         names = [parameter.name for parameter in self.signatures[0].parameters]
+        known = {parameter.name for each in self.signatures for parameter in each.parameters}
+        if len(args) > len(names) or not known.issuperset(kwargs):
+            got = f"{len(args)} maps" if len(args) > len(names) else sorted(set(kwargs) - known)
+            raise SlangArgumentError("a map for no parameter", where=str(self.signatures[0]), got=got, expected=names)
         maps = {**self._maps, **dict(zip(names, args, strict=False)), **kwargs}
         return SlangFunction(self.module, self.name, self.signatures, maps=maps, result=self._result)
 
@@ -329,7 +336,14 @@ def _as_wanted(function: FunctionType, outputs: Any, wanted: Any) -> Any:
     if isinstance(wanted, (torch.Tensor, np.ndarray)):
         fill(wanted, torch.as_tensor(outputs), _RESULT, str(function))
         return wanted
-    name = wanted if isinstance(wanted, str) else f"{wanted.__module__}.{wanted.__qualname__}"
-    if "numpy" in name:
-        return outputs.detach().cpu().numpy()
-    return torch.as_tensor(outputs)
+    kind = (getattr(wanted, "__module__", ""), getattr(wanted, "__qualname__", ""))
+    name = wanted if isinstance(wanted, str) else ".".join(kind)
+    if name not in ("numpy", "numpy.ndarray", "tensor", "torch.Tensor"):
+        raise SlangArgumentError(
+            "no results of this kind",
+            where=str(function),
+            got=repr(wanted),
+            expected="a tensor to fill, 'tensor' or 'numpy'",
+        )
+    made = torch.as_tensor(outputs)
+    return made.detach().cpu().numpy() if "numpy" in name else made

@@ -21,6 +21,13 @@ def has_order(tree: Any) -> bool:
     return any(map(has_order, _items(tree)))
 
 
+def key_orders(result: Any) -> Any:
+    """The keys of the dicts in a result, in their order; values do not count."""
+    if isinstance(result, dict):
+        return [(key, key_orders(item)) for key, item in result.items()]
+    return [key_orders(item) for item in result] if isinstance(result, tuple | list) else None
+
+
 def turned(tree: Any) -> Any:
     """The same tree with the keys of every dict the other way round."""
     if isinstance(tree, dict):

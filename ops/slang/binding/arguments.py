@@ -17,7 +17,7 @@ from ..language.errors import SlangArgumentError, SlangDtypeError
 from ..language.specialization import ArgumentKind
 from ..language.types import FLOATS, FunctionType, Parameter, SlangType, field_names
 from .grid import grid, grid_shape, index_tensor
-from .instances import TYPE, SlangInstance, fields_of, struct_name
+from .instances import TYPE, SlangInstance, fields_of, struct_name, unknown_fields
 
 _WHOLE = (bool, int, np.integer, np.bool_)
 _PLAIN_NUMBERS = (bool, int, float)
@@ -101,6 +101,8 @@ def bind(function: FunctionType, args: Sequence[Any], kwargs: Mapping[str, Any])
             fix = (
                 "A tensor that the function writes must be passed, its size cannot be known."
                 if _written(parameter)
+                else "A default of the Slang source is not used: pass the number."
+                if parameter.has_default
                 else ""
             )
             raise SlangArgumentError(f"parameter {parameter.name!r} is missing", where=str(function), fix=fix)
@@ -141,6 +143,14 @@ def argument_kind(function: FunctionType, parameter: Parameter, bound: Mapping[s
     if parameter.direction == "out" and parameter.type.kind != "view":
         return "absent"
     value = bound[parameter.name]
+    unknown = unknown_fields(parameter.type, value) if isinstance(value, Mapping) else []
+    if unknown:
+        raise SlangArgumentError(
+            f"{parameter.type.name!r} has no field {unknown[0]!r}",
+            where=str(function),
+            got=_shown(value),
+            expected=[field.name for field in parameter.type.fields],
+        )
     return "value" if parameter.type.kind == "scalar" and isinstance(value, _NUMBERS) else "tensor"
 
 
@@ -287,6 +297,12 @@ def _tensor(function: FunctionType, name: str, type_: SlangType, value: Any, dev
         except (TypeError, ValueError) as error:
             raise SlangArgumentError(
                 f"no tensor can be made for {name!r}", where=str(function), got=error, expected=type_.name
+            ) from None
+        except AttributeError:  # torch's, for a number of a recording
+            raise SlangArgumentError(
+                f"the number for {name!r} is decided at run time",
+                where=str(function),
+                expected="a tensor for a field of a struct",
             ) from None
     raise SlangArgumentError(
         f"parameter {name!r} cannot take this",

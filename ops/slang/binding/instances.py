@@ -91,6 +91,18 @@ class SlangInstance:
         self._fields.update({name: each for name, each in value.items() if name in self._fields})
 
 
+def unknown_fields(type_: SlangType, value: Any, path: str = "") -> list[str]:
+    """The entries of a value for a struct, also inside of its fields, that the struct does not have."""
+    fields = fields_of(value) if type_.kind == "struct" else None
+    if fields is None:
+        return []
+    inner = {field.name: field.type for field in type_.fields}
+    found = [f"{path}{name}" for name in fields if name not in inner and name != TYPE]
+    for name in inner.keys() & fields.keys():
+        found += unknown_fields(inner[name], fields[name], f"{path}{name}.")
+    return found
+
+
 def fields_of(value: Any) -> Mapping[str, Any] | None:
     """The fields of an instance, a dict or a dataclass, else None."""
     if isinstance(value, Mapping):

@@ -9,8 +9,9 @@ from typing import Any
 import torch
 
 from ..language.errors import SlangArgumentError
-from ..language.types import FunctionType, Parameter
+from ..language.types import FunctionType, Parameter, SlangType
 from .arguments import argument_type_name, bind, fits, kind_of
+from .grid import grid_shape, index_tensor
 from .instances import SlangInstance
 
 Specialize = Callable[[str, Sequence[str]], FunctionType | None]
@@ -79,6 +80,24 @@ def _concrete(function: FunctionType, bound: Mapping[str, Any], specialize: Spec
     return found
 
 
+def _as_tensor(function: FunctionType, name: str, type_: SlangType, bound: Mapping[str, Any]) -> torch.Tensor:
+    """The tensor that a map moves: an argument as it is, or the positions of a grid."""
+    if name not in bound:
+        raise SlangArgumentError(f"parameter {name!r} has a map, and was not passed", where=str(function))
+    shape = grid_shape(bound[name])
+    if shape is not None:
+        return index_tensor(shape, type_, next((v.device for v in bound.values() if isinstance(v, torch.Tensor)), None))
+    try:
+        return torch.as_tensor(bound[name])
+    except (RuntimeError, TypeError, ValueError):
+        raise SlangArgumentError(
+            f"the axes of {name!r} cannot be mapped",
+            where=str(function),
+            got=type(bound[name]).__name__,
+            expected="a tensor, an array or a number",
+        ) from None
+
+
 def place_axes(chosen: Chosen, maps: Mapping[str, Sequence[int]]) -> dict[str, Any]:
     """The arguments of a mapped call with their axes moved as the map says, so that they broadcast as in a plain call.
 
@@ -94,7 +113,7 @@ def place_axes(chosen: Chosen, maps: Mapping[str, Sequence[int]]) -> dict[str, A
     types = {parameter.name: parameter.type for parameter in function.parameters}
     for name, axes in maps.items():
         own = len(types[name].shape) + types[name].rank
-        tensor = torch.as_tensor(bound[name])
+        tensor = _as_tensor(function, name, types[name], bound)
         if tensor.dim() - own != len(axes):
             raise SlangArgumentError(
                 f"the map of {name!r} has {len(axes)} axes", where=str(function), expected=tensor.dim() - own

@@ -194,7 +194,8 @@ class Reflection:
             direction = "inout" if lib.spReflectionVariable_FindModifier(variable, _INOUT) else "out"
         no_diff = bool(lib.spReflectionVariable_FindModifier(variable, _NO_DIFF))
         name = lib.spReflectionVariable_GetName(variable).decode()
-        return Parameter(name, type_, direction, type_.differentiable and not no_diff)
+        has_default = bool(lib.spReflectionVariable_HasDefaultValue(variable))
+        return Parameter(name, type_, direction, type_.differentiable and not no_diff, has_default)
 
     def _full_name(self, pointer: int) -> str:
         blob = c_void_p()

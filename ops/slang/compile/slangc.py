@@ -64,6 +64,7 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "spReflectionFunction_getOverloadCount": (c_uint, c_void_p),
     "spReflectionFunction_getOverload": (c_void_p, c_void_p, c_uint),
     "spReflectionFunction_specializeWithArgTypes": (c_void_p, c_void_p, c_ssize_t, POINTER(c_void_p)),
+    "spReflectionVariable_HasDefaultValue": (c_bool, c_void_p),
     "spReflectionVariable_GetName": (c_char_p, c_void_p),
     "spReflectionVariable_GetType": (c_void_p, c_void_p),
     "spReflectionVariable_FindModifier": (c_void_p, c_void_p, c_uint),

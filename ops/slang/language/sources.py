@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 from .errors import SlangError
 from .types import split_name
 
+_BYTE_ORDER_MARK = "\ufeff"
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _IMPORT = re.compile(
     r'(?:^|[;{}])\s*(?:__exported\s+)?(?:import|__include|\#include)\s+(?:"(?P<quoted>[^"]+)"|(?P<bare>[\w.]+))',
@@ -213,14 +214,24 @@ def read_source(path_or_text: str | Path, includes: Sequence[str | Path] = ()) -
     """
     directories = tuple(Path(include).resolve() for include in includes)
     if isinstance(path_or_text, str) and not path_or_text.rstrip().endswith(".slang"):
+        path_or_text = path_or_text.removeprefix(_BYTE_ORDER_MARK)
+        _check_text(path_or_text, "<text>")
         return Source("module", path_or_text, _collect(path_or_text, directories), "<text>", directories)
     path = Path(str(path_or_text).rstrip())
     if not path.is_file():
         raise SlangError(f"no Slang file at {path}", fix="Give the path of a .slang file, or Slang code as text.")
-    text = path.read_text(encoding="utf-8")
+    text = path.read_text(encoding="utf-8-sig")
+    _check_text(text, str(path))
     directories = (path.resolve().parent, *directories)
     name = re.sub(r"\W", "_", path.stem)
     return Source(name, text, _collect(text, directories), str(path), directories)
+
+
+def _check_text(text: str, where: str) -> None:
+    """Refuses text that the compiler would read only in part."""
+    if "\0" in text:
+        line = text[: text.index("\0")].count("\n") + 1
+        raise SlangError("a character with the code 0 in the source", where=f"{where}:{line}", fix="Remove it.")
 
 
 def _imported(text: str) -> Iterator[str]:

@@ -151,12 +151,13 @@ def field_names(path: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of a function; `differentiable` is false where it is `no_diff`."""
+    """A parameter of a function; `differentiable` is false where it is `no_diff`, `has_default` true after `x = 1`."""
 
     name: str
     type: SlangType
     direction: Direction = "in"
     differentiable: bool = False
+    has_default: bool = False
 
     def __str__(self) -> str:
         prefix = "" if self.direction == "in" else f"{self.direction} "
@@ -165,12 +166,14 @@ class Parameter:
     def plain(self) -> dict[str, Any]:
         """The parameter as data."""
         data: dict[str, Any] = {"name": self.name, "type": self.type.plain()}
-        return {**data, "direction": self.direction, "differentiable": self.differentiable}
+        data |= {"direction": self.direction, "differentiable": self.differentiable}
+        return {**data, "default": True} if self.has_default else data
 
     @classmethod
     def of_plain(cls, data: Mapping[str, Any]) -> Parameter:
         """The inverse of `plain`."""
-        return cls(data["name"], SlangType.of_plain(data["type"]), data["direction"], data["differentiable"])
+        type_ = SlangType.of_plain(data["type"])
+        return cls(data["name"], type_, data["direction"], data["differentiable"], data.get("default", False))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,109 @@
+"""Calls that do not fit: each is an error of ours that names the parameter, never one of torch or the compiler."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from tracepack.ops import slang
+from tracepack.ops.slang.compile import client
+
+SOURCE = """
+struct Inner { float b; };
+struct S { float a; Inner inner; };
+float field(S s) { return s.a + s.inner.b; }
+float defaulted(float x, float y = 2.0) { return x * y; }
+float named(float self, float args) { return self - args; }
+int2 both(int idx, float w, float x) { return int2(idx, int(w * x)); }
+float product(float x, float y) { return x * y; }
+"""
+
+
+@pytest.fixture(scope="module")
+def module() -> slang.SlangModule:
+    return slang.load(SOURCE)
+
+
+def test_maps(module: slang.SlangModule) -> None:
+    for wrong in (module.product.map, lambda **maps: module.product.map((0,), **maps)):
+        with pytest.raises(
+            slang.SlangArgumentError, match=r"a map for no parameter; got \['zz'\]; expected \['x', 'y'\]"
+        ):
+            wrong(zz=(1,))
+    with pytest.raises(slang.SlangArgumentError, match="a map for no parameter; got 3 maps; expected"):
+        module.product.map((0,), (0,), (0,))
+    with pytest.raises(
+        slang.SlangArgumentError, match="the axes of 'x' cannot be mapped; got object; expected a tensor"
+    ):
+        module.product.map(x=(0,))(object(), 1.0)
+
+
+def test_a_grid_in_a_map(module: slang.SlangModule) -> None:
+    w, x = torch.rand(4, 1) * 9, torch.rand(4, 3) * 9
+    found = module.both.map(idx=(1,), w=(0, 1), x=(0, 1))(slang.grid((3,)), w, x)
+    assert torch.equal(found[..., 0], torch.arange(3, dtype=torch.int32).expand(4, 3))
+    assert torch.equal(found[..., 1], (w * x).int())
+
+
+def test_results(module: slang.SlangModule) -> None:
+    x = torch.rand(3)
+    for wrong in ("foo", 3, dict):
+        with pytest.raises(slang.SlangArgumentError, match=r"no results of this kind; got .*expected a tensor to fill"):
+            module.product(x, x, _result=wrong)
+    torch.testing.assert_close(module.product(x, x, _result="tensor"), x * x)
+    torch.testing.assert_close(torch.from_numpy(module.product(x, x, _result="numpy")), x * x)
+
+
+def test_a_sparse_tensor(module: slang.SlangModule) -> None:
+    with pytest.raises(slang.SlangArgumentError, match=r"'x' is not strided; got torch\.sparse_coo.*Convert it with"):
+        module.product(torch.eye(3).to_sparse(), 2.0)
+    torch.testing.assert_close(module.product(torch.eye(3), 2.0), 2 * torch.eye(3))
+
+
+def test_defaults_are_not_used(module: slang.SlangModule) -> None:
+    with pytest.raises(slang.SlangArgumentError, match=r"'y' is missing\. A default of the Slang source is not used"):
+        module.defaulted(3.0)
+    assert module.defaulted(3.0, 4.0) == 12.0
+
+
+def test_parameters_named_as_pythons(module: slang.SlangModule) -> None:
+    assert module.named(self=3.0, args=1.0) == 2.0
+    assert module.named(3.0, args=1.0) == 2.0
+
+
+def test_unknown_fields(module: slang.SlangModule) -> None:
+    assert module.field({"a": 1.0, "inner": {"b": 2.0}}) == 3.0
+    with pytest.raises(
+        slang.SlangArgumentError, match=r"'S' has no field 'z'; got a dict of .*expected \['a', 'inner'\]"
+    ):
+        module.field({"a": 1.0, "inner": {"b": 2.0}, "z": 2.0})
+    with pytest.raises(slang.SlangArgumentError, match=r"'S' has no field 'inner\.c'"):
+        module.field({"a": 1.0, "inner": {"b": 2.0, "c": 3.0}})
+
+
+def test_a_byte_order_mark_and_a_null(tmp_path: Path) -> None:
+    text = "float twice(float x) { return 2 * x; }\n"
+    assert slang.load("\ufeff" + text).twice(2.0) == 4.0
+    (tmp_path / "marked.slang").write_text(text, encoding="utf-8-sig")
+    assert slang.load(tmp_path / "marked.slang").twice(2.0) == 4.0
+    with pytest.raises(slang.SlangError, match="<text>:2: a character with the code 0 in the source"):
+        slang.load(f"{text}\0{text}")
+
+
+def test_an_interrupt_while_the_compiler_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its answer must not become that of the next request, which would be kept on the disk."""
+
+    def interrupted(self: client.Service, process: object) -> bytes:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(client.Service, "_receive", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            slang.load("float first(float x) { return 1 * x; } // interrupted")
+    for factor in (2, 3, 4):
+        module = slang.load(f"float f{factor}(float x) {{ return {factor} * x; }} // after an interrupt")
+        assert dir(module) == [f"f{factor}"]
+        assert module[f"f{factor}"](1.0) == factor
+    assert dir(slang.load("float first(float x) { return 1 * x; } // interrupted")) == ["first"]
