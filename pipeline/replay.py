@@ -199,9 +199,9 @@ class Replay:
         except Exception:
             return False, ""
         found = self._difference(wanted, got) or self._difference(handed, given)
-        if found and not self._place() and key_orders(wanted) == key_orders(got):
-            if self._difference(wanted, self._plain(alike(leaves))):
-                found = ""  # the function itself gives another result for the same inputs
+        open_to_chance = bool(found) and not self._place() and key_orders(wanted) == key_orders(got)
+        if open_to_chance and self._difference(wanted, self._plain(alike(leaves))):
+            found = ""  # the function itself gives another result for the same inputs
         self.shapes.append((leaves, got))
         return True, found
 
