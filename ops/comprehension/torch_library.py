@@ -12,12 +12,13 @@ from typing import Any, NoReturn, Protocol
 
 import torch
 
-from ..kernels.torch_library import NAMESPACE, Gradient, define
+from ..kernels.torch_library import NAMESPACE, Gradient, define, have_tangents, in_forward_mode
 from .expr.dtypes import stored
 from .expr.ir import Definition
 from .program.specialise import specialise
-from .run.autograd import no_second_derivative
+from .run.autograd import no_second_derivative, refuse_batched
 from .run.plan import Plan
+from .run.watched import no_forward_mode
 
 _REGISTERED: dict[str, Operators] = {}
 
@@ -77,6 +78,8 @@ class Operators:
         define(f"{self._base}_backward", schema, backward, fake, gradient=Gradient(self._final))
 
     def _forward(self, *inputs: torch.Tensor) -> Any:
+        if have_tangents(inputs):
+            raise no_forward_mode(self.layer.name)
         tensors = [t.contiguous().resolve_neg() for t in self.layer.check_inputs(inputs)]
         found = self.layer.plan(tensors).forward(tensors)
         return self._shaped(found)
@@ -99,6 +102,8 @@ class Operators:
         return [by_place[i] if i in by_place else torch.zeros_like(tensors[i]) for i in wanted]
 
     def _fake(self, *inputs: torch.Tensor) -> Any:
+        if in_forward_mode():
+            raise no_forward_mode(self.layer.name)
         program = specialise(self.layer.definition, [tuple(t.shape) for t in inputs])
         kinds = [program.tensors[o] for o in program.outputs]
         device = inputs[0].device if inputs else torch.device("cpu")
@@ -120,6 +125,7 @@ class Operators:
     def _autograd(self, ctx: Any, *gradients: torch.Tensor) -> Any:
         if self._as_list and self._results == 1:
             gradients = tuple(gradients[0])  # the schema has one list
+        refuse_batched(gradients)
         inputs = ctx.saved_tensors
         wanted = [i for i, needed in enumerate(ctx.needs_input_grad) if needed]
         operator = getattr(torch.ops.tracepack, f"{self._base}_backward")

@@ -7,11 +7,13 @@ where an equal kernel defines it again, the first definition stays.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch.autograd import forward_ad
 
 NAMESPACE = "tracepack"
 _defined: set[str] = set()
@@ -75,3 +77,33 @@ def _define(
         torch.library.register_autograd(name, gradient.backward, setup_context=gradient.save, lib=_LIBRARY)
     if batching is not None:
         torch.library.register_vmap(name, batching, lib=_LIBRARY)
+
+
+def in_forward_mode() -> bool:
+    """Whether a level of forward-mode differentiation is open; of a fake tensor nothing more can be asked."""
+    return bool(forward_ad._current_level >= 0)
+
+
+def have_tangents(arguments: Sequence[Any]) -> bool:
+    """Whether a tensor has a tangent of forward-mode differentiation, which the results of a kernel would lack."""
+    return in_forward_mode() and any(isinstance(each, torch.Tensor) and _may_have_tangent(each) for each in arguments)
+
+
+def _may_have_tangent(tensor: torch.Tensor) -> bool:
+    """Whether a tensor has a tangent; under torch.func.jvp and torch.vmap nothing tells that it has none."""
+    transforms: Any = sys.modules.get("torch._functorch.eager_transforms")  # an import of it costs time
+    nested = transforms is not None and transforms.JVP_NESTING
+    if nested or torch._C._functorch.peek_interpreter_stack() is not None:
+        return True
+    unpack: Any = forward_ad.unpack_dual  # torch leaves it untyped
+    return unpack(tensor).tangent is not None
+
+
+def are_batched(gradients: Sequence[torch.Tensor | None], *, also_by_vmap: bool = True) -> bool:
+    """Whether gradients come several at once, by `is_grads_batched=True` or torch.vmap, in tensors without memory."""
+    functorch = torch._C._functorch
+    return any(
+        each is not None
+        and (functorch.is_legacy_batchedtensor(each) or (also_by_vmap and functorch.is_batchedtensor(each)))
+        for each in gradients
+    )

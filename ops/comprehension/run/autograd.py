@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from ...kernels.torch_library import are_batched
 from ..expr.errors import DerivativeError
 from .plan import Reorder, Training
 
@@ -30,6 +31,7 @@ class Apply(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
         """Runs the backward; gradients that nobody wants are None."""
+        refuse_batched(gradients)
         training: Training = ctx.training
         seeds = [gradients[i] for i in training.seeds]
         if ctx.reorder is not None:
@@ -57,6 +59,19 @@ def _differentiable(
     if not wanted:
         return training.backward([*saved, *inputs[len(training.kept) :]])
     return apply(training.higher(wanted), None, *inputs)
+
+
+def refuse_batched(gradients: Sequence[torch.Tensor]) -> None:
+    """Refuses the several gradients at once of `is_grads_batched=True` and of torch.vmap: they have no memory.
+
+    Raises:
+        DerivativeError: they are given.
+    """
+    if are_batched(gradients):
+        raise DerivativeError(
+            "gradients of layers are not taken several at once",
+            fix="Leave is_grads_batched=True, vectorize=True and torch.vmap out.",
+        )
 
 
 def _unchanged(kept: list[tuple[torch.Tensor, int]]) -> list[torch.Tensor]:

@@ -29,7 +29,12 @@ def refuse_transforms(name: str) -> None:
     if transform is not None and transform.key() == torch._C._functorch.TransformType.Grad:
         raise DerivativeError(f"torch.func does not differentiate '{name}'", fix="Use torch.autograd.grad.")
     if forward_ad._current_level >= 0:
-        raise DerivativeError(
-            f"'{name}' has no forward-mode derivative",
-            fix="Use reverse mode: torch.autograd.grad, with create_graph=True for higher derivatives.",
-        )
+        raise no_forward_mode(name)
+
+
+def no_forward_mode(name: str) -> DerivativeError:
+    """The error of a tensor with a tangent."""
+    return DerivativeError(
+        f"'{name}' has no forward-mode derivative",
+        fix="Use reverse mode: torch.autograd.grad, with create_graph=True for higher derivatives.",
+    )

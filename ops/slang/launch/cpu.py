@@ -12,13 +12,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from math import prod
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 
-from ..binding.layout import Layout, contiguous_strides, layout_of
+from ..binding.layout import contiguous_strides, layout_of
 from ..binding.shapes import output_shapes
 from ..compile.codegen import Repair, Variant
 from ..compile.elements import slots_with_gradients
@@ -26,6 +26,7 @@ from ..compile.program import Program
 from ..language.errors import SlangArgumentError, SlangCompileError, SlangIndexError
 from ..language.sources import ROUNDS, rounds_by_sizes
 from ..language.specialization import Specialization
+from .call_plan import Backward, Entry, Plan
 from .gradient_check import Ways, is_suspect, repair_for, repairs
 
 Words = list[Any]
@@ -35,60 +36,6 @@ _KEPT = 4096
 """The number of combinations of sizes that are remembered before the table is cleared."""
 THREADED_AFTER = 200e-6
 """Seconds from which a function of whole tensors is split over threads: its work per call is known from runs only."""
-
-
-class Entry(Protocol):
-    """A compiled entry of a target, which runs `total` elements over numbers and addresses."""
-
-    def __call__(self, total: int, dims: Any, words: Sequence[Any]) -> None:
-        """Runs the kernel."""
-
-    def split(self, total: int, dims: Any, words: Sequence[Sequence[Any]]) -> None:
-        """Runs it on several threads, each with its own words."""
-
-
-@dataclass(frozen=True)
-class Backward:
-    """A backward kernel with the parts that are equal in all of its runs.
-
-    Attributes:
-        entry: the kernel.
-        slots: the slots for whose gradient it takes a pointer.
-        results: the slots for which a gradient is made, `slots` among them.
-        shared: those of `slots` to whose gradient several calls add.
-        rounds: the limit of loops that have none of their own; 0 where all have.
-    """
-
-    entry: Entry
-    slots: list[int]
-    results: list[int]
-    shared: list[int]
-    rounds: int
-
-
-@dataclass
-class Plan:
-    """The plan of a call for one combination of sizes.
-
-    Attributes:
-        layout: the layout of the tensors.
-        total: the number of elements.
-        outputs: size, strides and dtype of each output, and the slot whose content it starts from, or -1.
-        table: the table of the layout.
-        dims: `table` as the entry takes it.
-        entry: the forward kernel.
-        backwards: the backward kernels, by the slots that need gradients.
-        seconds: the time of the first run on one thread, forward (None) and for each backward kernel.
-    """
-
-    layout: Layout
-    total: int
-    outputs: tuple[tuple[tuple[int, ...], tuple[int, ...], torch.dtype, int], ...]
-    table: torch.Tensor
-    dims: Any
-    entry: Entry
-    backwards: dict[tuple[int, ...], Backward] = field(default_factory=dict)
-    seconds: dict[tuple[int, ...] | None, float] = field(default_factory=dict)
 
 
 class Launcher:
@@ -105,13 +52,13 @@ class Launcher:
         self, program: Program, spec: Specialization, device: torch.device = CPU, repair: Repair | None = None
     ) -> None:
         self._program, self._spec, self._device = program, spec, device
-        self._repair: Repair = repair or ""
+        suspect = is_suspect(program.source)
+        self._repair: Repair = repair if repair is not None else repairs(program.source)[0] if suspect else ""
+        self._is_trial = repair is not None
         self._plans: dict[tuple[Any, ...], Plan] = {}
         self._tensor_slots = tuple(i for i, slot in enumerate(spec.slots) if not slot.is_value)
         self._lock = threading.Lock()
-        chosen = repair is not None or not is_suspect(program.source)
-        self._checked = chosen or not spec.is_pointwise
-        self._repairs: Sequence[Repair] = () if chosen or spec.is_pointwise else repairs(program.source)
+        self._checked = repair is not None or not spec.is_pointwise or not suspect
         # Calls that may read what others write must run one after the other.
         self._ordered = any(slot.type.access == "rw" for slot in spec.slots)
 
@@ -153,18 +100,29 @@ class Launcher:
                     fix="Move all tensors of a call to one device.",
                 )
 
+    def _check_strided(self, index: int, argument: torch.Tensor) -> None:
+        if argument.layout != torch.strided:
+            raise SlangArgumentError(
+                f"the tensor for {self._spec.slot_name(index)!r} is not strided",
+                where=str(self._spec.function),
+                got=argument.layout,
+                expected=torch.strided,
+                fix="Convert it with .to_dense().",
+            )
+
     def _entry(self, variant: Variant) -> Entry:
         return self._program.entry(self._spec, variant)
 
     def _words(self, plan: Plan, arguments: Sequence[Any], keep: list[torch.Tensor]) -> Words:
         """The number or address for each slot; copies that were needed are added to `keep`."""
         words: Words = []
-        for argument, mode in zip(arguments, plan.layout.modes, strict=True):
+        for index, (argument, mode) in enumerate(zip(arguments, plan.layout.modes, strict=True)):
             if mode == "v":
                 words.append(argument)
             elif argument.is_contiguous():
                 words.append(self._pointer(argument))
             else:
+                self._check_strided(index, argument)
                 copy = argument.contiguous()
                 keep.append(copy)
                 words.append(self._pointer(copy))
@@ -268,19 +226,15 @@ class Launcher:
     def _make_backward(self, plan: Plan, needs: tuple[int, ...], rounds: int) -> Backward:
         layout, slots = plan.layout, slots_with_gradients(self._spec, needs)
         shared = [index for index in slots if self._spec.slots[index].is_view and layout.modes[index] != "f"]
-        entry = self._first_that_compiles(
-            Variant(layout.modes, needs, rank=layout.rank, repair=self._repair, rounds=rounds)
-        )
+        variant = Variant(layout.modes, needs, rank=layout.rank, repair=self._repair, rounds=rounds)
+        try:
+            entry = self._entry(variant)
+        except SlangCompileError:
+            if self._is_trial or not self._repair:
+                raise
+            self._repair = ""
+            entry = self._entry(replace(variant, repair=""))
         return Backward(entry, slots, sorted({*needs, *slots}), shared, rounds)
-
-    def _first_that_compiles(self, variant: Variant) -> Any:
-        """The entry of a function of whole tensors in the first way that Slang takes; nothing can be compared there."""
-        for repair in self._repairs[:-1]:
-            try:
-                return self._entry(replace(variant, repair=repair))
-            except SlangCompileError:
-                self._repairs = self._repairs[1:]
-        return self._entry(variant)
 
     def _run_backward(
         self, plan: Plan, backward: Backward, needs: tuple[int, ...], words: Words, results: dict[int, torch.Tensor]

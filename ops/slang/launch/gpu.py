@@ -21,7 +21,8 @@ from ..compile.elements import pointers_after_slots
 from ..compile.program import Program, differentiable_source, with_lines
 from ..language.sources import ROUNDS
 from ..language.specialization import Specialization
-from .cpu import Launcher, Plan
+from .call_plan import Plan
+from .cpu import Launcher
 from .gradient_check import Ways
 from .slangpy_device import import_slangpy, session_for, shared_device
 

@@ -10,16 +10,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
+from torch.autograd import forward_ad
 
 from ...kernels import cache as disk
+from ...kernels.torch_library import are_batched, have_tangents
 from ..compile.program import Program
 from ..language.errors import NotDifferentiableError, SlangError
 from ..language.specialization import Specialization
 from ..language.types import FLOATS
 from .cpu import CPU, Launcher
+from .fakes import zeros_for_missing
 from .select import launcher_for
 
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
@@ -32,8 +35,8 @@ _jit_tracing = torch._C._get_tracing_state
 
 
 def is_plain_eager() -> bool:
-    """Whether no mode, tracer, compiler or functorch transform watches calls."""
-    if torch.compiler.is_compiling():
+    """Whether no mode, tracer, compiler, functorch transform or forward-mode level (30 ns) watches calls."""
+    if torch.compiler.is_compiling() or forward_ad._current_level >= 0:
         return False
     return not (_dispatch_modes() or _function_mode() or _jit_tracing()) and _functorch_level() is None
 
@@ -54,13 +57,57 @@ _registered._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 def _refuse_functional_gradients(spec: Specialization) -> None:
     """Refuses `torch.func.grad` and similar transforms, under which torch.library operators have no derivative."""
-    level = _functorch_level()
-    if level is not None and level.key() != torch._C._functorch.TransformType.Vmap and spec.differentiable_slots:
+    if _functorch_level() is None or not any(not s.is_value and s.type.scalar in FLOATS for s in spec.slots):
+        return
+    vmap = torch._C._functorch.TransformType.Vmap
+    if any(level.key() != vmap for level in torch._C._functorch.get_interpreter_stack() or ()):
         raise SlangError(
             "Slang functions cannot be differentiated by torch.func",
             where=str(spec.function),
             fix="Use torch.autograd.grad or .backward().",
         )
+
+
+def refuse_tangents(spec: Specialization, arguments: Sequence[Any]) -> None:
+    """Refuses a tensor with a tangent of forward-mode differentiation, which the result would silently lack.
+
+    Raises:
+        SlangError: there is one.
+    """
+    if have_tangents(arguments):
+        raise no_forward_mode(spec)
+
+
+def no_forward_mode(spec: Specialization) -> SlangError:
+    """The error of a tensor with a tangent."""
+    return SlangError(
+        "Slang functions have no forward-mode derivative",
+        where=str(spec.function),
+        fix="Use torch.autograd.grad or .backward().",
+    )
+
+
+def refuse_batched(spec: Specialization, gradients: Sequence[torch.Tensor | None]) -> None:
+    """Refuses the several gradients at once that `is_grads_batched=True` gives, in tensors that have no memory.
+
+    Raises:
+        SlangError: they are given.
+    """
+    if are_batched(gradients, also_by_vmap=False):
+        raise SlangError(
+            "gradients of Slang functions are not taken several at once",
+            where=str(spec.function),
+            fix="Leave is_grads_batched=True and vectorize=True out, or use torch.vmap around torch.autograd.grad.",
+        )
+
+
+def second_derivative(spec: Specialization) -> SlangError:
+    """The error of a gradient that is differentiated."""
+    return SlangError(
+        "Slang functions can be differentiated once, and a second derivative was asked for",
+        where=str(spec.function),
+        fix="Write the first derivative as a Slang function of its own, and differentiate that.",
+    )
 
 
 class Operation:
@@ -144,8 +191,20 @@ class Operation:
             result = getattr(torch.ops.tracepack, self.name)(*arguments)
         else:
             _refuse_functional_gradients(self.spec)
+            refuse_tangents(self.spec, arguments)
             result = self.overload()(*arguments)
         return result if isinstance(result, tuple) else (result,)
+
+    def backward_through_operator(
+        self, arguments: Sequence[Any], gradients: Sequence[torch.Tensor | None], needs: tuple[int, ...]
+    ) -> Sequence[torch.Tensor]:
+        """The same through its torch.library operator, with zeros for missing gradients."""
+        self.overload()
+        whole = zeros_for_missing(self.spec, arguments, gradients)
+        found: Sequence[torch.Tensor] = getattr(torch.ops.tracepack, f"{self.name}_backward")(
+            *arguments, whole, list(needs)
+        )
+        return found
 
     def overload(self) -> Any:
         """The torch.library operator, registered now if it was not yet."""
@@ -197,27 +256,45 @@ class _Apply(torch.autograd.Function):
             return _backward(ctx, *gradients)
         with torch.no_grad():
             found = _backward(ctx, *gradients)
-        return _refusing_another(found)
+        return _refusing_another(ctx, found, gradients)
 
 
 def _backward(ctx: Any, *gradients: torch.Tensor | None) -> tuple[torch.Tensor | None, ...]:
     operation: Operation = ctx.operation
     operation.check_differentiable()
     arguments, needs = recall(ctx, ctx.needs_input_grad[1:])
-    found = operation.run_backward(arguments, selected(operation, gradients), needs)
+    refuse_batched(operation.spec, gradients)
+    # Under torch.vmap gradients are batched tensors, which only the operator takes.
+    run = operation.run_backward if _functorch_level() is None else operation.backward_through_operator
+    found = run(arguments, selected(operation, gradients), needs)
     return (None, *spread(operation, needs, found))
 
 
-def _refusing_another(found: tuple[torch.Tensor | None, ...]) -> tuple[torch.Tensor | None, ...]:
+class _Once(torch.autograd.Function):
+    """Gradients that cannot be differentiated again: the first of the tensors; they depend on the others."""
+
+    @staticmethod
+    def forward(ctx: Any, spec: Specialization, count: int, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        ctx.spec = spec
+        return tuple(each.view_as(each) for each in tensors[:count])
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor) -> NoReturn:
+        raise second_derivative(ctx.spec)
+
+
+def _refusing_another(
+    ctx: Any, found: tuple[torch.Tensor | None, ...], gradients: Sequence[torch.Tensor | None]
+) -> tuple[torch.Tensor | None, ...]:
     """Gradients of a `create_graph=True` pass: a second derivative through them is an error, not a silent zero.
 
-    torch's `once_differentiable` lets them pass as constants where the incoming gradient is one.
+    torch's `once_differentiable` makes them depend on neither the arguments nor, where they are constants, on anything.
     """
-    tensors = [each.detach().requires_grad_() for each in found if each is not None]
-    text = "Slang functions can be differentiated once, and a second derivative was asked for"
-    refused = torch._C._functions.DelayedError(text.encode(), len(tensors))(*tensors)
-    marked = iter((refused,) if isinstance(refused, torch.Tensor) else refused)
-    return tuple(None if each is None else next(marked) for each in found)
+    tensors = [each for each in found if each is not None]
+    others = [each for each in (*ctx.saved_tensors, *gradients) if each is not None]
+    # Torch leaves it untyped.
+    refused = iter(_Once.apply(ctx.operation.spec, len(tensors), *tensors, *others))  # type: ignore[no-untyped-call]
+    return tuple(None if each is None else next(refused) for each in found)
 
 
 def remember(ctx: Any, operation: Operation, arguments: Sequence[Any], outputs: Sequence[torch.Tensor]) -> None:

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
+from torch.utils._pytree import tree_flatten, tree_unflatten
 
-from ...kernels.torch_library import Gradient, define
-from ..binding.shapes import batches_of, output_shapes
-from ..language.specialization import Slot, Specialization
-from .operation import Operation, recall, remember, selected, spread
+from ...kernels.torch_library import Gradient, define, in_forward_mode
+from ..language.specialization import Slot
+from .fakes import fake_outputs, zeros_for_missing
+from .operation import (
+    Operation,
+    no_forward_mode,
+    recall,
+    refuse_batched,
+    refuse_tangents,
+    remember,
+    second_derivative,
+    selected,
+    spread,
+)
 
 
 def _schema_type(slot: Slot) -> str:
@@ -30,18 +41,22 @@ def register(operation: Operation) -> Any:
     backward = _register_backward(operation, slots)
 
     def run(*arguments: Any) -> Any:
+        refuse_tangents(spec, arguments)
         return _unwrap(operation.run(arguments))
 
     def fake(*arguments: Any) -> Any:
-        return _unwrap(_fake_outputs(spec, arguments))
+        if in_forward_mode():
+            raise no_forward_mode(spec)
+        return _unwrap(fake_outputs(spec, arguments))
 
     def setup(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
         remember(ctx, operation, inputs, (output,) if isinstance(output, torch.Tensor) else output)
 
     def differentiate(ctx: Any, *gradients: Any) -> Any:
         operation.check_differentiable()
+        refuse_batched(spec, gradients)
         arguments, needs = recall(ctx, ctx.needs_input_grad)
-        whole = _zeros_for_missing(operation, arguments, selected(operation, gradients))
+        whole = zeros_for_missing(spec, arguments, selected(operation, gradients))
         return spread(operation, needs, backward(*arguments, whole, list(needs)))
 
     gradient, rule = Gradient(differentiate, setup), _batching_rule(operation)
@@ -57,35 +72,31 @@ def _register_backward(operation: Operation, slots: str) -> Any:
         *inputs, _, needs = arguments
         return [torch.empty_like(inputs[index], memory_format=torch.contiguous_format) for index in needs]
 
+    def refuse(ctx: Any, *gradients: Any) -> NoReturn:
+        raise second_derivative(operation.spec)
+
     schema = f"({slots}{', ' if slots else ''}Tensor[] gradients, int[] needs) -> Tensor[]"
-    return define(f"{operation.name}_backward", schema, run, fake)
+    gradient = Gradient(refuse)
+    return define(f"{operation.name}_backward", schema, run, fake, gradient=gradient, batching=_one_by_one(operation))
 
 
 def _unwrap(outputs: Sequence[torch.Tensor]) -> Any:
     return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
 
-def _device_of(spec: Specialization, arguments: Sequence[Any]) -> torch.device:
-    return next((a.device for a, s in zip(arguments, spec.slots, strict=True) if not s.is_value), torch.device("cpu"))
+def _one_by_one(operation: Operation) -> Callable[..., Any]:
+    """The rule for `torch.vmap` of the backward operator: one call for each of the batch."""
 
+    def rule(info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> Any:
+        dims, spec = tree_flatten(in_dims, is_leaf=lambda each: each is None)
+        values = tree_flatten(arguments)[0]
+        calls = []
+        for place in range(info.batch_size):
+            one = [v if d is None else v.select(d, place) for v, d in zip(values, dims, strict=True)]
+            calls.append(getattr(torch.ops.tracepack, f"{operation.name}_backward")(*tree_unflatten(one, spec)))
+        return [torch.stack(each) for each in zip(*calls, strict=True)], [0] * len(calls[0])
 
-def _fake_outputs(spec: Specialization, arguments: Sequence[Any]) -> list[torch.Tensor]:
-    batch, _ = batches_of(spec, arguments)
-    device = _device_of(spec, arguments)
-    return [
-        torch.empty(shape, dtype=output.type.dtype, device=device)
-        for shape, output in zip(output_shapes(spec, batch, arguments), spec.outputs, strict=True)
-    ]
-
-
-def _zeros_for_missing(operation: Operation, arguments: Sequence[Any], gradients: list[Any]) -> list[torch.Tensor]:
-    if all(gradient is not None for gradient in gradients):
-        return gradients
-    fakes = _fake_outputs(operation.spec, arguments)
-    return [
-        torch.zeros_like(fakes[index]) if gradient is None else gradient
-        for index, gradient in zip(operation.spec.differentiable_outputs, gradients, strict=True)
-    ]
+    return rule
 
 
 def _batching_rule(operation: Operation) -> Callable[..., Any]:
