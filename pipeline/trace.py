@@ -111,7 +111,7 @@ def _recorded(process: Callable[..., Any], examples: Examples, names: Sequence[s
         except Exception as error:
             if found is not None:
                 return found
-            raise error if isinstance(error, TracepackError) or problem is None else problem from None
+            raise error if isinstance(error, RecordError) or problem is None else problem from None
 
 
 def _here(program: Program) -> Pipeline:

@@ -89,7 +89,7 @@ class TracedList(Traced):
         return self.tracer.scalar("getitem", self, index)
 
     def __contains__(self, item: Any) -> bool:
-        return bool(self.tracer.scalar("contains", self, item))
+        return bool(self.tracer.pin(self.tracer.scalar("contains", self, item), "it was searched"))
 
     def __add__(self, other: Any) -> Any:
         return self.tracer.scalar("cat_strings", self, other)
@@ -129,7 +129,7 @@ class TracedDict(Traced):
         return self.tracer.scalar("getitem", self, key)
 
     def __contains__(self, key: Any) -> bool:
-        return bool(self.tracer.scalar("contains", self, key))
+        return bool(self.tracer.pin(self.tracer.scalar("contains", self, key), "it was searched"))
 
     def __len__(self) -> int:
         return int(self.tracer.pin(self.tracer.scalar("len", self), "the length of the dict was read"))

@@ -75,7 +75,7 @@ class TracedStr(Traced):
         return self.tracer.scalar("getitem", self, index)
 
     def __contains__(self, item: Any) -> bool:
-        return bool(self.tracer.scalar("contains", self, item))
+        return bool(self.tracer.pin(self.tracer.scalar("contains", self, item), "it was searched"))
 
     def __add__(self, other: Any) -> Any:
         return self.tracer.scalar("join_texts", self, other) if _is_text(other) else NotImplemented

@@ -9,7 +9,7 @@ import numpy as np
 from ...ops.graph.errors import RecordError
 from ...ops.graph.graph import Guard, Node
 from ...ops.graph.types import ARRAY
-from ...ops.runtime.user_code import user_line
+from ...ops.runtime.user_code import running_instruction, user_line
 from ..proxies.tracer import Tracer
 
 _CHOOSE = "Use torch.where or tracepack.cond(pred, true_fn, false_fn, *args) for a choice that data makes."
@@ -40,6 +40,20 @@ def pin(recorder: Tracer, scalar: Any, reason: str) -> Any:
         guard = Guard(scalar.concrete, f"the recording holds for one value only, because {reason}")
         recorder.nodes.append(Node(guard, (scalar.value,), {}, None, line))
     return scalar.concrete
+
+
+_PLAINLY = (
+    "it was turned into text", "it was formatted into a string", "it was used as a key", "it is the key of a dict",
+    "it was searched", "its length was read", "the function goes through the rows of a tensor one by one",
+)  # fmt: skip
+
+
+def may_stay_free(found: Any, reason: str) -> bool:
+    """Whether a guard may not be needed where operations of Python are recorded, too: subscripts, texts, loops."""
+    if isinstance(found, str | list | dict) or reason in _PLAINLY or reason.startswith("the length of"):
+        return True
+    asked = running_instruction()
+    return asked in ("UNARY_NOT", "TO_BOOL") or (reason == "it was used as a plain integer" and "SUBSCR" in asked)
 
 
 def _brief(found: Any) -> str:

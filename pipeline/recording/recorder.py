@@ -38,7 +38,7 @@ from ..rules.numpy_functions import captured_array, data_decides, is_of_numpy, o
 from ..rules.settings import refuse_errstate
 from .aliases import versions
 from .effects import Effects
-from .guards import pin
+from .guards import may_stay_free, pin
 from .random import Generators
 from .results import record_scalar, settled_device, settled_dtype, wrapped_result
 from .rollback import States
@@ -232,7 +232,7 @@ class Recorder(TorchFunctionMode):
         self.refuse_ended()
         if self.printing:
             return scalar.concrete
-        self.plainly_used = self.plainly_used or reason
+        self.plainly_used = self.plainly_used or (reason if may_stay_free(scalar.concrete, reason) else "")
         return pin(self, scalar, reason)
 
     @contextmanager
