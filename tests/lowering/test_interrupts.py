@@ -15,12 +15,13 @@ from typing import ClassVar
 
 import pytest
 import torch
-from torch.fx import graph_module
+from torch.fx import _symbolic_trace, graph_module
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import tracepack
 from tests.campaigns import interrupts
 from tests.campaigns.process_state import ProcessState
+from tracepack.ops.lowering.patches.fx_patcher import FxPatcher
 from tracepack.ops.runtime.interrupts.changes import Change, Lock, made
 from tracepack.ops.runtime.interrupts.held_signal import HeldSignal
 from tracepack.ops.runtime.interrupts.modes import Modes, Outside, outside
@@ -154,6 +155,28 @@ def test_what_torchs_compiler_replaces_comes_back() -> None:
     with pytest.raises(interrupts.Interrupted):
         verb()
     assert graph_module._forward_from_src is original
+
+
+def test_what_torch_fx_replaced_comes_back_where_its_own_clean_up_was_cut_off() -> None:
+    original = vars(_symbolic_trace)["_assert_is_none"]
+    added = "tracepack_added"
+
+    @undisturbed
+    def verb() -> None:
+        with FxPatcher():
+            patcher = _symbolic_trace._Patcher()
+            _symbolic_trace.CURRENT_PATCHER = patcher
+            patcher.patch(vars(_symbolic_trace), "_assert_is_none", lambda *args: None)
+            patcher.patch(vars(_symbolic_trace), "_assert_is_none", lambda *args: None, deduplicate=False)
+            vars(_symbolic_trace)[added] = 1
+            patcher.patches_made.append(_symbolic_trace._PatchedFnDel(vars(_symbolic_trace), added, None, None))
+            del vars(_symbolic_trace)[added]
+            raise interrupts.Interrupted
+
+    with pytest.raises(interrupts.Interrupted):
+        verb()
+    assert vars(_symbolic_trace)["_assert_is_none"] is original
+    assert _symbolic_trace.CURRENT_PATCHER is None
 
 
 def test_modes_come_back_as_they_were() -> None:
