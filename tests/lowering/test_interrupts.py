@@ -21,6 +21,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 import tracepack
 from tests.campaigns import interrupts
 from tests.campaigns.process_state import ProcessState
+from tests.models import Counter
 from tracepack.ops.lowering.patches.fx_patcher import FxPatcher
 from tracepack.ops.runtime.interrupts.changes import Change, Lock, made
 from tracepack.ops.runtime.interrupts.held_signal import HeldSignal
@@ -58,16 +59,6 @@ def test_the_entry_of_a_pipeline_at_every_bytecode() -> None:
                 pytest.fail("the entry has more bytecodes than were tried")
     assert landed > 100
     assert torch.equal(mod(x), wanted)
-
-
-class Counter(torch.nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.register_buffer("runs", torch.zeros(()))
-
-    def forward(self, x):
-        self.runs += 1
-        return x * self.runs
 
 
 def test_a_pipeline_with_state_lets_go_of_its_lock_at_every_bytecode() -> None:

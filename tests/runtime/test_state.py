@@ -11,24 +11,13 @@ import torch
 from torch.nn import functional
 
 import tracepack
+from tests.models import Counter
 
 
 def reloaded(pipeline: tracepack.Pipeline, **saving: object) -> tracepack.Pipeline:
     file = io.BytesIO()
     pipeline.save(file, **saving)
     return tracepack.load(file.getvalue(), trust=True)
-
-
-class Counter(torch.nn.Module):
-    """Multiplies by the number of its runs."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.register_buffer("runs", torch.zeros(()))
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        self.runs += 1
-        return x * self.runs
 
 
 class BatchStatistics(torch.nn.Module):

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 import tracepack
+from tests.models import Counter
 from tests.trust.trials import trial
 
 X = torch.randn(2, 3)
@@ -98,18 +99,8 @@ def test_a_function_that_goes_through_a_dict_is_held_to_the_order_of_its_keys() 
             pipeline({"b": X * 3, "a": X})
 
 
-class Counts(torch.nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.register_buffer("runs", torch.zeros(()))
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        self.runs += 1
-        return x * self.runs
-
-
 def test_a_dict_that_is_handed_on_beside_an_op_with_state_is_held_to_the_order_of_its_keys() -> None:
-    op = tracepack.script(Counts())
+    op = tracepack.script(Counter())
     mod = tracepack.trace(lambda x, k: (op(x), k), X, {2: 3, 1: 4})
     assert list(mod(X, {2: 5, 1: 6})[1]) == [2, 1]
     with pytest.raises(tracepack.SignatureError, match="input 'k': the keys are in another order"):

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import tracepack
+from tests.models import Counter
 from tests.trust.trials import refused, trial
 
 pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")
@@ -45,16 +46,6 @@ def left_behind() -> Any:
     return process
 
 
-class Counts(torch.nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.register_buffer("runs", torch.zeros(()))
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        self.runs += 1
-        return x * self.runs
-
-
 def read_before() -> Any:
     model: Any = torch.nn.Linear(3, 3)
     seen = {"out": torch.zeros(())}
@@ -69,7 +60,7 @@ def read_before() -> Any:
 
 
 def read_before_with_buffers() -> Any:
-    inner, counts = read_before(), tracepack.script(Counts())
+    inner, counts = read_before(), tracepack.script(Counter())
 
     def process(x: torch.Tensor) -> Any:
         return inner(counts(x))

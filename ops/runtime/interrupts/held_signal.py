@@ -27,6 +27,7 @@ class HeldSignal(Change):
     def __init__(self) -> None:
         self._handler: Any = None
         self._since: float | None = None
+        self._rings = False  # whether a thread is about to send the signal again: a second press needs no second one
 
     def make(self) -> None:
         """Puts this in front of the handler."""
@@ -53,7 +54,9 @@ class HeldSignal(Change):
         now = time.monotonic()
         self._since = now if self._since is None else self._since
         if now - self._since < _LONGEST and _dispatches(frame):
-            _thread.start_new_thread(self._ring_again, ())
+            if not self._rings:
+                self._rings = True
+                _thread.start_new_thread(self._ring_again, ())
             return
         self._since = None
         handler(number, frame)
@@ -61,6 +64,7 @@ class HeldSignal(Change):
     def _ring_again(self) -> None:
         """Sends the signal again after a moment; Python runs its handler in the main thread."""
         time.sleep(_AGAIN)
+        self._rings = False
         if self._since is not None:
             signal.raise_signal(signal.SIGINT)
 

@@ -153,8 +153,9 @@ class _Module:
 def normalize(form: Any, text: Any) -> Any:
     """Stands for `unicodedata.normalize`."""
     recorder = active()
-    traced = recorder is not None and is_traced(text)
-    return recorder.scalar("normalize", form, text) if traced else unicodedata.normalize(form, text)  # type: ignore[union-attr]
+    if recorder is None or not is_traced(text):
+        return unicodedata.normalize(form, text)
+    return recorder.scalar("normalize", form, text)
 
 
 def dumps(thing: Any, **options: Any) -> Any:
