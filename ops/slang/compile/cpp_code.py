@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from ...kernels import cache as disk
 from ..language.errors import SlangCompileError
 
 _GLOBALS = re.compile(r"^struct GlobalParams_\d+\n\{\n(?P<body>.*?)^\};", re.MULTILINE | re.DOTALL)
@@ -25,10 +26,51 @@ __attribute__((noinline, cold, noreturn)) static void tracepack_fault(int kind, 
 {
     throw TracepackFault{kind, index, size};
 }
-__attribute__((unused)) static int tracepack_outside(uint32_t index, uint32_t size) { tracepack_fault(2, index, size); }
+__attribute__((unused)) static int tracepack_outside(int64_t index, uint32_t size) { tracepack_fault(2, index, size); }
 #define SLANG_BOUND_CHECK_FIXED_ARRAY(index, count) \\
     if (__builtin_expect((index) >= (count), 0)) tracepack_fault(1, index, count);
+#define TRACEPACK_INSIDE(index, count) if (__builtin_expect(index >= count, 0)) tracepack_fault(3, index, count);
 """
+
+# Slang's prelude reads and writes a vector's component, and a matrix's row, at any index. Its own loops have constant
+# indices, for which the compiler leaves the check out.
+_VECTOR = re.compile(r"^struct Vector<T, (?P<size>\d)>\n\{.*?^\};", re.MULTILINE | re.DOTALL)
+_COMPONENT = re.compile(r"operator\[\]\(size_t (?:/\*index\*/|index)\)(?P<const> const)? \{ (?P<found>return .*?;) \}")
+_ROWS = "    Vector<T, COLS> rows[ROWS];\n"
+_NARROW = re.compile(r"(?<=_slang_vector_get_element)(_ptr)?\(([^()]*?)\bint index\)")
+_MATRIX = "template<typename T, int ROWS, int COLS>\nstruct Matrix\n"
+_CHECKED_ROWS = """template<typename T, int N>
+struct TracepackRows
+{
+    const T& operator[](size_t index) const { TRACEPACK_INSIDE(index, N) return m_rows[index]; }
+    T& operator[](size_t index) { TRACEPACK_INSIDE(index, N) return m_rows[index]; }
+    T m_rows[N];
+};
+"""
+
+
+def _checked_component(vector: re.Match[str]) -> str:
+    check = f"operator[](size_t index)\\g<const> {{ TRACEPACK_INSIDE(index, {vector['size']}) \\g<found> }}"
+    return _COMPONENT.sub(check, vector[0])
+
+
+def _with_checked_components(prelude: str) -> str:
+    """The prelude with a check of each index into a vector or a matrix.
+
+    Raises:
+        SlangCompileError: this release of slangpy has another text.
+    """
+    text = _VECTOR.sub(_checked_component, prelude)
+    text = text.replace(_ROWS, "    TracepackRows<Vector<T, COLS>, ROWS> rows;\n")
+    text = _NARROW.sub(r"\1(\2size_t index)", text.replace(_MATRIX, _CHECKED_ROWS + _MATRIX))
+    if text.count("TRACEPACK_INSIDE") != 10 or text.count("TracepackRows") != 2:
+        raise SlangCompileError(
+            "the C++ prelude of this release of slangpy is not known to tracepack",
+            fix="Install a release of slangpy that tracepack knows: pip install 'slangpy>=0.43'.",
+        )
+    return text
+
+
 _PRELUDE_END = "using namespace SLANG_PRELUDE_NAMESPACE;\n#endif\n"
 _ONLY_ONE_EXPORT = """#undef SLANG_PRELUDE_EXPORT
 #define SLANG_PRELUDE_EXPORT static
@@ -109,6 +151,9 @@ static constexpr TracepackRemainder tracepack_remainder = {};
 """
 
 
+CHANGES = disk.key(_HEAD, _CHECKED_ROWS, _HALF_VECTORS, _WHOLE_DIVISION)
+"""A hash of what is added to the C++, for the keys of compiled libraries."""
+
 _EACH = "for (uint64_t *r = (uint64_t*)&local, i = r[0], end = r[1]; i < end; i++) if ((r[0] = i, r[1] = i + 1)) "
 
 
@@ -155,7 +200,7 @@ def _has_state(written: str) -> bool:
     return False
 
 
-def finish_code(code: str, entry: str) -> tuple[str, str]:
+def finish_code(code: str, entry: str, bounds: bool = True) -> tuple[str, str]:
     """Adds the function that is called from Python to the C++ that Slang wrote, and what that lacks.
 
     The function copies the parameters to its own stack: the compiler then knows that no store of the loop changes them.
@@ -164,10 +209,16 @@ def finish_code(code: str, entry: str) -> tuple[str, str]:
     compiler would write the whole kernel again. Each element has `static` variables of its own, which the entry makes:
     where some are written, the entry is called for each element.
 
+    Args:
+        code: the C++ that Slang wrote.
+        entry: the name of its entry point.
+        bounds: whether the indices into vectors and matrices are checked; those into arrays are, always.
+
     Returns:
         The head, which is the same for all entries, and the code after it.
     """
     prelude, end, code = code.rpartition(_PRELUDE_END)
+    prelude = _with_checked_components(prelude) if bounds else prelude
     each = _EACH if _has_state(code) else ""
     code = _with_whole_division(_EXTREMUM.sub(_extremum, _MADE_CONTEXT.sub(r"\1 = {};", code)))
     if "Vector<half" in code or "Vector<_Float16" in code:

@@ -26,7 +26,7 @@ from .native_entry import NativeEntry, word_types
 from .native_library import check_stack, native_library
 from .reflection import ANCHOR
 from .slangc import arguments_for, arguments_in_session, version
-from .slangpy_tensors import tensor_module
+from .slangpy_tensors import module_name, tensor_module
 
 _GENERATED = "tracepack-generated.slang"
 _ANCHOR = f"void {ANCHOR}() {{}}\n"
@@ -111,8 +111,11 @@ class Program:
             check_stack(text, str(spec.function))
             return text
 
-        library = native_library((self.source.key, spec.plain(), variant), variant.entry, code)
-        return NativeEntry(library, word_types(spec, variant), spec.is_pointwise, str(spec.function))
+        tensors = module_name(one_thread=True, bounds=self.source.bounds) if self.source.uses_slangpy else ""
+        key = (self.source.key, spec.plain(), variant, tensors)
+        library = native_library(key, variant.entry, code, self.source.bounds)
+        words, backward = word_types(spec, variant), variant.needs is not None
+        return NativeEntry(library, words, spec.is_pointwise, str(spec.function), backward=backward)
 
     def check_shared(self, spec: Specialization, variant: Variant) -> None:
         """Refuses a GPU kernel that uses what the elements of a call would share: global parameters, groups of threads.
