@@ -202,7 +202,8 @@ class SlangFunction:
         return Call(operation, len(args), bound)
 
     def _choose(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Chosen:
-        return choose(self.signatures, args, kwargs, self.module.program.specialize)
+        program = self.module.program
+        return choose(self.signatures, args, kwargs, program.specialize, program.type_named)
 
     def bwds(self, *args: Any, **kwargs: Any) -> None:
         """Runs the backward function, as SlangPy does: reads the outputs' `.grad`, adds to the inputs' `.grad`.

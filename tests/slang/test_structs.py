@@ -28,7 +28,7 @@ struct Glow : IMaterial {
     [Differentiable] float3 shade(float3 n) { return float3(power, power * k, 1) * n.x; }
 };
 [Differentiable] float3 lit<M : IMaterial>(M m, float3 n, float gain) { return m.shade(n) * gain; }
-float3 any_lit(IMaterial m, float3 n) { return m.shade(n); }
+[Differentiable] float3 any_lit(IMaterial m, float3 n) { return m.shade(n); }
 
 interface IShape { float area(); };
 struct Circle : IShape { float r; float area() { return 3 * r * r; } };
@@ -195,7 +195,12 @@ def test_generics_by_an_interface(module: slang.SlangModule) -> None:
     text = r"no type for the generic parameter 'm'; got a dict of \['albedo'\].*module\.P\(\.\.\.\) for a struct P, or"
     with pytest.raises(slang.SlangArgumentError, match=text):
         module.lit({"albedo": albedo}, n, gain)
-    torch.testing.assert_close(module.any_lit(module.Lambert(albedo), n), lambert(albedo, n, torch.ones(())))
+    one = torch.ones(())
+    same(lambda a, n: module.any_lit(module.Lambert(a), n), lambda a, n: lambert(a, n, one), albedo, n)
+    found = module.any_lit({"_type": "Lambert", "albedo": albedo}, n)
+    torch.testing.assert_close(found, lambert(albedo, n, one))
+    with pytest.raises(slang.SlangCompileError, match=r"takes IMaterial, which .* is not: write `struct Circle : IMat"):
+        module.any_lit(module.Circle(1.0), n)
 
 
 def test_two_structs_through_one_function(module: slang.SlangModule) -> None:

@@ -138,7 +138,8 @@ def argument_kind(function: FunctionType, parameter: Parameter, bound: Mapping[s
         raise SlangArgumentError(
             f"parameter {parameter.name!r} has the type {parameter.type.name}, which takes no torch tensor",
             where=str(function),
-            fix="Use scalars, vectors, matrices, arrays, structs of them, or SlangPy's tensor types.",
+            fix="Use scalars, vectors, matrices, arrays, structs of them, or SlangPy's tensor types; "
+            "for an interface pass an instance of a struct, module.P(...).",
         )
     if parameter.direction == "out" and parameter.type.kind != "view":
         return "absent"

@@ -33,6 +33,7 @@ _ANCHOR = f"void {ANCHOR}() {{}}\n"
 _OF_GROUPS = re.compile(r"\b(?:groupshared|Wave\w+|Quad\w+|subgroup\w+|\w*[bB]arrier\w*|dd[xy](?:_\w+)?|fwidth)\b")
 """The words for what the threads of a group share or do together."""
 _USED = re.compile(r"^note: see using of '(?P<name>\w+)'\n\s*--> (?P<file>.+):(?P<line>\d+):\d+$", re.MULTILINE)
+_MISMATCH = re.compile(r"expected an expression of type '(\w+)', got '(\w+)'")
 _BARE_TENSOR = re.compile(r"generic type '(I?(?:RW|W)?(?:Diff)?Tensor)' used without argument")
 
 
@@ -191,7 +192,11 @@ class Program:
             what = f"{used['name']!r} has no meaning in a function of one element"
             fix = "What the threads of a group share or do together is left out: take a whole tensor, and index it."
             return SlangCompileError(what, file=used["file"].strip(), line=int(used["line"]), log=error.log, fix=fix)
-        if file.endswith(_GENERATED):
+        mismatch = _MISMATCH.search(error.what)
+        if file.endswith(_GENERATED) and mismatch:
+            wanted, got = mismatch.groups()
+            fix = f"The function takes {wanted}, which the struct {got} is not: write `struct {got} : {wanted}`."
+        elif file.endswith(_GENERATED):
             fix = "The kernel that tracepack wrote around the function is at fault: is a type not supported?"
         return SlangCompileError(error.what, file=file, line=error.line, log=error.log, fix=fix)
 
