@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from .binding import arguments as args_
-from .binding.overloads import Chosen, choose, place_axes
+from .binding.overloads import Chosen, check_maps, choose, place_axes
 from .call import Call, fill
 from .compile.program import Program
 from .kernel import SlangKernel, kernel_of
@@ -236,7 +236,7 @@ class SlangFunction:
             **kwargs: the same by name.
 
         Raises:
-            SlangArgumentError: there is no such parameter.
+            SlangArgumentError: there is no such parameter, or a map does not place axes.
         """
         names = [parameter.name for parameter in self.signatures[0].parameters]
         known = {parameter.name for each in self.signatures for parameter in each.parameters}
@@ -244,6 +244,7 @@ class SlangFunction:
             got = f"{len(args)} maps" if len(args) > len(names) else sorted(set(kwargs) - known)
             raise SlangArgumentError("a map for no parameter", where=str(self.signatures[0]), got=got, expected=names)
         maps = {**self._maps, **dict(zip(names, args, strict=False)), **kwargs}
+        check_maps(self.signatures[0], maps)
         return SlangFunction(self.module, self.name, self.signatures, maps=maps, result=self._result)
 
     def kernel(self, *args: Any, **kwargs: Any) -> SlangKernel:

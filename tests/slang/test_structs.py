@@ -166,6 +166,24 @@ def test_a_method_that_changes_its_struct(module: slang.SlangModule) -> None:
     assert numbers._asdict() == {"a": 2.0, "b": 3.0}
 
 
+def test_what_a_function_has_its_bound_method_has(module: slang.SlangModule) -> None:
+    a, b, x = (torch.rand(4, requires_grad=True) for _ in range(3))
+    line = module.geo.Line({"a": a, "b": b})
+    y = line.at(x)
+    wanted = torch.autograd.grad(y.sum(), (a, b, x))
+    y = y.detach()
+    y.grad = torch.ones(4)
+    line.at.bwds(x, _result=y)
+    torch.testing.assert_close((a.grad, b.grad, x.grad), wanted)
+    torch.testing.assert_close(torch.from_numpy(line.at.return_type("numpy")(x)), y)
+    with pytest.raises(slang.SlangArgumentError, match="'_result' has no gradient to start from"):
+        line.at.bwds(x, _result=torch.rand(4))
+    sloped = module.geo.Line({"a": 2.0, "b": 1.0}).at.map((1,))(torch.rand(3))
+    assert sloped.shape == (1, 3)
+    assert line.at.__name__ == "geo::Line::at"
+    assert len(line.at.operation(x).spec.slots) == len(line.at.kernel(x).operation.spec.slots) == 3
+
+
 def test_namespaces(module: slang.SlangModule) -> None:
     x = torch.rand(3)
     same(module.geo.inner.cube, lambda x: x**3, x)

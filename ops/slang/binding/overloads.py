@@ -15,6 +15,8 @@ from .grid import grid_shape, index_tensor
 from .instances import SlangInstance, struct_name
 
 Specialize = Callable[[str, Sequence[str]], FunctionType | None]
+_AXES = 64
+"""The most axes of a tensor, for torch."""
 TypeNamed = Callable[[str], SlangType | None]
 Chosen = tuple[FunctionType, dict[str, Any]]
 
@@ -110,6 +112,23 @@ def _as_tensor(function: FunctionType, name: str, type_: SlangType, bound: Mappi
         ) from None
 
 
+def check_maps(function: FunctionType, maps: Mapping[str, Any]) -> None:
+    """Refuses a map that does not give each axis of an argument a place of its own.
+
+    Raises:
+        SlangArgumentError: it does not.
+    """
+    for name, axes in maps.items():
+        is_list = isinstance(axes, (tuple, list)) and all(type(axis) is int and 0 <= axis < _AXES for axis in axes)
+        if not is_list or len(set(axes)) != len(axes):
+            raise SlangArgumentError(
+                f"the map of {name!r} places no axes",
+                where=str(function),
+                got=repr(axes),
+                expected="a different axis of the call for each axis of the argument, (0,) or (1, 0)",
+            )
+
+
 def place_axes(chosen: Chosen, maps: Mapping[str, Sequence[int]]) -> dict[str, Any]:
     """The arguments of a mapped call with their axes moved as the map says, so that they broadcast as in a plain call.
 
@@ -121,7 +140,7 @@ def place_axes(chosen: Chosen, maps: Mapping[str, Sequence[int]]) -> dict[str, A
         SlangArgumentError: a map has another number of axes than its argument.
     """
     function, bound = chosen
-    rank = 1 + max(axis for axes in maps.values() for axis in axes)
+    rank = 1 + max((axis for axes in maps.values() for axis in axes), default=-1)
     types = {parameter.name: parameter.type for parameter in function.parameters}
     for name, axes in maps.items():
         own = len(types[name].shape) + types[name].rank

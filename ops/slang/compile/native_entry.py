@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from ..language.errors import SlangIndexError
+from ..language.errors import SlangDtypeError, SlangIndexError
 from ..language.specialization import Specialization
 from .codegen import Variant
 from .elements import pointers_after_slots
@@ -82,7 +82,10 @@ class NativeEntry:
         if total >= THREADED_FROM and self._parallel and (threads := torch.get_num_threads()) > 1:
             self.split(total, dims, [words] * threads)
         else:
-            parameters = self._struct(0, total, dims, *words)
+            try:
+                parameters = self._struct(0, total, dims, *words)
+            except OverflowError as error:
+                raise SlangDtypeError("a number does not fit", where=self._where, got=error) from None
             if fault := self._run(ctypes.byref(parameters)):
                 raise self._error(fault, parameters)
 
