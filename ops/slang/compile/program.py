@@ -65,10 +65,11 @@ class Program:
         Raises:
             SlangCompileError: the source does not compile.
         """
-        return {
-            name: tuple(FunctionType.of_plain(overload) for overload in overloads)
-            for name, overloads in self._types["functions"].items()
-        }
+        given = self.source.given_derivatives
+        found = {name: tuple(map(FunctionType.of_plain, each)) for name, each in self._types["functions"].items()}
+        for name in given & found.keys():
+            found[name] = tuple(replace(each, differentiable=True) for each in found[name])
+        return found
 
     @property
     def members(self) -> dict[str, str]:

@@ -30,7 +30,7 @@ _INTERFACE = re.compile(r"(?<!:)(?<!: )\bI((?:RW|W)?DiffTensor<)")
 
 
 _OWN_DERIVATIVE = re.compile(r"\[\s*BackwardDerivative\s*\([^)]*\)\s*\]")
-_DERIVATIVE_OF = re.compile(r"\[\s*BackwardDerivativeOf\s*\([^)]*\)\s*\]")
+_DERIVATIVE_OF = re.compile(r"\[\s*BackwardDerivativeOf\s*\((?P<of>[^)]*)\)\s*\]")
 _FORWARD = re.compile(r"\[\s*ForwardD")
 _LOOP = re.compile(
     r"(?P<skip>//[^\n]*|/\*.*?\*/|\"[^\"\n]*\"|\]\s*(?:for|while)\b)|\b(?P<loop>for|while)(?=\s*\()", re.DOTALL
@@ -150,6 +150,11 @@ class Source:
     def has_derivatives_elsewhere(self) -> bool:
         """Whether some function's derivative names it, and not the function its derivative."""
         return any(_DERIVATIVE_OF.search(text) for text in self.texts)
+
+    @property
+    def given_derivatives(self) -> frozenset[str]:
+        """The functions whose derivative is written elsewhere, and names them."""
+        return frozenset(found["of"].strip() for text in self.texts for found in _DERIVATIVE_OF.finditer(text))
 
     @property
     def has_forward_derivatives(self) -> bool:
