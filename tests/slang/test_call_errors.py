@@ -133,6 +133,9 @@ def test_a_byte_order_mark_and_a_null(tmp_path: Path) -> None:
     assert slang.load(tmp_path / "marked.slang").twice(2.0) == 4.0
     with pytest.raises(slang.SlangError, match="<text>:2: a character with the code 0 in the source"):
         slang.load(f"{text}\0{text}")
+    (tmp_path / "latin.slang").write_bytes(f"{text}// \xfc\n".encode("latin-1"))
+    with pytest.raises(slang.SlangError, match=r"latin\.slang:2: a Slang file is not UTF-8\. Save it as UTF-8"):
+        slang.load(tmp_path / "latin.slang")
 
 
 def test_an_interrupt_while_the_compiler_works(monkeypatch: pytest.MonkeyPatch) -> None:
