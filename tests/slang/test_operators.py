@@ -17,6 +17,9 @@ float widened(int8_t a, int8_t b) { return float(a + b) + float(-a) + float(a * 
 int16_t halved(int16_t a, int16_t b) { return (a + b) / int16_t(2); }
 bool wrapped(uint8_t a, uint8_t b) { return (a - b) > uint8_t(100) || a + b < a; }
 int complement(uint8_t a) { uint8_t b = max(uint8_t(a << 1), uint8_t(3)); return ~a + (b >> 1); }
+uint rotated(uint x, uint n) { return (x << n) | (x >> (32 - n)); }
+int2 shifted(int2 a, int2 n) { return (a << n) + (a >> n); }
+int64_t wide(int64_t a, int n) { return a << n - 1 + 1; }
 int16_t3 of_vectors(int16_t3 a, int16_t3 b) { return ((a * b) >> b) % a; }
 """
 
@@ -59,3 +62,15 @@ def test_small_whole_numbers_stay_small(module: slang.SlangModule) -> None:
     assert torch.equal(module.complement(u), ((~u) + ((u << 1).clamp(min=3) >> 1)).int())
     v, s = torch.randint(1, 30000, (6, 3)).short(), torch.randint(1, 9, (6, 3)).short()
     assert torch.equal(module.of_vectors(v, s), torch.fmod((v * s) >> s, v))
+
+
+def test_shifts_by_any_count(module: slang.SlangModule) -> None:
+    """In C++ a count of 32 or more gives any value, another one in a vector of the processor than alone."""
+    x, n = torch.randint(-(2**31), 2**31, (100,)), torch.arange(-40, 60)
+    low = n & 31
+    rotated = ((x << low) | ((x & 0xFFFFFFFF) >> ((32 - n) & 31))) & 0xFFFFFFFF
+    found = module.rotated(x.int().view(torch.uint32), n.int().view(torch.uint32))
+    assert torch.equal(found.view(torch.int32), rotated.int())
+    pairs = module.shifted(x.int().reshape(50, 2), n.int().reshape(50, 2))
+    assert torch.equal(pairs.flatten(), (x << low).int() + (x >> low).int())
+    assert torch.equal(module.wide(x, n.int()), x << (n & 63))

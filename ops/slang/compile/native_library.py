@@ -21,7 +21,7 @@ from ...kernels.cpu import processor
 from ...kernels.toolchain import STANDARD, NoToolchainError, Toolchain, ToolchainError, find_toolchain
 from ..language.errors import CompilerNotFoundError, SlangCompileError
 from .client import ask
-from .cpp_code import CHANGES, finish_code
+from .cpp.finish import CHANGES, finish_code
 from .slangc import arguments_for, version
 
 _COMMON = (STANDARD, "-O3", "-fPIC", "-shared", "-w", "-fno-math-errno", "-fno-trapping-math")

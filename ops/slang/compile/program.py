@@ -21,7 +21,7 @@ from ..language.specialization import Specialization
 from ..language.types import FunctionType, SlangType
 from .client import TOO_LONG, ask
 from .codegen import Variant, generate
-from .cpp_code import check_globals
+from .cpp.finish import check_globals
 from .native_entry import NativeEntry, word_types
 from .native_library import check_stack, native_library
 from .reflection import ANCHOR

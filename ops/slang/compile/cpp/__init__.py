@@ -1,0 +1,1 @@
+"""The C++ that Slang writes, completed: its prelude, its operators, a function to call from Python."""
