@@ -37,6 +37,7 @@ from .pipeline import Pipeline
 from .recheck.diff import Difference, difference
 from .recheck.key_order import with_key_order
 from .recheck.objects import Objects
+from .recheck.op_state import refuse_reads
 from .recheck.prune import prune
 from .recheck.sizes import forget_sizes, name_sizes, pipeline_facts
 from .recheck.vary import clones, shifted, varied
@@ -159,6 +160,7 @@ class _Tracing:
         first = self.first()
         self.fixed = first.recorder.plainly_used
         try:
+            refuse_reads(first.graph, self.objects.ops, first.recorder.values)
             second = _second(self.record, self.examples, first)
             parameters, facts = pipeline_facts(self.examples.items, self.names, first.graph)
             name_sizes(first.graph, second)
@@ -168,6 +170,12 @@ class _Tracing:
             mismatch = replay.mismatch()
             if mismatch is not None:
                 raise self.explained(mismatch, first)
+            if found_class := replay.class_mismatch():
+                raise RecordError(
+                    f"the function asks for the class of a dict or a list, which no signature holds: {found_class}",
+                    where=str(first_line(self.user) or ""),
+                    fix="Pass the difference as a flag or a number.",
+                )
             if replay.changed:
                 warnings.warn(_CHANGES_CONTAINERS, stacklevel=user_stacklevel())
             forget_sizes(graph, parameters, replay.shapes)

@@ -93,6 +93,9 @@ class _Splicing:
         match tree:
             case Value():
                 return self._leaf(self._used(tree), result)
+            case Record() if isinstance(result, dict):
+                pairs = zip(tree.items, result.items(), strict=True)
+                return type(result)((key, self.result(item, part)) for item, (key, part) in pairs)
             case Record():
                 return same_container(result, [self.result(*pair) for pair in zip(tree.items, result, strict=True)])
             case tuple() | list():
