@@ -296,8 +296,10 @@ def _second(record: Callable[..., _Recording], examples: Examples, first: _Recor
             second = record(replace(examples, leaves=other))
         except GraphError:  # the function kept a value of the other recording
             raise
-        except Exception:  # the function does not take such sizes or data; the replays check it on others
-            return None
+        except Exception:
+            if first.recorder.refused is not None:  # the function kept a number or an array of the other recording
+                raise first.recorder.refused from None
+            return None  # the function does not take such sizes or data; the replays check it on others
         settle(first.recorder.generators, second.recorder.generators)
         return second if _require_same(first, second) else None
 

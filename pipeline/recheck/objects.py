@@ -173,7 +173,7 @@ class Objects:
             self._visit(kind, kind.__name__)
 
     def _class(self, kind: type) -> None:
-        if not _is_users_module(kind.__module__):
+        if not (_is_users_module(kind.__module__) or _is_of_no_module(kind)):
             return
         names = [name for name in vars(kind) if not (name.startswith("__") and name.endswith("__"))]
         self._add(f"class {kind.__name__}", lambda: _own(kind), partial(_set_attributes, kind, None))
@@ -305,11 +305,19 @@ def _is_users_module(name: str) -> bool:
     return name == "__main__" or _is_users_own(str(getattr(module, "__file__", None) or "<"))
 
 
+def _is_of_no_module(kind: type) -> bool:
+    """Whether a class was made by code that ran without a module, as `exec` with a dict of its own runs it."""
+    made_at_run_time = 1 << 9  # CPython's Py_TPFLAGS_HEAPTYPE
+    return kind.__module__ == "builtins" and bool(kind.__flags__ & made_at_run_time)
+
+
 def _is_looked_into(kind: type) -> bool:
     """Whether the attributes of objects of a class are examined: not of classes of Python, torch, numpy or ours."""
     if issubclass(kind, torch.nn.Module):
         return not issubclass(kind, torch.jit.ScriptModule)
     module = kind.__module__
+    if _is_of_no_module(kind):
+        return True
     if module.startswith(("torch.", "numpy.", "tracepack.")) or module in ("torch", "numpy", "builtins"):
         return False
     if module.partition(".")[0] in sys.stdlib_module_names:
