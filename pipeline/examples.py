@@ -94,7 +94,8 @@ def describe(given: Sequence[Given]) -> tuple[Examples, list[str]]:
     )
     keywords = [item.name for item in items if item.kind == "keyword"]
     originals = {a.name: a.value for a in given if a.given and is_special(a.value)}
-    return Examples(items, leaves, frozenset(arrays), keywords, special, numbers, originals), names
+    collected = [a.name for a in given if a.collected]
+    return Examples(items, leaves, frozenset(arrays), keywords, special, numbers, originals, collected), names
 
 
 def _fitting(argument: Given) -> Any:
@@ -157,6 +158,7 @@ class Examples:
         special: position -> a tensor with more than a signature tells: a parameter, one with gradients or attributes.
         numbers: position -> the class of a number of numpy, which a signature holds as a plain number.
         originals: parameters whose examples have containers of other classes than those that a signature holds.
+        collected: names of the arguments that the function takes as ``**kwargs``.
         dicts: what is done with the dicts of arguments; by default they are as in the originals.
     """
 
@@ -167,6 +169,7 @@ class Examples:
     special: dict[int, torch.Tensor]
     numbers: Mapping[int, type[np.generic]]
     originals: Mapping[str, Any]
+    collected: Sequence[str]
     dicts: Callable[[Any], Any] | None = None
 
     def alike(self, leaves: Sequence[Any]) -> list[Any]:

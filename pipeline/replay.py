@@ -6,6 +6,7 @@ leaves in Python's objects stays there from call to call, so that state shows; a
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -14,12 +15,11 @@ from itertools import combinations
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from ..ops.graph.errors import TracepackError
-from ..ops.graph.graph import Graph, KernelCall, Operator
+from ..ops.graph.operators.names import FLOAT_ONLY, KEY_ORDER, KEYWORD_ORDER
 from ..ops.graph.program import Parameter
-from ..ops.graph.traverse import bodies, walk
+from ..ops.graph.traverse import bodies
 from ..ops.runtime.primitives.control_flow import LimitedRounds
 from ..ops.tracing_hook import plainly
 from .examples import Examples
@@ -28,6 +28,7 @@ from .pipeline import Pipeline
 from .recheck.answers import difference
 from .recheck.containers import has_dict, ordered, plain
 from .recheck.key_order import has_order, key_orders, turned
+from .recheck.memory import Filled, fills, is_unchecked, is_uninitialised
 from .recheck.objects import Location, Objects
 from .recheck.vary import clones, ones, trials
 from .recording.recorder import Recorder
@@ -81,10 +82,10 @@ class Replay:
         self.process, self.examples, self.recorder, self.objects = process, examples, recorder, objects
         self.stateful = pipeline.stateful
         self.pipeline = pipeline.session() if self.stateful else pipeline
-        self.values, self.fills = not _is_uninitialised(pipeline.graph), _fills(pipeline.graph)
+        self.values, self.fills = not is_uninitialised(pipeline.graph), fills(pipeline.graph)
         self.until = time.perf_counter() + max(MOST_SECONDS, seconds)
         self.shapes: list[tuple[Sequence[Any], Any]] = []
-        self.resizes = not _is_unchecked(pipeline.graph)
+        self.resizes = not is_unchecked(pipeline.graph)
         self.changed = False
         self.exact = True
 
@@ -100,32 +101,51 @@ class Replay:
         for kind in kinds:
             self.examples = replace(before, dicts=kind)
             try:
-                found = found or self._first_call()[1]
+                found = found or self._first_call(before.leaves)[1]
             finally:
                 self.examples = before
         return found
 
-    def ordered(self) -> list[str]:
-        """Parameters in whose dicts another order of the keys gives another answer, or none."""
-        return [item.name for number, item in enumerate(self.examples.items) if self._hangs_on_order(number, item)]
+    def marks(self, names: Sequence[str]) -> list[tuple[str, Sequence[str]]]:
+        """What calls must keep to beyond the types of inputs, since another answer follows where they do not."""
+        items, leaves = self.examples.items, self.examples.leaves
+        found: list[tuple[str, Sequence[str]]] = [
+            (KEY_ORDER, [item.name]) for index, item in enumerate(items) if self._hangs_on_order(index, item)
+        ]
+        keywords = list(self.examples.collected)
+        if len(keywords) > 1:
+            others = [item for item in items if item.name not in keywords]
+            last = [item for item in reversed(items) if item.name in keywords]
+            if self._hangs_on(replace(self.examples, items=(*others, *last)), leaves):
+                found.append((KEYWORD_ORDER, keywords))
+        for index, leaf in enumerate(leaves):
+            if type(leaf) is float and math.isfinite(leaf):
+                whole = [*leaves[:index], math.ceil(leaf), *leaves[index + 1 :]]
+                if self._hangs_on(self.examples, whole, refusing=False):
+                    found.append((FLOAT_ONLY, [names[index]]))
+        return found
 
     def _hangs_on_order(self, number: int, item: Parameter) -> bool:
         if not has_order(item.tree):
             return False
-        before, items = self.examples, self.examples.items
-        other = replace(item, tree=turned(item.tree))
-        self.examples = replace(before, items=(*items[:number], other, *items[number + 1 :]))
+        items, other = self.examples.items, replace(item, tree=turned(item.tree))
+        examples = replace(self.examples, items=(*items[:number], other, *items[number + 1 :]))
+        return self._hangs_on(examples, self.examples.leaves)
+
+    def _hangs_on(self, examples: Examples, leaves: Sequence[Any], refusing: bool = True) -> bool:
+        """Whether function and pipeline differ in a call; `refusing`: or one of them refuses it."""
+        before, self.examples = self.examples, examples
         try:
-            ran, found = self._first_call()
+            ran, found = self._first_call(leaves)
         finally:
             self.examples = before
-        return bool(found) or not ran
+        return bool(found) or (refusing and not ran)
 
-    def _first_call(self) -> tuple[bool, str]:
+    def _first_call(self, leaves: Sequence[Any]) -> tuple[bool, str]:
         if self.stateful:
             self.pipeline.reset()
         with self._aside():
-            return self._call(self.examples.leaves)
+            return self._call(leaves)
 
     # -- sequences ---------------------------------------------------------------------------------------------
 
@@ -263,7 +283,7 @@ class Replay:
         generators = self.recorder.generators
         generators.restore()
         states, undo = States(), Undo(self.recorder.values if self.recorder.values.captured else None)
-        kept, filled = undo if self.recorder.values.captured else nullcontext(), _Filled if self.fills else nullcontext
+        kept, filled = undo if self.recorder.values.captured else nullcontext(), Filled if self.fills else nullcontext
         with muted(), states, undo.restored(), kept, filled():
             for state in self.recorder.states.met():
                 states.enter(state)
@@ -302,34 +322,3 @@ def _brief(value: Any) -> str:
 
 def _shapes(leaves: Sequence[Any]) -> list[Any]:
     return [leaf.shape if isinstance(leaf, torch.Tensor) else None for leaf in leaves]
-
-
-def _is_unchecked(graph: Graph) -> bool:
-    """Whether a kernel of the graph may read past the end of a tensor whose sizes its author did not expect."""
-    graphs = [graph, *(body.graph for body in bodies(graph))]
-    calls = [node.target for each in graphs for node in walk(each) if isinstance(node.target, KernelCall)]
-    return any(call.kernel.unchecked for call in calls)
-
-
-def _fills(graph: Graph) -> bool:
-    """Whether a graph may hand out memory that nothing was written to."""
-    return any("empty" in name for name in _names(graph))
-
-
-def _is_uninitialised(graph: Graph) -> bool:
-    """Whether numpy may make such memory, where nothing can fill it."""
-    return any("numpy.empty" in name for name in _names(graph))
-
-
-def _names(graph: Graph) -> list[str]:
-    graphs = [graph, *(body.graph for body in bodies(graph))]
-    return [node.target.name for each in graphs for node in walk(each) if isinstance(node.target, Operator)]
-
-
-class _Filled(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch leaves it untyped
-    """While it is entered, memory that torch gives out uninitialised holds zeros, as that of a pipeline does."""
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Called by torch for every operator."""
-        found = func(*args, **(kwargs or {}))
-        return found.zero_() if "empty" in str(func) and found.layout is torch.strided else found

@@ -35,7 +35,7 @@ from .patches.threads import threads
 from .patches.torch import questions
 from .pipeline import Pipeline
 from .recheck.diff import Difference, difference
-from .recheck.key_order import with_key_order
+from .recheck.key_order import with_marks
 from .recheck.objects import Objects
 from .recheck.op_state import refuse_reads
 from .recheck.prune import prune
@@ -179,8 +179,8 @@ class _Tracing:
             if replay.changed:
                 warnings.warn(_CHANGES_CONTAINERS, stacklevel=user_stacklevel())
             forget_sizes(graph, parameters, replay.shapes)
-            if ordered := replay.ordered():
-                found = _here(replace(found.program, graph=with_key_order(graph, ordered)))
+            if marks := replay.marks(self.names):
+                found = _here(replace(found.program, graph=with_marks(graph, marks)))
         finally:
             first.recorder.generators.restore()
         return found

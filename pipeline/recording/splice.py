@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from ...ops.graph.graph import Graph, Node, Operator, Record, Value
+from ...ops.graph.operators.names import is_mark
 from ...ops.graph.program import Program
 from ...ops.graph.traverse import map_leaves, walk
 from ...ops.graph.types import TensorType
@@ -57,7 +58,7 @@ def splice(recorder: Tracer, graph: Graph, inputs: Sequence[Any], run: Callable[
         result = run(concrete(list(inputs)))
     splicing = _Splicing(recorder, dict(zip(map(id, graph.inputs), given, strict=True)))
     for node in graph.nodes:
-        if not (isinstance(node.target, Operator) and node.target.name == "py.key_order"):  # its inputs are bound here
+        if not (isinstance(node.target, Operator) and is_mark(node.target.name)):  # its inputs are bound here
             recorder.nodes.append(splicing.node(node))
     with torch._C.DisableTorchFunction():
         return splicing.result(graph.output, result)
