@@ -14,7 +14,8 @@ from typing import Any
 
 import torch
 
-from ..language.errors import SlangIndexError
+from ...kernels.toolchain import ToolchainError, open_library
+from ..language.errors import SlangCompileError, SlangIndexError
 from ..language.specialization import Specialization
 from .codegen import Variant
 from .elements import pointers_after_slots
@@ -50,10 +51,16 @@ class NativeEntry:
         words: the C types of its parameters after `begin`, `end` and `dims`.
         parallel: whether ranges of elements may run at the same time.
         where: its name in messages.
+
+    Raises:
+        SlangCompileError: the system refuses to load the library.
     """
 
     def __init__(self, library: Path, words: Sequence[Any], parallel: bool, where: str = "") -> None:
-        self._run = ctypes.CDLL(str(library)).tracepack_run
+        try:
+            self._run = open_library(library).tracepack_run
+        except ToolchainError as error:
+            raise SlangCompileError(error.what, fix=error.fix) from error
         self._run.argtypes, self._run.restype = (ctypes.c_void_p,), ctypes.c_int
         self._where = where
         names = ("begin", "end", "dims", *(f"w{index}" for index in range(len(words))))
