@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +17,7 @@ from tracepack.ops.slang.compile import native_library, program, slangpy_tensors
 from tracepack.ops.slang.language.sources import Source
 from tracepack.ops.slang.language.specialization import Specialization
 from tracepack.ops.slang.language.types import FunctionType, SlangType
-from tracepack.ops.slang.launch import gradient_check
+from tracepack.ops.slang.launch import gradient_check, slangpy_device
 
 CODE = 'extern "C" int answer() { return 42; }'
 Damage = Callable[[Path], None]
@@ -157,3 +158,18 @@ def test_a_library_that_the_system_refuses_is_a_typed_error(tmp_path: Path) -> N
     cache.write_kept(tmp_path / "whole.so", b"no library")
     with pytest.raises(ToolchainError, match=r"a compiled library cannot be loaded: .*whole\.so.* Set TRACEPACK_CACHE"):
         open_library(tmp_path / "whole.so")
+
+
+@pytest.mark.parametrize(("pages", "kept"), [(5, True), (4, False), (2, False)])
+def test_shaders_that_end_too_early_are_removed(pages: int, kept: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The database of SlangPy's compiled shaders is mapped to memory: reading after its end ends the process."""
+    monkeypatch.setattr(slangpy_device, "version", lambda: "1")
+    database = slangpy_device._shader_cache("vulkan") / "rhi" / "data.mdb"
+    database.parent.mkdir()
+    head = bytearray(4096)
+    struct.pack_into("<I", head, 40, 4096)
+    last = bytearray(head)
+    struct.pack_into("<Q", last, 136, 4)
+    database.write_bytes((head + last + bytes(4096 * 3))[: 4096 * pages])
+    slangpy_device._shader_cache("vulkan")
+    assert database.exists() is kept
