@@ -30,7 +30,7 @@ from ..proxies.scalars import TracedNumber
 from ..proxies.strings import TracedStr
 from ..proxies.trees import concrete
 from ..recording.recorder import Recorder
-from .identity import with_identity
+from .identity_tests import with_identity
 from .python.callees import register
 from .python.instructions import instrumented
 from .redirect import own, redirected, stand_in

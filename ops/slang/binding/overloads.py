@@ -140,7 +140,7 @@ def place_axes(chosen: Chosen, maps: Mapping[str, Sequence[int]]) -> dict[str, A
         SlangArgumentError: a map has another number of axes than its argument.
     """
     function, bound = chosen
-    rank = 1 + max((axis for axes in maps.values() for axis in axes), default=-1)
+    rank = 1 + max([-1, *(axis for axes in maps.values() for axis in axes)])  # which torch.compile takes
     types = {parameter.name: parameter.type for parameter in function.parameters}
     for name, axes in maps.items():
         own = len(types[name].shape) + types[name].rank

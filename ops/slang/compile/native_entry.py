@@ -14,7 +14,8 @@ from typing import Any
 
 import torch
 
-from ..language.errors import SlangDtypeError, SlangIndexError
+from ...kernels.toolchain import ToolchainError, open_library
+from ..language.errors import SlangCompileError, SlangDtypeError, SlangIndexError
 from ..language.specialization import Specialization
 from .codegen import Variant
 from .elements import pointers_after_slots
@@ -53,12 +54,18 @@ class NativeEntry:
         parallel: whether ranges of elements may run at the same time.
         where: its name in messages.
         backward: whether it computes a gradient, which keeps what the rounds of a loop computed in arrays.
+
+    Raises:
+        SlangCompileError: the system refuses to load the library.
     """
 
     def __init__(
         self, library: Path, words: Sequence[Any], parallel: bool, where: str = "", *, backward: bool = False
     ) -> None:
-        self._run = ctypes.CDLL(str(library)).tracepack_run
+        try:
+            self._run = open_library(library).tracepack_run
+        except ToolchainError as error:
+            raise SlangCompileError(error.what, fix=error.fix) from error
         self._run.argtypes, self._run.restype = (ctypes.c_void_p,), ctypes.c_int
         self._where = where
         names = ("begin", "end", "dims", *(f"w{index}" for index in range(len(words))))

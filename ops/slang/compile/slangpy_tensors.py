@@ -111,13 +111,13 @@ def tensor_module(*, one_thread: bool, bounds: bool = True) -> Path:
     name = module_name(one_thread=one_thread, bounds=bounds)
     directory = disk.folder("slang", name)
     compiled = directory / "slangpy.slang-module"
-    if compiled.exists():
+    if disk.holds(compiled):
         return directory
     sources = disk.folder("slang", name, "source")
     _write(sources, one_thread, bounds)
     made = sources / "made.slang-module"
     ask(arguments=module_arguments(sources / "slangpy.slang", one_thread=one_thread), do="module", target=str(made))
-    made.replace(compiled)
+    disk.keep(made, compiled)
     return directory
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
+from ...kernels import cache as disk
 from .errors import SlangError
 from .types import split_name
 
@@ -204,7 +205,7 @@ class Source:
         for name, text in self.imports.items():
             target = directory / name
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(text, encoding="utf-8")
+            disk.write(target, text.encode())
 
 
 def read_source(path_or_text: str | Path, includes: Sequence[str | Path] = ()) -> Source:
