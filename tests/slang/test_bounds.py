@@ -280,3 +280,9 @@ def test_a_gradient_that_does_not_fit_on_the_stack_is_refused() -> None:
     )
     with pytest.raises(slang.SlangCompileError, match=text):
         slang.load(NESTED).nested(torch.rand(3, requires_grad=True), 3).sum().backward()
+
+
+def test_arrays_that_do_not_fit_on_the_stack_are_refused() -> None:
+    module = slang.load("float f(int i) { float a[1000000]; for (int k = 0; k < 1000000; k++) a[k] = k; return a[i]; }")
+    with pytest.raises(slang.SlangCompileError, match=r"^float f\(int i\) would keep 3906 KB .* Take smaller arrays"):
+        module.f(3)

@@ -89,7 +89,7 @@ def _arrays(code: str) -> Iterator[int]:
         yield prod(counts) * _BYTES.get(match[2].rpartition("<")[2].strip(), 4)
 
 
-def check_stack(code: str, where: str) -> None:
+def check_stack(code: str, where: str, *, backward: bool) -> None:
     """Refuses C++ whose arrays would not fit on a thread's stack, which would end the process.
 
     Raises:
@@ -97,9 +97,12 @@ def check_stack(code: str, where: str) -> None:
     """
     total = sum(_arrays(code))
     if total > _STACK:
+        what = f"the gradient of {where}" if backward else where
         raise SlangCompileError(
-            f"the gradient of {where} would keep {total >> 10} KB on the stack, and {_STACK >> 10} KB fit",
-            fix="Write [MaxIters(n)] before each loop, nested ones too, with n the most rounds that it runs.",
+            f"{what} would keep {total >> 10} KB on the stack, and {_STACK >> 10} KB fit",
+            fix="Write [MaxIters(n)] before each loop, nested ones too, with n the most rounds that it runs."
+            if backward
+            else "Take smaller arrays, or a whole tensor in their place.",
         )
 
 

@@ -110,7 +110,7 @@ class Program:
     def _load(self, spec: Specialization, variant: Variant) -> NativeEntry:
         def code() -> str:
             text = self._code(spec, variant)
-            check_stack(text, str(spec.function))
+            check_stack(text, str(spec.function), backward=variant.needs is not None)
             return text
 
         tensors = module_name(one_thread=True, bounds=self.source.bounds) if self.source.uses_slangpy else ""
