@@ -82,6 +82,9 @@ _FAULTS = {
     "SLANG_FLOAT_MATRIX_OPS(double)\n": (
         "SLANG_FLOAT_MATRIX_OPS(double)\nSLANG_FLOAT_MATRIX_OPS(half)\nSLANG_INT_MATRIX_OPS(bool)\n"
     ),
+    "    half operator+(half other) const {": (  # of a compiler that has no half, such as clang 14
+        "    half operator-() const { return half(-load()); }\n    half operator+(half other) const {"
+    ),
     "return ::roundf(f);": "return ::rintf(f);",
     "return ::round(f);": "return ::rint(f);",
 }
