@@ -77,8 +77,7 @@ class SlangFunction:
         self.module, self.name, self.signatures = module, name, signatures
         self._maps, self._result = dict(maps or {}), result
         self._calls: dict[Any, Call] = {}
-        self._number, self._sizes = -1, 0
-        self.__name__ = name
+        self.__name__, self._number, self._sizes = name, -1, 0
         if maps is None and result is None:  # else the plain function does the work
             self._number = len(_functions)
             _functions.append(weakref.ref(self))

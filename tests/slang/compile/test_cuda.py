@@ -30,7 +30,7 @@ from tracepack.ops.slang.launch import slangpy_device as devices
 from tracepack.ops.slang.launch.operation import Operation
 from tracepack.ops.slang.launch.select import launcher_for
 
-from .conftest import POLYNOMIAL, TENSORS, TYPES
+from ..conftest import POLYNOMIAL, TENSORS, TYPES
 
 INDEX = torch.arange(3, dtype=torch.int32)
 HALF = 'import "slangpy";\n[Differentiable] half f(int i, IDiffTensor<half, 1> x) { return x[i] * x[i]; }'

@@ -13,7 +13,7 @@ from tracepack.ops import slang
 from tracepack.ops.graph.errors import DeviceError
 from tracepack.ops.kinds import kernel_class
 
-from .conftest import POLYNOMIAL, TENSORS, TYPES
+from ..conftest import POLYNOMIAL, TENSORS, TYPES
 
 
 @pytest.fixture(scope="module")
