@@ -37,7 +37,7 @@ share: $(STAMPS)/dev
 	$(BIN)/python -m pytest -q -m campaign -n 2 $(PYTEST)
 
 sanitize: $(STAMPS)/dev
-	TRACEPACK_SANITIZE=address,undefined LD_PRELOAD="$$(g++ -print-file-name=libasan.so)" \
+	TRACEPACK_SANITIZE=address,undefined LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" \
 	    ASAN_OPTIONS=detect_leaks=0:handle_segv=0 UBSAN_OPTIONS=print_stacktrace=1 \
 	    $(BIN)/python -m pytest -q -k "not slang and not zig" tests/comprehension
 
