@@ -2,7 +2,7 @@
 #   make demo    the semantic search of samples/, in an environment of its own
 #   make test    formatting, lint, types, layers and tests
 #   make share   the tests that take minutes: today's part of every campaign, and the compiler that builds its own library
-#   make sanitize  every generated C++ kernel of the tests, built with the address and undefined-behaviour sanitizers
+#   make sanitize  every generated C++ kernel of the tests (comprehensions, Slang on the CPU), built with the address and undefined-behaviour sanitizers
 #   make bench   the benchmarks; make coverage: the long campaigns; make fuzz: hostile calls and files; make clean
 #   make gpu     the tests and benchmarks for a CUDA card, on a machine with one; writes docs/gpu.md
 #
@@ -36,10 +36,12 @@ test: $(STAMPS)/dev
 share: $(STAMPS)/dev
 	$(BIN)/python -m pytest -q -m campaign -n 2 $(PYTEST)
 
+SANITIZED = TRACEPACK_SANITIZE=address,undefined ASAN_OPTIONS=detect_leaks=0:handle_segv=0 \
+    UBSAN_OPTIONS=print_stacktrace=1 \
+    LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" $(BIN)/python -m pytest -q
 sanitize: $(STAMPS)/dev
-	TRACEPACK_SANITIZE=address,undefined LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" \
-	    ASAN_OPTIONS=detect_leaks=0:handle_segv=0 UBSAN_OPTIONS=print_stacktrace=1 \
-	    $(BIN)/python -m pytest -q -k "not slang and not zig" tests/comprehension
+	$(SANITIZED) -k "not slang and not zig" tests/comprehension
+	$(SANITIZED) -k "not vulkan and not zig and not process" tests/slang
 
 bench: $(STAMPS)/dev
 	$(BIN)/python -m benchmarks
