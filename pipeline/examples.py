@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,8 @@ from ..ops.graph.traverse import map_leaves
 from ..ops.graph.types import DTYPES, SCALARS
 from ..ops.lowering.held_objects import is_held
 from ..ops.runtime.primitives.named_tuples import is_record, record_factory, to_record
+from .recheck.containers import alike as alike_containers
+from .recheck.containers import is_special
 from .recheck.vary import clones
 from .running.binding import as_tensor, fixed
 from .signature.arguments import Given
@@ -91,7 +93,9 @@ def describe(given: Sequence[Given]) -> tuple[Examples, list[str]]:
         Parameter(a.name, a.kind, tree(a.value, a.name) if a.given else fixed(a.value), _fitting(a)) for a in given
     )
     keywords = [item.name for item in items if item.kind == "keyword"]
-    return Examples(items, leaves, frozenset(arrays), keywords, special, numbers), names
+    originals = {a.name: a.value for a in given if a.given and is_special(a.value)}
+    collected = [a.name for a in given if a.collected]
+    return Examples(items, leaves, frozenset(arrays), keywords, special, numbers, originals, collected), names
 
 
 def _fitting(argument: Given) -> Any:
@@ -153,6 +157,9 @@ class Examples:
         keywords: names of the parameters passed by keyword.
         special: position -> a tensor with more than a signature tells: a parameter, one with gradients or attributes.
         numbers: position -> the class of a number of numpy, which a signature holds as a plain number.
+        originals: parameters whose examples have containers of other classes than those that a signature holds.
+        collected: names of the arguments that the function takes as ``**kwargs``.
+        dicts: what is done with the dicts of arguments; by default they are as in the originals.
     """
 
     items: tuple[Parameter, ...]
@@ -161,6 +168,9 @@ class Examples:
     keywords: Sequence[str]
     special: dict[int, torch.Tensor]
     numbers: Mapping[int, type[np.generic]]
+    originals: Mapping[str, Any]
+    collected: Sequence[str]
+    dicts: Callable[[Any], Any] | None = None
 
     def alike(self, leaves: Sequence[Any]) -> list[Any]:
         """Copies of leaves that are parameters, have gradients or attributes where the examples do."""
@@ -176,6 +186,10 @@ class Examples:
         kwargs: dict[str, Any] = {}
         for item in self.items:
             value = rebuild(item.tree, handed)
+            if self.dicts is not None:
+                value = self.dicts(value)
+            elif item.name in self.originals:
+                value = alike_containers(self.originals[item.name], value)
             if item.name in self.keywords:
                 kwargs[item.name] = value
             elif item.kind == "variadic":

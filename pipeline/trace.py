@@ -35,8 +35,9 @@ from .patches.threads import threads
 from .patches.torch import questions
 from .pipeline import Pipeline
 from .recheck.diff import Difference, difference
-from .recheck.key_order import with_key_order
+from .recheck.key_order import with_marks
 from .recheck.objects import Objects
+from .recheck.op_state import refuse_reads
 from .recheck.prune import prune
 from .recheck.sizes import forget_sizes, name_sizes, pipeline_facts
 from .recheck.vary import clones, shifted, varied
@@ -159,6 +160,7 @@ class _Tracing:
         first = self.first()
         self.fixed = first.recorder.plainly_used
         try:
+            refuse_reads(first.graph, self.objects.ops, first.recorder.values.readers())
             second = _second(self.record, self.examples, first)
             parameters, facts = pipeline_facts(self.examples.items, self.names, first.graph)
             name_sizes(first.graph, second)
@@ -168,11 +170,17 @@ class _Tracing:
             mismatch = replay.mismatch()
             if mismatch is not None:
                 raise self.explained(mismatch, first)
+            if found_class := replay.class_mismatch():
+                raise RecordError(
+                    f"the function asks for the class of a dict or a list, which no signature holds: {found_class}",
+                    where=str(first_line(self.user) or ""),
+                    fix="Pass the difference as a flag or a number.",
+                )
             if replay.changed:
                 warnings.warn(_CHANGES_CONTAINERS, stacklevel=user_stacklevel())
             forget_sizes(graph, parameters, replay.shapes)
-            if ordered := replay.ordered():
-                found = _here(replace(found.program, graph=with_key_order(graph, ordered)))
+            if marks := replay.marks(self.names):
+                found = _here(replace(found.program, graph=with_marks(graph, marks)))
         finally:
             first.recorder.generators.restore()
         return found
@@ -288,8 +296,10 @@ def _second(record: Callable[..., _Recording], examples: Examples, first: _Recor
             second = record(replace(examples, leaves=other))
         except GraphError:  # the function kept a value of the other recording
             raise
-        except Exception:  # the function does not take such sizes or data; the replays check it on others
-            return None
+        except Exception:
+            if first.recorder.refused is not None:  # the function kept a number or an array of the other recording
+                raise first.recorder.refused from None
+            return None  # the function does not take such sizes or data; the replays check it on others
         settle(first.recorder.generators, second.recorder.generators)
         return second if _require_same(first, second) else None
 

@@ -11,16 +11,17 @@ import torch
 from torch.utils import _pytree as pytree
 
 from ..graph.errors import LoweringError
-from ..graph.graph import Body, Facts, Graph, Guard, KernelCall, Node, Operator, Value
+from ..graph.graph import Body, Facts, KernelCall
 from ..graph.guards import Expression
 from ..graph.memory import touched
-from ..graph.types import SCALARS, TensorType
+from ..graph.types import TensorType
 from ..runtime.checks import size_of
 from ..runtime.plan import Plan
 from ..runtime.primitives.control_flow import LimitedRounds
 from ..runtime.primitives.views import OutsideError
 from ..runtime.state import is_stateful
 from .call import Leaves, separate
+from .convert.layouts import stepped, with_layouts
 
 
 class Reference(Protocol):
@@ -62,7 +63,7 @@ def prove(body: Body, tensors: Leaves, reference: Callable[[], Reference]) -> tu
         tried = [size for size in (1, 0) if size != least - 1]
         guards = [*(checker.relaxed(guard, symbol, tried, tensors) for guard in guards), *bounds]
     if checker.hangs_on_layout(tensors):
-        body = replace(body, graph=with_layouts(body.graph, tensors))
+        body = replace(body, graph=with_layouts(body.graph, tensors, checker.reads_strides(tensors)))
     return replace(body, facts=Facts(body.facts.symbols, tuple(dict.fromkeys(guards)))), spec
 
 
@@ -131,6 +132,14 @@ class _Checker:
         """Whether model and body differ, in results or in inputs afterwards, for inputs of another memory layout."""
         others = [] if self.unchecked else [layout(tensors) for layout in LAYOUTS]
         return any(self.differs(other) for other in others if _strides(other) != _strides(tensors))
+
+    def reads_strides(self, tensors: Leaves) -> bool:
+        """Whether the strides of sizes of 1 count, which may be any number in contiguous memory."""
+        kinds = [value.type for value in self.body.graph.inputs]
+        return any(
+            self.differs([stepped(t, kind, names) for t, kind in zip(tensors, kinds, strict=True)])
+            for names in [(symbol,) for symbol in self.body.facts.symbols] + [tuple(self.body.facts.symbols)]
+        )
 
     def differs(self, tensors: Leaves) -> bool:
         """Whether both run and give different results or inputs; copies of the inputs keep their layout."""
@@ -254,25 +263,6 @@ LAYOUTS = (_transposed, _spread, _dense)
 
 def _strides(tensors: Leaves) -> list[Any]:
     return [t.stride() if _is_tensor(t) and t.layout is torch.strided else None for t in tensors]
-
-
-def with_layouts(graph: Graph, tensors: Leaves) -> Graph:
-    """The graph with guards on the memory layout of its inputs.
-
-    An input that was contiguous must be contiguous; any other one must have the strides of the example.
-    """
-    nodes: list[Node] = []
-    reason = "the model's answer depends on how its inputs lie in memory"
-    for value, tensor in zip(graph.inputs, tensors, strict=True):
-        if not _is_tensor(tensor) or not tensor.dim():
-            continue
-        asked: list[tuple[str, tuple[Any, ...], Any]] = [("contiguous", (value,), True)]
-        if not tensor.is_contiguous():
-            asked = [("stride", (value, dim), step) for dim, step in enumerate(tensor.stride())]
-        for name, args, expected in asked:
-            found = Value(SCALARS[type(expected)])
-            nodes += [Node(Operator(f"py.{name}"), args, {}, found), Node(Guard(expected, reason), (found,))]
-    return Graph(graph.inputs, (*nodes, *graph.nodes), graph.output)
 
 
 def same_leaves(wanted: Leaves, got: Leaves) -> bool:

@@ -17,6 +17,7 @@ from typing import Any
 from ..graph.device import CPU, Device
 from ..graph.errors import GraphError, TracepackError
 from ..graph.graph import Body, BodyCall, Constant, Graph, Guard, KernelCall, Node, Operator, Value
+from ..graph.operators.names import is_mark
 from ..graph.traverse import leaves, uses
 from ..graph.types import BOOL, FLOAT, INT, TensorType
 from .inplace import in_place
@@ -119,7 +120,7 @@ class Emitter:
         match node.target:
             case Operator("py.grad_mode" | "py.own_backward") if not self.bindings.grad:
                 pass  # these nodes matter with gradients only
-            case Operator("py.key_order"):
+            case Operator(name) if is_mark(name):
                 pass  # the binding of the inputs checks it
             case Operator(name):
                 self._operator(node, name, device)

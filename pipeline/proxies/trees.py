@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +15,7 @@ from ...ops.graph.graph import Literal
 from ...ops.graph.types import DTYPES, TensorType, Type
 from ...ops.lowering.held_objects import is_held
 from ...ops.runtime.primitives.callables import recorded_names
-from ...ops.runtime.primitives.named_tuples import is_record, to_record
+from ...ops.runtime.primitives.named_tuples import is_ordered, is_record, to_ordered, to_record
 from ...ops.runtime.primitives.numpy import DTYPES as DTYPES_OF_NUMPY
 from ...ops.runtime.user_code import user_line
 from .base import is_traced
@@ -32,6 +33,8 @@ def to_ir(tree: Any, leaf: Leaf, key: Leaf) -> Any:
         return tuple(to_ir(item, leaf, key) for item in tree)
     if isinstance(tree, list):
         return [to_ir(item, leaf, key) for item in tree]
+    if is_ordered(tree):
+        return to_ordered(tuple(map(key, tree)), tuple(to_ir(item, leaf, key) for item in tree.values()))
     if isinstance(tree, dict):
         return {key(k): to_ir(item, leaf, key) for k, item in tree.items()}
     if isinstance(tree, slice):
@@ -42,20 +45,37 @@ def to_ir(tree: Any, leaf: Leaf, key: Leaf) -> Any:
 MOST_LEVELS = 200  # of nested containers
 
 
-def refuse_deep(tree: Any) -> None:
-    """Refuses a result whose containers are nested without end, such as a list that holds itself.
+def refuse_foreign(tree: Any) -> None:
+    """Refuses a result whose containers are of another class, or nested without end, as a list that holds itself.
 
     Raises:
-        RecordError: there are more than an archive can hold.
+        RecordError: an archive cannot hold it.
     """
     level, layer = 0, [tree]
     while layer:
+        for each in layer:
+            _refuse_class(each)
         layer = [item for each in layer for item in _items(each)]
         level += 1
         if level > MOST_LEVELS:
             raise RecordError(
                 "the function returns containers that are nested too deeply", expected=f"{MOST_LEVELS} levels"
             )
+
+
+def _refuse_class(tree: Any) -> None:
+    kind = type(tree)
+    if isinstance(tree, slice):
+        raise RecordError("the function returns a slice, which an archive cannot hold", fix="Return its ends.")
+    if is_traced(tree) or kind in (tuple, list, torch.Size) or is_record(tree) or is_ordered(tree):
+        return
+    base = "dict" if kind is OrderedDict else next((b.__name__ for b in (tuple, list) if isinstance(tree, b)), "")
+    fix = "Give it texts for keys, or return" if kind is OrderedDict else "Return"
+    if base:  # any other kind of dict comes back as a dict
+        raise RecordError(
+            f"the function returns a {kind.__module__}.{kind.__qualname__}, which no archive tells from a {base}",
+            fix=f"{fix} {base}(result).",
+        )
 
 
 def _items(tree: Any) -> list[Any]:

@@ -3,56 +3,59 @@
 from __future__ import annotations
 
 import math
+from collections import OrderedDict
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
 
 
-def difference(wanted: Any, got: Any, *, values: bool = True) -> str:
+def difference(wanted: Any, got: Any, *, values: bool = True, exact: bool = False) -> str:
     """What differs between two results in a few words; empty if nothing does.
-
-    Floating-point values may differ by as much as another order of summation makes.
 
     Args:
         wanted: what the function gave.
         got: what the pipeline gave.
         values: whether to compare values, and not only types and shapes.
+        exact: whether floating-point values must have the same bits; otherwise they may differ by as much as another
+            order of summation makes.
     """
+    inner = partial(difference, values=values, exact=exact)
     if isinstance(wanted, torch.Tensor):
-        return _of_tensors(wanted, got, values)
+        return _of_tensors(wanted, got, values, exact)
     if isinstance(wanted, np.str_):  # an archive gives the same text as a str
         wanted, got = str(wanted), str(got) if isinstance(got, str) else got
     if isinstance(wanted, np.ndarray | np.generic):
-        return _of_arrays(wanted, got, values)
+        return _of_arrays(wanted, got, values, exact)
     if _kind(wanted) != _kind(got):
         return f"a {type(got).__name__} instead of a {type(wanted).__name__}"
     if isinstance(wanted, tuple | list):
         if len(wanted) != len(got):
             return f"{len(got)} items instead of {len(wanted)}"
-        pairs = zip(wanted, got, strict=True)
-        return next((found for a, b in pairs if (found := difference(a, b, values=values))), "")
+        return next((found for a, b in zip(wanted, got, strict=True) if (found := inner(a, b))), "")
     if isinstance(wanted, dict):
         if list(wanted) != list(got):
             return f"keys {list(got)} instead of {list(wanted)}"
-        return next((found for key in wanted if (found := difference(wanted[key], got[key], values=values))), "")
-    if not values or _is_same(wanted, got):
+        return next((found for key in wanted if (found := inner(wanted[key], got[key]))), "")
+    if not values or _is_same(wanted, got, exact):
         return ""
     return f"{got!r:.60} instead of {wanted!r:.60}"
 
 
 def _kind(thing: Any) -> Any:
     """The class of a container or a value, as far as an archive keeps it apart from others."""
-    if isinstance(thing, tuple):
+    if isinstance(thing, dict) and type(thing) is not OrderedDict:
+        return dict
+    if type(thing) in (tuple, torch.Size) or hasattr(type(thing), "_fields"):
         return getattr(type(thing), "_fields", tuple)
-    for kind in (list, dict, str):
-        if isinstance(thing, kind):
-            return kind
     return type(thing)
 
 
-def _is_same(wanted: Any, got: Any) -> bool:
+def _is_same(wanted: Any, got: Any, exact: bool) -> bool:
     if isinstance(wanted, float | complex):
+        if exact:
+            return repr(wanted) == repr(got)
         return bool(np.isclose(wanted, got, rtol=1e-3, atol=1e-6, equal_nan=True)) and _sign(wanted) == _sign(got)
     return bool(wanted == got)
 
@@ -61,12 +64,12 @@ def _sign(number: Any) -> float:
     return math.copysign(1, number) if number == 0 and isinstance(number, float) else 0
 
 
-def _of_arrays(wanted: Any, got: Any, values: bool) -> str:
+def _of_arrays(wanted: Any, got: Any, values: bool, exact: bool) -> str:
     if type(got) is not type(wanted) or got.dtype != wanted.dtype or got.shape != wanted.shape:
         return f"{_array(got)} instead of {_array(wanted)}"
     if not values or np.array_equal(wanted, got, equal_nan=wanted.dtype.kind in "fc"):
         return ""
-    near = wanted.dtype.kind in "fc" and np.allclose(wanted, got, rtol=1e-3, atol=1e-5, equal_nan=True)
+    near = not exact and wanted.dtype.kind in "fc" and np.allclose(wanted, got, rtol=1e-3, atol=1e-5, equal_nan=True)
     return "" if near else "an array of other values"
 
 
@@ -75,7 +78,7 @@ def _array(thing: Any) -> str:
     return f"{type(thing).__name__} {kind}".strip()
 
 
-def _of_tensors(wanted: torch.Tensor, got: Any, values: bool) -> str:
+def _of_tensors(wanted: torch.Tensor, got: Any, values: bool, exact: bool) -> str:
     if not isinstance(got, torch.Tensor):
         return f"a {type(got).__name__} instead of a tensor"
     if wanted.dtype != got.dtype or wanted.shape != got.shape or wanted.layout != got.layout:
@@ -84,7 +87,10 @@ def _of_tensors(wanted: torch.Tensor, got: Any, values: bool) -> str:
         return ""
     if wanted.stride() != got.stride() and not _is_dense_alike(wanted, got):
         return f"strides {got.stride()} instead of {wanted.stride()}"
-    if not values or wanted.device.type == "meta" or _near(wanted, got.to(wanted.device)):
+    if not values or wanted.device.type == "meta":
+        return ""
+    same = _same_bits if exact and wanted.device.type == "cpu" else _near
+    if same(wanted, got.to(wanted.device)):
         return ""
     return f"other values of {_tensor(wanted)}"
 
@@ -96,6 +102,23 @@ def _is_dense_alike(wanted: torch.Tensor, got: torch.Tensor) -> bool:
 
 def _tensor(tensor: torch.Tensor) -> str:
     return f"{str(tensor.dtype).removeprefix('torch.')} {list(tensor.shape)}"
+
+
+def _same_bits(wanted: torch.Tensor, got: torch.Tensor) -> bool:
+    """Whether all values are the same; every NaN is the same as any other one."""
+    if not wanted.is_floating_point() and not wanted.is_complex():
+        return bool(torch.equal(wanted, got))
+    wanted, got = (
+        torch.view_as_real(t.detach().resolve_conj()) if t.is_complex() else t.detach() for t in (wanted, got)
+    )
+    whole = _WHOLE[wanted.dtype.itemsize]
+    if torch.equal(wanted.resolve_neg().view(whole), got.resolve_neg().view(whole)):
+        return True
+    a, b = wanted.double(), got.double()
+    return bool((((a == b) & (a.signbit() == b.signbit())) | (a.isnan() & b.isnan())).all())
+
+
+_WHOLE = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
 def _near(wanted: torch.Tensor, got: torch.Tensor) -> bool:

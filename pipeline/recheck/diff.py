@@ -70,7 +70,9 @@ def _tree_difference(a: Any, b: Any, numbers: dict[int, int]) -> str | None:
         case Constant():
             return None if isinstance(b, Constant) and _same_tensor(a, b) else "different captured tensors"
         case Record():
-            return _tree_difference(a.items, b.items, numbers) if isinstance(b, Record) else "different containers"
+            if not isinstance(b, Record) or (a.name, a.fields) != (b.name, b.fields):
+                return "different containers"
+            return _tree_difference(a.items, b.items, numbers)
         case tuple() | list():
             if type(a) is not type(b) or len(a) != len(b):
                 return f"{_short(a)} and {_short(b)}"

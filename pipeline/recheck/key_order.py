@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import Any
 
 from ...ops.graph.graph import Graph, Node, Operator, Record
-from ...ops.graph.operators.names import KEY_ORDER
 
 
 def has_order(tree: Any) -> bool:
@@ -37,10 +36,10 @@ def turned(tree: Any) -> Any:
     return type(tree)(map(turned, tree)) if type(tree) in (tuple, list) else tree
 
 
-def with_key_order(graph: Graph, names: Sequence[str]) -> Graph:
-    """The graph with a mark for each parameter whose dicts must keep their order."""
-    marks = [Node(Operator(f"py.{KEY_ORDER}"), (name,)) for name in names]
-    return Graph(graph.inputs, (*marks, *graph.nodes), graph.output) if marks else graph
+def with_marks(graph: Graph, marks: Sequence[tuple[str, Sequence[str]]]) -> Graph:
+    """The graph with marks: the name of each, and the names of the inputs that it is about."""
+    nodes = [Node(Operator(f"py.{name}"), tuple(inputs)) for name, inputs in marks]
+    return Graph(graph.inputs, (*nodes, *graph.nodes), graph.output)
 
 
 def _items(tree: Any) -> Sequence[Any]:

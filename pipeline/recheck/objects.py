@@ -67,10 +67,12 @@ class Objects:
 
     Attributes:
         functions: the user's own functions among what was found.
+        ops: the ops among it.
     """
 
     def __init__(self, process: Any, most: int = MOST_OBJECTS) -> None:
         self.functions: list[FunctionType] = []
+        self.ops: list[InferenceOp] = []
         self._places: list[Location] = []
         self._arrays: list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]] = []
         self._met: dict[int, Any] = {}
@@ -106,6 +108,16 @@ class Objects:
                 if array.flags.writeable and array.tobytes() != before.tobytes():
                     array[...] = before
 
+    def plain_values(self) -> list[Any]:
+        """The numbers and texts that the user's functions name: constants of their code, globals, variables."""
+        held = [item for place in self._places for item in place.before.values()]
+        for function in self.functions:
+            held += [item for code in _codes(function.__code__) for item in code.co_consts]
+            held += [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+        flat = [part for item in held for part in (item if type(item) in (tuple, frozenset) else (item,))]
+        plain = [item for item in flat if type(item) in (int, float, str)]
+        return [item for _, item in {(type(item), repr(item)): item for item in plain}.items()]
+
     # -- looking -----------------------------------------------------------------------------------------------
 
     def _visit(self, thing: Any, name: str) -> None:
@@ -120,6 +132,7 @@ class Objects:
         elif kind is partial:
             self._wait(*((part, name) for part in (thing.func, *thing.args, *thing.keywords.values())))
         elif isinstance(thing, InferenceOp):
+            self.ops.append(thing)
             self._wait((getattr(thing, "model", None), f"the model of op {thing.name!r}"))
         elif isinstance(thing, np.ndarray):
             if thing.nbytes <= 1 << 20 and not thing.dtype.hasobject:
@@ -160,7 +173,7 @@ class Objects:
             self._visit(kind, kind.__name__)
 
     def _class(self, kind: type) -> None:
-        if not _is_users_module(kind.__module__):
+        if not (_is_users_module(kind.__module__) or _is_of_no_module(kind)):
             return
         names = [name for name in vars(kind) if not (name.startswith("__") and name.endswith("__"))]
         self._add(f"class {kind.__name__}", lambda: _own(kind), partial(_set_attributes, kind, None))
@@ -292,11 +305,19 @@ def _is_users_module(name: str) -> bool:
     return name == "__main__" or _is_users_own(str(getattr(module, "__file__", None) or "<"))
 
 
+def _is_of_no_module(kind: type) -> bool:
+    """Whether a class was made by code that ran without a module, as `exec` with a dict of its own runs it."""
+    made_at_run_time = 1 << 9  # CPython's Py_TPFLAGS_HEAPTYPE
+    return kind.__module__ == "builtins" and bool(kind.__flags__ & made_at_run_time)
+
+
 def _is_looked_into(kind: type) -> bool:
     """Whether the attributes of objects of a class are examined: not of classes of Python, torch, numpy or ours."""
     if issubclass(kind, torch.nn.Module):
         return not issubclass(kind, torch.jit.ScriptModule)
     module = kind.__module__
+    if _is_of_no_module(kind):
+        return True
     if module.startswith(("torch.", "numpy.", "tracepack.")) or module in ("torch", "numpy", "builtins"):
         return False
     if module.partition(".")[0] in sys.stdlib_module_names:

@@ -190,7 +190,7 @@ def _results(tree: Any, result: Any) -> Iterator[tuple[Value, Any]]:
             if hasattr(result, "shape"):
                 yield tree, result
         case Record():
-            yield from _results(tuple(tree.items), tuple(result))
+            yield from _results(tuple(tree.items), tuple(result.values() if isinstance(result, dict) else result))
         case tuple() | list():
             for item, found in zip(tree, result, strict=True):
                 yield from _results(item, found)

@@ -7,7 +7,8 @@ a function may refuse them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -55,8 +56,13 @@ def _batch(leaf: Any) -> int | None:
     return len(leaf) if isinstance(leaf, list) else None
 
 
-def trials(leaves: Sequence[Any]) -> Iterator[list[Any]]:
-    """Examples for replays: other data, sizes, layouts and numbers, those that find most first."""
+def trials(leaves: Sequence[Any], known: Iterable[Any] = ()) -> Iterator[list[Any]]:
+    """Examples for replays: other data, sizes, layouts and numbers, those that find most first.
+
+    Args:
+        leaves: the example.
+        known: numbers and texts that the function's code names: one that it compares with decides what it does.
+    """
     tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor) and leaf.device.type != "meta"]
     sizes = list(dict.fromkeys(size for tensor in tensors for size in tensor.shape))
     yield [_other(leaf) for leaf in leaves]
@@ -68,6 +74,7 @@ def trials(leaves: Sequence[Any]) -> Iterator[list[Any]]:
         flags = [index for index, leaf in enumerate(leaves) if type(leaf) is bool]
         for flag in flags[:4] if len(flags) > 1 else ():
             yield [not leaf if index == flag else leaf for index, leaf in enumerate(leaves)]
+    yield from _met(leaves, known)
     for fill in (0, 1) if tensors else ():
         yield [torch.full_like(leaf.detach(), fill) if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
     if any(tensor.dim() for tensor in tensors):
@@ -85,6 +92,23 @@ def trials(leaves: Sequence[Any]) -> Iterator[list[Any]]:
     if any(isinstance(leaf, str | list) for leaf in leaves):
         for write in (lambda text: text + text[:1], lambda text: f"{text} {text}", str.swapcase, lambda text: ""):
             yield [_rewritten(leaf, write) for leaf in leaves]
+
+
+MOST_MET = 12
+
+
+def _met(leaves: Sequence[Any], known: Iterable[Any]) -> Iterator[list[Any]]:
+    """Examples in which one number or text is another one that the function knows, a 0 or a NaN."""
+    found = [0, 0.0, math.nan, *known]
+    pairs = [(index, value) for index, leaf in enumerate(leaves) for value in found if type(value) is type(leaf)]
+    unlike = [(index, value) for index, value in pairs if _fits(value, leaves[index])]
+    for index, value in unlike[:MOST_MET]:
+        yield [*leaves[:index], value, *leaves[index + 1 :]]
+
+
+def _fits(value: Any, leaf: Any) -> bool:
+    """Whether a value is another one than the example, and a number no larger than what a size may be."""
+    return repr(value) != repr(leaf) and (type(value) is not int or abs(value) <= max(1000, abs(leaf)))
 
 
 def _rewritten(leaf: Any, write: Callable[[str], str]) -> Any:

@@ -6,6 +6,7 @@ tensor would be wrong for inputs where they are two, so the recorder returns ano
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import torch
@@ -38,26 +39,27 @@ class Twins:
         self._ids: set[int] = set()
         self._alive: list[torch.Tensor] = []  # keeps their ids from being reused
 
-    def separate(self, result: Any, before: dict[int, int], function: str) -> Any:
+    def separate(self, result: Any, before: dict[int, int], function: str, given: Collection[int]) -> Any:
         """The result with a new tensor object in place of an argument that the function returned.
 
         Args:
             result: what the function returned.
             before: the versions of its arguments before: a function that writes to one returns it always.
             function: its name.
+            given: the ids of the tensors that the caller keeps.
 
         Raises:
-            RecordError: the function changes the shape of a tensor that may be one with another.
+            RecordError: the function changes the shape of a tensor that may be one with another, or of an input.
         """
         if isinstance(result, torch.Tensor):
             if id(result) not in before:
                 return result
             if version(result) != before[id(result)] or function.endswith("_"):
-                self._refuse_reshaping(result, function)
+                self._refuse_reshaping(result, function, given)
                 return result
             return self.twin(result)
         if type(result) in (tuple, list):
-            return type(result)(self.separate(item, before, function) for item in result)
+            return type(result)(self.separate(item, before, function, given) for item in result)
         return result
 
     def twin(self, tensor: torch.Tensor) -> torch.Tensor:
@@ -67,10 +69,12 @@ class Twins:
         self._alive += (tensor, twin)
         return twin
 
-    def _refuse_reshaping(self, tensor: torch.Tensor, function: str) -> None:
-        if id(tensor) in self._ids and function.endswith(_RESHAPING):
+    def _refuse_reshaping(self, tensor: torch.Tensor, function: str, given: Collection[int]) -> None:
+        if function.endswith(_RESHAPING) and (id(tensor) in given or id(tensor) in self._ids):
             raise RecordError(
-                f"{function} changes the shape of a tensor that may be the same object as another one",
+                f"{function} changes the shape of an input, which stays as it is for the caller of a pipeline"
+                if id(tensor) in given
+                else f"{function} changes the shape of a tensor that may be the same object as another one",
                 where=str(user_line() or ""),
                 fix="Use the form that returns a new view, without the underscore.",
             )

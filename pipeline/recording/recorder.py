@@ -29,7 +29,7 @@ from ...ops.tracing_hook import Application, current, recording
 from ..proxies.base import is_traced
 from ..proxies.lists import Rounds
 from ..proxies.make import traced
-from ..proxies.trees import concrete, is_recordable, plain_leaf, plain_output, refuse_deep, title, to_ir
+from ..proxies.trees import concrete, is_recordable, plain_leaf, plain_output, refuse_foreign, title, to_ir
 from ..rules.custom_operators import gives_any_rank, sized_by_tensors
 from ..rules.dispatch import dispatch, record
 from ..rules.gradients import follow_grad_mode, own_backward
@@ -107,7 +107,7 @@ class Recorder(TorchFunctionMode):
             RecordError: it holds something that an archive cannot.
         """
         self._calling = "the result"
-        refuse_deep(result)
+        refuse_foreign(result)
         return to_ir(result, self._output_leaf, self._key)
 
     def _output_leaf(self, leaf: Any) -> Any:
@@ -145,7 +145,7 @@ class Recorder(TorchFunctionMode):
             self.failed = (error, line)
             raise
         with self.within():
-            result = self.values.twins.separate(result, before, name)
+            result = self.values.twins.separate(result, before, name, self.given)
         self.generators.drew(inputs)
         varying = here or effects.varying or (isinstance(target, KernelCall) and target.kernel.varying)
         with self.within():

@@ -28,7 +28,7 @@ class Undo(TorchDispatchMode):
     def __init__(self, values: Values | None) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # torch leaves it untyped
         self.values = values
-        self._kept: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
+        self._kept: dict[int, tuple[torch.Tensor, torch.Tensor, tuple[Any, Any]]] = {}
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Called by torch for every operator."""
@@ -46,7 +46,7 @@ class Undo(TorchDispatchMode):
 
     def _keep(self, tensor: torch.Tensor) -> None:
         if id(tensor) not in self._kept:
-            self._kept[id(tensor)] = (tensor, tensor.detach().clone())
+            self._kept[id(tensor)] = (tensor, tensor.detach().clone(), (tensor.size(), tensor.stride()))
             if self.values is not None:
                 self.values.written(tensor, user_line())
 
@@ -59,7 +59,9 @@ class Undo(TorchDispatchMode):
         if self.values is not None:
             self.values.restore_open()
         with torch.no_grad():
-            for tensor, before in reversed(self._kept.values()):
+            for tensor, before, (size, stride) in reversed(self._kept.values()):
+                if (tensor.size(), tensor.stride()) != (size, stride):  # it was reshaped in place
+                    tensor.as_strided_(size, stride)
                 tensor.copy_(before)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from ...ops.graph.graph import Graph, Node, Operator, Record, Value
+from ...ops.graph.operators.names import is_mark
 from ...ops.graph.program import Program
 from ...ops.graph.traverse import map_leaves, walk
 from ...ops.graph.types import TensorType
@@ -57,7 +58,7 @@ def splice(recorder: Tracer, graph: Graph, inputs: Sequence[Any], run: Callable[
         result = run(concrete(list(inputs)))
     splicing = _Splicing(recorder, dict(zip(map(id, graph.inputs), given, strict=True)))
     for node in graph.nodes:
-        if not (isinstance(node.target, Operator) and node.target.name == "py.key_order"):  # its inputs are bound here
+        if not (isinstance(node.target, Operator) and is_mark(node.target.name)):  # its inputs are bound here
             recorder.nodes.append(splicing.node(node))
     with torch._C.DisableTorchFunction():
         return splicing.result(graph.output, result)
@@ -93,6 +94,9 @@ class _Splicing:
         match tree:
             case Value():
                 return self._leaf(self._used(tree), result)
+            case Record() if isinstance(result, dict):
+                pairs = zip(tree.items, result.items(), strict=True)
+                return type(result)((key, self.result(item, part)) for item, (key, part) in pairs)
             case Record():
                 return same_container(result, [self.result(*pair) for pair in zip(tree.items, result, strict=True)])
             case tuple() | list():

@@ -12,14 +12,14 @@ import numpy as np
 import torch
 
 from ...ops.graph.errors import SignatureError
-from ...ops.graph.graph import Graph, Literal, Operator, Record
-from ...ops.graph.operators.names import KEY_ORDER
+from ...ops.graph.graph import Literal, Record
 from ...ops.graph.program import Parameters, Slot
 from ...ops.graph.text import plain_text
 from ...ops.graph.traverse import map_leaves
 from ...ops.graph.types import STRINGS, TensorType, Type
 from ...ops.runtime.primitives.named_tuples import map_values
 from .convert import converted
+from .marks import Marks
 
 
 class Binding:
@@ -27,12 +27,12 @@ class Binding:
 
     Args:
         parameters: how the pipeline is called.
-        ordered: names of those whose dicts must have their keys in the order that is stored.
+        marks: what else a call must keep to.
         convert: whether lists, numbers, columns and other dtypes become what the inputs are, where nothing is lost.
     """
 
-    def __init__(self, parameters: Parameters, ordered: frozenset[str] = frozenset(), convert: bool = False) -> None:
-        self._parameters, self._ordered, self._convert = parameters, ordered, convert
+    def __init__(self, parameters: Parameters, marks: Marks | None = None, convert: bool = False) -> None:
+        self._parameters, self._marks, self._convert = parameters, marks or Marks(), convert
 
     def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """Arguments of a call as a feed dict.
@@ -67,8 +67,9 @@ class Binding:
         for parameter in self._parameters.items:
             value = feed.get(parameter.name, parameter.default)
             self._fill(parameter.tree, value, parameter.name, flat)
-            if parameter.name in self._ordered:
+            if parameter.name in self._marks.ordered:
                 _require_order(parameter.tree, value, parameter.name)
+        self._marks.check(feed, self._parameters.names, flat)
         return flat
 
     def plain(self, feed: Mapping[str, Any]) -> dict[str, Any]:
@@ -150,12 +151,6 @@ def fixed(value: Any) -> Any:
 def _same(value: Any, wanted: Any) -> bool:
     """Whether two fixed values are equal, and of one type: True is not 1; a NaN is equal to a NaN."""
     return type(value) is type(wanted) and (value == wanted or (value != value and wanted != wanted))
-
-
-def ordered_parameters(graph: Graph) -> frozenset[str]:
-    """The parameters that a graph marks as hanging on the order of their keys."""
-    marks = [n for n in graph.nodes if isinstance(n.target, Operator) and n.target.name == f"py.{KEY_ORDER}"]
-    return frozenset(str(mark.args[0]) for mark in marks)
 
 
 def _require_order(tree: Any, value: Any, where: str) -> None:

@@ -31,9 +31,10 @@ from ...ops.runtime.primitives.numpy import writes
 from ...ops.runtime.safety.budget import Budget
 from ...ops.runtime.state import State, is_stateful
 from ...ops.tracing_hook import current, recording
-from .binding import Binding, ordered_parameters, thawed
+from .binding import Binding, thawed
 from .conditions import pins
 from .fast_entry import EntryInputs, make_entry
+from .marks import Marks
 from .shared_memory import refuse_lost_writes
 from .transforms import Taking, is_differentiated
 
@@ -51,6 +52,7 @@ class Runner:
         budget: what a run may spend.
 
     Attributes:
+        marks: what a call must keep to beyond the types of the inputs.
         binding: turns the arguments of calls into flat inputs.
         lock: held by every run of a program with state, and by whatever else touches the state.
         plan: the graph compiled for this placement.
@@ -67,7 +69,8 @@ class Runner:
         budget: Budget | None = None,
     ) -> None:
         self.program, self.grad = program, grad
-        self.binding = Binding(program.parameters, ordered_parameters(program.graph), convert and not self.writes)
+        self.marks = Marks.of(program.graph)
+        self.binding = Binding(program.parameters, self.marks, convert and not self.writes)
         self._budget = budget
         self.lock = threading.RLock()
         # Torch code that makes new tensors runs on the device of the accelerator's ops, if there are any.
@@ -102,7 +105,12 @@ class Runner:
         items = [p for p in self.program.parameters.items if p.required or isinstance(p.tree, Slot)]
         kinds = [value.type for value in self.program.graph.inputs]
         types = [kind for kind in kinds if isinstance(kind, TensorType)]
-        if not types or len(types) < len(kinds) or not all(isinstance(item.tree, Slot) for item in items):
+        if (
+            self.marks.keywords
+            or not types
+            or len(types) < len(kinds)
+            or not all(isinstance(item.tree, Slot) for item in items)
+        ):
             return None
         return EntryInputs([item.name for item in items], types, self.homes, self.writes)
 

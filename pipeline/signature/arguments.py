@@ -25,6 +25,7 @@ class Given:
         value: the example; of a parameter that was left to its default, that default.
         default: the plain value that the function gives it; `REQUIRED` where it has none.
         given: whether it is an example, and not a parameter that was left to its default.
+        collected: whether it is one of ``**kwargs``.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Given:
     value: Any
     default: Any = REQUIRED
     given: bool = True
+    collected: bool = False
 
 
 def arguments(process: Callable[..., Any], examples: tuple[Any, ...], named: dict[str, Any]) -> list[Given]:
@@ -49,7 +51,7 @@ def arguments(process: Callable[..., Any], examples: tuple[Any, ...], named: dic
     for name, parameter in signature.parameters.items():
         default = parameter.default if is_plain(parameter.default) else REQUIRED
         if parameter.kind is inspect.Parameter.VAR_KEYWORD:
-            found += [Given(key, "keyword", value) for key, value in _named_twice(given, name).items()]
+            found += [Given(key, "keyword", value, collected=True) for key, value in _named_twice(given, name).items()]
         elif parameter.kind is inspect.Parameter.VAR_POSITIONAL:
             found += [Given(name, "variadic", given[name])] if name in given else []
         elif name in given or default is not REQUIRED:

@@ -68,3 +68,16 @@ def test_running_statistics_of_a_functional_layer_are_a_change():
         tracepack.trace(process, torch.rand(3, 4))
     mod = tracepack.trace(lambda x: torch.nn.functional.batch_norm(x, mean, var), torch.rand(3, 4))
     assert torch.equal(mod(x := torch.rand(2, 4)), torch.nn.functional.batch_norm(x, mean, var))
+
+
+def test_a_tensor_that_is_reshaped_before_a_trace_fails_gets_its_shape_again():
+    history = torch.arange(3.0).reshape(3, 1)
+
+    def process(x):
+        y = history.t_().add_(1) + x.permute(1, 0).transpose_(0, 1).sum()
+        return {json.dumps(x.shape[0]): y}
+
+    with pytest.raises(tracepack.RecordError):
+        tracepack.trace(process, torch.rand(3, 1))
+    assert torch.equal(history, torch.arange(3.0).reshape(3, 1))
+    assert history.stride() == (1, 1)

@@ -60,6 +60,31 @@ def test_what_may_return_its_argument_is_kept_apart() -> None:
         tracepack.trace(lambda x: x.contiguous().t_() + x.shape[0], X)
 
 
+@pytest.mark.parametrize("name", ["t_", "squeeze_", "unsqueeze_", "transpose_", "swapaxes_"])
+def test_an_input_is_not_reshaped_in_place(name):
+    arguments = {"unsqueeze_": (0,), "transpose_": (0, 1), "swapaxes_": (0, 1)}.get(name, ())
+
+    def process(x, y):
+        getattr(x, name)(*arguments)
+        return y * 2
+
+    with pytest.raises(
+        tracepack.RecordError,
+        match=rf"getattr\(x, name\).*torch.Tensor.{name} changes the shape of an input, which stays as it is for the "
+        "caller of a pipeline. Use the form that returns a new view",
+    ):
+        tracepack.trace(process, torch.rand(3, 3), torch.rand(2))
+
+
+def test_a_tensor_of_its_own_is_reshaped_in_place():
+    def process(x):
+        y = x * 2
+        y.squeeze_()
+        return y.unsqueeze_(0)
+
+    right(process, X, others=[[torch.rand(1, 3)], [torch.rand(1, 1)]])
+
+
 def test_writes_into_what_is_not_an_input_are_refused() -> None:
     table = torch.zeros(2)
     with pytest.raises(tracepack.RecordError, match="the function changes a tensor that is not one of its inputs"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -76,12 +77,47 @@ def of_two_flags(x: torch.Tensor, flag: bool, other: bool) -> torch.Tensor:
     return x * 2 if flag is other else x
 
 
+class Modes:
+    first = 7
+
+
+LIMIT = 40
+
+
+def of_attribute(x: torch.Tensor, n: int) -> torch.Tensor:
+    return x * 2 if n is Modes.first else x
+
+
+def of_default(x: torch.Tensor, n: int, wanted: int = 12) -> torch.Tensor:
+    return x * 2 if n is wanted else x
+
+
+def of_global_in_helper(x: torch.Tensor, n: int) -> torch.Tensor:
+    return x * _at_limit(n)
+
+
+def _at_limit(n: Any) -> int:
+    return 2 if n is LIMIT else 1
+
+
+UNSEEN = itertools.repeat(_looked_up)  # what an iterator holds is out of sight
+
+
+def hidden_by_larger_terms(x: torch.Tensor, n: int) -> torch.Tensor:
+    return x * 1e4 + x * next(UNSEEN)(n)
+
+
 CASES: list[tuple[Any, tuple[Any, ...], list[tuple[Any, ...]]]] = [
     (of_flag, (X, True), [(X, False)]),
     (of_flag, (X, False), [(X, True)]),
     (of_flag_negated, (X, True), [(X, False)]),
     (of_number, (X, 0), [(X, 1)]),
     (of_number, (X, 1), [(X, 0)]),
+    (of_number, (X, 2), [(X, 0), (X, 1)]),
+    (of_attribute, (X, 2), [(X, 7)]),
+    (of_default, (X, 3), [(X, 12)]),
+    (of_global_in_helper, (X, 3), [(X, 40)]),
+    (hidden_by_larger_terms, (X, 3), [(X, 2)]),
     (of_item, (X.abs(),), [(-X.abs(),)]),
     (of_size, (X,), [(MORE,)]),
     (of_size, (MORE,), [(X,)]),

@@ -192,3 +192,17 @@ def test_a_torchscript_function_that_reads_sizes() -> None:
 
     found = trial(lambda: lambda x: x * rows(x), X, others=[(torch.randn(5, 3),)])
     refused(found, "differs|does not answer", "test_models.py")
+
+
+def test_a_buffer_that_an_op_changes_is_not_read_off_its_model() -> None:
+    model = Counter()
+    op, name = tracepack.script(model), next(name for name, _ in model.named_buffers())
+
+    def process(x: torch.Tensor) -> Any:
+        return op(x), getattr(model, name) * 1
+
+    with pytest.raises(
+        tracepack.RecordError,
+        match=f"getattr.*reads '{name}' of the model of op 'Counter', which changes in the op only",
+    ):
+        tracepack.trace(process, torch.rand(2))

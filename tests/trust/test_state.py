@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from types import SimpleNamespace
 from typing import Any
 
@@ -199,3 +200,48 @@ def test_a_number_kept_beyond_its_trace_says_so() -> None:
     tracepack.trace(process, X)
     with pytest.raises(tracepack.RecordError, match="of a trace that has ended"):
         _ = places[0] + 1
+
+
+def test_state_of_a_class_without_a_module_is_seen() -> None:
+    text = "class Process:\n  n = 0\n  def __call__(self, x):\n    self.n += x.shape[1]\n    return x * self.n\n"
+    names: dict[str, Any] = {}
+    exec(text, names)
+    found = trial(names["Process"], X, others=[(BIG,), (WIDE,)])
+    assert re.search("a second recording on other data differs.*the function keeps state in Process, 'n'", found), found
+
+
+def test_a_number_of_one_recording_in_the_next_is_refused() -> None:
+    def make() -> Any:
+        last = itertools.cycle([[0]])  # out of sight
+
+        def process(x: torch.Tensor) -> torch.Tensor:
+            kept = next(last)
+            kept[0] = kept[0] + x.shape[0]
+            return x * kept[0]
+
+        return process
+
+    assert re.search("of a trace that has ended was kept, and is used now", trial(make, X))
+
+
+@pytest.mark.parametrize(
+    "make", [lambda x: torch.empty(2).fill_(1) * 2, lambda x: torch.empty_like(x), torch.zeros_like]
+)
+def test_memory_that_nothing_was_written_to_is_taken(make: Any) -> None:
+    got = tracepack.trace(lambda x: make(x), X)(X)
+    assert got.shape == make(X).shape
+
+
+def test_memory_that_was_written_is_compared() -> None:
+    kinds = itertools.repeat(lambda n: {int: 2}.get(type(n), 3))  # what an iterator holds is out of sight
+
+    def process(x: torch.Tensor, n: int) -> torch.Tensor:
+        return torch.empty(2).fill_(1) * next(kinds)(n)
+
+    refused(trial(lambda: process, X, 4), "other values of float32", "test_state.py")
+
+
+def test_a_function_that_differs_by_chance_is_taken() -> None:
+    matrix = torch.rand(3, 3) + torch.eye(3)
+    mod = tracepack.trace(lambda a: torch.linalg.lstsq(a, a).solution, matrix)  # it reads uninitialised memory
+    assert torch.allclose(mod(matrix), torch.eye(3), atol=1e-4)

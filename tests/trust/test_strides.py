@@ -24,6 +24,11 @@ class Reads(torch.nn.Module):
         return x * x.stride(0) + x.stride()[1]
 
 
+class ReadsFirst(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * x.stride(0) + x.stride()[-1]
+
+
 class Writes(torch.nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         y = x.contiguous()
@@ -102,6 +107,19 @@ def test_writes_that_strides_do_not_decide_are_free(model: Any) -> None:
     traced, plain = tracepack.trace(lambda x: op(x), X), model()
     for (other,) in STRIDED:
         assert torch.equal(traced(other), plain(other))
+
+
+@pytest.mark.parametrize("first", [torch.rand(3, 3), torch.rand(2, 3), torch.rand(1, 3), torch.rand(6, 6)[:1, :3]])
+def test_the_stride_of_a_size_of_one_is_any_number(first: torch.Tensor) -> None:
+    op, plain = tracepack.script(ReadsFirst()), ReadsFirst()
+    traced, stopped = tracepack.trace(lambda x: op(x), first), 0
+    others = [torch.rand(1, 3), torch.rand(6, 6)[:1, :3], torch.rand(4, 1), torch.rand(4, 4)[:, :1], torch.rand(0, 3)]
+    for other in (first, *others):
+        try:
+            assert torch.equal(traced(other), plain(other))
+        except (tracepack.GuardError, tracepack.SignatureError):
+            stopped += 1
+    assert 0 < stopped < len(others)
 
 
 def test_a_function_under_every_layout() -> None:

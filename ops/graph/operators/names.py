@@ -83,10 +83,10 @@ _VIEWING = (
 GRADIENTS = ("grad_mode", "own_backward")
 """Nodes that matter with gradients only: they set the grad mode, or say that a custom backward is not recorded."""
 
-KEY_ORDER = "key_order"
+KEY_ORDER, KEYWORD_ORDER, FLOAT_ONLY = MARKS = ("key_order", "keyword_order", "float_only")
 """A node that says of a parameter that its dicts must have their keys in the stored order."""
 
-PYTHON = frozenset((*ARITHMETIC, *MATH, *_READS, *_TEXTS, *_TABLES, *GRADIENTS, KEY_ORDER))
+PYTHON = frozenset((*ARITHMETIC, *MATH, *_READS, *_TEXTS, *_TABLES, *GRADIENTS, *MARKS))
 """The names of the family ``py.…``: arithmetic on scalars, and functions that read a scalar off a tensor."""
 
 CONTROL_FLOW = ("cond", "while_loop", "map")
@@ -168,3 +168,8 @@ def check_name(name: str) -> None:
 def why_not(name: str) -> str:
     """The reason why an operator may not be called, as the end of a message; empty where none is known."""
     return next((f": {why}" for words, why in _REASONS.items() if re.search(words, name)), "")
+
+
+def is_mark(name: str) -> bool:
+    """Whether an operator computes nothing: it says what the binding of a pipeline's inputs must check."""
+    return name.startswith("py.") and name.removeprefix("py.") in MARKS

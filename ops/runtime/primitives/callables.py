@@ -12,7 +12,7 @@ import numpy
 import torch
 
 from ...graph.errors import UnknownOperatorError
-from ...graph.operators.names import ARITHMETIC, CONTROL_FLOW, MATH, allowed, check_name
+from ...graph.operators.names import ARITHMETIC, CONTROL_FLOW, MARKS, MATH, allowed, check_name
 from . import bounded, tables, texts
 from .control_flow import FUNCTIONS
 from .numpy import array_function
@@ -52,7 +52,7 @@ _PYTHON: dict[str, Callable[..., Any]] = {
     "requires_grad": lambda x: x.requires_grad,
     "grad_mode": torch._C._set_grad_enabled,
     "own_backward": lambda name: None,
-    "key_order": lambda name: None,
+    **dict.fromkeys(MARKS, lambda *names: None),
     "draw": lambda source, name, args, kwargs: drawing_from(source, resolve(name), args, kwargs),
     **bounded.FUNCTIONS,
     **tables.FUNCTIONS,

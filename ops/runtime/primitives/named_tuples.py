@@ -1,12 +1,12 @@
-"""Named tuples in outputs: torch's return types, and the user's namedtuples without their class.
+"""Records in outputs: torch's return types, the user's namedtuples without their class, and OrderedDicts.
 
 An archive holds the name of the type and those of its fields. Torch's own types are found by name; for any other one a
-namedtuple class with this name and these fields is made once.
+namedtuple class with this name and these fields is made once. The fields of an OrderedDict are its keys.
 """
 
 from __future__ import annotations
 
-from collections import namedtuple
+from collections import OrderedDict, namedtuple
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
@@ -16,6 +16,7 @@ from ...graph.graph import Record
 from ...graph.guards import is_plain_name
 
 _TORCH = "torch.return_types."
+_ORDERED = "collections.OrderedDict"
 _LIVE: dict[tuple[str, tuple[str, ...]], Callable[..., Any]] = {}  # classes that this process met while recording
 
 
@@ -37,6 +38,16 @@ def to_record(value: Any, items: tuple[Any, ...]) -> Record:
         return Record(_TORCH + kind.__name__, tuple(ordered), items)
     _LIVE[kind.__name__, tuple(kind._fields)] = kind
     return Record(kind.__name__, tuple(kind._fields), items)
+
+
+def is_ordered(value: Any) -> bool:
+    """Whether a value is an OrderedDict that an archive can hold."""
+    return type(value) is OrderedDict and all(type(key) is str for key in value)
+
+
+def to_ordered(keys: tuple[str, ...], items: tuple[Any, ...]) -> Record:
+    """The record of an OrderedDict."""
+    return Record(_ORDERED, keys, items)
 
 
 def _position(value: Any) -> Callable[[str], int]:
@@ -70,6 +81,8 @@ def record_factory(record: Record) -> Callable[..., Any]:
     Raises:
         GraphError: a name or a field is not an identifier, or this torch has no such return type.
     """
+    if record.name == _ORDERED:
+        return lambda *items: OrderedDict(zip(record.fields, items, strict=True))
     if record.name.startswith(_TORCH):
         return _torch_type(record.name.removeprefix(_TORCH))
     return _LIVE.get((record.name, record.fields)) or _namedtuple(record.name, record.fields)

@@ -1,0 +1,72 @@
+"""Guards on the memory layout of a model's inputs, for a model whose answer hangs on strides or contiguity."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Any
+
+import torch
+
+from ...graph.graph import Graph, Guard, Node, Operator, Value
+from ...graph.types import BOOL, INT, TensorType
+from ..call import Leaves
+
+_REASON = "the model's answer depends on how its inputs lie in memory"
+
+
+def with_layouts(graph: Graph, tensors: Leaves, exactly: bool) -> Graph:
+    """The graph with guards on the memory layout of its inputs.
+
+    An input that was contiguous must be contiguous; any other one must have the strides of the example.
+
+    Args:
+        graph: of the model.
+        tensors: its example.
+        exactly: whether contiguous inputs must have the strides of new tensors, also where a size is 1 or 0.
+    """
+    nodes: list[Node] = []
+    for value, tensor in zip(graph.inputs, tensors, strict=True):
+        if isinstance(tensor, torch.Tensor) and tensor.dim():
+            nodes += _guards(value, tensor, exactly)
+    return Graph(graph.inputs, (*nodes, *graph.nodes), graph.output)
+
+
+def _guards(value: Value, tensor: torch.Tensor, exactly: bool) -> Iterator[Node]:
+    if tensor.is_contiguous() and not exactly:
+        yield from _guarded("contiguous", (value,), True)
+    elif tensor.is_contiguous() and tensor.stride() == torch.empty(tensor.shape, device="meta").stride():
+        yield from _guards_of_new(value, tensor.dim())
+    else:
+        for dim, step in enumerate(tensor.stride()):
+            yield from _guarded("stride", (value, dim), step)
+
+
+def _guards_of_new(value: Value, dims: int) -> Iterator[Node]:
+    """Guards on the strides that a new tensor of these sizes has."""
+    wanted: Any = 1
+    for dim in range(dims - 1, -1, -1):
+        found, size, least, step = (Value(INT) for _ in range(4))
+        yield Node(Operator("py.stride"), (value, dim), {}, found)
+        yield from _guarded("eq", (found, wanted), True)
+        yield Node(Operator("py.size"), (value, dim), {}, size)
+        yield Node(Operator("py.max"), (1, size), {}, least)
+        yield Node(Operator("py.mul"), (wanted, least), {}, step)
+        wanted = step
+
+
+def _guarded(name: str, args: tuple[Any, ...], expected: Any) -> Iterator[Node]:
+    found = Value(BOOL if isinstance(expected, bool) else INT)
+    yield Node(Operator(f"py.{name}"), args, {}, found)
+    yield Node(Guard(expected, _REASON), (found,))
+
+
+def stepped(tensor: Any, kind: Any, symbols: Collection[str]) -> Any:
+    """A tensor with 1 for the sizes that are called so, and with large strides wherever a size is 1."""
+    if not isinstance(tensor, torch.Tensor) or not isinstance(kind, TensorType) or tensor.layout is not torch.strided:
+        return tensor
+    for dim, name in enumerate(kind.shape):
+        if name in symbols and tensor.size(dim):
+            tensor = tensor.narrow(dim, 0, 1)
+    tensor = tensor.contiguous()
+    strides = [2 * step + 5 if size == 1 else step for size, step in zip(tensor.shape, tensor.stride(), strict=True)]
+    return tensor.as_strided(tensor.shape, strides)

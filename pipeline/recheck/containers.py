@@ -1,0 +1,87 @@
+"""The classes of the containers that a function takes: they are no part of a signature, but an answer may hang on them.
+
+A function is recorded with containers of the classes that its example has. A call may pass any dict for a dict, so the
+function must give the same for a dict and for an OrderedDict.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+_PLAIN = (tuple, list, dict)
+
+
+def is_special(tree: Any) -> bool:
+    """Whether a tree holds a container that is no plain tuple, list, dict or named tuple."""
+    if isinstance(tree, Mapping | list | tuple) and type(tree) not in _PLAIN and not hasattr(type(tree), "_fields"):
+        return True
+    return any(map(is_special, _items(tree)))
+
+
+def has_dict(tree: Any) -> bool:
+    """Whether a tree holds a dict."""
+    return isinstance(tree, dict) or any(map(has_dict, _items(tree)))
+
+
+def alike(original: Any, tree: Any) -> Any:
+    """A plain tree with containers of the classes that those of another tree have, as far as they can be copied."""
+    if isinstance(tree, dict) and isinstance(original, Mapping):
+        return _filled(original, {key: alike(original[key], item) for key, item in tree.items()})
+    if isinstance(tree, list) and isinstance(original, list):
+        return _filled(original, _pairs(original, tree))
+    if isinstance(tree, tuple) and isinstance(original, tuple):
+        items = _pairs(original, tree)
+        return type(tree)(*items) if hasattr(type(tree), "_fields") else _made(type(original), items)
+    return tree
+
+
+def ordered(tree: Any) -> Any:
+    """The same tree with an OrderedDict for every dict."""
+    return _with_dicts(tree, OrderedDict)
+
+
+def plain(tree: Any) -> Any:
+    """The same tree with a plain dict for every dict."""
+    return _with_dicts(tree, dict)
+
+
+def _with_dicts(tree: Any, kind: type) -> Any:
+    if isinstance(tree, dict):
+        return kind((key, _with_dicts(item, kind)) for key, item in tree.items())
+    items = [_with_dicts(item, kind) for item in tree] if isinstance(tree, tuple | list) else []
+    if type(tree) in (tuple, list):
+        return type(tree)(items)
+    return type(tree)(*items) if hasattr(type(tree), "_fields") else tree
+
+
+def _items(tree: Any) -> Iterable[Any]:
+    if isinstance(tree, Mapping):
+        return tree.values()
+    return tree if isinstance(tree, tuple | list) else ()
+
+
+def _pairs(original: Any, tree: Any) -> list[Any]:
+    return [alike(*pair) for pair in zip(original, tree, strict=True)]
+
+
+def _made(kind: type, items: list[Any]) -> Any:
+    try:
+        return kind(items)
+    except TypeError:
+        return tuple(items)
+
+
+def _filled(original: Any, items: Any) -> Any:
+    """A copy of a container with other items; the items themselves where it cannot be written."""
+    if type(original) in _PLAIN:
+        return items
+    try:
+        found = copy.copy(original)
+        for key in items if isinstance(items, dict) else range(len(items)):
+            found[key] = items[key]
+    except Exception:  # the user's own class, or a mapping that cannot be written
+        return items
+    return found

@@ -1,0 +1,42 @@
+"""Memory that a graph may hand out without having written to it, and kernels that may read past the end of theirs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from ...ops.graph.graph import Graph, KernelCall, Operator
+from ...ops.graph.traverse import bodies, walk
+
+
+def is_unchecked(graph: Graph) -> bool:
+    """Whether a kernel of the graph may read past the end of a tensor whose sizes its author did not expect."""
+    graphs = [graph, *(body.graph for body in bodies(graph))]
+    calls = [node.target for each in graphs for node in walk(each) if isinstance(node.target, KernelCall)]
+    return any(call.kernel.unchecked for call in calls)
+
+
+def fills(graph: Graph) -> bool:
+    """Whether a graph may hand out memory that nothing was written to."""
+    return any("empty" in name for name in _names(graph))
+
+
+def is_uninitialised(graph: Graph) -> bool:
+    """Whether numpy may make such memory, where nothing can fill it."""
+    return any("numpy.empty" in name for name in _names(graph))
+
+
+def _names(graph: Graph) -> list[str]:
+    graphs = [graph, *(body.graph for body in bodies(graph))]
+    return [node.target.name for each in graphs for node in walk(each) if isinstance(node.target, Operator)]
+
+
+class Filled(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch leaves it untyped
+    """While it is entered, memory that torch gives out uninitialised holds zeros, as that of a pipeline does."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Called by torch for every operator."""
+        found = func(*args, **(kwargs or {}))
+        return found.zero_() if "empty" in str(func) and found.layout is torch.strided else found

@@ -1,0 +1,52 @@
+"""What a graph says of its inputs beyond their types, where an answer hangs on more: an order, an int for a float.
+
+Most functions take these as they come, so a mark is written only where a replay shows that they decide the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...ops.graph.errors import SignatureError
+from ...ops.graph.graph import Graph, Operator
+from ...ops.graph.operators.names import FLOAT_ONLY, KEY_ORDER, KEYWORD_ORDER, MARKS, is_mark
+
+
+@dataclass(frozen=True)
+class Marks:
+    """What a graph says of its inputs beyond their types.
+
+    Attributes:
+        ordered: the parameters whose dicts must have their keys in the order that is stored.
+        keywords: the arguments that must be given in this order.
+        floats: the inputs that must not be an int.
+    """
+
+    ordered: frozenset[str] = frozenset()
+    keywords: tuple[str, ...] = ()
+    floats: frozenset[str] = frozenset()
+
+    @staticmethod
+    def of(graph: Graph) -> Marks:
+        """The marks among the nodes of a graph."""
+        found: dict[str, list[str]] = {name: [] for name in MARKS}
+        for node in graph.nodes:
+            if isinstance(node.target, Operator) and is_mark(node.target.name):
+                found[node.target.name.removeprefix("py.")] += map(str, node.args)
+        return Marks(frozenset(found[KEY_ORDER]), tuple(found[KEYWORD_ORDER]), frozenset(found[FLOAT_ONLY]))
+
+    def check(self, feed: Mapping[str, Any], names: Sequence[str], flat: Sequence[Any]) -> None:
+        """Refuses arguments in another order, and an int for a float."""
+        given = tuple(name for name in feed if name in self.keywords)
+        if given != self.keywords:
+            raise SignatureError(
+                "the arguments are in another order, on which the answer depends", got=given, expected=self.keywords
+            )
+        for name, value in zip(names, flat, strict=True) if self.floats else ():
+            if name in self.floats and type(value) is int:
+                raise SignatureError(
+                    "an int gives another answer than a float",
+                    where=f"input {name!r}", got=value, expected="float", fix="Pass a float.",
+                )  # fmt: skip

@@ -1,0 +1,95 @@
+"""The classes of containers: those of results are kept or refused, those of arguments decide nothing unseen."""
+
+from __future__ import annotations
+
+import io
+from collections import Counter, OrderedDict, defaultdict
+from typing import Any
+
+import pytest
+import torch
+
+import tracepack
+from tests.trust.trials import trial
+
+X = torch.rand(2, 3)
+PAIR = {"a": X, "b": X + 1}
+
+
+class Items(list[Any]):
+    pass
+
+
+class Part(tuple[Any, ...]):
+    pass
+
+
+def reordered(x: torch.Tensor) -> Any:
+    found = OrderedDict(a=x * 2, b=OrderedDict({"any text": x.shape[0]}))
+    found.move_to_end("a")
+    return [found, x]
+
+
+def test_an_ordered_dict_comes_back_as_one_and_through_an_outer_pipeline() -> None:
+    assert trial(lambda: reordered, X, others=[(torch.rand(5, 3),)]) == "right"
+    file = io.BytesIO()
+    tracepack.trace(reordered, X).save(file)
+    inner = tracepack.load(file.getvalue())
+    outer = tracepack.trace(lambda x: inner(x + 1), X)
+    wanted, got = reordered(X + 1), outer(X)
+    assert type(got[0]) is OrderedDict
+    assert list(got[0]) == ["b", "a"]
+    assert got[0]["b"] == wanted[0]["b"]
+    assert type(got[0]["b"]) is OrderedDict
+    assert torch.equal(got[0]["a"], wanted[0]["a"])
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda x: OrderedDict({1: x}), "a collections.OrderedDict, .* Give it texts for keys"),
+        (lambda x: Items([x]), r"Items, which no archive tells from a list. Return list\(result\)"),
+        (lambda x: (Part([x]),), "Part, which no archive tells from a tuple"),
+        (lambda x: slice(0, x.shape[0]), "the function returns a slice, which an archive cannot hold"),
+    ],
+)  # fmt: skip
+def test_a_result_of_another_class_is_refused(make: Any, text: str) -> None:
+    with pytest.raises(tracepack.RecordError, match=text):
+        tracepack.trace(make, X)
+
+
+@pytest.mark.parametrize("make", [lambda x: defaultdict(list, a=x), lambda x: Counter(a=x * 2)])
+def test_another_kind_of_dict_comes_back_as_a_dict(make: Any) -> None:
+    got, wanted = tracepack.trace(make, X)(X), make(X)
+    assert type(got) is dict
+    assert torch.equal(got["a"], wanted["a"])
+
+
+ASKING = "asks for the class of a dict or a list, which no signature holds"
+
+
+@pytest.mark.parametrize("example", [PAIR, OrderedDict(PAIR)], ids=["dict", "OrderedDict"])
+def test_the_class_of_an_argument_is_no_part_of_a_signature(example: Any) -> None:
+    with pytest.raises(tracepack.RecordError, match=ASKING):
+        tracepack.trace(lambda d: d["a"] * (2 if isinstance(d, OrderedDict) else 3), example)
+    with pytest.raises(tracepack.RecordError, match=ASKING):
+        tracepack.trace(lambda d: d["a"] * (2 if type(d) is dict else 3), example)
+    assert trial(lambda: lambda d: d["a"] * 2 + d["b"], example, others=[(PAIR,), (OrderedDict(PAIR),)]) == "right"
+
+
+def test_a_function_gets_containers_of_the_classes_of_its_example() -> None:
+    def moved(d: Any) -> Any:
+        d = d.copy()
+        d.move_to_end("a")
+        return list(d.values())[-1] * 2
+
+    assert torch.equal(tracepack.trace(moved, OrderedDict(PAIR))(OrderedDict(PAIR)), X * 2)
+    missing = tracepack.trace(lambda d: d["a"] * d.default_factory(), defaultdict(lambda: 4, PAIR))
+    assert torch.equal(missing(defaultdict(lambda: 4, PAIR)), X * 4)
+    with pytest.raises(tracepack.RecordError, match=ASKING):
+        tracepack.trace(lambda items: items[0] * (2 if type(items) is list else 3), Items([X]))
+
+
+def test_a_dict_that_is_handed_on_is_taken() -> None:
+    assert trial(lambda: lambda d: d, PAIR) == "right"
+    assert trial(lambda: lambda d: d.copy(), OrderedDict(PAIR)) == "right"
