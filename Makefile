@@ -2,7 +2,7 @@
 #   make demo    the semantic search of samples/, in an environment of its own
 #   make test    formatting, lint, types, layers and tests
 #   make share   the tests that take minutes: today's part of every campaign, and the compiler that builds its own library
-#   make sanitize  every generated C++ kernel of the tests (comprehensions, Slang on the CPU), built with the address and undefined-behaviour sanitizers
+#   make sanitize  every generated C++ kernel of the tests, built with the address and undefined-behaviour sanitizers
 #   make bench   the benchmarks; make coverage: the long campaigns; make fuzz: hostile calls and files; make clean
 #   make gpu     the tests and benchmarks for a CUDA card, on a machine with one; writes docs/gpu.md
 #
