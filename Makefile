@@ -36,10 +36,12 @@ test: $(STAMPS)/dev
 share: $(STAMPS)/dev
 	$(BIN)/python -m pytest -q -m campaign -n 2 $(PYTEST)
 
+SANITIZED = TRACEPACK_SANITIZE=address,undefined ASAN_OPTIONS=detect_leaks=0:handle_segv=0 \
+    UBSAN_OPTIONS=print_stacktrace=1 \
+    LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" $(BIN)/python -m pytest -q
 sanitize: $(STAMPS)/dev
-	TRACEPACK_SANITIZE=address,undefined LD_PRELOAD="$$(g++ -print-file-name=libasan.so)" \
-	    ASAN_OPTIONS=detect_leaks=0:handle_segv=0 UBSAN_OPTIONS=print_stacktrace=1 \
-	    $(BIN)/python -m pytest -q -k "not slang and not zig" tests/comprehension
+	$(SANITIZED) -k "not slang and not zig" tests/comprehension
+	$(SANITIZED) -k "not vulkan and not zig and not process" tests/slang
 
 bench: $(STAMPS)/dev
 	$(BIN)/python -m benchmarks

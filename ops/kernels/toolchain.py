@@ -116,6 +116,23 @@ class Toolchain:
         return subprocess.run([*self.command, *arguments], capture_output=True, text=True, check=False, env=environment)
 
 
+def sanitizers() -> list[str]:
+    """Flags for the sanitizers that the environment's TRACEPACK_SANITIZE names, as `address,undefined`.
+
+    The process has to have loaded the address sanitizer's library before everything else: `make sanitize` does so.
+
+    Raises:
+        ToolchainError: it names something else.
+    """
+    named = os.environ.get("TRACEPACK_SANITIZE", "")
+    if not named:
+        return []
+    if not set(named.split(",")) <= {"address", "undefined"}:
+        raise ToolchainError(f"TRACEPACK_SANITIZE names no sanitizers: {named}", fix="Write address,undefined.")
+    # Without any pass, which could take away what a sanitizer looks for; they compile in a sixth of the time, too.
+    return [f"-fsanitize={named}", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-O0"]
+
+
 def open_library(path: Path) -> ctypes.CDLL:
     """Loads a compiled library; its calls release the interpreter's lock.
 

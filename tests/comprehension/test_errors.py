@@ -3,6 +3,7 @@
 
 import warnings
 
+import numpy as np
 import pytest
 import torch
 
@@ -108,6 +109,30 @@ def test_inputs():
         layer(torch.zeros(3, dtype=torch.float64))
     with pytest.raises(errors.ComprehensionInputError, match="input 'A' of 'f' is no tensor; got list"):
         layer([1.0])
+
+
+def test_numbers():
+    """A number of numpy is a number, and one that its parameter does not hold is refused, not cut."""
+    layer = define("def f(float(N) A, int32 k, float s) -> (B) { B(i) = A(i) * k + s }")
+    a = torch.arange(3.0)
+    assert layer(a, np.int64(3), np.float32(0.5)).tolist() == [0.5, 3.5, 6.5]
+    assert layer(a, True, 1).tolist() == [1.0, 2.0, 3.0]
+    with pytest.raises(errors.ComprehensionInputError, match=r"input 'k' of 'f' is no int32; got 2\.7"):
+        layer(a, 2.7, 0.5)
+    with pytest.raises(
+        errors.ComprehensionInputError, match="input 'k' of 'f' does not fit into int32; got 1099511627776"
+    ):
+        layer(a, 1 << 40, 0.5)
+    with pytest.raises(errors.ComprehensionInputError, match="input 's' of 'f' is no tensor; got complex"):
+        layer(a, 1, np.complex64(2))
+
+
+def test_arrays_that_torch_cannot_share():
+    layer = define("def f(float(N) A) -> (B) { B(i) = 2.0 * A(i) }")
+    records = np.zeros(4, [("at", "i1"), ("value", "f4")])
+    records["value"] = range(4)
+    for array in (np.arange(4, dtype=">f4"), records["value"], np.arange(4, dtype="f4")[::-1][::-1]):
+        assert layer(array).tolist() == [0.0, 2.0, 4.0, 6.0]
 
 
 def test_inputs_without_memory_in_rows():

@@ -13,12 +13,18 @@ HERE = Path(__file__).parent
 
 
 def asan() -> str:
-    """The address sanitizer's library of g++, or an empty text."""
+    """What to load before everything: g++'s address sanitizer, or an empty text.
+
+    The C++ library comes with it, in which the sanitizer finds how exceptions are thrown; without it torch's end the
+    process.
+    """
     if not has_toolchain() or find_toolchain().family != "gcc":
         return ""
-    found = subprocess.run(["g++", "-print-file-name=libasan.so"], capture_output=True, text=True, check=False)
-    path = found.stdout.strip()
-    return path if Path(path).is_absolute() and Path(path).exists() else ""
+    paths = []
+    for name in ("libasan.so", "libstdc++.so"):
+        found = subprocess.run(["g++", f"-print-file-name={name}"], capture_output=True, text=True, check=False)
+        paths.append(Path(found.stdout.strip()))
+    return " ".join(map(str, paths)) if all(path.is_absolute() and path.exists() for path in paths) else ""
 
 
 pytestmark = pytest.mark.skipif(not asan(), reason="g++ with its address sanitizer is not installed")

@@ -80,7 +80,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return {"functions": {}, "members": {"f": "function"}, "globals": []}
 
     monkeypatch.setattr(Toolchain, "compile", compile_noted)
-    monkeypatch.setattr(native_library, "finish_code", lambda code, entry: ("", code))
+    monkeypatch.setattr(native_library, "finish_code", lambda code, *_: ("", code))
     monkeypatch.setattr(program, "ask", ask)
     monkeypatch.setattr(slangpy_tensors, "ask", ask)
     monkeypatch.setattr(gradient_check, "_judge", lambda *_: found.append("judge") or {"repair": "", "wrong": []})

@@ -9,13 +9,20 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-import os
 import platform
 from pathlib import Path
 
 from ...kernels import cache as disk
 from ...kernels.cpu import target
-from ...kernels.toolchain import STANDARD, NoToolchainError, Toolchain, ToolchainError, find_toolchain, open_library
+from ...kernels.toolchain import (
+    STANDARD,
+    NoToolchainError,
+    Toolchain,
+    ToolchainError,
+    find_toolchain,
+    open_library,
+    sanitizers,
+)
 from ..expr.errors import CompilerError
 from .prelude import prelude
 
@@ -35,20 +42,6 @@ gradients, in turns on a busy machine, kernels take .38 to 1.11 of the time with
 """
 _CLANG = ("-O3", "-ffp-contract=fast")
 """Clang has no flags that name its passes."""
-
-
-def sanitizers() -> list[str]:
-    """Flags for the sanitizers that the environment's TRACEPACK_SANITIZE names, as `address,undefined`.
-
-    The process has to have loaded the address sanitizer's library before everything else: `make sanitize` does so.
-    """
-    named = os.environ.get("TRACEPACK_SANITIZE", "")
-    if not named:
-        return []
-    if not set(named.split(",")) <= {"address", "undefined"}:
-        raise CompilerError("TRACEPACK_SANITIZE names no sanitizers", got=named, expected="address,undefined")
-    # Without any pass, which could take away what a sanitizer looks for; they compile in a sixth of the time, too.
-    return [f"-fsanitize={named}", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-O0"]
 
 
 def library_key(text: str, identity: str = "") -> str:

@@ -53,9 +53,7 @@ def _tensor(given: Any, param: TensorSpec, name: str) -> torch.Tensor:
     if isinstance(given, np.ndarray):
         given = _from_numpy(given, param, name)
     if not isinstance(given, torch.Tensor):
-        if param.dims or not isinstance(given, (bool, int, float)):
-            raise ComprehensionInputError(f"input '{param.name}' of '{name}' is no tensor", got=type(given).__name__)
-        return torch.tensor(given, dtype=dtype)
+        return _from_number(given, param, name)
     if given.layout is not torch.strided or given.is_nested:
         raise ComprehensionInputError(
             f"input '{param.name}' of '{name}' is no dense tensor", got=_layout(given), fix="Give x.to_dense()."
@@ -67,9 +65,22 @@ def _tensor(given: Any, param: TensorSpec, name: str) -> torch.Tensor:
     return given
 
 
+def _from_number(given: Any, param: TensorSpec, name: str) -> torch.Tensor:
+    given = given.item() if isinstance(given, np.generic) else given
+    where, dtype = f"input '{param.name}' of '{name}'", stored(param.dtype)
+    if param.dims or not isinstance(given, (bool, int, float)):
+        raise ComprehensionInputError(f"{where} is no tensor", got=type(given).__name__)
+    if isinstance(given, float) and not param.dtype.is_float:
+        raise ComprehensionInputError(f"{where} is no {param.dtype}", got=given)
+    try:
+        return torch.tensor(given, dtype=dtype)
+    except (RuntimeError, OverflowError) as error:
+        raise ComprehensionInputError(f"{where} does not fit into {param.dtype}", got=given) from error
+
+
 def as_tensors(inputs: Sequence[Any], dtypes: Sequence[torch.dtype]) -> list[Any]:
     """Arrays and numbers as tensors, without a look at their values, shapes and types."""
-    inputs = [torch.from_numpy(t) if isinstance(t, np.ndarray) else t for t in inputs]
+    inputs = [_shared(t) if isinstance(t, np.ndarray) else t for t in inputs]
     pairs = zip(inputs, dtypes, strict=False)
     tensors = [t if isinstance(t, torch.Tensor) else torch.tensor(t, dtype=d) for t, d in pairs]
     return [*tensors, *inputs[len(tensors) :]]
@@ -80,13 +91,20 @@ def _layout(given: torch.Tensor) -> str:
 
 
 def _from_numpy(array: np.ndarray[Any, Any], param: TensorSpec, name: str) -> torch.Tensor:
-    """The array's memory as a tensor where torch can, else a copy."""
     try:
-        return torch.from_numpy(array if array.flags.writeable and min(array.strides, default=0) >= 0 else array.copy())
+        return _shared(array)
     except TypeError as error:
         raise ComprehensionInputError(
             f"input '{param.name}' of '{name}' has another type", got=array.dtype, expected=stored(param.dtype)
         ) from error
+
+
+def _shared(array: np.ndarray[Any, Any]) -> torch.Tensor:
+    """The array's memory as a tensor where torch can, else a copy."""
+    try:
+        return torch.from_numpy(array if array.flags.writeable and min(array.strides, default=0) >= 0 else array.copy())
+    except ValueError:  # bytes in another order, or fields of records
+        return torch.from_numpy(array.astype(array.dtype.newbyteorder("=")))
 
 
 def _on_one_device(tensors: list[torch.Tensor], name: str) -> list[torch.Tensor]:

@@ -78,6 +78,7 @@ class Service:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
+                env={name: value for name, value in os.environ.items() if name != "LD_PRELOAD"},  # a sanitizer is ours
             )
         return self._process
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from ...kernels import cache as disk
 from ...kernels.cpu import processor
-from ...kernels.toolchain import STANDARD, NoToolchainError, Toolchain, ToolchainError, find_toolchain
+from ...kernels.toolchain import STANDARD, NoToolchainError, Toolchain, ToolchainError, find_toolchain, sanitizers
 from ..language.errors import CompilerNotFoundError, SlangCompileError
 from .client import ask
 from .cpp.finish import CHANGES, finish_code
@@ -128,9 +128,10 @@ def flags_for(toolchain: Toolchain) -> tuple[list[str], list[str]]:
         return ["c++", *_COMMON, *_zig_target()], ["-lm"]
     if toolchain.family == "clang":
         return [*_COMMON, _NATIVE], ["-lm"]
+    checks = sanitizers()
     if not _has_libmvec():
-        return [*_COMMON, *_GCC], ["-lm"]
-    return [*_COMMON, *_GCC, "-D__FAST_MATH__=1", "-fdisable-tree-sincos"], ["-lmvec", "-lm"]
+        return [*_COMMON, *_GCC, *checks], ["-lm"]
+    return [*_COMMON, *_GCC, *checks, "-D__FAST_MATH__=1", "-fdisable-tree-sincos"], ["-lmvec", "-lm"]
 
 
 def _zig_target() -> tuple[str, ...]:
