@@ -160,7 +160,7 @@ class _Tracing:
         first = self.first()
         self.fixed = first.recorder.plainly_used
         try:
-            refuse_reads(first.graph, self.objects.ops, first.recorder.values)
+            refuse_reads(first.graph, self.objects.ops, first.recorder.values.readers())
             second = _second(self.record, self.examples, first)
             parameters, facts = pipeline_facts(self.examples.items, self.names, first.graph)
             name_sizes(first.graph, second)

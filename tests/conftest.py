@@ -6,6 +6,7 @@ Tests run in a random order (pytest-randomly prints its seed, and `make test SEE
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import random
@@ -28,6 +29,12 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         if "gpu" in item.keywords and not GPU:
             item.add_marker(pytest.mark.skip(reason="needs an accelerator, and this machine has none"))
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """What was imported lives as long as the tests: collections of garbage need not look through it."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)

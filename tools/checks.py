@@ -12,6 +12,7 @@ import subprocess
 import sys
 import sysconfig
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -22,8 +23,8 @@ CHECKS: dict[str, list[str]] = {
     "format": [str(BIN / "ruff"), "format", "--check", "."],
     "types": [str(BIN / "mypy"), "-p", "tracepack"],
     "layers": [str(BIN / "lint-imports"), "--no-logo"],
-    "tests": [sys.executable, "-m", "pytest", "-q", "-m", "not campaign"],
 }
+TESTS = [sys.executable, "-m", "pytest", "-q", "-m", "not campaign"]
 MOST_WORKERS = 4  # each holds torch, and compilers beside it
 
 
@@ -33,21 +34,42 @@ def workers() -> list[str]:
     return ["-n", str(min(cores, MOST_WORKERS)), "--dist", "worksteal"] if cores > 1 else []
 
 
+def run(name: str, command: list[str], *, kept: bool = False) -> tuple[bool, str]:
+    """Runs one check; whether it passed, and what is to be said of it: its output too where that is kept."""
+    start = time.perf_counter()
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env={**os.environ, "MYPYPATH": "src"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE if kept else None,
+        stderr=subprocess.STDOUT if kept else None,
+        text=True,
+        check=False,
+    )
+    said = f"== {name}: {'FAILED' if done.returncode else 'ok'} in {time.perf_counter() - start:.0f} s\n"
+    return done.returncode == 0, f"{title(name, command)}\n{done.stdout}{said}" if kept else said
+
+
+def title(name: str, command: list[str]) -> str:
+    """The line above the output of a check."""
+    return f"== {name}: {' '.join([Path(command[0]).name, *command[1:]])}"
+
+
 def main() -> int:
-    """Runs the checks; 0 if all passed."""
-    environment = {**os.environ, "MYPYPATH": "src"}
-    failed: list[str] = []
-    for name, command in CHECKS.items():
-        print(f"== {name}: {' '.join([Path(command[0]).name, *command[1:]])}", flush=True)
-        start = time.perf_counter()
-        extra = [*workers(), *sys.argv[1:]] if name == "tests" else []
-        code = subprocess.run(
-            [*command, *extra], cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, check=False
-        ).returncode
-        if code:
-            failed.append(name)
-        print(f"== {name}: {'FAILED' if code else 'ok'} in {time.perf_counter() - start:.0f} s\n", flush=True)
-    print(f"FAILED: {', '.join(failed)}" if failed else f"all of {', '.join(CHECKS)} passed")
+    """Runs the checks, those without tests beside the tests; 0 if all passed."""
+    passed: dict[str, bool] = {}
+    with ThreadPoolExecutor(1) as beside:
+        others = {name: beside.submit(run, name, command, kept=True) for name, command in CHECKS.items()}
+        tests = [*TESTS, *workers(), *sys.argv[1:]]
+        print(title("tests", tests), flush=True)
+        passed["tests"], said = run("tests", tests)
+        print(said, flush=True)
+    for name, other in others.items():
+        passed[name], said = other.result()
+        print(said, flush=True)
+    failed = [name for name, good in passed.items() if not good]
+    print(f"FAILED: {', '.join(failed)}" if failed else f"all of {', '.join(passed)} passed")
     return 1 if failed else 0
 
 

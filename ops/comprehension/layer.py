@@ -7,7 +7,6 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import torch
 
 from ..graph.errors import DeviceError
@@ -20,19 +19,16 @@ from .language.definitions import chosen, formatted, named, parsed
 from .language.typecheck import check
 from .program.specialise import dry_run
 from .run.autograd import apply
-from .run.inputs import check_inputs, refuse_missing_contents, run_into
+from .run.inputs import as_tensors, check_inputs, ordered, refuse_missing_contents, run_into
 from .run.plan import Plan, Reorder
 from .run.reorder import selected
-from .run.seen_calls import PLAIN, Signature
+from .run.seen_calls import PLAIN, SEEN, SeenCall
 from .run.select import Artifacts
 from .run.watched import is_watched, refuse_transforms
 from .schedule.options import Options, OptionsLike, OptionsPair, options_pair
 from .torch_library import Operators
 from .tune.tuned import cached_pair, tuned_key
 from .tune.tuner import autotune
-
-SEEN = 8
-"""Signatures of calls that a layer remembers, the latest first."""
 
 Result = torch.Tensor | list[torch.Tensor]
 
@@ -134,7 +130,7 @@ class Layer:
         self._order = None if self.reordered is None else [names.index(name) for name in self.reordered]
         self._siblings: dict[tuple[str, ...], Layer] = {}
         self._plans: dict[object, Plan] = {}
-        self._seen: list[tuple[Signature, Plan]] = []
+        self._seen: list[SeenCall] = []
         self._tuned: dict[str, list[Options]] = {}
         self._artifacts: Artifacts | None = None
         self._operators = Operators(self, f"tc_{self.name}_{self.key[:12]}{'_list' if as_list else ''}")
@@ -173,17 +169,20 @@ class Layer:
 
     def __call__(
         self,
+        /,
         *inputs: Any,
         options: OptionsLike | None = None,
         outputs: torch.Tensor | Sequence[torch.Tensor] | None = None,
         cache: str | None = None,
         reorder_function: Reorder | None = None,
+        **named: Any,
     ) -> Result:
         """Runs the layer.
 
         Args:
             inputs: one for each parameter, of its dtype, all on one device; a parameter without dimensions
                 also takes a number. They are made contiguous if they are not.
+            named: inputs by their parameters' names, which do not hide the arguments below.
             options: `Options`, a preset's name, or a pair for forward and backward; before the cache, before what
                 `autotune` found, before the default.
             outputs: tensors to write into, in order; without gradients.
@@ -198,25 +197,27 @@ class Layer:
         Raises:
             ComprehensionError: what does not fit, by one of its subclasses.
         """
+        if named:
+            inputs = ordered(self.definition, inputs, named)
         if torch.compiler.is_compiling():
             return self._recorded_call(inputs, outputs, reorder_function)
         if is_watched():
             refuse_transforms(self.name)
             return self._recorded_call(inputs, outputs, reorder_function)
-        if options is None and outputs is None and cache is None and reorder_function is None:
-            for signature, plan in self._seen:
-                if signature.covers(inputs):
-                    return self._run(plan, inputs, None)
+        plain = options is None and outputs is None and cache is None and reorder_function is None
+        if plain and len(inputs) == len(self._dtypes):
+            for seen in self._seen:
+                if seen.covers(*inputs):
+                    return self._run(seen.plan, inputs, None, seen.wanted)
         return self._slow_call(inputs, options, outputs, cache, reorder_function)
 
-    def _run(self, plan: Plan, inputs: Sequence[torch.Tensor], reorder: Reorder | None) -> Result:
-        """Runs a plan on contiguous inputs whose shapes and types are known to fit."""
-        if torch.is_grad_enabled():
-            wanted = [i for i, x in enumerate(inputs) if x.requires_grad]
-            if wanted:
-                training = plan.training(frozenset(wanted), reorder)
-                found = apply(training, reorder, *inputs)
-                return found[0] if self._single else list(found)
+    def _run(
+        self, plan: Plan, inputs: Sequence[torch.Tensor], reorder: Reorder | None, wanted: frozenset[int]
+    ) -> Result:
+        """Runs a plan on contiguous inputs whose shapes and types are known to fit, some of which require gradients."""
+        if wanted and torch.is_grad_enabled():
+            found = apply(plan.training(wanted, reorder), reorder, *inputs)
+            return found[0] if self._single else list(found)
         results = plan.forward(inputs)
         return results[0] if self._single else results
 
@@ -226,10 +227,7 @@ class Layer:
             raise ComprehensionInputError("outputs= cannot be recorded", where=self.name)
         if reorder is not None:
             return self._sibling(reorder)._recorded_call(inputs, None, None)
-        inputs = [torch.from_numpy(t) if isinstance(t, np.ndarray) else t for t in inputs]
-        pairs = zip(inputs, self._dtypes, strict=False)
-        tensors = [t if isinstance(t, torch.Tensor) else torch.tensor(t, dtype=d) for t, d in pairs]
-        result: Result = self._operators.call([*tensors, *inputs[len(tensors) :]])
+        result: Result = self._operators.call(as_tensors(inputs, self._dtypes))
         return result
 
     def _sibling(self, reorder: Reorder) -> Layer:
@@ -259,9 +257,10 @@ class Layer:
             return given[0] if self._single else given
         refuse_missing_contents(plan.program, self.name)
         tensors = [t.contiguous().resolve_neg() for t in tensors]
+        seen = SeenCall(tensors, plan)
         if options is None and cache is None and reorder is None and all(t.is_cpu for t in tensors):
-            self._seen = [(Signature(tensors), plan), *self._seen][:SEEN]
-        return self._run(plan, tensors, reorder)
+            self._seen = [seen, *self._seen][:SEEN]
+        return self._run(plan, tensors, reorder, seen.wanted)
 
     def check_inputs(self, inputs: Sequence[Any]) -> list[torch.Tensor]:
         """The inputs as tensors; shapes are left to the plan.

@@ -3,6 +3,10 @@
 Compiled code runs without further checks, so the folder belongs to one user: it is made with mode 0700, and a folder
 or a library that another user owns or may write is not used. A file is written under another name and renamed, so that
 a reader never sees a part of it, and processes may share the cache.
+
+A full disk or a lost power supply leaves files empty, short or changed, and the loader of libraries dies of some of
+them. So each file that is used again has its digest beside it, in a file of its own since a library may hold nothing
+after its end on every system; a file that differs from its digest counts as missing, and is made again.
 """
 
 from __future__ import annotations
@@ -10,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import stat
 import tempfile
 import warnings
@@ -53,8 +58,11 @@ def _usable(wanted: Path) -> Path:
 
 
 def _others(path: Path) -> str:
-    """The reason why another user could have written to a folder; "" where none could."""
-    status = path.stat()
+    """The reason why another user could have written to a folder or a file; "" where none could."""
+    return _foreign(path, path.stat())
+
+
+def _foreign(path: Path, status: os.stat_result) -> str:
     if hasattr(os, "getuid") and status.st_uid != os.getuid():
         return "belongs to another user"
     if os.name == "posix" and status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
@@ -62,12 +70,36 @@ def _others(path: Path) -> str:
     return ""
 
 
-def holds(library: Path) -> bool:
-    """Whether a compiled library exists that only this user can have written; any other is compiled again."""
+def holds(path: Path) -> bool:
+    """Whether a file of `keep` is there that only this user can have written, as it was written.
+
+    Any other is made again. A process reads a file for this once, unless it was replaced.
+    """
     try:
-        return not _others(library)
+        status = path.stat()
+        seen = (str(path), status.st_ino, status.st_mtime_ns, status.st_size)
+        if not stat.S_ISREG(status.st_mode) or _foreign(path, status):
+            return False
+        if seen not in _whole:
+            if _digest_file(path).read_bytes() != _digest(path, path.read_bytes()):
+                return False
+            _whole.add(seen)
     except OSError:
         return False
+    return True
+
+
+_whole: set[tuple[str, int, int, int]] = set()
+"""Files that agreed with their digest, by name, number, time and size."""
+
+
+def _digest_file(path: Path) -> Path:
+    return path.with_name(f"{path.name}.sha256")
+
+
+def _digest(path: Path, content: bytes) -> bytes:
+    """The digest of a file's name and content, so that no other file of the cache passes for it."""
+    return hashlib.sha256(path.name.encode() + b"\0" + content).hexdigest().encode()
 
 
 def folder(*parts: str) -> Path:
@@ -75,7 +107,11 @@ def folder(*parts: str) -> Path:
     path = cache_folder()
     for part in parts:
         path /= part
-        path.mkdir(mode=0o700, exist_ok=True)
+        try:
+            path.mkdir(mode=0o700, exist_ok=True)
+        except FileExistsError:  # something else lies there
+            path.unlink(missing_ok=True)
+            path.mkdir(mode=0o700, exist_ok=True)
     return path
 
 
@@ -85,25 +121,53 @@ def key(*parts: object) -> str:
 
 
 def write(path: Path, content: bytes) -> None:
-    """Writes a file under another name and renames it."""
+    """Writes a file that is read at once, or by people, under another name and renames it."""
     handle, temporary = tempfile.mkstemp(dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
-        Path(temporary).replace(path)
+        _rename(Path(temporary), path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
 
 
-def read_json(path: Path) -> Any:
-    """The content of a JSON file, or None where it is missing or truncated."""
+def keep(made: Path, path: Path) -> None:
+    """Renames a finished file of the same folder, or of one in it, to its name in the cache, with its digest.
+
+    The digest comes first: a reader that finds the file finds what proves it.
+    """
+    made.chmod(0o600)  # under a umask that lets a group write, no later process would trust the file
+    write(_digest_file(path), _digest(path, made.read_bytes()))
+    _rename(made, path)
+
+
+def _rename(made: Path, path: Path) -> None:
     try:
-        return json.loads(path.read_bytes())
+        made.replace(path)
+    except OSError:
+        if not path.is_dir() or path.is_symlink():
+            raise
+        shutil.rmtree(path)
+        made.replace(path)
+
+
+def write_kept(path: Path, content: bytes) -> None:
+    """Writes a file for `holds`."""
+    with tempfile.TemporaryDirectory(dir=path.parent) as directory:
+        made = Path(directory, "made")
+        made.write_bytes(content)
+        keep(made, path)
+
+
+def read_json(path: Path) -> Any:
+    """The content of a JSON file of `write_json`, or None where it is missing or damaged."""
+    try:
+        return json.loads(path.read_bytes()) if holds(path) else None
     except (OSError, ValueError):
         return None
 
 
 def write_json(path: Path, content: object) -> None:
-    """Writes a JSON file under another name and renames it."""
-    write(path, json.dumps(content, sort_keys=True).encode())
+    """Writes a JSON file for `read_json`."""
+    write_kept(path, json.dumps(content, sort_keys=True).encode())

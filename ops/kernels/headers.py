@@ -38,7 +38,7 @@ def precompiled(head: str, identity: str, flags: Sequence[str], run: Callable[[S
     if disk.holds(_compiled(path)) and disk.holds(path):
         return path
     if not disk.holds(path):
-        disk.write(path, head.encode())
+        disk.write_kept(path, head.encode())
         return None
     return path if not _refused(path).exists() and _make(path, flags, run) else None
 
@@ -56,8 +56,7 @@ def _make(path: Path, flags: Sequence[str], run: Callable[[Sequence[str]], bool]
         if not made or output.read_bytes()[:4] != b"gpch":
             refuse(path)
             return False
-        output.chmod(0o600)
-        output.replace(_compiled(path))
+        disk.keep(output, _compiled(path))
     return True
 
 

@@ -5,6 +5,7 @@ Each family brings the flags that its code needs. The process's PATH is read and
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shlex
 import shutil
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Literal
 
 from ..graph.errors import TracepackError
+from .cache import keep
 from .headers import precompiled, refuse
 
 Family = Literal["gcc", "clang", "zig"]
@@ -69,7 +71,7 @@ class Toolchain:
     def compile(
         self, code: str, target: Path, flags: Sequence[str], libraries: Sequence[str] = (), head: str = ""
     ) -> None:
-        """Compiles C++ code to a shared library, put in place at once.
+        """Compiles C++ code to a shared library, put in place at once, with the digest by which the cache knows it.
 
         Args:
             code: the text of one file.
@@ -101,8 +103,7 @@ class Toolchain:
                     log=said,
                     fix="Its full message is in `.log`; the variable CXX chooses another compiler.",
                 )
-            output.chmod(0o700)  # under a umask that lets a group write, no later process would trust the library
-            output.replace(target)
+            keep(output, target)
 
     def _header(self, head: str, flags: Sequence[str]) -> Path | None:
         if not head or self.family != "gcc":
@@ -113,6 +114,21 @@ class Toolchain:
         # The compiler must not preload the sanitizer of this process.
         environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
         return subprocess.run([*self.command, *arguments], capture_output=True, text=True, check=False, env=environment)
+
+
+def open_library(path: Path) -> ctypes.CDLL:
+    """Loads a compiled library; its calls release the interpreter's lock.
+
+    Raises:
+        ToolchainError: the system refuses it.
+    """
+    try:
+        return ctypes.CDLL(str(path))
+    except OSError as error:
+        raise ToolchainError(
+            f"a compiled library cannot be loaded: {error}",
+            fix="May code run from that folder? Set TRACEPACK_CACHE to another folder of yours.",
+        ) from error
 
 
 def _first_error(text: str) -> str:

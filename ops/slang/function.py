@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from .binding import arguments as args_
-from .binding.overloads import Chosen, choose, place_axes
+from .binding.overloads import Chosen, check_maps, choose, place_axes
 from .call import Call, fill
 from .compile.program import Program
 from .kernel import SlangKernel, kernel_of
@@ -202,7 +202,8 @@ class SlangFunction:
         return Call(operation, len(args), bound)
 
     def _choose(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Chosen:
-        return choose(self.signatures, args, kwargs, self.module.program.specialize)
+        program = self.module.program
+        return choose(self.signatures, args, kwargs, program.specialize, program.type_named)
 
     def bwds(self, *args: Any, **kwargs: Any) -> None:
         """Runs the backward function, as SlangPy does: reads the outputs' `.grad`, adds to the inputs' `.grad`.
@@ -235,7 +236,7 @@ class SlangFunction:
             **kwargs: the same by name.
 
         Raises:
-            SlangArgumentError: there is no such parameter.
+            SlangArgumentError: there is no such parameter, or a map does not place axes.
         """
         names = [parameter.name for parameter in self.signatures[0].parameters]
         known = {parameter.name for each in self.signatures for parameter in each.parameters}
@@ -243,6 +244,7 @@ class SlangFunction:
             got = f"{len(args)} maps" if len(args) > len(names) else sorted(set(kwargs) - known)
             raise SlangArgumentError("a map for no parameter", where=str(self.signatures[0]), got=got, expected=names)
         maps = {**self._maps, **dict(zip(names, args, strict=False)), **kwargs}
+        check_maps(self.signatures[0], maps)
         return SlangFunction(self.module, self.name, self.signatures, maps=maps, result=self._result)
 
     def kernel(self, *args: Any, **kwargs: Any) -> SlangKernel:

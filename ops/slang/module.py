@@ -142,8 +142,8 @@ def load(
         device: None or `cpu` where tensors say where to run; `cuda`, a `torch.device`, or `vulkan`; or a device of
             SlangPy, for SlangPy's own tensors.
         include_paths: further directories for imports; the file's own is always looked into.
-        bounds: whether an index outside of a whole tensor is an error. On a GPU such a read or write goes to index 0
-            instead. False leaves the check out, for code that is known to be right.
+        bounds: whether an index outside of a whole tensor, a vector or a matrix is an error. On a GPU such a read or
+            write of a tensor goes to index 0 instead. False leaves the check out, for code that is known to be right.
 
     Returns:
         The module; its functions are its attributes.

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .binding.instances import SlangInstance
@@ -16,6 +15,9 @@ from .language.types import SlangType
 
 if TYPE_CHECKING:
     import torch
+
+    from .kernel import SlangKernel
+    from .launch.operation import Operation
 
 
 class SlangNamespace:
@@ -127,10 +129,63 @@ class SlangStruct(SlangNamespace):
         function: Any = getattr(self, name)
         if not isinstance(function, SlangFunction) or not function.signatures[0].is_method:
             return function
-        return partial(function, instance)
+        return BoundMethod(function, instance)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self._module).__getitem__, (self._module, self._name)
+
+
+class BoundMethod:
+    """A method of an instance: a `SlangFunction` whose first argument is given.
+
+    Args:
+        function: the method, as an attribute of its struct.
+        instance: the value on which it is called.
+
+    Example:
+        >>> import torch
+        >>> from tracepack.ops.slang import load
+        >>> module = load("struct Scale { float by; float of(float x) { return by * x; } };")
+        >>> module.Scale(by=2.0).of.map(x=(0,))(torch.ones(3))
+        tensor([2., 2., 2.])
+    """
+
+    def __init__(self, function: SlangFunction, instance: SlangInstance) -> None:
+        self._function, self._instance = function, instance
+        self.__name__, self.signatures = function.__name__, function.signatures
+
+    def __repr__(self) -> str:
+        return f"<{self._function!r} of {self._instance!r}>"
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Runs the method, see `SlangFunction`."""
+        return self._function(self._instance, *args, **kwargs)
+
+    def __getitem__(self, arguments: Any) -> BoundMethod:
+        """A generic method with its arguments."""
+        return BoundMethod(self._function[arguments], self._instance)
+
+    def bwds(self, /, *args: Any, **kwargs: Any) -> None:
+        """Runs the backward function, see `SlangFunction.bwds`; the instance's fields get gradients too."""
+        self._function.bwds(self._instance, *args, **kwargs)
+
+    def map(self, *args: Any, **kwargs: Any) -> BoundMethod:
+        """The method with the axes of its arguments placed by hand, see `SlangFunction.map`."""
+        names = [parameter.name for parameter in self.signatures[0].parameters[1:]]
+        mapped = self._function.map(**{**dict(zip(names, args, strict=False)), **kwargs})
+        return BoundMethod(mapped, self._instance)
+
+    def return_type(self, wanted: Any) -> BoundMethod:
+        """The method, returning its result as another type, see `SlangFunction.return_type`."""
+        return BoundMethod(self._function.return_type(wanted), self._instance)
+
+    def kernel(self, /, *args: Any, **kwargs: Any) -> SlangKernel:
+        """The kernel of the method, whose first inputs are the fields, see `SlangFunction.kernel`."""
+        return self._function.kernel(self._instance, *args, **kwargs)
+
+    def operation(self, /, *args: Any, **kwargs: Any) -> Operation:
+        """The operation that a call with these arguments runs."""
+        return self._function.operation(self._instance, *args, **kwargs)
 
 
 class BuiltinType(str):

@@ -30,6 +30,7 @@ from ..proxies.scalars import TracedNumber
 from ..proxies.strings import TracedStr
 from ..proxies.trees import concrete
 from ..recording.recorder import Recorder
+from .identity_tests import with_identity
 from .python.callees import register
 from .python.instructions import instrumented
 from .redirect import own, redirected, stand_in
@@ -278,7 +279,7 @@ def _known(function: FunctionType) -> Mapping[str, Any]:
 def _changed(function: FunctionType, deeply: bool) -> CodeType:
     loan = _loans.get(id(function))
     plain = loan.plain if loan is not None and function.__code__ is loan.changed else function.__code__
-    code = redirected(plain, _known(function), deeply)
+    code = redirected(with_identity(plain), _known(function), deeply)
     return instrumented(code) if deeply else code
 
 

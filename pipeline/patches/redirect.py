@@ -16,7 +16,6 @@ from types import CodeType
 from typing import Any
 
 from ...ops.graph.operators.names import MATH
-from ..proxies.base import is_traced
 from .bytecode import SAYS_CALLEE, called
 
 STAND_INS: dict[str, Any] = {}
@@ -56,7 +55,6 @@ def redirected(code: CodeType, known: Mapping[str, Any], deeply: bool = False) -
         deeply: whether the stand-ins that go with operations of Python take part.
     """
     constants = tuple(redirected(c, known, deeply) if isinstance(c, CodeType) else c for c in code.co_consts)
-    code, constants = _with_identity(code, constants)
     calls = list(_calls(code, known, {**_NAMES, **_MORE_NAMES} if deeply else _NAMES))
     if not calls and all(a is b for a, b in zip(constants, code.co_consts, strict=True)):
         return code
@@ -148,38 +146,3 @@ def _calls(code: CodeType, known: Mapping[str, Any], names: Mapping[Any, str]) -
 def _is_method(load: dis.Instruction) -> bool:
     """Whether an attribute is loaded to be called."""
     return load.opname == "LOAD_METHOD" or (sys.version_info >= (3, 12) and bool((load.arg or 0) & 1))
-
-
-class _Identity:
-    """Stands for a constant in ``x is CONSTANT``, which becomes ``x in …``."""
-
-    def __init__(self, constant: Any) -> None:
-        self.constant = constant
-
-    def __contains__(self, thing: Any) -> bool:
-        if is_traced(thing):
-            if type(thing.concrete) is not type(self.constant):
-                return False
-            thing = thing.tracer.pin(thing, "a branch was taken on it")
-        return thing is self.constant
-
-
-def _with_identity(code: CodeType, constants: tuple[Any, ...]) -> tuple[CodeType, tuple[Any, ...]]:
-    """Turns ``x is CONSTANT`` into a test for membership, which stand-ins answer; both instructions are of one size.
-
-    Up to Python 3.12, that is. From 3.13 on such a test stays as it is, and is met by the replays of a recording only.
-    """
-    if sys.version_info >= (3, 13):
-        return code, constants
-    changed, found = bytearray(code.co_code), list(constants)
-    instructions = list(dis.get_instructions(code))
-    for before, load, test in zip([None, *instructions], instructions, instructions[1:], strict=False):
-        if test.opname != "IS_OP" or load.opname != "LOAD_CONST" or (before and before.opname == "EXTENDED_ARG"):
-            continue
-        if type(load.argval) in (bool, int, float, str) and len(found) < 256:
-            changed[load.offset + 1] = len(found)
-            changed[test.offset] = dis.opmap["CONTAINS_OP"]
-            found.append(_Identity(load.argval))
-    if len(found) == len(constants):
-        return code, constants
-    return code.replace(co_code=bytes(changed), co_consts=tuple(found)), tuple(found)

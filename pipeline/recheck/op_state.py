@@ -6,7 +6,8 @@ model's buffer would find in it what the model held when it was scripted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import torch
 
@@ -15,16 +16,15 @@ from ...ops.graph.graph import Graph
 from ...ops.graph.memory import touched
 from ...ops.graph.traverse import bodies, constants
 from ...ops.op import InferenceOp
-from ..recording.tensors import Values
 
 
-def refuse_reads(graph: Graph, ops: Iterable[InferenceOp], values: Values) -> None:
+def refuse_reads(graph: Graph, ops: Iterable[InferenceOp], captured: Mapping[int, Any]) -> None:
     """Refuses a function that reads a buffer of a model whose op changes that buffer.
 
     Args:
         graph: the recording.
         ops: those that the function can reach.
-        values: the tensors of the recording.
+        captured: the line that read a tensor first, by the id of the tensor, for all that the function captured.
 
     Raises:
         RecordError: it does; the message names the buffer and the line.
@@ -39,9 +39,9 @@ def refuse_reads(graph: Graph, ops: Iterable[InferenceOp], values: Values) -> No
     for op in ops if written else ():
         model = getattr(op, "model", None)
         for name, buffer in model.named_buffers() if isinstance(model, torch.nn.Module) else ():
-            if (op.name, name) in written and id(buffer) in values.captured:
+            if (op.name, name) in written and id(buffer) in captured:
                 raise RecordError(
                     f"the function reads {name!r} of the model of op {op.name!r}, which changes in the op only",
-                    where=str(values.versions[id(buffer)][2] or ""),
+                    where=str(captured[id(buffer)] or ""),
                     fix="Return it from the model's forward.",
                 )

@@ -14,7 +14,7 @@ import pytest
 import torch
 
 import tracepack
-from tests.campaigns import interrupts
+from tests.campaigns.interrupts import presses
 from tracepack.serialization.container.replacing import replacing
 
 
@@ -128,11 +128,11 @@ def test_an_interrupt_at_any_bytecode_leaves_no_other_file(tmp_path):
     path.write_bytes(b"old")
     landed = 0
     for number in range(2000):
-        tracer = interrupts.AtBytecode(is_near, 0, number)
+        tracer = presses.AtBytecode(is_near, 0, number)
         try:
-            with interrupts.traced(tracer), replacing(path) as file:
+            with presses.traced(tracer), replacing(path) as file:
                 file.write(b"new")
-        except interrupts.Interrupted:
+        except presses.Interrupted:
             landed += 1
         assert [p.name for p in tmp_path.iterdir()] == ["a.txt"], f"bytecode {number}: {tracer.raised}"
         assert path.read_bytes() in (b"old", b"new")

@@ -58,7 +58,7 @@ class Named(MyCell):
 
 
 def test_two_ops_made_at_once_are_not_confused(reloaded):
-    modules = [Named().eval() for _ in range(40)]
+    modules = [Named().eval() for _ in range(8)]
     ops = [tracepack.script(module) for module in modules]
     x = torch.rand(3, 4)
     mod = reloaded(tracepack.trace(lambda x: [op(x, x)[0] for op in ops], x))

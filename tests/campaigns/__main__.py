@@ -13,8 +13,9 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.campaigns import interrupts, operators
+from tests.campaigns import operators
 from tests.campaigns.functions import gradients, pipelines
+from tests.campaigns.interrupts import campaign as interrupts
 from tests.campaigns.report import report
 from tests.campaigns.tally import Tally
 

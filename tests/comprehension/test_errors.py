@@ -1,9 +1,12 @@
 # ruff: noqa: E501 - texts of comprehensions read better on one line
 """Every error of the language: its class, its text, and the place that its caret points at."""
 
+import warnings
+
 import pytest
 import torch
 
+import tracepack as tp
 from tracepack.ops.comprehension import ComprehensionError, define
 from tracepack.ops.comprehension.expr import errors
 from tracepack.ops.graph.errors import TracepackError
@@ -16,6 +19,8 @@ BAD = [
     ("def f(float(N) A) -> (B) { B(i) = A(i) + ^} ", "ComprehensionSyntaxError", "expected an expression but found '}'"),
     ("def f(float(N) A) -> (B) { B(i^+1) = A(i) }", "ComprehensionSyntaxError", "expected ')' but found '+'"),
     ("def f(float(N) A) -> (B) { B(i) = A(i) ^@ 2 }", "ComprehensionSyntaxError", "unexpected character '@'"),
+    ("def f(float(N) A) -> (^int B) { B(i) = A(i) }", "ComprehensionSyntaxError", "expected a type but found 'int'"),
+    ("def f(float(N) A) -> (C, ^int(N) B) { B(i) = A(i) }", "ComprehensionSyntaxError", "expected a type but found 'int'"),
     ("def f(^N A) -> (B) { B(i) = A(i) }", "ComprehensionSyntaxError", "expected a type but found 'N'"),
     ("def f(float(N) A) -> (B) { B(i) = ^C(i) }", "UndefinedNameError", "undefined variable 'C'"),
     ("def f(float(N) A) -> (B, ^C) { B(i) = A(i) }", "UndefinedNameError", "undefined variable 'C': no statement writes it"),
@@ -105,6 +110,38 @@ def test_inputs():
         layer([1.0])
 
 
+def test_inputs_without_memory_in_rows():
+    layer = define("def f(float(N) A) -> (B) { B(i) = A(i) }")
+    with pytest.raises(
+        errors.ComprehensionInputError, match=r"'A' of 'f' is no dense tensor; got torch\.sparse_coo\. Give x\.to_dense"
+    ):
+        layer(torch.ones(3).to_sparse())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch's, once in a process: nested tensors are a prototype
+        nested = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])
+    with pytest.raises(errors.ComprehensionInputError, match="is no dense tensor; got a nested tensor"):
+        layer(nested)
+
+
+def test_inputs_by_name():
+    """Whatever a parameter is called, and in whatever order they come; the page's own arguments keep their names."""
+    layer = define("def f(float(N) A, float(N) self, float(N) inputs) -> (B) { B(i) = A(i) - self(i) * inputs(i) }")
+    a, b, c = torch.randn(3, 4)
+    expected = layer(a, b, c)
+    assert torch.equal(layer(inputs=c, self=b, A=a), expected)
+    assert torch.equal(layer(a, inputs=c, self=b, options="single_thread"), expected)
+    assert torch.equal(tp.trace(lambda x, y: layer(x, self=y, inputs=x), a, b)(b, c), layer(b, c, b))
+    assert torch.equal(torch.compile(lambda x: layer(self=x, A=x, inputs=x), backend="eager")(a), layer(a, a, a))
+    with pytest.raises(
+        errors.ComprehensionInputError, match=r"'f' has no input 'C'; expected \['A', 'self', 'inputs'\]"
+    ):
+        layer(a, b, C=c)
+    with pytest.raises(errors.ComprehensionInputError, match="input 'A' of 'f' is given twice"):
+        layer(a, b, A=c)
+    with pytest.raises(errors.ComprehensionInputError, match="input 'self' of 'f' is missing; expected"):
+        layer(a, inputs=c)
+
+
 def test_definitions():
     with pytest.raises(errors.ComprehensionInputError, match="the comprehension is no text; got int"):
         define(3)
@@ -132,6 +169,8 @@ def test_indices_at_run_time(options):
     for wrong in (-1, 4):
         with pytest.raises(errors.IndexRangeError, match="of 'T' is not in 0:4"):
             define(text)(table, torch.tensor([0, wrong]), options=options)
+    with pytest.raises(errors.IndexRangeError, match=r"of 'T' is not in 0:0\. There is no element to take"):
+        define(text, gather="clamp")(table[:0], torch.tensor([0]), options=options)
     clamped = define(text, gather="clamp")(table, torch.tensor([-5, 9]), options=options)
     assert torch.equal(clamped, table[[0, 3]])
 

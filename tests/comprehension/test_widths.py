@@ -91,6 +91,23 @@ def test_floats_as_indices(options):
 
 
 @EMITTERS
+def test_floats_as_integers_of_every_width(options):
+    """By whole numbers: an int32 for itself and narrower types, else an int64, or its least; then the low bits."""
+    floats = [1.9, -1.9, 300.0, 1e10, 1e20, float("nan"), float("-inf"), -300.0, 70000.0, -70000.0, 3e9, -3e9] * 2
+    kinds = [f"{sign}int{bits}" for bits in (8, 16, 32, 64) for sign in ("", "u")]
+    statements = " ".join(f"O{kind}(i) = {kind}(A(i))" for kind in kinds)
+    outputs = ", ".join(f"O{kind}" for kind in kinds)
+    layer = define(f"def f(float(N) A) -> ({outputs}) {{ {statements} }}")
+    for kind, found in zip(kinds, layer(torch.tensor(floats), options=options), strict=True):
+        width, bits = (32 if kind[-1] in "86" or kind == "int32" else 64), int(kind.split("int")[1])
+        wide = [int(np.float32(f)) if np.isfinite(f) else 1 << 70 for f in floats]
+        wide = [w if -(1 << width - 1) <= w < 1 << width - 1 else -(1 << width - 1) for w in wide]
+        low = [w % (1 << bits) for w in wide]
+        expected = [w - (1 << bits) if kind[0] == "i" and w >= 1 << bits - 1 else w for w in low]
+        assert found.tolist() == expected, kind
+
+
+@EMITTERS
 @pytest.mark.parametrize("kind", ["int32", "int64"])
 def test_division_at_the_ends(options, kind):
     least = torch.iinfo(getattr(torch, kind)).min

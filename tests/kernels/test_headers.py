@@ -51,7 +51,7 @@ def test_the_second_kernel_makes_the_header_and_the_others_use_it(headers: Path,
     assert kernel("twice(x) + 1") == 11
     (made,) = compiled(headers)
     assert made.read_bytes().startswith(b"gpch")
-    made.with_suffix("").write_text("#error the text was parsed")
+    cache.write_kept(made.with_suffix(""), b"#error the text was parsed")
     before = made.stat().st_mtime_ns
     assert kernel("twice(x) + 2") == 12
     assert made.stat().st_mtime_ns == before
@@ -74,20 +74,26 @@ def test_other_text_flags_or_compilers_have_a_header_of_their_own(
     assert len(compiled(headers)) == 6
 
 
-@pytest.mark.parametrize("damage", ["emptied", "cut", "overwritten", "replaced"])
+@pytest.mark.parametrize("damage", ["emptied", "cut", "overwritten", "replaced", "one byte", "a folder"])
 def test_a_damaged_header_changes_no_answer(headers: Path, kernel: Kernel, damage: str) -> None:
     assert [kernel("twice(x)") for _ in range(3)] == [10] * 3
     (made,) = compiled(headers)
-    content = made.read_bytes()
-    made.write_bytes(
-        {
-            "emptied": b"",
-            "cut": content[: len(content) // 2],
-            "overwritten": content[:4096] + bytes(len(content) - 4096),
-            "replaced": b"no header at all",
-        }[damage]
-    )
+    content, middle = made.read_bytes(), made.stat().st_size // 2
+    made.unlink()
+    if damage == "a folder":
+        made.mkdir()
+    else:
+        made.write_bytes(
+            {
+                "emptied": b"",
+                "cut": content[:middle],
+                "overwritten": content[:4096] + bytes(len(content) - 4096),
+                "replaced": b"no header at all",
+                "one byte": content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :],
+            }[damage]
+        )
     assert [kernel(f"twice(x) + {n}") for n in range(3)] == [10, 11, 12]
+    assert cache.holds(made)
 
 
 def test_a_header_that_another_user_could_have_written_is_made_again(headers: Path, kernel: Kernel) -> None:

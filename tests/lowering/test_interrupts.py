@@ -5,26 +5,22 @@ from __future__ import annotations
 import datetime
 import gc
 import os
-import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from typing import ClassVar
 
 import pytest
 import torch
 from torch.fx import _symbolic_trace, graph_module
-from torch.utils._python_dispatch import TorchDispatchMode
 
 import tracepack
-from tests.campaigns import interrupts
-from tests.campaigns.process_state import ProcessState
+from tests.campaigns.interrupts import campaign, presses
+from tests.campaigns.interrupts.process_state import ProcessState
 from tests.models import Counter
 from tracepack.ops.lowering.patches.fx_patcher import FxPatcher
 from tracepack.ops.runtime.interrupts.changes import Change, Lock, made
-from tracepack.ops.runtime.interrupts.held_signal import HeldSignal
 from tracepack.ops.runtime.interrupts.modes import Modes, Outside, outside
 from tracepack.ops.runtime.interrupts.verbs import undisturbed
 
@@ -33,8 +29,8 @@ from tracepack.ops.runtime.interrupts.verbs import undisturbed
 @pytest.mark.filterwarnings("ignore:.*torch.jit.* is deprecated:DeprecationWarning")
 def test_a_share_of_the_interrupts() -> None:
     seed = int(os.environ.get("CAMPAIGN_SHARE", datetime.date.today().timetuple().tm_yday))
-    tally = interrupts.run(seed)
-    assert len(tally.cases) == interrupts.SHARE
+    tally = campaign.run(seed)
+    assert len(tally.cases) == campaign.SHARE
     assert [f"{case.name}: {case.reason} ({case.detail})" for case in tally.bugs()] == []
 
 
@@ -46,11 +42,11 @@ def test_the_entry_of_a_pipeline_at_every_bytecode() -> None:
     for grad in (True, False):
         with torch.set_grad_enabled(grad):
             for number in range(400):
-                tracer = interrupts.AtBytecode(lambda frame: "<tracepack" in frame.f_code.co_filename, 0, number)
+                tracer = presses.AtBytecode(lambda frame: "<tracepack" in frame.f_code.co_filename, 0, number)
                 try:
-                    with interrupts.traced(tracer):
+                    with presses.traced(tracer):
                         mod.run({"x": x})
-                except interrupts.Interrupted:
+                except presses.Interrupted:
                     landed += 1
                 assert torch.is_grad_enabled() is grad, f"bytecode {number}: {tracer.raised}"
                 if not tracer.raised:
@@ -66,11 +62,11 @@ def test_a_pipeline_with_state_lets_go_of_its_lock_at_every_bytecode() -> None:
     mod = tracepack.trace(lambda x: op(x), torch.ones(2))
     mod(torch.ones(2))
     for number in range(300):
-        tracer = interrupts.AtBytecode(interrupts.is_near, 0, number)
+        tracer = presses.AtBytecode(presses.is_near, 0, number)
         try:
-            with interrupts.traced(tracer):
+            with presses.traced(tracer):
                 mod.run({"x": torch.ones(2)})
-        except interrupts.Interrupted:
+        except presses.Interrupted:
             pass
         if not tracer.raised:
             break
@@ -119,11 +115,11 @@ def test_a_change_is_undone_at_every_bytecode() -> None:
 
     before, start, grad = ProcessState(), made(), torch.is_grad_enabled()
     for number in range(3000):
-        tracer = interrupts.AtBytecode(interrupts.is_near, 0, number)
+        tracer = presses.AtBytecode(presses.is_near, 0, number)
         try:
-            with interrupts.traced(tracer):
+            with presses.traced(tracer):
                 verb()
-        except interrupts.Interrupted:
+        except presses.Interrupted:
             ends += 1
         assert Halves.held == [], f"bytecode {number}"
         assert not lock.held, f"bytecode {number}"
@@ -141,9 +137,9 @@ def test_what_torchs_compiler_replaces_comes_back() -> None:
     @undisturbed
     def verb() -> None:
         graph_module._forward_from_src = lambda *args: original(*args)
-        raise interrupts.Interrupted
+        raise presses.Interrupted
 
-    with pytest.raises(interrupts.Interrupted):
+    with pytest.raises(presses.Interrupted):
         verb()
     assert graph_module._forward_from_src is original
 
@@ -162,9 +158,9 @@ def test_what_torch_fx_replaced_comes_back_where_its_own_clean_up_was_cut_off() 
             vars(_symbolic_trace)[added] = 1
             patcher.patches_made.append(_symbolic_trace._PatchedFnDel(vars(_symbolic_trace), added, None, None))
             del vars(_symbolic_trace)[added]
-            raise interrupts.Interrupted
+            raise presses.Interrupted
 
-    with pytest.raises(interrupts.Interrupted):
+    with pytest.raises(presses.Interrupted):
         verb()
     assert vars(_symbolic_trace)["_assert_is_none"] is original
     assert _symbolic_trace.CURRENT_PATCHER is None
@@ -202,7 +198,7 @@ def test_an_interrupt_that_comes_while_another_is_dealt_with() -> None:
     @undisturbed
     def verb() -> None:
         with Twice():
-            raise interrupts.Interrupted
+            raise presses.Interrupted
 
     with pytest.raises(KeyboardInterrupt):
         verb()
@@ -217,7 +213,7 @@ import queue
 import numpy
 import torch
 before = dict(vars(builtins))
-from tests.campaigns import interrupts
+from tests.campaigns.interrupts import presses, world
 import tracepack
 
 def compare(when):
@@ -225,10 +221,10 @@ def compare(when):
     wrong = {name for name in before.keys() | after.keys() if before.get(name) is not after.get(name)}
     assert not wrong, f"{when}: {wrong}"
 
-world = interrupts.World()
+here = world.World()
 compare("import")
-for name in interrupts.VERBS:
-    getattr(world, name)()
+for name in world.VERBS:
+    getattr(here, name)()
     compare(name)
 
 class Fails(torch.nn.Module):
@@ -263,14 +259,14 @@ assert {function(4) for function in functions} == {9.0}
 gc.collect()
 gc.freeze()  # the guard collects garbage after an interrupt; all of torch need not be looked through each time
 landed = 0
-for name in interrupts.VERBS:
-    verb = getattr(world, name)
-    calls = interrupts.calls_of(verb, interrupts.is_near)
+for name in world.VERBS:
+    verb = getattr(here, name)
+    calls = presses.calls_of(verb, presses.is_near)
     for part in (1, 3, 6):
         try:
-            with interrupts.traced(interrupts.AtBytecode(interrupts.is_near, calls * part // 7, 3)):
+            with presses.traced(presses.AtBytecode(presses.is_near, calls * part // 7, 3)):
                 verb()
-        except interrupts.Interrupted:
+        except presses.Interrupted:
             landed += 1
         compare(f"an interrupt of {name} after {part}/7 of its calls")
 assert landed > 15, landed
@@ -284,63 +280,3 @@ def test_builtins_are_as_before_tracepack_was_imported() -> None:
     command = [sys.executable, "-W", "ignore", "-c", BUILTINS]
     found = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stderr
-
-
-class Slow(TorchDispatchMode):
-    """Presses Ctrl-C inside of a dispatch mode, and goes on for a while."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.ended = 0
-
-    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-        interrupts.press()
-        end = time.monotonic() + 0.05
-        while time.monotonic() < end:
-            pass
-        self.ended += 1
-        return function(*args, **(kwargs or {}))
-
-
-def test_ctrl_c_waits_for_the_end_of_a_dispatch_mode_while_a_model_is_lowered() -> None:
-    mode = Slow()
-
-    def presses_and_goes_on() -> None:
-        torch.ones(3) + 1
-        while True:
-            time.monotonic()
-
-    with interrupts.pressed_after(None), HeldSignal(), mode, pytest.raises(interrupts.Interrupted):
-        presses_and_goes_on()
-    assert mode.ended >= 1
-
-
-def test_ctrl_c_that_waits_comes_at_the_end_of_the_lowering() -> None:
-    handler = signal.getsignal(signal.SIGINT)
-
-    def lowers() -> None:
-        with HeldSignal(), HeldSignal():
-            __torch_dispatch__()
-        raise AssertionError("the signal was lost")
-
-    with interrupts.pressed_after(None), pytest.raises(interrupts.Interrupted):
-        lowers()
-    assert signal.getsignal(signal.SIGINT) is handler
-
-
-def __torch_dispatch__() -> None:
-    interrupts.press()
-
-
-def test_another_thread_holds_no_signal() -> None:
-    found: list[object] = []
-
-    def lowers() -> None:
-        with HeldSignal():
-            found.append(signal.getsignal(signal.SIGINT))
-
-    before = signal.getsignal(signal.SIGINT)
-    thread = threading.Thread(target=lowers)
-    thread.start()
-    thread.join()
-    assert found == [before]

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 import tracepack
-from tests.campaigns.process_state import ProcessState
+from tests.campaigns.interrupts.process_state import ProcessState
 from tracepack.ops.lowering.patches import lock, modules, silence
 from tracepack.ops.lowering.patches.int_range import Lent, Noting
 

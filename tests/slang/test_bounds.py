@@ -13,6 +13,7 @@ from tracepack.ops import slang
 SOURCE = """
 import "slangpy";
 float pick(int i, ITensor<float, 1> x) { return x[i]; }
+float pick_wide(int64_t i, ITensor<float, 1> x) { return x[i]; }
 float pick2(int2 at, ITensor<float, 2> x) { return x[at]; }
 void put(int i, IWTensor<float, 1> x) { x[i] = 1; }
 [Differentiable] void product(int i, IDiffTensor<float, 2> w, IDiffTensor<float, 1> x, IWDiffTensor<float, 1> y) {
@@ -26,6 +27,91 @@ void put(int i, IWTensor<float, 1> x) { x[i] = 1; }
     return s;
 }
 """
+
+
+# One kernel for every kind of value that is indexed, chosen by a number.
+KINDS = """
+struct P { float3 v; float a[4]; };
+static const float table[3] = { 1, 2, 3 };
+void set(inout float3 v, int64_t i) { v[i] = 9; }
+float any(int kind, int64_t i, float3 v, float2x3 m, float a[4]) {
+    float3 w = v;
+    float2x3 n = m;
+    float b[4] = { 4, 5, 6, 7 };
+    P p;
+    p.v = v;
+    p.a = a;
+    switch (kind) {
+    case 0: return v[i];
+    case 1: return m[i][1];
+    case 2: return m[1][i];
+    case 3: return a[i];
+    case 4: return table[i];
+    case 5: return p.v[i];
+    case 6: return p.a[i];
+    case 7: w[i] = 8; return dot(w, float3(1, 1, 1));
+    case 8: n[i] = v; return n[1][2];
+    case 9: n[1][i] = 3; return n[1][2];
+    case 10: b[i] = 3; return b[0] + b[1] + b[2] + b[3];
+    case 11: set(w, i); return dot(w, float3(1, 1, 1));
+    default: return 0;
+    }
+}
+[Differentiable] float one(float3 v, int i) { return v[i]; }
+half in_half(half2 v, uint i) { return v[i]; }
+"""
+V, M, A = torch.tensor([0.5, 1.5, 2.5]), torch.arange(6.0).reshape(2, 3), torch.tensor([10.0, 20.0, 30.0, 40.0])
+INDEXED = [
+    (V[1], 3),
+    (M[1, 1], 2),
+    (M[1, 1], 3),
+    (A[1], 4),
+    (2, 3),
+    (V[1], 3),
+    (A[1], 4),
+    (11, 3),
+    (2.5, 2),
+    (5, 3),
+    (20, 4),
+    (12, 3),
+]
+"""By kind, the value at index 1, and the number of places."""
+
+
+@pytest.fixture(scope="module")
+def kinds() -> slang.SlangModule:
+    return slang.load(KINDS)
+
+
+@pytest.mark.parametrize("kind", range(len(INDEXED)))
+def test_vectors_matrices_and_arrays(kinds: slang.SlangModule, kind: int) -> None:
+    expected, size = INDEXED[kind]
+    assert kinds.any(kind, 1, V, M, A).item() == expected
+    for index in (size, -1, -(1 << 62), (1 << 32) + 1):  # the last has 1 as its lower half
+        text = rf"an index is outside of an? (array|vector or a matrix); got {index}; expected 0 to {size - 1}$"
+        with pytest.raises(slang.SlangIndexError, match=text):
+            kinds.any(kind, index, V, M, A)
+
+
+def test_halves(kinds: slang.SlangModule) -> None:
+    assert kinds.in_half(V[:2].half(), 1).item() == 1.5
+    with pytest.raises(slang.SlangIndexError, match="got 4294967295; expected 0 to 1"):
+        kinds.in_half(V[:2].half(), (1 << 32) - 1)
+
+
+def test_an_index_into_a_vector_in_a_gradient(kinds: slang.SlangModule) -> None:
+    v = V.clone().requires_grad_()
+    kinds.one(v, 2).backward()
+    assert v.grad.tolist() == [0.0, 0.0, 1.0]
+    gradient = torch.ones(())
+    with pytest.raises(slang.SlangIndexError, match="outside of a vector or a matrix; got 3; expected 0 to 2"):
+        kinds.one.operation(v, 2).run_backward([v.detach(), 3], [gradient], (0,))
+
+
+def test_indices_of_64_bits_into_tensors(module: slang.SlangModule) -> None:
+    for index in ((1 << 32) + 1, -1, 1 << 62):
+        with pytest.raises(slang.SlangIndexError, match=f"outside of a tensor; got {index}; expected 0 to 2"):
+            module.pick_wide(index, torch.arange(3.0))
 
 
 @pytest.fixture(scope="module")
@@ -97,6 +183,7 @@ def test_the_check_can_be_left_out() -> None:
     checked, bare = slang.load(SOURCE), slang.load(SOURCE, bounds=False)
     assert checked.program.source.key != bare.program.source.key
     assert bare.pick(slang.grid((3,)), torch.arange(3.0)).tolist() == [0.0, 1.0, 2.0]
+    assert slang.load(KINDS, bounds=False).in_half(V[:2].half(), 1).item() == 1.5
     assert bare.pick.kernel().description()["bounds"] is False
     assert "bounds" not in checked.pick.kernel().description()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -18,6 +19,8 @@ float defaulted(float x, float y = 2.0) { return x * y; }
 float named(float self, float args) { return self - args; }
 int2 both(int idx, float w, float x) { return int2(idx, int(w * x)); }
 float product(float x, float y) { return x * y; }
+struct Whole { int n; int2 m; };
+int whole(Whole s) { return s.n + s.m.x + s.m.y; }
 """
 
 
@@ -40,6 +43,35 @@ def test_maps(module: slang.SlangModule) -> None:
         module.product.map(x=(0,))(object(), 1.0)
 
 
+@pytest.mark.parametrize("axes", [0, "a", (-1,), (0, 0), (0.5,), (64,)])
+def test_a_map_that_places_no_axes(module: slang.SlangModule, axes: object) -> None:
+    with pytest.raises(
+        slang.SlangArgumentError, match=r"the map of 'x' places no axes; got .*expected a different axis"
+    ):
+        module.product.map(x=axes)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ({"n": 1.5, "m": (1, 2)}, r"no tensor can be made for 's\.n'; got numbers that are not whole; expected int"),
+        ({"n": 1, "m": (1, 2.5)}, r"'s\.m'; got numbers that are not whole; expected vector<int,2>"),
+        ({"n": 1 << 40, "m": (1, 2)}, r"'s\.n'; got .*without overflow; expected int"),
+        ({"n": np.array(["a"]), "m": (1, 2)}, r"the array for 's\.n' has the wrong dtype; got <U1; expected int"),
+        ({"n": np.ones(2, ">i4"), "m": (1, 2)}, "the array for .* got >i4; expected int"),
+    ],
+)
+def test_numbers_that_are_not_of_the_type(module: slang.SlangModule, value: object, text: str) -> None:
+    assert module.whole({"n": 2.0, "m": (1, 2)}) == 5
+    with pytest.raises(slang.SlangArgumentError, match=text):
+        module.whole(value)
+
+
+def test_a_number_beyond_all_floats(module: slang.SlangModule) -> None:
+    with pytest.raises(slang.SlangDtypeError, match="a number does not fit; got int too large"):
+        module.product(10**400, 1.0)
+
+
 def test_a_grid_in_a_map(module: slang.SlangModule) -> None:
     w, x = torch.rand(4, 1) * 9, torch.rand(4, 3) * 9
     found = module.both.map(idx=(1,), w=(0, 1), x=(0, 1))(slang.grid((3,)), w, x)
@@ -60,6 +92,17 @@ def test_a_sparse_tensor(module: slang.SlangModule) -> None:
     with pytest.raises(slang.SlangArgumentError, match=r"'x' is not strided; got torch\.sparse_coo.*Convert it with"):
         module.product(torch.eye(3).to_sparse(), 2.0)
     torch.testing.assert_close(module.product(torch.eye(3), 2.0), 2 * torch.eye(3))
+
+
+def test_tensors_that_do_not_lie_in_one_piece(module: slang.SlangModule) -> None:
+    module.product(torch.eye(3), 2.0)  # the plan of these sizes is known
+    with pytest.warns(UserWarning, match="Sparse CSR"):
+        compressed = torch.eye(3).to_sparse_csr()
+    with pytest.raises(slang.SlangArgumentError, match=r"'x' is not strided; got torch\.sparse_csr"):
+        module.product(compressed, 2.0)
+    nested = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=torch.jagged)
+    with pytest.raises(slang.SlangArgumentError, match=r"'x' is not strided; got a nested tensor.*to_padded_tensor"):
+        module.product(nested, 2.0)
 
 
 def test_defaults_are_not_used(module: slang.SlangModule) -> None:
@@ -90,6 +133,9 @@ def test_a_byte_order_mark_and_a_null(tmp_path: Path) -> None:
     assert slang.load(tmp_path / "marked.slang").twice(2.0) == 4.0
     with pytest.raises(slang.SlangError, match="<text>:2: a character with the code 0 in the source"):
         slang.load(f"{text}\0{text}")
+    (tmp_path / "latin.slang").write_bytes(f"{text}// \xfc\n".encode("latin-1"))
+    with pytest.raises(slang.SlangError, match=r"latin\.slang:2: a Slang file is not UTF-8\. Save it as UTF-8"):
+        slang.load(tmp_path / "latin.slang")
 
 
 def test_an_interrupt_while_the_compiler_works(monkeypatch: pytest.MonkeyPatch) -> None:

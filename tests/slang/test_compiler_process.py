@@ -13,7 +13,7 @@ import pytest
 import torch
 
 import tracepack
-from tests.campaigns import interrupts
+from tests.campaigns.interrupts import presses
 from tracepack.ops.slang.compile import client
 
 
@@ -70,9 +70,9 @@ def test_ctrl_c_at_random_times(fresh: client.Service) -> None:
     landed = 0
     for number in range(301, 306):
         try:
-            with interrupts.dropped(), interrupts.pressed_after(0.03 * (number % 5)):
+            with presses.dropped(), presses.pressed_after(0.03 * (number % 5)):
                 answers(number)
-        except interrupts.Interrupted:
+        except presses.Interrupted:
             landed += 1
         assert answers(number)
     assert landed > 0

@@ -35,6 +35,17 @@ def test_compile_error_in_text_and_in_an_import(tmp_path: Path) -> None:
     assert (caught.value.file, caught.value.line) == (str(tmp_path / "part.slang"), 2)
 
 
+def test_functions_named_by_a_word_of_slangs() -> None:
+    """Asked for one of them, the compiler crashed, and with it the load of the whole module."""
+    source = "float dyn(float x) { return 2 * x; } float f(float x) { return dyn(x); }"
+    module = slang.load(source)
+    assert (module.dyn(3.0), module.f(4.0)) == (6.0, 8.0)
+    with pytest.raises(
+        slang.SlangCompileError, match="'sample', which is a word of Slang's own.* Give it another name"
+    ):
+        slang.load("float sample(float x) { return x; } int sample(int x) { return x; }")
+
+
 def test_missing_file() -> None:
     with pytest.raises(slang.SlangError, match=r"no Slang file at nowhere\.slang"):
         slang.load("nowhere.slang")

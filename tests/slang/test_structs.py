@@ -28,7 +28,7 @@ struct Glow : IMaterial {
     [Differentiable] float3 shade(float3 n) { return float3(power, power * k, 1) * n.x; }
 };
 [Differentiable] float3 lit<M : IMaterial>(M m, float3 n, float gain) { return m.shade(n) * gain; }
-float3 any_lit(IMaterial m, float3 n) { return m.shade(n); }
+[Differentiable] float3 any_lit(IMaterial m, float3 n) { return m.shade(n); }
 
 interface IShape { float area(); };
 struct Circle : IShape { float r; float area() { return 3 * r * r; } };
@@ -166,6 +166,24 @@ def test_a_method_that_changes_its_struct(module: slang.SlangModule) -> None:
     assert numbers._asdict() == {"a": 2.0, "b": 3.0}
 
 
+def test_what_a_function_has_its_bound_method_has(module: slang.SlangModule) -> None:
+    a, b, x = (torch.rand(4, requires_grad=True) for _ in range(3))
+    line = module.geo.Line({"a": a, "b": b})
+    y = line.at(x)
+    wanted = torch.autograd.grad(y.sum(), (a, b, x))
+    y = y.detach()
+    y.grad = torch.ones(4)
+    line.at.bwds(x, _result=y)
+    torch.testing.assert_close((a.grad, b.grad, x.grad), wanted)
+    torch.testing.assert_close(torch.from_numpy(line.at.return_type("numpy")(x)), y)
+    with pytest.raises(slang.SlangArgumentError, match="'_result' has no gradient to start from"):
+        line.at.bwds(x, _result=torch.rand(4))
+    sloped = module.geo.Line({"a": 2.0, "b": 1.0}).at.map((1,))(torch.rand(3))
+    assert sloped.shape == (1, 3)
+    assert line.at.__name__ == "geo::Line::at"
+    assert len(line.at.operation(x).spec.slots) == len(line.at.kernel(x).operation.spec.slots) == 3
+
+
 def test_namespaces(module: slang.SlangModule) -> None:
     x = torch.rand(3)
     same(module.geo.inner.cube, lambda x: x**3, x)
@@ -195,7 +213,12 @@ def test_generics_by_an_interface(module: slang.SlangModule) -> None:
     text = r"no type for the generic parameter 'm'; got a dict of \['albedo'\].*module\.P\(\.\.\.\) for a struct P, or"
     with pytest.raises(slang.SlangArgumentError, match=text):
         module.lit({"albedo": albedo}, n, gain)
-    torch.testing.assert_close(module.any_lit(module.Lambert(albedo), n), lambert(albedo, n, torch.ones(())))
+    one = torch.ones(())
+    same(lambda a, n: module.any_lit(module.Lambert(a), n), lambda a, n: lambert(a, n, one), albedo, n)
+    found = module.any_lit({"_type": "Lambert", "albedo": albedo}, n)
+    torch.testing.assert_close(found, lambert(albedo, n, one))
+    with pytest.raises(slang.SlangCompileError, match=r"takes IMaterial, which .* is not: write `struct Circle : IMat"):
+        module.any_lit(module.Circle(1.0), n)
 
 
 def test_two_structs_through_one_function(module: slang.SlangModule) -> None:

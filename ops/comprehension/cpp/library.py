@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ...kernels import cache as disk
 from ...kernels.cpu import target
-from ...kernels.toolchain import STANDARD, NoToolchainError, Toolchain, ToolchainError, find_toolchain
+from ...kernels.toolchain import STANDARD, NoToolchainError, Toolchain, ToolchainError, find_toolchain, open_library
 from ..expr.errors import CompilerError
 from .prelude import prelude
 
@@ -133,8 +133,12 @@ def _libraries() -> list[str]:
 
 
 def load_library(path: Path) -> ctypes.CDLL:
-    """Loads a compiled library; calls release the interpreter's lock."""
+    """Loads a compiled library; calls release the interpreter's lock.
+
+    Raises:
+        CompilerError: the system refuses it.
+    """
     try:
-        return ctypes.CDLL(str(path))
-    except OSError as error:
-        raise CompilerError("a compiled library cannot be loaded", got=error) from error
+        return open_library(path)
+    except ToolchainError as error:
+        raise CompilerError(error.what, fix=error.fix) from error

@@ -154,5 +154,5 @@ def index_outside(tensor: str, size: int, at: Place | None, dim: int | None = No
     return IndexRangeError(
         f"an index of {where}'{tensor.partition('#')[0]}' is not in 0:{size}",
         at=at,
-        fix="Correct the indices, or define with gather='clamp'.",
+        fix="Correct the indices, or define with gather='clamp'." if size else "There is no element to take.",
     )

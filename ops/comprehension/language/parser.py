@@ -140,7 +140,10 @@ class _Parser:
             dims = tuple(self._list(self._dim)) if self._accept("(") else None
             token = self._identifier()
             return TensorDecl(token.place, token.text, scalar, dims)
-        token = self._identifier()
+        before, token = self._at, self._identifier()
+        if self._now.kind == "id" or self._now.text == "(":  # the name comes after: this was to be a type
+            self._at = before
+            raise self._fail("a type")
         return TensorDecl(token.place, token.text, None, None)
 
     def _dim(self) -> str | int:

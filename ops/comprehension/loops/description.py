@@ -23,6 +23,7 @@ MOST_AT_ONCE = 256
 MOST_THREADS = 1024
 LANES = (0, 2, 4, 8, 16, 32, 64)
 LONGEST_NAME = 256
+_NAME = re.compile(r"\w+")
 
 
 def whole_number(what: str, value: object, least: int, most: int) -> int:
@@ -42,7 +43,7 @@ def axis_name(what: str, value: object) -> str:
     Raises:
         OptionsError: anything else.
     """
-    if type(value) is not str or len(value) > LONGEST_NAME or not re.fullmatch(r"\w+", value):
+    if type(value) is not str or len(value) > LONGEST_NAME or not _NAME.fullmatch(value):
         raise OptionsError(f"{what} is no name of an axis", got=_shown(value))
     return value
 

@@ -25,7 +25,8 @@ class Apply(torch.autograd.Function):
         # Not saved like the others: a caller without second derivatives may change tensors that only these would read.
         ctx.kept = [(inputs[i], inputs[i]._version) for i in training.kept]
         results = outputs[: training.outputs]
-        ctx.mark_non_differentiable(*(t for t in results if not t.is_floating_point()))
+        if training.integers:
+            ctx.mark_non_differentiable(*(results[i] for i in training.integers))
         return tuple(results)
 
     @staticmethod
@@ -47,8 +48,9 @@ class Apply(torch.autograd.Function):
         return (None, None, *results)
 
 
-apply: Callable[..., Sequence[torch.Tensor]] = Apply.apply
-"""`Apply.apply(training, reorder, *inputs)` with a type, which torch leaves out."""
+apply: Callable[..., Sequence[torch.Tensor]] = super(torch.autograd.Function, Apply).apply
+"""`Apply.apply(training, reorder, *inputs)` with a type, and without torch's looking for transforms: a layer refused
+those before, and a small layer's call with its gradient takes 4 us of 45 less."""
 
 
 def _differentiable(

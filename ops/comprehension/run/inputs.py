@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,24 @@ from ..expr.dtypes import stored
 from ..expr.errors import ComprehensionInputError
 from ..expr.ir import Definition, Program, TensorSpec
 from .plan import Plan
+
+
+def ordered(definition: Definition, inputs: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
+    """All inputs in the order of the parameters, of which the last ones may be given by name.
+
+    Raises:
+        ComprehensionInputError: a name is no parameter's, or its parameter is given twice, or one is missing.
+    """
+    name, names = definition.name, [p.name for p in definition.params]
+    for given in named:
+        if given not in names:
+            raise ComprehensionInputError(f"'{name}' has no input '{given}'", expected=names)
+        if given in names[: len(inputs)]:
+            raise ComprehensionInputError(f"input '{given}' of '{name}' is given twice")
+    missing = [n for n in names[len(inputs) :] if n not in named]
+    if missing:
+        raise ComprehensionInputError(f"input '{missing[0]}' of '{name}' is missing", expected=names)
+    return (*inputs, *(named[n] for n in names[len(inputs) :]))
 
 
 def check_inputs(definition: Definition, inputs: Sequence[Any]) -> list[torch.Tensor]:
@@ -38,11 +56,27 @@ def _tensor(given: Any, param: TensorSpec, name: str) -> torch.Tensor:
         if param.dims or not isinstance(given, (bool, int, float)):
             raise ComprehensionInputError(f"input '{param.name}' of '{name}' is no tensor", got=type(given).__name__)
         return torch.tensor(given, dtype=dtype)
+    if given.layout is not torch.strided or given.is_nested:
+        raise ComprehensionInputError(
+            f"input '{param.name}' of '{name}' is no dense tensor", got=_layout(given), fix="Give x.to_dense()."
+        )
     if given.dtype != dtype:
         raise ComprehensionInputError(
             f"input '{param.name}' of '{name}' has another type", got=given.dtype, expected=dtype
         )
     return given
+
+
+def as_tensors(inputs: Sequence[Any], dtypes: Sequence[torch.dtype]) -> list[Any]:
+    """Arrays and numbers as tensors, without a look at their values, shapes and types."""
+    inputs = [torch.from_numpy(t) if isinstance(t, np.ndarray) else t for t in inputs]
+    pairs = zip(inputs, dtypes, strict=False)
+    tensors = [t if isinstance(t, torch.Tensor) else torch.tensor(t, dtype=d) for t, d in pairs]
+    return [*tensors, *inputs[len(tensors) :]]
+
+
+def _layout(given: torch.Tensor) -> str:
+    return "a nested tensor" if given.is_nested else str(given.layout)
 
 
 def _from_numpy(array: np.ndarray[Any, Any], param: TensorSpec, name: str) -> torch.Tensor:

@@ -37,6 +37,8 @@ class Training:
     gradients: tuple[int, ...]
     """Inputs that the backward's results belong to."""
     outputs: int
+    integers: tuple[int, ...]
+    """Outputs without gradients."""
     kept: tuple[int, ...]
     """Inputs that the gradients depend on, besides the seeds: what higher derivatives are taken by."""
     higher: Callable[[frozenset[int]], Training]
@@ -107,6 +109,7 @@ class Plan:
             seeds=tuple(program.outputs.index(s) for s in backward.seeds),
             gradients=tuple(forward.inputs.index(g) for g in backward.gradients),
             outputs=len(program.outputs),
+            integers=integers(program),
             kept=tuple(forward.inputs.index(i) for i in gradient.inputs if i in forward.inputs),
             higher=cache(lambda again: self._training_of(gradient, again, self.options.backward)),
         )
@@ -158,9 +161,15 @@ class Plan:
             seeds=tuple(self.seeds if reorder is None else range(len(p.outputs))),
             gradients=tuple(sorted(wanted)),
             outputs=len(p.outputs),
+            integers=integers(p),
             kept=tuple(range(len(p.inputs))),
             higher=cache(lambda again: self._training_of(program, again, self.options.backward)),
         )
+
+
+def integers(program: Program) -> tuple[int, ...]:
+    """The places of the outputs that are no floats."""
+    return tuple(i for i, name in enumerate(program.outputs) if not program.tensors[name].dtype.is_float)
 
 
 def with_backward(

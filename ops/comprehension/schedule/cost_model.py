@@ -14,13 +14,12 @@ from math import ceil, gcd, prod
 
 from ...kernels.cpu import Target
 from ..cpp.tile import PARALLEL_WORK
-from ..expr.ir import Load, variables
 from ..loops.description import Schedule
 from ..loops.ir import Loops
+from .load_facts import LINE, LoadFacts
 
 _L1_BYTES = 24 << 10
 """What of the first cache the vectors of one tile may fill, so that the next tile finds them there."""
-_LINE = 64
 _L2_LINE = 3.0
 """Cycles for a cache line from the second cache."""
 _L2_BYTES = 1 << 20
@@ -57,12 +56,14 @@ class Cost:
     def __init__(self, nest: Loops, lanes: int, target: Target, fixed: int, threads: int = 1) -> None:
         self._nest, self._lanes, self._target, self._fixed = nest, lanes, target, fixed
         self._threads = threads
+        self._extents = nest.extents
         self._free, self._reduced = dict(nest.left[fixed:]), dict(nest.reduced)
-        self._loads = list(dict.fromkeys(nest.loads()))
+        self._loads = [LoadFacts(load, self._extents) for load in dict.fromkeys(nest.loads())]
+        self._vector_loads: dict[tuple[LoadFacts, str | None, int, bool, int], float] = {}
 
     def cycles(self, s: Schedule) -> float:
         """Cycles of the nest; infinite where the tile does not fit into the registers."""
-        vectors = min(s.vectors, ceil(self._nest.extents.get(s.vector or "", 1) / self._width(s)))
+        vectors = min(s.vectors, ceil(self._extents.get(s.vector or "", 1) / self._width(s)))
         if self._registers(s, vectors, dict(s.unroll)) > self._target.registers:
             return float("inf")
         total = sum(count * self._tile(s, v, unroll) for count, v, unroll in self._tiles(s))
@@ -84,7 +85,7 @@ class Cost:
     def _registers(self, s: Schedule, vectors: int, unroll: Mapping[str, int]) -> int:
         """The accumulators, the vectors of one operand, and one value of the other."""
         tile = vectors * prod(unroll.values())
-        held = max((vectors for x in self._loads if s.vector in _used(x)), default=0)
+        held = max((vectors for x in self._loads if s.vector in x.used), default=0)
         return tile + held + 1
 
     def _tiles(self, s: Schedule) -> Iterator[tuple[int, int, dict[str, int]]]:
@@ -112,36 +113,34 @@ class Cost:
         tile = vectors * prod(unroll.values())
         loads, count = 0.0, 0
         for load in self._loads:
-            n = prod(unroll.get(a, 1) for a in _used(load) if a != s.vector)
-            if s.vector in _used(load):
+            n = prod(n for a, n in unroll.items() if a in load.used)
+            if s.vector in load.used:
                 loads += n * vectors * self._vector_load(load, s, vectors)
                 count += n * vectors
             else:
                 loads += self._scalar_loads(load, s, unroll)
                 count += n
-            loads *= 1.3 if self._conflicts(load, s, unroll) else 1.0
+            loads *= 1.3 if self._conflicts(load, unroll) else 1.0
         latency = (4.0 if self._target.splits else 8.0) if self._reduced else 0.0
         far = sum(self._far_lines(x, s, vectors, unroll) for x in self._loads)
         step = max(tile * self._operation(s), loads, latency, (tile + count + 4) / 5, far) + 0.1 * loads + _STEP
         step *= 1.2 if tile > self._target.registers * _SPILLS else 1.0
         return step * max((self._streams(x, s, unroll) for x in self._loads), default=1.0)
 
-    def _far_lines(self, load: Load, s: Schedule, vectors: int, unroll: Mapping[str, int]) -> float:
+    def _far_lines(self, load: LoadFacts, s: Schedule, vectors: int, unroll: Mapping[str, int]) -> float:
         """Cycles for the lines of an operand that is read once, and fits no near cache."""
-        size = load.dtype.bits // 8
-        extents = self._nest.extents
-        once = bool(self._reduced) and not self._fixed and not load.dynamic and _used(load) >= set(extents)
-        if not once or prod(extents.values()) * size <= _L2_BYTES:
+        size = load.size
+        once = bool(self._reduced) and not self._fixed and not load.dynamic and load.whole
+        if not once or prod(self._extents.values()) * size <= _L2_BYTES:
             return 0.0
         width = self._width(s)
         wide = _FAR_WIDE if self._target.splits and width * size >= self._target.vector_bytes else 1.0
-        return vectors * width * prod(unroll.values()) * size / _LINE * _FAR_LINE * wide
+        return vectors * width * prod(unroll.values()) * size / LINE * _FAR_LINE * wide
 
-    def _streams(self, load: Load, s: Schedule, unroll: Mapping[str, int]) -> float:
+    def _streams(self, load: LoadFacts, s: Schedule, unroll: Mapping[str, int]) -> float:
         """Each further row that is read is a stream more to prefetch, worst where nothing is reused."""
-        rows = prod(n for a, n in unroll.items() if a in _used(load) and _apart(load, a))
-        whole = _used(load) >= set(self._nest.extents)
-        return 1.0 + (0.15 if whole else 0.06 if s.vector in _used(load) else 0.01) * (rows - 1)
+        rows = prod(n for a, n in unroll.items() if a in load.used and a in load.apart)
+        return 1.0 + (0.15 if load.whole else 0.06 if s.vector in load.used else 0.01) * (rows - 1)
 
     def _operation(self, s: Schedule) -> float:
         """One vector operation: a processor that runs wide vectors as two halves runs two narrow ones instead."""
@@ -149,13 +148,19 @@ class Cost:
             return _BRANCH if self._nest.op in ("max", "min") else 0.5
         return self._width(s) / self._lanes if self._target.splits else 1.0
 
-    def _vector_load(self, load: Load, s: Schedule, vectors: int) -> float:
+    def _vector_load(self, load: LoadFacts, s: Schedule, vectors: int) -> float:
+        key = load, s.vector, self._width(s), s.pack, vectors
+        if key not in self._vector_loads:
+            self._vector_loads[key] = self._one_vector(load, s, vectors)
+        return self._vector_loads[key]
+
+    def _one_vector(self, load: LoadFacts, s: Schedule, vectors: int) -> float:
         width = self._width(s)
-        step = load.stride(s.vector or "")
-        packed = s.pack and self.packs(load)
-        if any(s.vector in variables(d.index) for d in load.dynamic) or (step != 1 and not packed):
+        step = load.strides.get(s.vector or "", 0)
+        packed = s.pack and load.packs
+        if s.vector in load.indices or (step != 1 and not packed):
             return 2.0 * width
-        others = [n for a, n in load.strides if a != s.vector]
+        others = [n for a, n in load.strides.items() if a != s.vector]
         aligned = packed or all(n % width == 0 for n in (load.offset, *others))
         crossing = 1.0 if aligned else 1.0 + width / self._lanes
         # A processor with whole vectors loads two of them a cycle.
@@ -165,30 +170,30 @@ class Cost:
         line = width / self._lanes
         return max(cost, _L2_LINE * line) if self._panel(load, s, vectors) > _L1_BYTES else cost
 
-    def _scalar_loads(self, load: Load, s: Schedule, unroll: Mapping[str, int]) -> float:
+    def _scalar_loads(self, load: LoadFacts, s: Schedule, unroll: Mapping[str, int]) -> float:
         """Values that all lanes share: two a cycle, fewer from several lines, each new line from the second cache."""
-        size, lines, n = load.dtype.bits // 8, 1.0, 1
-        for axis in _used(load).intersection(unroll):
+        size, lines, n = load.size, 1.0, 1
+        for axis in load.used.intersection(unroll):
             n *= unroll[axis]
-            lines *= max(1.0, unroll[axis] * min(1.0, abs(load.stride(axis)) * size / _LINE))
-        inner = [a for a in self._reduced if a != s.vector and load.stride(a)]
-        lines *= min(1.0, abs(load.stride(inner[-1])) * size / _LINE) if inner else 0.0
+            lines *= max(1.0, unroll[axis] * min(1.0, abs(load.strides[axis]) * size / LINE))
+        inner = [a for a in self._reduced if a != s.vector and load.strides[a]]
+        lines *= min(1.0, abs(load.strides[inner[-1]]) * size / LINE) if inner else 0.0
         steps = prod(self._reduced[a] for a in inner)
-        scattered = any(_apart(load, a) for a in _used(load).intersection(unroll))
-        new = _L2_LINE * lines if steps * lines * _LINE > _L1_BYTES else 0.0
+        scattered = any(a in load.apart for a in load.used.intersection(unroll))
+        new = _L2_LINE * lines if steps * lines * LINE > _L1_BYTES else 0.0
         return n * (0.75 if scattered else 0.5) + new
 
-    def _panel(self, load: Load, s: Schedule, vectors: int) -> int:
+    def _panel(self, load: LoadFacts, s: Schedule, vectors: int) -> int:
         """Bytes of an operand that one tile reads over all reduced steps; steps along the vector overlap."""
         reach = vectors * self._width(s)
-        steps = prod(n for a, n in self._reduced.items() if a != s.vector and abs(load.stride(a)) >= reach)
-        return steps * reach * load.dtype.bits // 8
+        steps = prod(n for a, n in self._reduced.items() if a != s.vector and abs(load.strides[a]) >= reach)
+        return steps * reach * load.size
 
-    def _conflicts(self, load: Load, s: Schedule, unroll: Mapping[str, int]) -> bool:
+    def _conflicts(self, load: LoadFacts, unroll: Mapping[str, int]) -> bool:
         """Whether rows that are read side by side fall into the same few sets of the first cache."""
         for axis, n in unroll.items():
-            step = abs(load.stride(axis)) * load.dtype.bits // 8
-            if _apart(load, axis) and step and n > _same_sets(step):
+            step = abs(load.strides[axis]) * load.size
+            if axis in load.apart and step and n > _same_sets(step):
                 return True
         return False
 
@@ -202,49 +207,30 @@ class Cost:
         if s.vector is None or self._nest.store.stride(s.vector) == 1:
             return 1.5 * tile * self._operation(s)
         step = abs(self._nest.store.stride(s.vector)) * self._nest.store.dtype.bits // 8
-        crowded = step >= _LINE and vectors * self._width(s) > _same_sets(step)
+        crowded = step >= LINE and vectors * self._width(s) > _same_sets(step)
         return (10.0 if crowded else 1.5) * tile * self._width(s)
 
     def _packing(self, s: Schedule) -> float:
         """Copying operands, whole lines at once where lanes are neighbours."""
         total = 0.0
-        for load in [x for x in self._loads if s.vector in _used(x) and self.packs(x)]:
-            elements = prod(n for a, n in self._nest.extents.items() if load.stride(a))
-            total += elements * (0.3 if load.stride(s.vector or "") == 1 else 1.5)
+        for load in [x for x in self._loads if s.vector in x.used and x.packs]:
+            elements = prod(n for a, n in self._extents.items() if load.strides[a])
+            total += elements * (0.3 if load.strides.get(s.vector or "", 0) == 1 else 1.5)
         return total
-
-    def packs(self, load: Load) -> bool:
-        """Whether the emitter would copy a load's operand: it reads every element about once."""
-        used = [v for v, _ in load.strides]
-        span = load.offset + sum(abs(s) * (self._nest.extents[v] - 1) for v, s in load.strides) + 1
-        whole = prod(self._nest.extents[v] for v in used)
-        return not load.dynamic and not load.guarded and len(used) > 1 and whole <= 2 * span
 
     def wants_packing(self, axis: str | None) -> bool:
         """Whether a copy in the order of use may pay: much reuse of what lies far apart."""
         if axis not in self._free or prod(self._reduced.values()) < 16:
             return False
         reuse = prod(self._free.values()) // self._free[axis]
-        return reuse >= 64 and any(
-            load.stride(axis) and self.packs(load) and self._far(load, axis) for load in self._loads
-        )
+        return reuse >= 64 and any(load.strides[axis] and load.packs and self._far(load, axis) for load in self._loads)
 
-    def _far(self, load: Load, axis: str) -> bool:
+    def _far(self, load: LoadFacts, axis: str) -> bool:
         """Lanes that are not neighbours, or many reduced steps that are far apart."""
-        far = _FAR_BYTES * 8 // load.dtype.bits
-        return load.stride(axis) != 1 or any(load.stride(r) >= far and n >= 64 for r, n in self._reduced.items())
+        far = _FAR_BYTES // load.size
+        return load.strides[axis] != 1 or any(load.strides[r] >= far and n >= 64 for r, n in self._reduced.items())
 
 
 def _same_sets(step: int) -> int:
     """How many lines that are so many bytes apart the first cache holds at once."""
     return _L1_WAYS * (_L1_WAY_BYTES // gcd(step, _L1_WAY_BYTES))
-
-
-def _apart(load: Load, axis: str) -> bool:
-    """Whether neighbours along an axis lie in different cache lines; where an index is read, they may lie anywhere."""
-    return not load.stride(axis) or abs(load.stride(axis)) * load.dtype.bits // 8 >= _LINE
-
-
-def _used(load: Load) -> set[str]:
-    """The axes that a load depends on."""
-    return {v for v, _ in load.strides} | {v for d in load.dynamic for v in variables(d.index)}

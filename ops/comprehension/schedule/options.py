@@ -87,6 +87,8 @@ class Options:
             raise OptionsError("the order is no tuple of axes", got=type(self.order).__name__)
         for axis in self.order:
             axis_name("an axis of the order", axis)
+            if self.order.count(axis) > 1:
+                raise OptionsError("the order names an axis twice", got=axis)
         for name in ("fuse", "pack", "parallel"):
             if getattr(self, name) is not None:
                 flag(f"'{name}'", getattr(self, name))

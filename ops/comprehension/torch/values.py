@@ -187,6 +187,8 @@ class Evaluator:
                 wrong = wrong & mask
             if bool(wrong.any()):
                 raise index_outside(e.tensor, size, e.place, dim)
+        if size == 0 and values.numel():
+            raise index_outside(e.tensor, size, e.place, dim)
         return values.clamp(0, size - 1)
 
 
@@ -200,6 +202,8 @@ def _operand_type(e: Op) -> DType:
 def _cast(value: torch.Tensor, into: DType) -> torch.Tensor:
     if into.is_bool:
         return value != 0
+    if value.is_floating_point() and into.name == "uint16":  # as torch brings floats to the narrower ones
+        value = value.to(torch.int32)
     return _cut(value.to(held(into)), into)
 
 

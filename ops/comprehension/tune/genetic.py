@@ -37,6 +37,12 @@ WORSE = 1.6
 """How much worse than its best sum as written the analysis may rate a schedule that the search draws."""
 
 
+_LEAST = {
+    "generations": 1, "pop_size": 1, "threads": 1, "crossover_rate": 0, "mutation_rate": 0, "number_elites": 0,
+}  # fmt: skip
+"""The least value of each whole number among the settings."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """How the search runs.
@@ -65,9 +71,15 @@ class Settings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("generations", "pop_size", "threads"):
-            if getattr(self, name) < 1:
-                raise OptionsError(f"{name} is below 1", where="autotune", got=getattr(self, name))
+        for name, least in _LEAST.items():
+            value = getattr(self, name)
+            if type(value) is not int:
+                raise OptionsError(f"{name} is no whole number", where="autotune", got=repr(value))
+            if value < least:
+                raise OptionsError(f"{name} is below {least}", where="autotune", got=value)
+        seconds = self.seconds
+        if seconds is not None and not (isinstance(seconds, (int, float)) and seconds > 0):
+            raise OptionsError("seconds is no positive number", where="autotune", got=repr(seconds))
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, Protocol
 
 import torch
@@ -85,10 +85,11 @@ def autotune(
     for name, instead in _REPLACED.items():
         if name in settings:
             raise OptionsError(f"there is no setting '{name}'", where="autotune", fix=instead)
-    try:
-        chosen = Settings(**settings)
-    except TypeError as error:
-        raise OptionsError("unknown setting", where="autotune", got=error) from error
+    known = [field.name for field in fields(Settings)]
+    for name in settings:
+        if name not in known:
+            raise OptionsError(f"unknown setting '{name}'", where="autotune", expected=f"one of {', '.join(known)}")
+    chosen = Settings(**settings)
     tensors = layer.check_inputs(_tensors(layer, inputs))
     if training is None:
         training = layer.backward_definition is not None or any(t.requires_grad for t in tensors)

@@ -28,6 +28,7 @@ class HeldSignal(Change):
         self._handler: Any = None
         self._since: float | None = None
         self._rings = False  # whether a thread is about to send the signal again: a second press needs no second one
+        self._echoes = False  # whether that thread sent it, and it has not arrived yet
 
     def make(self) -> None:
         """Puts this in front of the handler."""
@@ -38,18 +39,23 @@ class HeldSignal(Change):
             signal.signal(signal.SIGINT, self._arrived)
 
     def __exit__(self, *exc: Any) -> None:
+        waits, self._since = self._since is not None, None
         super().__exit__(*exc)
-        if self._since is not None:  # it came, and waits
-            self._since = None
+        if waits:
             signal.raise_signal(signal.SIGINT)
 
     def undo(self) -> None:
-        """Restores the handler."""
+        """Restores the handler, after a signal that is on its way to this one."""
+        while self._rings:
+            time.sleep(_AGAIN)
         handler, self._handler = self._handler, None
         if handler is not None:
             signal.signal(signal.SIGINT, handler)
 
     def _arrived(self, number: int, frame: FrameType | None) -> None:
+        echo, self._echoes = self._echoes, False
+        if echo and self._since is None:  # what it repeats was handled meanwhile
+            return
         handler = self._handler or signal.default_int_handler
         now = time.monotonic()
         self._since = now if self._since is None else self._since
@@ -63,10 +69,13 @@ class HeldSignal(Change):
 
     def _ring_again(self) -> None:
         """Sends the signal again after a moment; Python runs its handler in the main thread."""
-        time.sleep(_AGAIN)
-        self._rings = False
-        if self._since is not None:
-            signal.raise_signal(signal.SIGINT)
+        try:
+            time.sleep(_AGAIN)
+            if self._since is not None:
+                self._echoes = True
+                signal.raise_signal(signal.SIGINT)
+        finally:
+            self._rings = False
 
 
 def _dispatches(frame: FrameType | None) -> bool:

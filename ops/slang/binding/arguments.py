@@ -138,7 +138,8 @@ def argument_kind(function: FunctionType, parameter: Parameter, bound: Mapping[s
         raise SlangArgumentError(
             f"parameter {parameter.name!r} has the type {parameter.type.name}, which takes no torch tensor",
             where=str(function),
-            fix="Use scalars, vectors, matrices, arrays, structs of them, or SlangPy's tensor types.",
+            fix="Use scalars, vectors, matrices, arrays, structs of them, or SlangPy's tensor types; "
+            "for an interface pass an instance of a struct, module.P(...).",
         )
     if parameter.direction == "out" and parameter.type.kind != "view":
         return "absent"
@@ -206,7 +207,7 @@ def _fits(type_: SlangType, value: Any) -> bool:
 def _numpy_dtype(array: Any) -> torch.dtype | None:
     try:
         return torch.from_numpy(np.empty(0, array.dtype)).dtype
-    except TypeError:
+    except (TypeError, ValueError):  # no type of torch's, or another order of bytes
         return None
 
 
@@ -282,6 +283,12 @@ def _shown(value: Any) -> str:
     return f"a dict of {sorted(map(str, value))}" if isinstance(value, Mapping) else type(value).__name__
 
 
+def _has_fractions(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(map(_has_fractions, value))
+    return isinstance(value, (float, np.floating)) and not float(value).is_integer()
+
+
 def _tensor(function: FunctionType, name: str, type_: SlangType, value: Any, device: torch.device | None) -> Any:
     if isinstance(value, torch.Tensor):
         return value
@@ -289,12 +296,22 @@ def _tensor(function: FunctionType, name: str, type_: SlangType, value: Any, dev
     if shape is not None:
         return index_tensor(shape, type_, device)
     if isinstance(value, np.ndarray):
+        if _numpy_dtype(value) is None:
+            raise SlangDtypeError(
+                f"the array for {name!r} has the wrong dtype",
+                where=str(function),
+                got=value.dtype,
+                expected=type_.scalar,
+            )
         found = torch.from_numpy(np.ascontiguousarray(value))
         return found if device is None else found.to(device)
     if isinstance(value, (*_NUMBERS, list, tuple)):
         try:
-            return torch.tensor(value, dtype=type_.dtype, device=device)
-        except (TypeError, ValueError) as error:
+            found = torch.tensor(value, dtype=type_.dtype, device=device)
+            if type_.scalar in BOUNDS and _has_fractions(value):
+                raise ValueError("numbers that are not whole")
+            return found
+        except (OverflowError, RuntimeError, TypeError, ValueError) as error:
             raise SlangArgumentError(
                 f"no tensor can be made for {name!r}", where=str(function), got=error, expected=type_.name
             ) from None

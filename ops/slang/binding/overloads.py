@@ -12,14 +12,21 @@ from ..language.errors import SlangArgumentError
 from ..language.types import FunctionType, Parameter, SlangType
 from .arguments import argument_type_name, bind, fits, kind_of
 from .grid import grid_shape, index_tensor
-from .instances import SlangInstance
+from .instances import SlangInstance, struct_name
 
 Specialize = Callable[[str, Sequence[str]], FunctionType | None]
+_AXES = 64
+"""The most axes of a tensor, for torch."""
+TypeNamed = Callable[[str], SlangType | None]
 Chosen = tuple[FunctionType, dict[str, Any]]
 
 
 def choose(
-    signatures: Sequence[FunctionType], args: Sequence[Any], kwargs: Mapping[str, Any], specialize: Specialize
+    signatures: Sequence[FunctionType],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    specialize: Specialize,
+    type_named: TypeNamed,
 ) -> Chosen:
     """The concrete overload that takes these arguments, and the argument of each of its parameters.
 
@@ -28,6 +35,7 @@ def choose(
         args: by position.
         kwargs: by name.
         specialize: returns the signature of a generic function, by its name, for the types of its arguments.
+        type_named: returns a struct by its name.
 
     Raises:
         SlangArgumentError: no overload takes the arguments.
@@ -44,21 +52,27 @@ def choose(
         overloads = (fitting[0],)
     function = overloads[0]
     bound = bind(function, args, kwargs)
-    return (_concrete(function, bound, specialize) if function.generic else _of_instances(function, bound)), bound
+    if function.generic:
+        return _concrete(function, bound, specialize), bound
+    return _of_instances(function, bound, type_named), bound
 
 
-def _of_instances(function: FunctionType, bound: Mapping[str, Any]) -> FunctionType:
+def _of_instances(function: FunctionType, bound: Mapping[str, Any], type_named: TypeNamed) -> FunctionType:
     """The function with the passed struct as type where it takes an interface; Slang converts between them."""
     if all(parameter.type.kind != "opaque" for parameter in function.parameters):
         return function
-    parameters = tuple(_of_instance(parameter, bound.get(parameter.name)) for parameter in function.parameters)
+    parameters = tuple(
+        _of_instance(parameter, bound.get(parameter.name), type_named) for parameter in function.parameters
+    )
     return replace(function, parameters=parameters)
 
 
-def _of_instance(parameter: Parameter, value: Any) -> Parameter:
-    if parameter.type.kind != "opaque" or not isinstance(value, SlangInstance):
+def _of_instance(parameter: Parameter, value: Any, type_named: TypeNamed) -> Parameter:
+    if parameter.type.kind != "opaque":
         return parameter
-    return replace(parameter, type=value.slang_type, differentiable=value.slang_type.differentiable)
+    name = struct_name(value)
+    found = value.slang_type if isinstance(value, SlangInstance) else type_named(name) if name else None
+    return parameter if found is None else replace(parameter, type=found, differentiable=found.differentiable)
 
 
 def _binds(function: FunctionType, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
@@ -98,6 +112,23 @@ def _as_tensor(function: FunctionType, name: str, type_: SlangType, bound: Mappi
         ) from None
 
 
+def check_maps(function: FunctionType, maps: Mapping[str, Any]) -> None:
+    """Refuses a map that does not give each axis of an argument a place of its own.
+
+    Raises:
+        SlangArgumentError: it does not.
+    """
+    for name, axes in maps.items():
+        is_list = isinstance(axes, (tuple, list)) and all(type(axis) is int and 0 <= axis < _AXES for axis in axes)
+        if not is_list or len(set(axes)) != len(axes):
+            raise SlangArgumentError(
+                f"the map of {name!r} places no axes",
+                where=str(function),
+                got=repr(axes),
+                expected="a different axis of the call for each axis of the argument, (0,) or (1, 0)",
+            )
+
+
 def place_axes(chosen: Chosen, maps: Mapping[str, Sequence[int]]) -> dict[str, Any]:
     """The arguments of a mapped call with their axes moved as the map says, so that they broadcast as in a plain call.
 
@@ -109,7 +140,7 @@ def place_axes(chosen: Chosen, maps: Mapping[str, Sequence[int]]) -> dict[str, A
         SlangArgumentError: a map has another number of axes than its argument.
     """
     function, bound = chosen
-    rank = 1 + max(axis for axes in maps.values() for axis in axes)
+    rank = 1 + max([-1, *(axis for axes in maps.values() for axis in axes)])  # which torch.compile takes
     types = {parameter.name: parameter.type for parameter in function.parameters}
     for name, axes in maps.items():
         own = len(types[name].shape) + types[name].rank

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from ..language.dtypes import SCALARS
-from ..language.errors import SlangDtypeError, SlangShapeError
+from ..language.errors import SlangArgumentError, SlangDtypeError, SlangShapeError
 from ..language.specialization import Slot, Specialization
 from ..language.types import FLOATS
 
@@ -83,6 +83,24 @@ def check_dtype(spec: Specialization, index: int, slot: Slot, dtype: torch.dtype
             got=f"{dtype} ({SCALARS.get(dtype, 'no Slang type')})",
             expected=f"{slot.type.dtype} ({slot.type.scalar})",
             fix=f"Convert it with .to({slot.type.dtype}).",
+        )
+
+
+def check_strided(spec: Specialization, arguments: Sequence[Any]) -> None:
+    """Refuses a tensor whose elements do not lie at fixed steps.
+
+    Raises:
+        SlangArgumentError: it is sparse or nested.
+    """
+    for index, (slot, argument) in enumerate(zip(spec.slots, arguments, strict=True)):
+        if slot.is_value or (argument.layout == torch.strided and not argument.is_nested):
+            continue
+        raise SlangArgumentError(
+            f"the tensor for {spec.slot_name(index)!r} is not strided",
+            where=str(spec.function),
+            got="a nested tensor" if argument.is_nested else argument.layout,
+            expected=torch.strided,
+            fix=f"Convert it with {'.to_padded_tensor(0)' if argument.is_nested else '.to_dense()'}.",
         )
 
 

@@ -51,7 +51,7 @@ class Service:
             if reply["last"]:  # it ends itself, and would take the next request with it
                 self._stop()
         if "error" in reply:
-            raise SlangCompileError(**reply["error"], fix="The compiler's full message is in `.log`.")
+            raise SlangCompileError(**reply["error"])
         return dict(reply["answer"])
 
     def _reply(self, request: dict[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,8 @@ from typing import Any
 
 import torch
 
-from ..language.errors import SlangIndexError
+from ...kernels.toolchain import ToolchainError, open_library
+from ..language.errors import SlangCompileError, SlangDtypeError, SlangIndexError
 from ..language.specialization import Specialization
 from .codegen import Variant
 from .elements import pointers_after_slots
@@ -37,7 +38,9 @@ _C_TYPES = {
     "float": ctypes.c_float,
     "double": ctypes.c_double,
 }
-_OF_TENSOR = 2
+_OF_ARRAY = 1
+_HOLDERS = {_OF_ARRAY: "an array", 2: "a tensor", 3: "a vector or a matrix"}
+"""What an index was outside of, by the kind of the fault."""
 _pool: list[ThreadPoolExecutor] = []
 os.register_at_fork(after_in_child=_pool.clear)
 
@@ -50,10 +53,19 @@ class NativeEntry:
         words: the C types of its parameters after `begin`, `end` and `dims`.
         parallel: whether ranges of elements may run at the same time.
         where: its name in messages.
+        backward: whether it computes a gradient, which keeps what the rounds of a loop computed in arrays.
+
+    Raises:
+        SlangCompileError: the system refuses to load the library.
     """
 
-    def __init__(self, library: Path, words: Sequence[Any], parallel: bool, where: str = "") -> None:
-        self._run = ctypes.CDLL(str(library)).tracepack_run
+    def __init__(
+        self, library: Path, words: Sequence[Any], parallel: bool, where: str = "", *, backward: bool = False
+    ) -> None:
+        try:
+            self._run = open_library(library).tracepack_run
+        except ToolchainError as error:
+            raise SlangCompileError(error.what, fix=error.fix) from error
         self._run.argtypes, self._run.restype = (ctypes.c_void_p,), ctypes.c_int
         self._where = where
         names = ("begin", "end", "dims", *(f"w{index}" for index in range(len(words))))
@@ -61,7 +73,7 @@ class NativeEntry:
         fields = list(zip(names, types, strict=True))
         self._struct = type("Parameters", (ctypes.Structure,), {"_fields_": fields})
         self._parallel = parallel
-        self._library = library
+        self._library, self._backward = library, backward
 
     def __call__(self, total: int, dims: int, words: Sequence[float]) -> None:
         """Runs elements 0 to `total`.
@@ -72,12 +84,15 @@ class NativeEntry:
             words: the numbers and addresses of the other parameters.
 
         Raises:
-            SlangIndexError: an index was outside of a tensor or of an array.
+            SlangIndexError: an index was outside of a tensor, an array, a vector or a matrix.
         """
         if total >= THREADED_FROM and self._parallel and (threads := torch.get_num_threads()) > 1:
             self.split(total, dims, [words] * threads)
         else:
-            parameters = self._struct(0, total, dims, *words)
+            try:
+                parameters = self._struct(0, total, dims, *words)
+            except OverflowError as error:
+                raise SlangDtypeError("a number does not fit", where=self._where, got=error) from None
             if fault := self._run(ctypes.byref(parameters)):
                 raise self._error(fault, parameters)
 
@@ -99,19 +114,22 @@ class NativeEntry:
 
     def _error(self, fault: int, parameters: Any) -> SlangIndexError:
         index, size = parameters.begin, parameters.end
-        if fault == _OF_TENSOR:
-            return SlangIndexError(
-                "an index is outside of a tensor", where=self._where, got=ctypes.c_int32(index).value,
-                expected=f"0 to {size - 1}" if size else "no index at all: the tensor is empty",
-            )  # fmt: skip
-        error = SlangIndexError(
-            "a loop is longer than its [MaxIters], or an index is outside of an array",
+        if fault == _OF_ARRAY and self._backward:
+            error = SlangIndexError(
+                "a loop is longer than its [MaxIters], or an index is outside of an array",
+                where=self._where,
+                got=f"place {ctypes.c_int64(index).value} of {size}",
+                fix="Write a larger number in [MaxIters(n)] before the loop: "
+                "the gradient keeps what each round computed.",
+            )
+            error.in_array = True
+            return error
+        return SlangIndexError(
+            f"an index is outside of {_HOLDERS[fault]}",
             where=self._where,
-            got=f"place {index} of {size}",
-            fix="Write a larger number in [MaxIters(n)] before the loop: the gradient keeps what each round computed.",
+            got=ctypes.c_int64(index).value,
+            expected=f"0 to {size - 1}" if size else "no index at all: the tensor is empty",
         )
-        error.in_array = True
-        return error
 
 
 def word_types(spec: Specialization, variant: Variant) -> list[Any]:

@@ -21,7 +21,7 @@ from ...kernels.cpu import processor
 from ...kernels.toolchain import STANDARD, NoToolchainError, Toolchain, ToolchainError, find_toolchain
 from ..language.errors import CompilerNotFoundError, SlangCompileError
 from .client import ask
-from .cpp_code import finish_code
+from .cpp_code import CHANGES, finish_code
 from .slangc import arguments_for, version
 
 _COMMON = (STANDARD, "-O3", "-fPIC", "-shared", "-w", "-fno-math-errno", "-fno-trapping-math")
@@ -34,13 +34,14 @@ _STACK = 2 << 20
 """Bytes in all arrays of a kernel: the compiler may hold some of them twice, and a thread has 8 MB of stack."""
 
 
-def native_library(parts: Sequence[object], entry: str, code: Callable[[], str]) -> Path:
+def native_library(parts: Sequence[object], entry: str, code: Callable[[], str], bounds: bool = True) -> Path:
     """The shared library of an entry, from the disk, or compiled now.
 
     Args:
         parts: everything that the code depends on, for the key.
         entry: the name of the entry point, which becomes `tracepack_run`.
         code: makes the C++ that Slang writes.
+        bounds: whether the indices into vectors and matrices are checked.
 
     Raises:
         SlangCompileError: the C++ compiler refused it.
@@ -48,9 +49,10 @@ def native_library(parts: Sequence[object], entry: str, code: Callable[[], str])
     """
     toolchain = slang_toolchain()
     flags, libraries = flags_for(toolchain)
-    path = disk.folder("slang", "kernels") / f"{disk.key(*parts, version(), toolchain.identity, flags, processor())}.so"
+    key = disk.key(*parts, version(), CHANGES, toolchain.identity, flags, processor())
+    path = disk.folder("slang", "kernels") / f"{key}.so"
     if not disk.holds(path):
-        head, text = finish_code(code(), entry)
+        head, text = finish_code(code(), entry, bounds)
         prepare(toolchain)
         try:
             toolchain.compile(text, path, flags, libraries, head)

@@ -26,13 +26,14 @@ from .native_entry import NativeEntry, word_types
 from .native_library import check_stack, native_library
 from .reflection import ANCHOR
 from .slangc import arguments_for, arguments_in_session, version
-from .slangpy_tensors import tensor_module
+from .slangpy_tensors import module_name, tensor_module
 
 _GENERATED = "tracepack-generated.slang"
 _ANCHOR = f"void {ANCHOR}() {{}}\n"
 _OF_GROUPS = re.compile(r"\b(?:groupshared|Wave\w+|Quad\w+|subgroup\w+|\w*[bB]arrier\w*|dd[xy](?:_\w+)?|fwidth)\b")
 """The words for what the threads of a group share or do together."""
 _USED = re.compile(r"^note: see using of '(?P<name>\w+)'\n\s*--> (?P<file>.+):(?P<line>\d+):\d+$", re.MULTILINE)
+_MISMATCH = re.compile(r"expected an expression of type '(\w+)', got '(\w+)'")
 _BARE_TENSOR = re.compile(r"generic type '(I?(?:RW|W)?(?:Diff)?Tensor)' used without argument")
 
 
@@ -64,10 +65,11 @@ class Program:
         Raises:
             SlangCompileError: the source does not compile.
         """
-        return {
-            name: tuple(FunctionType.of_plain(overload) for overload in overloads)
-            for name, overloads in self._types["functions"].items()
-        }
+        given = self.source.given_derivatives
+        found = {name: tuple(map(FunctionType.of_plain, each)) for name, each in self._types["functions"].items()}
+        for name in given & found.keys():
+            found[name] = tuple(replace(each, differentiable=True) for each in found[name])
+        return found
 
     @property
     def members(self) -> dict[str, str]:
@@ -111,8 +113,11 @@ class Program:
             check_stack(text, str(spec.function))
             return text
 
-        library = native_library((self.source.key, spec.plain(), variant), variant.entry, code)
-        return NativeEntry(library, word_types(spec, variant), spec.is_pointwise, str(spec.function))
+        tensors = module_name(one_thread=True, bounds=self.source.bounds) if self.source.uses_slangpy else ""
+        key = (self.source.key, spec.plain(), variant, tensors)
+        library = native_library(key, variant.entry, code, self.source.bounds)
+        words, backward = word_types(spec, variant), variant.needs is not None
+        return NativeEntry(library, words, spec.is_pointwise, str(spec.function), backward=backward)
 
     def check_shared(self, spec: Specialization, variant: Variant) -> None:
         """Refuses a GPU kernel that uses what the elements of a call would share: global parameters, groups of threads.
@@ -188,7 +193,11 @@ class Program:
             what = f"{used['name']!r} has no meaning in a function of one element"
             fix = "What the threads of a group share or do together is left out: take a whole tensor, and index it."
             return SlangCompileError(what, file=used["file"].strip(), line=int(used["line"]), log=error.log, fix=fix)
-        if file.endswith(_GENERATED):
+        mismatch = _MISMATCH.search(error.what)
+        if file.endswith(_GENERATED) and mismatch:
+            wanted, got = mismatch.groups()
+            fix = f"The function takes {wanted}, which the struct {got} is not: write `struct {got} : {wanted}`."
+        elif file.endswith(_GENERATED):
             fix = "The kernel that tracepack wrote around the function is at fault: is a type not supported?"
         return SlangCompileError(error.what, file=file, line=error.line, log=error.log, fix=fix)
 

@@ -8,6 +8,7 @@ from ctypes import byref, c_void_p
 from dataclasses import replace
 from typing import Any
 
+from ..language.errors import SlangCompileError
 from ..language.types import FLOATS, THIS, Direction, Field, FunctionType, Parameter, SlangType, split_name
 from .slangc import Request, blob_bytes, library
 
@@ -35,6 +36,12 @@ _SCALAR_NAMES = {
     12: "int16_t",
     13: "uint16_t",
 }
+_WORDS = frozenset(
+    "__init associatedtype bwd_diff column_major countof dyn extension func fwd_diff implementing import in internal "
+    "let module new no_diff none nullptr out override payload precise private property public row_major sample shared "
+    "sizeof snorm this try typealias uniform unorm var".split()
+)
+"""Words by which Slang finds no function, though it takes them as names: what it answers crashes when it is read."""
 _WITHOUT_FIELDS = re.compile(r"(?:String|NativeString|Differential\w*Pair<.*>)$")
 """Structs of Slang's own that show neither their fields nor those of their memory."""
 _VIEW = re.compile(r"^(?:slangpy\.)?(?P<base>I?(?P<access>RW|W)?(?P<diff>Diff|Primal)?Tensor)<(?P<rest>.+)>$")
@@ -56,12 +63,33 @@ class Reflection:
 
     def functions(self) -> dict[str, list[FunctionType]]:
         """The overloads of every function that the source declares, by name."""
-        found: dict[str, list[FunctionType]] = {}
-        for name in self._names((_KIND_FUNCTION, _KIND_GENERIC)):
-            function = self._lib.spReflection_FindFunctionByName(self._root, name.encode())
-            if function and name not in found and name != ANCHOR:
-                found[name] = [self._function(name, overload) for overload in self._overloads(function)]
-        return found
+        declared: dict[str, list[int]] = {}
+        for name, child in self._declarations((_KIND_FUNCTION, _KIND_GENERIC)):
+            declared.setdefault(name, []).append(child)
+        found = {
+            name: [self._function(name, overload) for overload in self._declared(name, children)]
+            for name, children in declared.items()
+            if name != ANCHOR
+        }
+        return {name: overloads for name, overloads in found.items() if overloads}
+
+    def _declared(self, name: str, children: list[int]) -> list[int]:
+        """The functions of one name; a single one is found without asking by its name, which may be a word of Slang's.
+
+        Raises:
+            SlangCompileError: it can be found by its name only, and is such a word.
+        """
+        only = self._lib.spReflectionDecl_castToFunction(children[0]) if len(children) == 1 else None
+        if only and name != "no_diff":
+            return [only]
+        if name in _WORDS:
+            raise SlangCompileError(
+                f"a function named {name!r}, which is a word of Slang's own, is found neither by its overloads "
+                "nor as a generic",
+                fix="Give it another name.",
+            )
+        function = self._lib.spReflection_FindFunctionByName(self._root, name.encode())
+        return list(self._overloads(function)) if function else []
 
     def globals(self) -> list[str]:
         """The global shader parameters of the source and of what it imports."""
@@ -151,13 +179,13 @@ class Reflection:
         count = self._lib.spReflectionFunction_getOverloadCount(function)
         return [self._lib.spReflectionFunction_getOverload(function, index) for index in range(count)]
 
-    def _names(self, kinds: tuple[int, ...]) -> Iterator[str]:
+    def _declarations(self, kinds: tuple[int, ...]) -> Iterator[tuple[str, int]]:
         lib = self._lib
         for index in range(lib.spReflectionDecl_getChildrenCount(self._module)):
             child = lib.spReflectionDecl_getChild(self._module, index)
             name = lib.spReflectionDecl_getName(child)
             if name and lib.spReflectionDecl_getKind(child) in kinds:
-                yield name.decode()
+                yield name.decode(), child
 
     def _overloads(self, function: int) -> Iterator[int]:
         """The overloads that the source declares; Slang's own, of `step` for one, are among those it gives."""

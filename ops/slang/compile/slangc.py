@@ -54,6 +54,7 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "spReflectionDecl_getChild": (c_void_p, c_void_p, c_uint),
     "spReflectionDecl_getName": (c_char_p, c_void_p),
     "spReflectionDecl_getKind": (c_uint, c_void_p),
+    "spReflectionDecl_castToFunction": (c_void_p, c_void_p),
     "spReflectionFunction_asDecl": (c_void_p, c_void_p),
     "spReflectionFunction_GetParameterCount": (c_uint, c_void_p),
     "spReflectionFunction_GetParameter": (c_void_p, c_void_p, c_uint),

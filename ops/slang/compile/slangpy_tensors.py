@@ -34,7 +34,7 @@ _PLACES = {
     "_idx_each(expand each idx, _strides, _offset)": "_inside_each(expand each idx, _shape, _strides, _offset)",
 }
 _INSIDE = """
-public uint _outside(uint index, uint size)
+public uint _outside(int64_t index, uint size)
 {
     __target_switch
     {
@@ -42,15 +42,17 @@ public uint _outside(uint index, uint size)
     default: return 0;
     }
 }
+public uint _at<I : __BuiltinIntegerType>(I index, uint size)
+{
+    uint at = index.toUInt();
+    if (at >= size || (sizeof(I) > 4 && index.toUInt64() >= uint64_t(size))) at = _outside(index.toInt64(), size);
+    return at;
+}
 public int _inside<I : __BuiltinIntegerType, let N : int>(I[N] indices, uint shape[N], uint stride[N], uint offset)
 {
     int idx = 0;
     [ForceUnroll]
-    for (int i = 0; i < N; i++) {
-        uint at = indices[i].toUInt();
-        if (at >= shape[i]) at = _outside(at, shape[i]);
-        idx += at * stride[i];
-    }
+    for (int i = 0; i < N; i++) idx += _at(indices[i], shape[i]) * stride[i];
     return idx + offset;
 }
 public int _inside<I : __BuiltinIntegerType, let N : int>(
@@ -59,18 +61,13 @@ public int _inside<I : __BuiltinIntegerType, let N : int>(
     int idx = 0;
     int end = N - 1;
     [ForceUnroll]
-    for (int i = 0; i < N; i++) {
-        uint at = indices[end - i].toUInt();
-        if (at >= shape[i]) at = _outside(at, shape[i]);
-        idx += at * stride[i];
-    }
+    for (int i = 0; i < N; i++) idx += _at(indices[end - i], shape[i]) * stride[i];
     return idx + offset;
 }
 public void _inside_helper<let D : int, I : __BuiltinIntegerType>(
     I value, inout uint dest, inout uint dim, uint shape[D], uint stride[D])
 {
-    uint at = value.toUInt();
-    if (at >= shape[dim]) at = _outside(at, shape[dim]);
+    uint at = _at(value, shape[dim]);
     dest += at * stride[dim++];
 }
 public int _inside_each<let D : int, each I : __BuiltinIntegerType>(
@@ -95,6 +92,11 @@ public extension double : IAtomicAddable
 """
 
 
+def module_name(*, one_thread: bool, bounds: bool) -> str:
+    """The name of the changed module, another one for each change; a part of the key of what is compiled with it."""
+    return f"slangpy-{disk.key(version(), one_thread, bounds, _INSIDE)}"
+
+
 @cache
 def tensor_module(*, one_thread: bool, bounds: bool = True) -> Path:
     """The directory of the changed module, compiled once: from its source each import costs 1.5 s.
@@ -106,16 +108,16 @@ def tensor_module(*, one_thread: bool, bounds: bool = True) -> Path:
     Raises:
         SlangCompileError: this release of slangpy has another text.
     """
-    name = f"slangpy-{disk.key(version(), one_thread, bounds, _INSIDE)}"
+    name = module_name(one_thread=one_thread, bounds=bounds)
     directory = disk.folder("slang", name)
     compiled = directory / "slangpy.slang-module"
-    if compiled.exists():
+    if disk.holds(compiled):
         return directory
     sources = disk.folder("slang", name, "source")
     _write(sources, one_thread, bounds)
     made = sources / "made.slang-module"
     ask(arguments=module_arguments(sources / "slangpy.slang", one_thread=one_thread), do="module", target=str(made))
-    made.replace(compiled)
+    disk.keep(made, compiled)
     return directory
 
 

@@ -64,7 +64,8 @@ def main() -> None:
             try:
                 reply: dict[str, Any] = {"answer": answer(request)}
             except SlangCompileError as error:
-                reply = {"error": {"what": error.what, "file": error.file, "line": error.line, "log": error.log}}
+                told = ("what", "file", "line", "log", "fix")
+                reply = {"error": {name: getattr(error, name) for name in told}}
             reply |= {"number": number, "last": "error" in reply or _memory() > MOST_MEMORY}
             output.write(json.dumps(reply) + "\n")
             output.flush()

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
+from ...kernels import cache as disk
 from .errors import SlangError
 from .types import split_name
 
@@ -30,7 +31,7 @@ _INTERFACE = re.compile(r"(?<!:)(?<!: )\bI((?:RW|W)?DiffTensor<)")
 
 
 _OWN_DERIVATIVE = re.compile(r"\[\s*BackwardDerivative\s*\([^)]*\)\s*\]")
-_DERIVATIVE_OF = re.compile(r"\[\s*BackwardDerivativeOf\s*\([^)]*\)\s*\]")
+_DERIVATIVE_OF = re.compile(r"\[\s*BackwardDerivativeOf\s*\((?P<of>[^)]*)\)\s*\]")
 _FORWARD = re.compile(r"\[\s*ForwardD")
 _LOOP = re.compile(
     r"(?P<skip>//[^\n]*|/\*.*?\*/|\"[^\"\n]*\"|\]\s*(?:for|while)\b)|\b(?P<loop>for|while)(?=\s*\()", re.DOTALL
@@ -152,6 +153,11 @@ class Source:
         return any(_DERIVATIVE_OF.search(text) for text in self.texts)
 
     @property
+    def given_derivatives(self) -> frozenset[str]:
+        """The functions whose derivative is written elsewhere, and names them."""
+        return frozenset(found["of"].strip() for text in self.texts for found in _DERIVATIVE_OF.finditer(text))
+
+    @property
     def has_forward_derivatives(self) -> bool:
         """Whether some function may have a forward derivative and no backward one."""
         return any(_FORWARD.search(text) for text in self.texts)
@@ -199,7 +205,7 @@ class Source:
         for name, text in self.imports.items():
             target = directory / name
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(text, encoding="utf-8")
+            disk.write(target, text.encode())
 
 
 def read_source(path_or_text: str | Path, includes: Sequence[str | Path] = ()) -> Source:
@@ -220,11 +226,19 @@ def read_source(path_or_text: str | Path, includes: Sequence[str | Path] = ()) -
     path = Path(str(path_or_text).rstrip())
     if not path.is_file():
         raise SlangError(f"no Slang file at {path}", fix="Give the path of a .slang file, or Slang code as text.")
-    text = path.read_text(encoding="utf-8-sig")
+    text = _text_of(path)
     _check_text(text, str(path))
     directories = (path.resolve().parent, *directories)
     name = re.sub(r"\W", "_", path.stem)
     return Source(name, text, _collect(text, directories), str(path), directories)
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = path.read_bytes()[: error.start].count(b"\n") + 1
+        raise SlangError("a Slang file is not UTF-8", where=f"{path}:{line}", fix="Save it as UTF-8.") from None
 
 
 def _check_text(text: str, where: str) -> None:
@@ -268,5 +282,5 @@ def _locate(candidate: str, folder: PurePosixPath, directories: tuple[Path, ...]
         for relative in ((folder / candidate), PurePosixPath(candidate)):
             path = directory / relative
             if ".." not in relative.parts and not relative.is_absolute() and path.is_file():
-                return str(relative), path.read_text(encoding="utf-8")
+                return str(relative), _text_of(path)
     return None

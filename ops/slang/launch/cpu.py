@@ -19,7 +19,7 @@ from typing import Any
 import torch
 
 from ..binding.layout import contiguous_strides, layout_of
-from ..binding.shapes import output_shapes
+from ..binding.shapes import check_strided, output_shapes
 from ..compile.codegen import Repair, Variant
 from ..compile.elements import slots_with_gradients
 from ..compile.program import Program
@@ -67,7 +67,11 @@ class Launcher:
 
     def plan(self, arguments: Sequence[Any]) -> Plan:
         """The plan for these arguments, which is remembered for their sizes."""
-        key = tuple([(arguments[i].shape, arguments[i].dtype, arguments[i].device) for i in self._tensor_slots])
+        try:
+            key = tuple([(arguments[i].shape, arguments[i].dtype, arguments[i].device) for i in self._tensor_slots])
+        except RuntimeError:  # a nested tensor has no shape
+            check_strided(self._spec, arguments)
+            raise
         found = self._plans.get(key)
         if found is None:
             found = self._make_plan(arguments)
@@ -100,29 +104,19 @@ class Launcher:
                     fix="Move all tensors of a call to one device.",
                 )
 
-    def _check_strided(self, index: int, argument: torch.Tensor) -> None:
-        if argument.layout != torch.strided:
-            raise SlangArgumentError(
-                f"the tensor for {self._spec.slot_name(index)!r} is not strided",
-                where=str(self._spec.function),
-                got=argument.layout,
-                expected=torch.strided,
-                fix="Convert it with .to_dense().",
-            )
-
     def _entry(self, variant: Variant) -> Entry:
         return self._program.entry(self._spec, variant)
 
     def _words(self, plan: Plan, arguments: Sequence[Any], keep: list[torch.Tensor]) -> Words:
         """The number or address for each slot; copies that were needed are added to `keep`."""
         words: Words = []
-        for index, (argument, mode) in enumerate(zip(arguments, plan.layout.modes, strict=True)):
+        for argument, mode in zip(arguments, plan.layout.modes, strict=True):
             if mode == "v":
                 words.append(argument)
-            elif argument.is_contiguous():
+            elif argument.layout is torch.strided and argument.is_contiguous():
                 words.append(self._pointer(argument))
             else:
-                self._check_strided(index, argument)
+                check_strided(self._spec, arguments)
                 copy = argument.contiguous()
                 keep.append(copy)
                 words.append(self._pointer(copy))

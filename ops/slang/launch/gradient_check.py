@@ -63,7 +63,7 @@ def repair_for(
     Raises:
         SlangGradientError: the gradient disagrees with the values in all ways of compiling it.
     """
-    path = disk.folder("slang", "checks") / f"{disk.key('repair', 3, source.key, spec.plain())}.json"
+    path = disk.folder("slang", "checks") / f"{disk.key('repair', 4, source.key, spec.plain())}.json"
     known = disk.read_json(path)
     if known is None:
         few = [_few(spec, i, argument, batch) for i, argument in enumerate(arguments)]
@@ -109,6 +109,8 @@ def _wrong_in(
     """The parameters whose gradient is wrong in kernels of one way, without the user's own derivatives."""
     if not source.has_own_derivatives:
         return _wrong(spec, few, ways(repair))
+    if spec.function.name in source.given_derivatives:  # stripped of it, it may not be differentiable at all
+        return []
     try:
         return _wrong(spec, few, ways("stripped inlined" if repair else "stripped"))
     except SlangCompileError:  # without the user's derivatives it has none to compare

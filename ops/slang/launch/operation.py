@@ -17,6 +17,7 @@ from torch.autograd import forward_ad
 
 from ...kernels import cache as disk
 from ...kernels.torch_library import are_batched, have_tangents
+from ..binding.shapes import check_strided
 from ..compile.program import Program
 from ..language.errors import NotDifferentiableError, SlangError
 from ..language.specialization import Specialization
@@ -191,6 +192,8 @@ class Operation:
             result = getattr(torch.ops.tracepack, self.name)(*arguments)
         else:
             _refuse_functional_gradients(self.spec)
+            if not _function_mode():  # a recording would write the question down
+                check_strided(self.spec, arguments)
             refuse_tangents(self.spec, arguments)
             result = self.overload()(*arguments)
         return result if isinstance(result, tuple) else (result,)

@@ -8,6 +8,7 @@ additions, made from the installed package, comes first in the include paths.
 from __future__ import annotations
 
 import shutil
+import struct
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -120,7 +121,7 @@ def _open(spy: Any, kind: str, options: Any, index: int) -> Any:
     spy.Logger.get().level = spy.LogLevel.error
     kept = {
         "compiler_options": options,
-        "shader_cache_path": str(disk.folder("slang", f"devices-{disk.key(version(), kind)}")),
+        "shader_cache_path": str(_shader_cache(kind)),
     }
     try:
         if kind == "cuda":
@@ -131,6 +132,24 @@ def _open(spy: Any, kind: str, options: Any, index: int) -> Any:
         return spy.Device(type=getattr(spy.DeviceType, kind), **kept)
     finally:
         spy.Logger.get().level = before
+
+
+_HEADER = struct.Struct("<40xI92xQ")
+"""Of LMDB's first two pages: the size of a page, and the number of the last one."""
+
+
+def _shader_cache(kind: str) -> Path:
+    """The folder in which SlangPy keeps compiled shaders; one whose end is missing would end the process."""
+    folder = disk.folder("slang", f"devices-{disk.key(version(), kind)}")
+    database = folder / "rhi" / "data.mdb"
+    if not database.is_file():
+        return folder
+    content = database.read_bytes()
+    page = _HEADER.unpack_from(content)[0] if len(content) >= _HEADER.size else 0
+    heads = [_HEADER.unpack_from(content, at) for at in (0, page) if len(content) >= at + _HEADER.size]
+    if any(len(content) < size * (last + 1) for size, last in heads):
+        shutil.rmtree(folder / "rhi")
+    return folder
 
 
 @cache

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dis
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from types import CodeType
 from typing import Any
@@ -47,10 +47,15 @@ def instrumented(code: CodeType) -> CodeType:
         code = code.replace(co_consts=constants)
     if not any(_is_operation(each.opname, each.argval) for each in dis.get_instructions(code)):
         return code
+    return rewritten(code, lambda instructions: list(_changed(instructions, code)))
+
+
+def rewritten(code: CodeType, changes: Callable[[list[Any]], list[list[Any]]]) -> CodeType:
+    """The code with other instructions: for each one of its own, those that take its place."""
     made = _assembler()
     instructions = made.cleaned_instructions(code, True)
     made.propagate_line_nums(instructions)
-    changed = list(_changed(instructions, code))
+    changed = changes(instructions)
     _redirect_jumps(instructions, changed)
     return _assembled(code, [each for group in changed for each in group])
 

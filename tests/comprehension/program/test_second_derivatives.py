@@ -16,9 +16,27 @@ from tracepack.ops.comprehension.run import plan as gradients
 DIFFERENTIABLE = [c for c in CASES if c.gradient and "double" in c.dtypes]
 
 
-@pytest.mark.parametrize("options", ["torch", "conv"])
+# One of each kind of nest is compiled in every run, all of them with the campaigns: eight compilations a case.
+COMPILED = {"conv bias", "transposed conv", "softmax", "group norm", "concat", "lookup weighted", "scan", "row max"}
+
+
 @pytest.mark.parametrize("case", DIFFERENTIABLE, ids=lambda c: c.name)
-def test_second_derivatives(case, options):
+def test_second_derivatives(case):
+    _check_second_derivatives(case, "torch")
+
+
+@pytest.mark.parametrize("case", [c for c in DIFFERENTIABLE if c.name in COMPILED], ids=lambda c: c.name)
+def test_compiled_second_derivatives(case):
+    _check_second_derivatives(case, "conv")
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("case", [c for c in DIFFERENTIABLE if c.name not in COMPILED], ids=lambda c: c.name)
+def test_more_compiled_second_derivatives(case):
+    _check_second_derivatives(case, "conv")
+
+
+def _check_second_derivatives(case, options):
     layer = define(case.text.replace("{t}", "double"), constants=case.constants)
     inputs = [x.requires_grad_() if x.is_floating_point() else x for x in case.inputs(Maker(torch.float64, seed=1))]
     torch.autograd.gradgradcheck(lambda *x: layer(*x, options=options), inputs, fast_mode=True)

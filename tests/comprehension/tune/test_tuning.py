@@ -61,6 +61,8 @@ def test_wrong_options(inputs):
         Options("fast")
     with pytest.raises(errors.OptionsError, match="the tile of 'm' is no whole number of 1 to 64; got 0"):
         Options(tile={"m": 0})
+    with pytest.raises(errors.OptionsError, match="the order names an axis twice; got k"):
+        Options(order=("m", "k", "n", "k"))
     with pytest.raises(errors.OptionsError, match=r"'mm' has no axis 'q'; expected one of \['k', 'm', 'n'\]"):
         layer(*inputs, options=Options(tile={"q": 2}))
     with pytest.raises(errors.OptionsError, match="options have a wrong type; got int"):
@@ -69,8 +71,14 @@ def test_wrong_options(inputs):
         define(MATMUL, gather="wrap")
     with pytest.raises(errors.OptionsError, match="pop_size is below 1; got 0"):
         layer.autotune(*inputs, pop_size=0)
-    with pytest.raises(errors.OptionsError, match="autotune: unknown setting"):
+    unknown = "autotune: unknown setting 'speed'; expected one of generations, pop_size, crossover_rate"
+    with pytest.raises(errors.OptionsError, match=unknown):
         layer.autotune(*inputs, speed=3)
+    for seconds in (0, -1, float("nan"), "3"):
+        with pytest.raises(errors.OptionsError, match="autotune: seconds is no positive number; got"):
+            layer.autotune(*inputs, seconds=seconds)
+    with pytest.raises(errors.OptionsError, match="autotune: threads is no whole number; got 'all'"):
+        layer.autotune(*inputs, threads="all")
 
 
 def test_options_survive_json():

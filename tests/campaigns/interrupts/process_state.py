@@ -11,6 +11,7 @@ import logging
 import sys
 import threading
 import warnings
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -61,11 +62,14 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def _variables() -> dict[str, dict[Any, Any]]:
-    return {
-        name: dict(vars(module))
-        for name, module in list(sys.modules.items())
-        if name.partition(".")[0] in _FAMILIES and module is not None
-    }
+    """Variables of modules, and the code of the functions among them: a recording runs changed copies of it."""
+    found: dict[str, dict[Any, Any]] = {}
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] in _FAMILIES and module is not None:
+            things = dict(vars(module))
+            codes = {f"{key}.__code__": thing.__code__ for key, thing in things.items() if type(thing) is FunctionType}
+            found[name] = things | codes
+    return found
 
 
 def _classes() -> list[type]:

@@ -1,0 +1,1 @@
+"""Interrupts of every verb, and what they could leave behind."""

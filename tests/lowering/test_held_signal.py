@@ -1,0 +1,88 @@
+"""Ctrl-C while a model is lowered waits until no dispatch mode runs, and comes once."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+
+import pytest
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from tests.campaigns.interrupts import presses
+from tracepack.ops.runtime.interrupts.held_signal import HeldSignal
+
+
+class Slow(TorchDispatchMode):
+    """Presses Ctrl-C inside of a dispatch mode, and goes on for a while."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ended = 0
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        presses.press()
+        end = time.monotonic() + 0.05
+        while time.monotonic() < end:
+            pass
+        self.ended += 1
+        return function(*args, **(kwargs or {}))
+
+
+def test_ctrl_c_waits_for_the_end_of_a_dispatch_mode_while_a_model_is_lowered() -> None:
+    mode = Slow()
+
+    def presses_and_goes_on() -> None:
+        torch.ones(3) + 1
+        while True:
+            time.monotonic()
+
+    with presses.pressed_after(None), HeldSignal(), mode, pytest.raises(presses.Interrupted):
+        presses_and_goes_on()
+    assert mode.ended >= 1
+
+
+def test_ctrl_c_that_waits_comes_at_the_end_of_the_lowering() -> None:
+    handler = signal.getsignal(signal.SIGINT)
+
+    def lowers() -> None:
+        with HeldSignal(), HeldSignal():
+            __torch_dispatch__()
+        raise AssertionError("the signal was lost")
+
+    with presses.pressed_after(None), pytest.raises(presses.Interrupted):
+        lowers()
+    assert signal.getsignal(signal.SIGINT) is handler
+
+
+def __torch_dispatch__() -> None:
+    presses.press()
+
+
+def test_one_ctrl_c_comes_once_whenever_the_lowering_ends() -> None:
+    came: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        for number in range(60):
+            with HeldSignal():
+                __torch_dispatch__()
+                time.sleep(number * 5e-5)  # the signal is sent again after 2e-3 s
+            time.sleep(0.003)
+            assert len(came) == number + 1
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_another_thread_holds_no_signal() -> None:
+    found: list[object] = []
+
+    def lowers() -> None:
+        with HeldSignal():
+            found.append(signal.getsignal(signal.SIGINT))
+
+    before = signal.getsignal(signal.SIGINT)
+    thread = threading.Thread(target=lowers)
+    thread.start()
+    thread.join()
+    assert found == [before]
