@@ -180,7 +180,8 @@ class Whole(int):
     "test",
     [
         lambda n: n == Color.RED, lambda n: n != Color.BLUE, lambda n: n in (Color.RED, Color.BLUE),
-        lambda n: n > Color.RED, lambda n: n + Color.BLUE == 5, lambda n: n == Whole(1), lambda n: n == Fraction(4), lambda n: n == Decimal(1),
+        lambda n: n > Color.RED, lambda n: n + Color.BLUE == 5, lambda n: n == Whole(1),
+        lambda n: n == Fraction(4), lambda n: n == Decimal(1),
         lambda n: {Color.RED: True}.get(n, False), lambda n: n is Color.RED, lambda n: n == "1",
     ],
 )  # fmt: skip
