@@ -28,8 +28,8 @@ from .pipeline import Pipeline
 from .recheck.answers import difference
 from .recheck.containers import has_dict, ordered, plain
 from .recheck.key_order import has_order, key_orders, turned
-from .recheck.memory import Filled, fills, is_unchecked, is_uninitialised
 from .recheck.objects import Location, Objects
+from .recheck.uninitialised import Filled, fills, is_unchecked, is_uninitialised
 from .recheck.vary import clones, ones, trials
 from .recording.recorder import Recorder
 from .recording.rollback import States, Undo

@@ -21,7 +21,7 @@ from ..runtime.primitives.control_flow import LimitedRounds
 from ..runtime.primitives.views import OutsideError
 from ..runtime.state import is_stateful
 from .call import Leaves, separate
-from .convert.layouts import stepped, with_layouts
+from .convert.layouts import grown, stepped, with_layouts
 
 
 class Reference(Protocol):
@@ -130,7 +130,10 @@ class _Checker:
 
     def hangs_on_layout(self, tensors: Leaves) -> bool:
         """Whether model and body differ, in results or in inputs afterwards, for inputs of another memory layout."""
-        others = [] if self.unchecked else [layout(tensors) for layout in LAYOUTS]
+        kinds = [value.type for value in self.body.graph.inputs]
+        larger = [grown(t, kind, self.body.facts.symbols) for t, kind in zip(tensors, kinds, strict=True)]
+        bases = [] if self.unchecked else [tensors] if _strides(larger) == _strides(tensors) else [tensors, larger]
+        others = [other for base in bases for other in (*(layout(base) for layout in LAYOUTS), base)]
         return any(self.differs(other) for other in others if _strides(other) != _strides(tensors))
 
     def reads_strides(self, tensors: Leaves) -> bool:
@@ -262,7 +265,7 @@ LAYOUTS = (_transposed, _spread, _dense)
 
 
 def _strides(tensors: Leaves) -> list[Any]:
-    return [t.stride() if _is_tensor(t) and t.layout is torch.strided else None for t in tensors]
+    return [(t.shape, t.stride()) if _is_tensor(t) and t.layout is torch.strided else None for t in tensors]
 
 
 def same_leaves(wanted: Leaves, got: Leaves) -> bool:

@@ -82,7 +82,7 @@ class Emitter:
         if device is None:
             for index, name in enumerate(inputs):
                 if index in self.bindings.reshaped and name in scope.devices:
-                    same = f"{name}.view_as({name})" if self.bindings.grad else f"{name}.detach()"
+                    same = f"{name}.expand_as({name})" if self.bindings.grad else f"{name}.detach()"
                     scope.lines.append(Line(f"{name} = {same}", None, [name], [name]))
         self._inline(graph, inputs, home)
         scope.reads = []

@@ -7,9 +7,11 @@ Arithmetic is recorded; a branch on a size, or its use as a number, becomes a gu
 
 from __future__ import annotations
 
+import enum
 import operator
 from collections.abc import Callable
 from functools import partial
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -26,7 +28,12 @@ _NUMBERS = (int, float, bool, complex)
 
 def _binary(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
+        if isinstance(other, enum.IntEnum):
+            other = int(other)
         if not isinstance(other, TracedNumber | np.generic) and type(other) not in _NUMBERS:
+            if name in ("eq", "ne") and isinstance(other, Number):  # Python would fall back on identity
+                plain = self.tracer.pin(self, f"it was compared with a {type(other).__name__}")
+                return getattr(operator, name)(plain, other)
             return NotImplemented
         return self.tracer.scalar(name, other, self) if reflected else self.tracer.scalar(name, self, other)
 

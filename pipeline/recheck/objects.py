@@ -11,6 +11,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from enum import Enum
 from functools import partial
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -115,7 +116,8 @@ class Objects:
             held += [item for code in _codes(function.__code__) for item in code.co_consts]
             held += [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
         flat = [part for item in held for part in (item if type(item) in (tuple, frozenset) else (item,))]
-        plain = [item for item in flat if type(item) in (int, float, str)]
+        values = [item.value if isinstance(item, Enum) else item for item in flat]
+        plain = [item for item in values if type(item) in (int, float, str)]
         return [item for _, item in {(type(item), repr(item)): item for item in plain}.items()]
 
     # -- looking -----------------------------------------------------------------------------------------------

@@ -39,8 +39,7 @@ class Marks:
 
     def check(self, feed: Mapping[str, Any], names: Sequence[str], flat: Sequence[Any]) -> None:
         """Refuses arguments in another order, and an int for a float."""
-        given = tuple(name for name in feed if name in self.keywords)
-        if given != self.keywords:
+        if self.keywords and (given := tuple(name for name in feed if name in self.keywords)) != self.keywords:
             raise SignatureError(
                 "the arguments are in another order, on which the answer depends", got=given, expected=self.keywords
             )

@@ -85,7 +85,7 @@ def difference(wanted: Any, got: Any, values: bool = True, near: bool = False) -
         return next((d for key in wanted if (d := difference(wanted[key], got[key], values, near))), "")
     same = repr(wanted) == repr(got) if isinstance(wanted, float | complex) else wanted == got  # tells 0.0 from -0.0
     if near and isinstance(wanted, float):
-        same = math.isclose(wanted, got, rel_tol=1e-3)
+        same = same or math.isclose(wanted, got, rel_tol=1e-3)
     return "" if not values or same else f"{got!r} instead of {wanted!r}"
 
 

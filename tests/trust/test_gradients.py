@@ -218,3 +218,17 @@ def test_the_same_inside_models(model: Any) -> None:
         assert model is not Positions
         return
     torch.testing.assert_close(gradient(pipeline, X), gradient(plain, X))
+
+
+def test_the_strides_of_an_input_are_its_own_with_gradients() -> None:
+    def process(x: torch.Tensor) -> Any:
+        y = x & 2
+        y.clamp_(min=0)
+        y.unsqueeze_(0)
+        return x.transpose(0, -1)
+
+    file = io.BytesIO()
+    tracepack.trace(process, torch.arange(3).reshape(3, 1)).save(file)
+    odd = torch.arange(4).reshape(2, 2)[:1, :1]
+    for grad in (True, False):
+        assert tracepack.load(file.getvalue(), grad=grad)(odd).stride() == (1, 2)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import enum
 import itertools
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -161,3 +164,32 @@ def test_the_identities_of_tensors_tell_them_apart() -> None:
 
     mod = tracepack.trace(process, X, MORE[:2])
     assert torch.equal(mod(X, X + 1), X * 2 + (X + 1) * 2)
+
+
+class Color(enum.IntEnum):
+    RED = 1
+    BLUE = 4
+
+
+class Whole(int):
+    pass
+
+
+@pytest.mark.parametrize("n", [1, 3, 5])
+@pytest.mark.parametrize(
+    "test",
+    [
+        lambda n: n == Color.RED, lambda n: n != Color.BLUE, lambda n: n in (Color.RED, Color.BLUE),
+        lambda n: n > Color.RED, lambda n: n + Color.BLUE == 5, lambda n: n == Whole(1),
+        lambda n: n == Fraction(4), lambda n: n == Decimal(1),
+        lambda n: {Color.RED: True}.get(n, False), lambda n: n is Color.RED, lambda n: n == "1",
+    ],
+)  # fmt: skip
+def test_a_number_compared_with_one_of_another_class(test: Any, n: int) -> None:
+    def process(x: torch.Tensor, n: int) -> torch.Tensor:
+        return x * (2 if test(n) else 3) + (x.shape[0] == Color.BLUE)
+
+    others = [(X, 1), (X, 4), (X, 2), (MORE, 5)]
+    assert trial(lambda: process, X, n, others=others) == "right"
+    mod = tracepack.trace(process, X, n)
+    assert torch.equal(mod(X, n), process(X, n))

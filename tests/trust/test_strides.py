@@ -122,6 +122,16 @@ def test_the_stride_of_a_size_of_one_is_any_number(first: torch.Tensor) -> None:
     assert 0 < stopped < len(others)
 
 
+@pytest.mark.parametrize("first", [torch.rand(1), torch.rand(1, 3), torch.rand(2)])
+def test_an_example_of_size_one_tells_nothing_about_strides(first: torch.Tensor) -> None:
+    op, plain = tracepack.script(Asks()), Asks()
+    traced = tracepack.trace(lambda x: op(x), first)
+    for other in (torch.rand(6, *first.shape[1:])[::2], torch.rand(1, *first.shape[1:]).expand(3, *first.shape[1:])):
+        with pytest.raises(tracepack.GuardError, match="lie in memory"):
+            traced(other)
+        assert torch.equal(traced(other.clone(memory_format=torch.contiguous_format)), plain(other.contiguous()))
+
+
 def test_a_function_under_every_layout() -> None:
     def asks(x: torch.Tensor) -> torch.Tensor:
         return x * 2 if x.is_contiguous() else x * 3

@@ -70,3 +70,13 @@ def stepped(tensor: Any, kind: Any, symbols: Collection[str]) -> Any:
     tensor = tensor.contiguous()
     strides = [2 * step + 5 if size == 1 else step for size, step in zip(tensor.shape, tensor.stride(), strict=True)]
     return tensor.as_strided(tensor.shape, strides)
+
+
+def grown(tensor: Any, kind: Any, symbols: Collection[str]) -> Any:
+    """A tensor with 3 for the sizes that are called so and are 1: with a size of 1, no stride tells anything."""
+    if not isinstance(tensor, torch.Tensor) or not isinstance(kind, TensorType) or tensor.layout is not torch.strided:
+        return tensor
+    for dim, name in enumerate(kind.shape):
+        if name in symbols and tensor.size(dim) == 1:
+            tensor = tensor.repeat_interleave(3, dim)
+    return tensor
