@@ -15,8 +15,11 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+import torch
+
 MEMORY = 1536 << 20  # bytes of address space beyond what the parent has
 STILL = 20.0  # seconds of processor time without a new call: it hangs; filling all the memory it may have takes two
+ASLEEP = 120.0  # seconds without any processor time: it waits for what never comes
 SLOW = 10.0  # seconds for one call
 
 
@@ -61,12 +64,15 @@ def _child(start: int, count: int, call: Callable[[int], str], still: float) -> 
         _work(start, count, call, write)
     os.close(write)
     at, said, since = start - 1, "", 0.0
+    spent, awake = 0.0, time.monotonic()
     try:
         while True:
             ready, _, _ = select.select([read], [], [], 1.0)
-            if not ready and _spent(pid) - since < still:
+            if _spent(pid) != spent:
+                spent, awake = _spent(pid), time.monotonic()
+            if not ready and spent - since < still and time.monotonic() - awake < ASLEEP:
                 continue
-            since = _spent(pid)
+            since = spent
             if not ready:
                 os.kill(pid, signal.SIGKILL)
                 os.waitpid(pid, 0)
@@ -103,6 +109,7 @@ def _work(start: int, count: int, call: Callable[[int], str], write: int) -> Non
         quiet = os.open(os.devnull, os.O_WRONLY)
         os.dup2(quiet, 1)
         os.dup2(quiet, 2)
+        torch.set_num_threads(1)  # the threads of torch's pool stayed with the parent, which it would wait for
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         limit = _size() + MEMORY
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
