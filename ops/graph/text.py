@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .graph import BodyCall, Constant, Graph, Guard, Literal, Node, Record, Value, target_name
-from .guards import Expression
+from .guards import Expression, is_plain_name
 from .traverse import leaves
 
 
@@ -52,6 +52,11 @@ def _bound(guard: Expression) -> tuple[str, int] | None:
     return None
 
 
+def _field(name: str) -> str:
+    """The name of a field, or the key of an OrderedDict, which may be any text."""
+    return name if is_plain_name(name) else repr(name)
+
+
 def types_text(tree: Any) -> str:
     """An output tree with the type of every value in its place, as signatures show it.
 
@@ -67,7 +72,7 @@ def types_text(tree: Any) -> str:
             return name
         case Record():
             pairs = zip(tree.fields, tree.items, strict=True)
-            return f"{tree.name}({', '.join(f'{k}={types_text(v)}' for k, v in pairs)})"
+            return f"{tree.name}({', '.join(f'{_field(k)}={types_text(v)}' for k, v in pairs)})"
         case tuple():
             return f"({', '.join(map(types_text, tree))}{',' if len(tree) == 1 else ''})"
         case list():
@@ -144,7 +149,7 @@ class _Printer:
                 return "{" + ", ".join(f"{k!r}: {self.tree(v)}" for k, v in tree.items()) + "}"
             case Record():
                 pairs = zip(tree.fields, tree.items, strict=True)
-                return f"{tree.name}({', '.join(f'{k}={self.tree(v)}' for k, v in pairs)})"
+                return f"{tree.name}({', '.join(f'{_field(k)}={self.tree(v)}' for k, v in pairs)})"
             case slice():
                 start, stop = ("" if i is None else self.tree(i) for i in (tree.start, tree.stop))
                 return f"{start}:{stop}" + ("" if tree.step is None else f":{self.tree(tree.step)}")

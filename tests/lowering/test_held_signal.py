@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
+from typing import Any
 
 import pytest
 import torch
@@ -72,6 +73,43 @@ def test_one_ctrl_c_comes_once_whenever_the_lowering_ends() -> None:
             assert len(came) == number + 1
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def test_a_signal_that_is_on_its_way_when_the_lowering_ends_comes_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    came: list[int] = []
+    plain = signal.signal
+    before = plain(signal.SIGINT, lambda number, _: came.append(number))
+
+    def slow(number: int, handler: Any) -> Any:
+        """Gives the thread that sends the signal again its time just when the handler is restored."""
+        try:
+            return plain(number, handler)
+        finally:
+            time.sleep(0.01)
+
+    try:
+        with HeldSignal():
+            monkeypatch.setattr(signal, "signal", slow)
+            __torch_dispatch__()
+        time.sleep(0.01)
+        assert len(came) == 1
+    finally:
+        plain(signal.SIGINT, before)
+
+
+def test_ctrl_c_comes_at_the_end_of_the_lowering_where_no_thread_can_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(*_: Any) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr("_thread.start_new_thread", none)
+
+    def lowers() -> None:
+        with HeldSignal():
+            __torch_dispatch__()
+        raise AssertionError("the signal was lost")
+
+    with presses.pressed_after(None), pytest.raises(presses.Interrupted):
+        lowers()
 
 
 def test_another_thread_holds_no_signal() -> None:

@@ -11,6 +11,10 @@ import torch
 
 import tracepack
 from tests.trust.trials import trial
+from tracepack.ops.graph.errors import GraphError
+from tracepack.ops.graph.graph import Record
+from tracepack.ops.graph.text import graph_text
+from tracepack.ops.runtime.primitives.named_tuples import record_factory
 
 X = torch.rand(2, 3)
 PAIR = {"a": X, "b": X + 1}
@@ -93,3 +97,14 @@ def test_a_function_gets_containers_of_the_classes_of_its_example() -> None:
 def test_a_dict_that_is_handed_on_is_taken() -> None:
     assert trial(lambda: lambda d: d, PAIR) == "right"
     assert trial(lambda: lambda d: d.copy(), OrderedDict(PAIR)) == "right"
+
+
+def test_a_key_of_any_text_is_quoted_in_the_graph() -> None:
+    text = graph_text(tracepack.trace(reordered, X).graph)
+    assert "'any text'=" in text
+    assert "OrderedDict(b=" in text
+
+
+def test_a_key_that_a_file_gives_twice_is_refused() -> None:
+    with pytest.raises(GraphError, match=r"an OrderedDict has a key twice; got \('a', 'a'\)"):
+        record_factory(Record("collections.OrderedDict", ("a", "a"), (1, 2)))

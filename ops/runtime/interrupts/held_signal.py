@@ -46,7 +46,8 @@ class HeldSignal(Change):
 
     def undo(self) -> None:
         """Restores the handler, after a signal that is on its way to this one."""
-        while self._rings:
+        latest = time.monotonic() + _LONGEST  # a fork has no thread that rings
+        while self._rings and time.monotonic() < latest:
             time.sleep(_AGAIN)
         handler, self._handler = self._handler, None
         if handler is not None:
@@ -61,11 +62,17 @@ class HeldSignal(Change):
         self._since = now if self._since is None else self._since
         if now - self._since < _LONGEST and _dispatches(frame):
             if not self._rings:
-                self._rings = True
-                _thread.start_new_thread(self._ring_again, ())
+                self._start_ringing()
             return
         self._since = None
         handler(number, frame)
+
+    def _start_ringing(self) -> None:
+        self._rings = True
+        try:
+            _thread.start_new_thread(self._ring_again, ())
+        except RuntimeError:  # no thread can be had: the signal comes at the end of the lowering
+            self._rings = False
 
     def _ring_again(self) -> None:
         """Sends the signal again after a moment; Python runs its handler in the main thread."""

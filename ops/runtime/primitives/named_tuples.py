@@ -79,9 +79,11 @@ def record_factory(record: Record) -> Callable[..., Any]:
     """The function that builds the named tuple from its items, given by position.
 
     Raises:
-        GraphError: a name or a field is not an identifier, or this torch has no such return type.
+        GraphError: a name or a field is not an identifier, a key comes twice, or this torch has no such return type.
     """
     if record.name == _ORDERED:
+        if len(set(record.fields)) < len(record.fields):
+            raise GraphError("an OrderedDict has a key twice", got=repr(record.fields))
         return lambda *items: OrderedDict(zip(record.fields, items, strict=True))
     if record.name.startswith(_TORCH):
         return _torch_type(record.name.removeprefix(_TORCH))

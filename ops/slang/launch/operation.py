@@ -295,7 +295,6 @@ def _refusing_another(
     """
     tensors = [each for each in found if each is not None]
     others = [each for each in (*ctx.saved_tensors, *gradients) if each is not None]
-    # Torch leaves it untyped.
     # Torch leaves `apply` untyped.
     refused = iter(_Once.apply(ctx.operation.spec, len(tensors), *tensors, *others))  # type: ignore[no-untyped-call]
     return tuple(None if each is None else next(refused) for each in found)
