@@ -72,7 +72,7 @@ def test_forms_that_no_recording_has_are_not_listed(name):
 
 def test_an_operator_for_trusted_files_is_named(monkeypatch):
     entry = Row(operators.TRUSTED, operators.FRESH, 300, "signal 11 in call 7")
-    monkeypatch.setattr(operators, "table", lambda: {"torch.abs": entry})
+    monkeypatch.setattr(operators, "row", {"torch.abs": entry}.get)
     monkeypatch.setattr("tracepack.ops.runtime.safety.admission.table", lambda: {"torch.abs": entry})
     data = one_node("torch.abs", "x0")
     text = "operator 'torch.abs' is for trusted files only: signal 11 in call 7. Pass trust=True if you"
