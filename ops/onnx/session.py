@@ -6,14 +6,14 @@ memory of ONNX Runtime that torch holds. On a GPU, and for dtypes that numpy lac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import onnxruntime
 import torch
 
-from ..graph.errors import GraphError, MissingExtraError
+from ..graph.errors import GraphError, MissingExtraError, SignatureError
 from .ports import TEXT, Port, port
 
 _SILENT = 4  # ONNX Runtime's level of messages: errors come as exceptions, and need no second text
@@ -66,6 +66,7 @@ class Session:
         self.inputs = self._ports(self._session.get_inputs())
         self.outputs = self._ports(self._session.get_outputs())
         self._given, self._wanted = ([each.name for each in ports] for ports in (self.inputs, self.outputs))
+        self._lengths = list(_lengths(self.inputs))
         arrays = self._kind == "cpu" and not any(p.dtype in _WITHOUT_NUMPY for p in (*self.inputs, *self.outputs))
         self._run: Callable[[Sequence[Any]], list[Any]] = self._by_array if arrays else self._by_address
 
@@ -88,13 +89,29 @@ class Session:
 
         Raises:
             GraphError: ONNX Runtime fails.
+            SignatureError: a list of strings has a wrong length.
         """
+        for text, length in self._lengths:
+            self._check_length(values, text, length)
         try:
             return tuple(self._run(values))
         except GraphError:
             raise
         except Exception as error:
             raise GraphError("ONNX Runtime fails", where=self.where, got=first_line(error)) from error
+
+    def _check_length(self, values: Sequence[Any], text: int, length: tuple[int, int] | int) -> None:
+        """Checks the length of a list of strings; the sizes of tensors are checked by their op."""
+        found = len(values[text])
+        wanted = length if isinstance(length, int) else _size(values[length[0]], length[1])
+        if found != wanted:
+            other = "" if isinstance(length, int) else f", as dimension {length[1]} of {self.inputs[length[0]].name!r}"
+            raise SignatureError(
+                "the list has a wrong length",
+                where=f"{self.where}, input {self.inputs[text].name!r}",
+                got=found,
+                expected=f"{wanted}{other}",
+            )
 
     def _by_array(self, values: Sequence[Any]) -> list[Any]:
         feed = {
@@ -147,6 +164,23 @@ def _options() -> Any:
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.add_session_config_entry("session.load_model_format", "ONNX")  # of its own format nothing was checked
     return options
+
+
+def _lengths(inputs: Sequence[Port]) -> Iterator[tuple[int, tuple[int, int] | int]]:
+    """For each input of strings its fixed length, or the first input and dimension that has its length."""
+    for index, given in enumerate(inputs):
+        size = given.shape[0] if given.dtype == TEXT and given.shape else None
+        if isinstance(size, int):
+            yield index, size
+        elif size is not None:
+            places = ((i, dim) for i, each in enumerate(inputs) for dim, s in enumerate(each.shape or ()) if s == size)
+            first = next(places)
+            if first[0] != index:
+                yield index, first
+
+
+def _size(value: Any, dim: int) -> int:
+    return len(value) if isinstance(value, list) else int(value.shape[dim])
 
 
 def _tensor(value: Any, wanted: Port) -> torch.Tensor:

@@ -149,6 +149,27 @@ def test_strings_go_in(reloaded: Any) -> None:
         op(torch.ones(2))
 
 
+def test_the_length_of_a_list_of_strings_is_checked() -> None:
+    """ONNX Runtime itself joined columns of other lengths, and answered."""
+    node = helper.make_node("StringConcat", ["a", "b"], ["c"])
+    made = model([node], [port("a", STRING, ["N"]), port("b", STRING, ["N"])], [port("c", STRING, ["N"])])
+    op = tracepack.script(_at_opset(made, 20), name="join")
+    assert op(["x", "y"], ["1", "2"]) == ["x1", "y2"]
+    with pytest.raises(tracepack.SignatureError) as got:
+        op(["x", "y"], ["1"])
+    assert str(got.value) == (
+        "op 'join', input 'b': the list has a wrong length; got 1; expected 2, as dimension 0 of 'a'"
+    )
+    fixed = tracepack.script(unary("Identity", STRING, [3]), name="three")
+    with pytest.raises(tracepack.SignatureError, match="op 'three', input 'x': the list has .* got 2; expected 3"):
+        fixed(["a", "b"])
+
+
+def _at_opset(made: onnx.ModelProto, version: int) -> onnx.ModelProto:
+    made.opset_import[0].version = version
+    return made
+
+
 def test_a_scaler_a_model_and_a_look_up(tmp_path: Path) -> None:
     """Two ops of ONNX and torch code between them, in one file with golden examples."""
     scale = tracepack.script(unary("Softsign", FLOAT, ["N", 4]), name="scale")
