@@ -29,6 +29,8 @@ def wrapped_result(recorder: Tracer, result: Any, varies: bool, decided: bool = 
     """
     if isinstance(result, torch.Tensor):
         return recorder.values.add(result, varies=varies), result
+    if _are_texts(result):
+        return wrapped_scalar(recorder, STRINGS, result, decided)
     if is_record(result) or type(result) in (tuple, list, torch.Size):
         pairs = [wrapped_result(recorder, item, varies, decided) for item in result]
         outputs, items = tuple(p[0] for p in pairs), [p[1] for p in pairs]
