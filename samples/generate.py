@@ -32,16 +32,19 @@ Choice = Callable[[torch.Tensor, Any], torch.Tensor]
 
 
 def decoder() -> torch.nn.Module:
-    """A small Llama; one weight makes it end its texts now and then."""
+    """A small Llama, with a weight that makes it end its texts now and then."""
     from transformers import LlamaConfig, LlamaForCausalLM
 
     torch.manual_seed(0)
     config = LlamaConfig(
-        vocab_size=VOCABULARY, hidden_size=128, intermediate_size=352, num_hidden_layers=4, num_attention_heads=4,
+        vocab_size=VOCABULARY, hidden_size=64, intermediate_size=176, num_hidden_layers=2, num_attention_heads=4,
         num_key_value_heads=2, max_position_embeddings=256, pad_token_id=PAD, bos_token_id=None, eos_token_id=END,
         initializer_range=0.15,
     )  # fmt: skip
-    return LlamaForCausalLM(config).eval()
+    model = LlamaForCausalLM(config).eval()
+    with torch.no_grad():
+        model.lm_head.weight[END] *= 2.5
+    return model
 
 
 def generated(decode: Any, choose: Choice, ids: torch.Tensor, mask: torch.Tensor, steps: Any) -> torch.Tensor:
@@ -58,6 +61,8 @@ def generated(decode: Any, choose: Choice, ids: torch.Tensor, mask: torch.Tensor
         int64 [N, L + M], with M the length of the longest text that follows; texts that ended before are padded.
     """
     from transformers import DynamicCache
+
+    assert steps <= LONGEST, "more tokens than random numbers are drawn for"
 
     def read(ids: torch.Tensor, mask: torch.Tensor, places: torch.Tensor, past: Any) -> tuple[torch.Tensor, Any]:
         """The logits of the next token, and the keys and values of each layer."""
@@ -151,7 +156,7 @@ def pack(folder: Path) -> None:
 def run(folder: Path) -> None:
     """Loads both files where there is no `transformers`, and compares."""
     sys.modules["transformers"] = None  # type: ignore[assignment]  # any import of it now fails
-    count = 0
+    count = ended = 0
     for name in ("greedy", "sampled"):
         pipeline = tracepack.load(str(folder / f"{name}.tpk"))
         for seed, answer in enumerate(json.loads((folder / "answers.json").read_text())):
@@ -161,11 +166,16 @@ def run(folder: Path) -> None:
             found = pipeline(ids, mask, LONGEST)
             assert found.tolist() == answer[name], (name, seed)
             count += found.shape[1] - ids.shape[1]
+            ended += int((found[:, ids.shape[1] :] == END).any(1).sum())
             short = pipeline.session()
             if pipeline.stateful:
                 short.seed(seed)
             assert short(ids, mask, 3).tolist() == [row[: ids.shape[1] + 3] for row in answer[name]]
-    print(f"all {count} tokens as model.generate gives them, in {seed + 1} batches of prompts, without transformers")
+    print(
+        f"{count} steps in {seed + 1} batches of prompts: all tokens are those of model.generate, without transformers"
+    )
+    print(f"{ended} texts ended before")
+    assert ended > 0
 
 
 def main() -> None:

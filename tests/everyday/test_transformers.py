@@ -1,4 +1,4 @@
-"""Functions of transformers in a recorded function are refused with the form that works, and are plain outside of it."""
+"""Functions of transformers in a recorded function are refused with the form that works, and plain outside of it."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def test_generate_is_refused_with_its_line_and_the_form_that_works(model):
         return model.generate(ids, max_new_tokens=2)
 
     words = (
-        r"test_transformers.py:\d+ in process: .*: model.generate\(...\) is Python around the model, which no recording "
-        r"holds. Write its loop with tracepack.while_loop, as 'Text generation' in docs/guide.md"
+        r"test_transformers.py:\d+ in process: .*: model.generate\(...\) is Python around the model, which no record"
+        r"ing holds. Write its loop with tracepack.while_loop, as 'Text generation' in docs/guide.md"
     )
     with pytest.raises(tracepack.RecordError, match=words):
         tracepack.trace(process, IDS)
