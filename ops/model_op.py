@@ -251,13 +251,7 @@ class ModelOp(InferenceOp):
         return found
 
     def _find(self, call: Call, tensors: Sequence[Any]) -> tuple[Lowered, Plan] | None:
-        for lowered, plan in tuple(self._lowered.get(_key(call), [])):
-            try:
-                input_check(lowered.body)(*tensors)
-            except SignatureError:
-                continue
-            return lowered, plan
-        return None
+        return next((found for found in tuple(self._lowered.get(_key(call), [])) if found[0].fits(tensors)), None)
 
     def _lower(self, call: Call, tensors: Sequence[Any]) -> Lowered:
         return lower(

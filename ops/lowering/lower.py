@@ -9,13 +9,17 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from ..graph.errors import GuardError, TracepackError
+from ..graph.errors import GuardError, SignatureError, TracepackError
 from ..graph.graph import Body, Constant
 from ..graph.types import TensorType
+from ..runtime.checks import input_check
+from ..runtime.plan import Plan
 from .call import Call, Leaves, returned, separate
 from .convert.body import convert
+from .convert.layouts import guards_of
 from .errors import fixes_ones, undecided
 from .export import Flat, programs
 from .gradients import Questions, without_gradients
@@ -32,6 +36,21 @@ class Lowered:
 
     body: Body
     out_spec: Any
+
+    def fits(self, tensors: Leaves) -> bool:
+        """Whether the body takes these inputs: their types and sizes, and how they lie in memory where that matters."""
+        try:
+            input_check(self.body)(*tensors)
+            if self._layouts is not None:
+                self._layouts.run(tensors)
+        except (SignatureError, GuardError):
+            return False
+        return True
+
+    @cached_property
+    def _layouts(self) -> Plan | None:
+        guards = guards_of(self.body.graph)
+        return None if guards is None else Plan(guards)
 
 
 def lower(

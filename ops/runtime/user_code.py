@@ -6,7 +6,6 @@ import dis
 import linecache
 import os
 import sys
-import sysconfig
 from collections.abc import Iterable
 from pathlib import Path, PurePath
 from types import CodeType, FrameType, TracebackType
@@ -20,7 +19,7 @@ from ..graph.graph import SourceLine
 OURS = str(Path(os.path.abspath(__file__)).parents[2]) + os.sep
 TORCHS = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
 _NUMPYS = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
-_PYTHONS = sysconfig.get_path("stdlib") + os.sep
+_PYTHONS = os.path.dirname(os.__file__) + os.sep
 _TYPED = ("<stdin", "<ipython", "<string", "<doctest")  # names in place of a file for code that a user types
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import secrets
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
@@ -50,7 +49,7 @@ def replacing(target: Any) -> Iterator[BinaryIO]:
     """
     path = path_of(target)
     folder, prefix = os.path.dirname(path), _prefix(path)
-    temporary = os.path.join(folder, f"{prefix}{secrets.token_hex(4)}.tmp")
+    temporary = os.path.join(folder, f"{prefix}{os.urandom(4).hex()}.tmp")
     try:
         try:
             _sweep(folder, prefix)

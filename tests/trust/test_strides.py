@@ -146,3 +146,25 @@ def test_a_function_under_every_layout() -> None:
 
     for process in (asks, reads, writes):
         trial(lambda process=process: process, X, others=STRIDED)
+
+
+def test_an_op_is_lowered_for_each_layout_that_decides():
+    """One op, inputs that lie otherwise: outside of a trace, in later traces, and twice in one trace."""
+    model = Layout().eval()
+    op = tracepack.script(model)
+    dense, turned = torch.rand(4, 5), torch.rand(5, 4).t()
+    first = tracepack.trace(lambda x: op(x), dense)
+    for x in (turned, dense, turned):
+        assert torch.equal(op(x), model(x))
+    second = tracepack.trace(lambda x: op(x), turned)
+    both = tracepack.trace(lambda x, y: op(x) - op(y), dense, turned)
+    assert torch.equal(first(dense), model(dense))
+    assert torch.equal(second(turned), model(turned))
+    assert torch.equal(both(dense, turned), model(dense) - model(turned))
+    with pytest.raises(tracepack.GuardError, match="depends on how its inputs lie in memory"):
+        second(dense)
+
+
+class Layout(torch.nn.Module):
+    def forward(self, x):
+        return x * 2 if x.is_contiguous() else (x * 3).contiguous()

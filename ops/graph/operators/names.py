@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 from ..errors import UnknownOperatorError
 
@@ -114,33 +114,43 @@ class Row:
 
 
 @cache
-def table() -> dict[str, Row]:
-    """The table of operators by name, without ``py.…``."""
-    lines = (files(__package__) / "operators.txt").read_text().splitlines()
-    found: dict[str, Row] = {}
-    for line in lines:
-        if line and not line.startswith("#"):
-            name, grade, effect, calls, *reason = line.split(" ", 4)
-            found[name] = Row(grade, effect, int(calls), "".join(reason))
-    return found
+def _lines() -> dict[str, str]:
+    """The lines of the table by name: a Row for every line would cost a garbage collection at the first load."""
+    text = Path(__file__).with_name("operators.txt").read_text("utf-8")
+    return {line[: line.index(" ")]: line for line in text.splitlines() if line and line[0] != "#"}
+
+
+def row(name: str) -> Row | None:
+    """The line of an operator in the table; None for operators of Python and unknown ones."""
+    line = _lines().get(name)
+    if line is None:
+        return None
+    _, grade, effect, calls, *reason = line.split(" ", 4)
+    return Row(grade, effect, int(calls), "".join(reason))
 
 
 @cache
 def allowed() -> frozenset[str]:
     """Every operator name that an archive may hold, apart from ``py.…``."""
-    return frozenset(table())
+    return frozenset(_lines())
 
 
 def grade(name: str) -> str:
     """The grade of an operator that `check_name` accepts; operators of Python are wrapped where they need it."""
-    entry = table().get(name)
-    return entry.grade if entry is not None else PROVEN
+    entry = row(name)
+    return entry.grade if entry else PROVEN
+
+
+def reason(name: str) -> str:
+    """Why an operator is for trusted files only; empty for others."""
+    entry = row(name)
+    return entry.reason if entry else ""
 
 
 def effect(name: str) -> str:
     """The effect of an operator, by its name."""
-    entry = table().get(name)
-    if entry is not None:
+    entry = row(name)
+    if entry:
         return entry.effect
     rest = name.removeprefix("py.")
     if rest in _WRITING:

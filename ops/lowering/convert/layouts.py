@@ -31,6 +31,16 @@ def with_layouts(graph: Graph, tensors: Leaves, exactly: bool) -> Graph:
     return Graph(graph.inputs, (*nodes, *graph.nodes), graph.output)
 
 
+def guards_of(graph: Graph) -> Graph | None:
+    """The guards that `with_layouts` put into a graph, alone; None where there are none."""
+    last = [place for place, node in enumerate(graph.nodes) if _is_layout(node)]
+    return Graph(graph.inputs, graph.nodes[: last[-1] + 1], ()) if last else None
+
+
+def _is_layout(node: Node) -> bool:
+    return isinstance(node.target, Guard) and node.target.reason == _REASON
+
+
 def _guards(value: Value, tensor: torch.Tensor, exactly: bool) -> Iterator[Node]:
     if tensor.is_contiguous() and not exactly:
         yield from _guarded("contiguous", (value,), True)

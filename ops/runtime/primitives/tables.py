@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import statistics
 from collections.abc import Callable
 from typing import Any
 
@@ -125,6 +124,8 @@ def statistic(name: str, items: Any) -> Any:
     """A function of Python's statistics."""
     if name not in STATISTICS:
         raise GuardError("there is no such statistic", got=repr(name)[:80], expected=str(STATISTICS))
+    import statistics  # with fractions and decimal behind it, which few pipelines need
+
     return getattr(statistics, name)(items)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...graph.errors import GraphError, TrustError
 from ...graph.graph import Graph, KernelCall, Node, Operator, target_name
-from ...graph.operators.names import TRUSTED, check_name, grade, table
+from ...graph.operators.names import TRUSTED, check_name, grade, reason
 from ...graph.traverse import every_node, uses
 from .arguments import check_arguments
 from .patterns import check_pattern, is_expression
@@ -38,7 +38,7 @@ def _admit(node: Node, name: str, trust: bool, label: str) -> None:
     for used in (name, *_drawn(node, name)):
         if not trust and grade(used) == TRUSTED:
             raise TrustError(
-                f"operator {used!r} is for trusted files only: {table()[used].reason}",
+                f"operator {used!r} is for trusted files only: {reason(used)}",
                 where=label,
                 fix="Pass trust=True if you trust where the file comes from.",
             )
