@@ -119,7 +119,8 @@ def _make(model: Any, device: Any, name: str | None, contiguous: bool) -> Infere
     kernel = _kernel(model)
     if kernel is not None:
         check_registered(kernel)
-        return KernelOp(kernel, name or kernel.name, CPU if kernel.on_host else resolve_device(device))
+        kind = _tokenizer_op() if kernel.kind == "tokenizer" else KernelOp
+        return kind(kernel, name or kernel.name, CPU if kernel.on_host else resolve_device(device))
     if callable(model):
         return ModelOp(model, name or default_name(model), resolve_device(device), contiguous=contiguous)
     raise ScriptError("this object cannot become an op", got=type(model).__name__, expected=_KINDS)
@@ -142,6 +143,12 @@ def _kernel(model: Any) -> Kernel | None:
     if isinstance(model, Kernel):
         return model
     return make_kernel(model)
+
+
+def _tokenizer_op() -> type[KernelOp]:
+    from .tokenizer.tokenizer_op import TokenizerOp
+
+    return TokenizerOp
 
 
 def _from_file(path: str, device: Any, name: str | None, contiguous: bool) -> InferenceOp:

@@ -8,7 +8,7 @@ nor anything of ours.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 Plain = None | bool | int | float | str | bytes | list["Plain"] | dict[str, "Plain"]
@@ -76,6 +76,14 @@ class Kernel(ABC):
     def build_trusted(cls, description: Mapping[str, Any], assets: Mapping[str, bytes]) -> Kernel:
         """Like `build`, for an archive that the caller trusts: compiled code among the assets may be loaded."""
         return cls.build(description, assets)
+
+    # Most kernels check their arguments when they run.
+    def check_call(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:  # noqa: B027
+        """Checks the arguments of a node of a file before it runs; what is decided at run time is a `Value` in them.
+
+        Raises:
+            GraphError: they ask for what the kernel does not do.
+        """
 
     @abstractmethod
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
