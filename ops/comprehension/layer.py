@@ -20,6 +20,7 @@ from .language.typecheck import check
 from .program.specialise import dry_run
 from .run.autograd import apply
 from .run.inputs import as_tensors, check_inputs, ordered, refuse_missing_contents, run_into
+from .run.output_gradients import check_count, reorderable
 from .run.plan import Plan, Reorder
 from .run.reorder import selected
 from .run.seen_calls import PLAIN, SEEN, SeenCall
@@ -125,8 +126,8 @@ class Layer:
         names = [r.name for r in self.definition.returns]
         self._single, self.as_list = len(names) == 1 and not as_list, as_list
         self.reordered = None if reorder is None else selected(reorder, names)
-        if self.reordered is not None and backward is None:
-            raise DerivativeError(f"'{self.name}' has no backward to reorder gradients for", fix="Name it: backward=.")
+        if self.reordered is not None:
+            check_count(reorderable(self._backward, self.name), len(self._dtypes), self.reordered)
         self._order = None if self.reordered is None else [names.index(name) for name in self.reordered]
         self._siblings: dict[tuple[str, ...], Layer] = {}
         self._plans: dict[object, Plan] = {}

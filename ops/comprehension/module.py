@@ -46,7 +46,16 @@ class ComprehensionModule(torch.nn.Module):
         self._held = [name in parameters for name in names]
 
     def forward(self, *inputs: Any) -> Result:
-        """Runs the layer on the given inputs and the parameters."""
+        """Runs the layer on the given inputs and the parameters.
+
+        Raises:
+            ComprehensionInputError: another number of inputs than the parameters leave.
+        """
+        missing = [n for n, h in zip(self._names, self._held, strict=True) if not h]
+        if len(inputs) != len(missing):
+            raise ComprehensionInputError(
+                f"the module of '{self.layer.name}' takes {len(missing)} inputs", got=len(inputs), expected=missing
+            )
         given = iter(inputs)
         everything = [
             getattr(self, f"tc_{n}") if h else next(given) for n, h in zip(self._names, self._held, strict=True)

@@ -17,6 +17,7 @@ from .expr.dtypes import stored
 from .expr.ir import Definition
 from .program.specialise import specialise
 from .run.autograd import no_second_derivative, refuse_batched
+from .run.output_gradients import check_gradients
 from .run.plan import Plan
 from .run.watched import no_forward_mode
 
@@ -93,10 +94,12 @@ class Operators:
     def _backward(
         self, inputs: list[torch.Tensor], gradients: list[torch.Tensor], wanted: list[int]
     ) -> list[torch.Tensor]:
-        tensors = [t.contiguous().resolve_neg() for t in inputs]
-        training = self.layer.plan(tensors).training(frozenset(wanted), None)
+        tensors = [t.contiguous().resolve_neg() for t in self.layer.check_inputs(inputs)]
+        plan = self.layer.plan(tensors)
+        training = plan.training(frozenset(wanted), None)
+        check_gradients(plan.program, gradients, training.seeds, self.layer.name)
         everything = [*tensors, *training.forward(tensors)]
-        seeds = [gradients[i].contiguous().resolve_neg() for i in training.seeds]
+        seeds = [seed.contiguous().resolve_neg() for seed in training.read(gradients)]
         found = training.backward([*(everything[i] for i in training.saved), *seeds])
         by_place = dict(zip(training.gradients, found, strict=True))
         return [by_place[i] if i in by_place else torch.zeros_like(tensors[i]) for i in wanted]

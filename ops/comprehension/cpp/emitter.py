@@ -11,7 +11,7 @@ import torch
 
 from ...kernels.cpu import target
 from ..expr.dtypes import stored
-from ..expr.errors import index_outside
+from ..expr.errors import ComprehensionInputError, index_outside
 from ..expr.ir import Program
 from ..loops.description import ProgramSchedule
 from .library import compile_library, load_library
@@ -54,8 +54,8 @@ class CppEmitter:
         self._library = load_library(self.path)
         self._entry: Callable[..., int] = getattr(self._library, ENTRY)
         outputs = list(dict.fromkeys(program.outputs))
-        count = len(program.inputs) + len(program.contents) + len(outputs) + 1
-        self._entry.argtypes = [ctypes.c_void_p] * count
+        self._count = len(program.inputs) + len(program.contents) + len(outputs)
+        self._entry.argtypes = [ctypes.c_void_p] * (self._count + 1)
         self._entry.restype = ctypes.c_int64
         types = [program.tensors[n] for n in outputs]
         self._kinds = [(t.shape, t.strides, stored(t.dtype)) for t in types]
@@ -68,12 +68,15 @@ class CppEmitter:
         """Runs on contiguous inputs of the program's shapes on the CPU.
 
         Raises:
+            ComprehensionInputError: they are more or fewer than the program takes.
             IndexRangeError: an index read from a tensor lies outside.
         """
         if self._instead is not None:
             return self._instead(inputs, contents)
         outputs = [empty(*kind) for kind in self._kinds]
         pointers = [t.data_ptr() for t in (*inputs, *contents, *outputs)]
+        if len(pointers) != self._count:  # ctypes passes more on, and all are shifted
+            raise self._miscounted(len(pointers))
         if self._workspace:
             work = torch.empty(self._workspace, dtype=torch.uint8)
             status = self._entry(*pointers, work.data_ptr())
@@ -83,6 +86,12 @@ class CppEmitter:
             load, at = self.generated.checks[status - 1]
             raise index_outside(load.tensor, load.dynamic[at].size, load.place)
         return outputs if self._distinct else [outputs[i] for i in self._order]
+
+    def _miscounted(self, count: int) -> ComprehensionInputError:
+        own = len(self._program.inputs) + len(self._program.contents)
+        return ComprehensionInputError(
+            f"the compiled code of '{self._program.name}' takes {own} tensors", got=count - self._count + own
+        )
 
     def _first(self, inputs: Sequence[torch.Tensor], contents: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         """The first call, which is checked."""

@@ -34,9 +34,9 @@ class Apply(torch.autograd.Function):
         """Runs the backward; gradients that nobody wants are None."""
         refuse_batched(gradients)
         training: Training = ctx.training
-        seeds = [gradients[i] for i in training.seeds]
-        if ctx.reorder is not None:
-            seeds = list(ctx.reorder(seeds))
+        seeds = training.read(gradients)
+        if training.taken is not None:
+            seeds = training.taken.check(ctx.reorder(seeds), gradients[0].device)
         seeds = [s.contiguous().resolve_neg() for s in seeds]
         if torch.is_grad_enabled():  # asked for with create_graph=True
             found = _differentiable(training, [*_unchanged(ctx.kept), *seeds], ctx.saved_tensors)

@@ -12,6 +12,7 @@ from functools import cache
 
 import torch
 
+from ..expr.dtypes import stored
 from ..expr.errors import DerivativeError
 from ..expr.ir import Definition, Program, accesses
 from ..program.backward import Backward, derive, needed_nests
@@ -19,6 +20,7 @@ from ..program.prefixes import as_scans, in_blocks
 from ..program.quotients import by_quotients
 from ..program.specialise import specialise
 from ..schedule.options import Options, OptionsPair
+from .output_gradients import Taken, check_types, reorderable
 from .select import Artifacts, Run, make_runner
 
 Reorder = Callable[[list[torch.Tensor]], Sequence[torch.Tensor]]
@@ -43,6 +45,17 @@ class Training:
     """Inputs that the gradients depend on, besides the seeds: what higher derivatives are taken by."""
     higher: Callable[[frozenset[int]], Training]
     """The gradients as something to differentiate in turn, as a function of the kept inputs and the seeds."""
+    taken: Taken | None = None
+    """What a reorder_function must give."""
+    zeros: tuple[tuple[int, torch.dtype], ...] = ()
+    """Of the seeds those of integers, which are zero, and the types that the backward has for them."""
+
+    def read(self, gradients: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+        """The seeds among the outputs' gradients."""
+        seeds = [gradients[i] for i in self.seeds]
+        for place, dtype in self.zeros:
+            seeds[place] = seeds[place].to(dtype)
+        return seeds
 
 
 class Plan:
@@ -66,7 +79,7 @@ class Plan:
         self._definition, self._named, self._shapes = definition, backward, shapes
         self._device, self._clamp, self._artifacts = device, clamp, artifacts
         self._forward: Run | None = None
-        self._training: dict[tuple[frozenset[int], bool], Training] = {}
+        self._training: dict[tuple[frozenset[int], tuple[tuple[int, ...], ...] | None], Training] = {}
 
     def _runner(self, program: Program, options: Options) -> Run:
         return make_runner(program, options, self._device, self._clamp, self._artifacts)
@@ -84,17 +97,27 @@ class Plan:
 
     def training(self, wanted: frozenset[int], reorder: Reorder | None) -> Training:
         """Forward and backward for the gradients of the inputs at the wanted places."""
-        key = (wanted, reorder is not None)
+        shapes = None if reorder is None else self._reordered(reorder)
+        key = (wanted, shapes)
         if key not in self._training:
-            make = self._derived if self._named is None else self._from_named
-            self._training[key] = make(wanted, reorder)
+            self._training[key] = self._derived(wanted) if self._named is None else self._from_named(wanted, shapes)
         return self._training[key]
+
+    def _reordered(self, reorder: Reorder) -> tuple[tuple[int, ...], ...]:
+        """The sizes of what a function gives, which another one may give otherwise."""
+        p, backward = self.program, reorderable(self._named, self._definition.name)
+        kinds = [p.tensors[o] for o in p.outputs]
+        probes = [torch.empty(k.shape, dtype=stored(k.dtype), device="meta") for k in kinds]
+        return tuple(tuple(t.shape) for t in self._taken(backward).check(reorder(probes), "meta"))
+
+    def _taken(self, backward: Definition, shapes: tuple[tuple[int, ...], ...] | None = None) -> Taken:
+        return Taken(backward, backward.params[len(self._definition.params) :], shapes)
 
     def derived(self, wanted: frozenset[int]) -> tuple[Program, Backward]:
         """The forward program that keeps what the derived backward reads, and the backward."""
         return with_backward(self.program, wanted, self._clamp)
 
-    def _derived(self, wanted: frozenset[int], _: Reorder | None) -> Training:
+    def _derived(self, wanted: frozenset[int]) -> Training:
         return self._training_of(self.program, wanted, self.options.forward)
 
     def _training_of(self, program: Program, wanted: frozenset[int], options: Options) -> Training:
@@ -146,24 +169,26 @@ class Plan:
         kept = tuple(program.outputs[i] for i in sorted(wanted))
         return replace(program, outputs=kept, nests=needed_nests(list(program.nests), kept))
 
-    def _from_named(self, wanted: frozenset[int], reorder: Reorder | None) -> Training:
-        p = self.program
-        shapes = [p.tensors[p.outputs[i]].shape for i in self.seeds]
-        if reorder is not None:
-            shapes = [p.tensors[o].shape for o in p.outputs]
-            probe = [torch.empty(s, device="meta") for s in shapes]
-            shapes = [tuple(t.shape) for t in reorder(probe)]
-        program = self.named(wanted, shapes)
+    def _from_named(self, wanted: frozenset[int], reordered: tuple[tuple[int, ...], ...] | None) -> Training:
+        assert self._named is not None
+        p, backward, inputs = self.program, self._named, self._definition.params
+        kinds = [p.tensors[p.outputs[i]] for i in self.seeds]
+        program = self.named(wanted, [k.shape for k in kinds] if reordered is None else reordered)
+        own = [stored(param.dtype) for param in backward.params[len(inputs) :]]
+        dtypes = own if reordered is not None else [stored(k.dtype) for k in kinds]
+        check_types(backward, inputs, dtypes)
         return Training(
             forward=self.forward,
             backward=self._training_runner(program, self.options.backward),
             saved=tuple(range(len(p.inputs))),
-            seeds=tuple(self.seeds if reorder is None else range(len(p.outputs))),
+            seeds=tuple(self.seeds if reordered is None else range(len(p.outputs))),
             gradients=tuple(sorted(wanted)),
             outputs=len(p.outputs),
             integers=integers(p),
             kept=tuple(range(len(p.inputs))),
             higher=cache(lambda again: self._training_of(program, again, self.options.backward)),
+            taken=None if reordered is None else self._taken(backward, reordered),
+            zeros=tuple((i, to) for i, (to, dtype) in enumerate(zip(own, dtypes, strict=True)) if to != dtype),
         )
 
 
