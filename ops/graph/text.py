@@ -57,6 +57,11 @@ def _field(name: str) -> str:
     return name if is_plain_name(name) else repr(name)
 
 
+def _printable(name: str) -> str:
+    """A name that others chose on one line: quoted where it would break the line, or steer a terminal."""
+    return name if name.isprintable() else repr(name)
+
+
 def types_text(tree: Any) -> str:
     """An output tree with the type of every value in its place, as signatures show it.
 
@@ -106,7 +111,7 @@ class _Printer:
         return [*out, f"{indent}  return {self.tree(graph.output)}"]
 
     def node(self, node: Node, indent: str) -> list[str]:
-        call = f"{target_name(node.target)}({', '.join(self.arguments(node))})"
+        call = f"{_printable(target_name(node.target))}({', '.join(self.arguments(node))})"
         results = ", ".join(self.define(v) for v in leaves(node.output) if v is not None)
         text = f"{indent}{results} = {call}" if results else f"{indent}{call}"
         out = [text + self.suffix(node)]
@@ -135,7 +140,7 @@ class _Printer:
             case Value():
                 return f"%{self.numbers.get(id(tree), '')}"
             case Constant():
-                return f"${tree.name}"
+                return f"${_printable(tree.name)}"
             case Literal():
                 return f"device {tree.name}" if tree.kind == "device" else tree.name
             case Graph():

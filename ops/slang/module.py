@@ -133,7 +133,11 @@ def _module_again(source: Source, target: str) -> SlangModule:
 
 
 def load(
-    path_or_text: str | Path, device: Any = None, *, include_paths: tuple[str | Path, ...] = (), bounds: bool = True
+    path_or_text: str | Path,
+    device: Any = None,
+    *,
+    include_paths: str | Path | Sequence[str | Path] = (),
+    bounds: bool = True,
 ) -> SlangModule:
     """Loads a Slang module.
 
@@ -141,7 +145,7 @@ def load(
         path_or_text: the path of a `.slang` file, or Slang code.
         device: None or `cpu` where tensors say where to run; `cuda`, a `torch.device`, or `vulkan`; or a device of
             SlangPy, for SlangPy's own tensors.
-        include_paths: further directories for imports; the file's own is always looked into.
+        include_paths: a further directory for imports, or several; the file's own is always looked into.
         bounds: whether an index outside of a whole tensor, a vector or a matrix is an error. On a GPU such a read or
             write of a tensor goes to index 0 instead. False leaves the check out, for code that is known to be right.
 
@@ -149,7 +153,7 @@ def load(
         The module; its functions are its attributes.
 
     Raises:
-        SlangError: there is no such file.
+        SlangError: there is no such file, or directory of `include_paths`.
         SlangCompileError: the code does not compile; with the compiler's message, file and line.
         MissingExtraError: slangpy is not installed.
 

@@ -8,6 +8,7 @@ directory that holds the importing file or to an include directory.
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -208,17 +209,26 @@ class Source:
             disk.write(target, text.encode())
 
 
-def read_source(path_or_text: str | Path, includes: Sequence[str | Path] = ()) -> Source:
+def _directory(include: str | Path) -> Path:
+    found = Path(include).resolve()
+    if not found.is_dir():
+        raise SlangError(
+            "a directory of include_paths does not exist", got=str(include), fix="Give the directory of the imports."
+        )
+    return found
+
+
+def read_source(path_or_text: str | Path, includes: str | Path | Sequence[str | Path] = ()) -> Source:
     """Reads a module and its imports.
 
     Args:
         path_or_text: a `Path`, a string that ends in `.slang`, or Slang code.
-        includes: further directories in which imports are looked for.
+        includes: a further directory in which imports are looked for, or several.
 
     Raises:
-        SlangError: the file does not exist.
+        SlangError: the file or a directory does not exist.
     """
-    directories = tuple(Path(include).resolve() for include in includes)
+    directories = tuple(map(_directory, [includes] if isinstance(includes, str | os.PathLike) else includes))
     if isinstance(path_or_text, str) and not path_or_text.rstrip().endswith(".slang"):
         path_or_text = path_or_text.removeprefix(_BYTE_ORDER_MARK)
         _check_text(path_or_text, "<text>")

@@ -234,3 +234,18 @@ def test_sizes_that_were_not_seen_are_not_tried_on_whole_tensors(monkeypatch: py
     op = tracepack.script(module, device="cpu")
     tracepack.trace(lambda x: op(x), *module.inputs(7))
     assert {size for _, size in seen} == {5}  # the layer would read past a row of another size
+
+
+def test_include_paths_are_one_folder_or_several(tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "helper.slang").write_text("float helper(float x) { return 2 * x; }\n")
+    text, folder = "import helper;\nfloat f(float x) { return helper(x) + 1; }", tmp_path / "parts"
+    for include in (folder, str(folder), [folder], (str(folder), tmp_path)):
+        assert slang.load(text, include_paths=include).f(3.0) == 7.0
+    missing = tmp_path / "absent"
+    for include in (missing, str(missing), (folder, missing)):
+        with pytest.raises(slang.SlangError) as caught:
+            slang.load(text, include_paths=include)
+        assert str(caught.value) == (
+            f"a directory of include_paths does not exist; got {missing}. Give the directory of the imports."
+        )
