@@ -61,7 +61,7 @@ def _of_tokenizer(model: Any) -> Kernel | None:
     """The kernel for a tokenizer of the `tokenizers` or `transformers` package; None for any other object."""
     if not type(model).__module__.startswith("tokenizers") and not hasattr(model, "backend_tokenizer"):
         return None
-    from .tokenizer.tokenizer_op import tokenizer
+    from .tokenizer_op import tokenizer
 
     return tokenizer(model).kernel
 
