@@ -27,7 +27,7 @@ def _comprehension() -> type[Kernel]:
 
 
 def _tokenizer() -> type[Kernel]:
-    from .tokenizer import TokenizerKernel
+    from .tokenizer.kernel import TokenizerKernel
 
     return TokenizerKernel
 
@@ -67,7 +67,7 @@ def _of_tokenizer(model: Any) -> Kernel | None:
     """The kernel for a tokenizer of the `tokenizers` or `transformers` package; None for any other object."""
     if not type(model).__module__.startswith("tokenizers") and not hasattr(model, "backend_tokenizer"):
         return None
-    from .tokenizer import tokenizer
+    from .tokenizer_op import tokenizer
 
     return tokenizer(model).kernel
 

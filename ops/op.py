@@ -19,6 +19,11 @@ from .runtime.placement import runs_on
 from .runtime.state import State
 from .tracing_hook import current
 
+_INSTEAD = {
+    "generate": "write its loop with tracepack.while_loop, as 'Text generation' in docs/guide.md and "
+    "samples/generate.py do",
+    "forward": "call the op itself",
+}
 _unnamed = itertools.count()
 
 
@@ -52,6 +57,10 @@ class InferenceOp(ABC):
     @abstractmethod
     def application(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The call as a graph records it."""
+
+    def __getattr__(self, name: str) -> Any:
+        fix = f": {_INSTEAD[name]}" if name in _INSTEAD else ""
+        raise AttributeError(f"an op of tracepack has no {name!r}{fix}")
 
     def __repr__(self) -> str:
         return f"<InferenceOp {self.name!r} on {self.device}>"

@@ -16,8 +16,10 @@ from .lowering.call import flatten_call
 from .model_op import ModelOp
 from .onnx.read import is_estimator, is_onnx, read_onnx
 from .op import InferenceOp, KernelOp, default_name, model_device
+from .runtime.interrupts.modes import Outside
 from .runtime.interrupts.verbs import undisturbed
 from .runtime.placement import resolve_device
+from .tracing_hook import current, recording
 
 _KINDS = (
     "an nn.Module, a ScriptModule, a ScriptFunction, the path of a TorchScript or ONNX file, an ExportedProgram, "
@@ -88,11 +90,13 @@ def script(
 
 def lower_now(op: InferenceOp, example: Any) -> None:
     """Lowers an op with example arguments."""
-    args, kwargs = _call(example)
-    if isinstance(op, ModelOp):
-        op.application(args, kwargs)
-    elif not isinstance(op, KernelOp):
-        op.run(args, kwargs)
+    recorder = current()
+    args, kwargs = _call(example if recorder is None else recorder.concrete(example))
+    with Outside(), recording(None):  # in a traced function the lowering is no part of the recording
+        if isinstance(op, ModelOp):
+            op.application(args, kwargs)
+        elif not isinstance(op, KernelOp):
+            op.run(args, kwargs)
 
 
 def _call(example: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -119,7 +123,8 @@ def _make(model: Any, device: Any, name: str | None, contiguous: bool) -> Infere
     kernel = _kernel(model)
     if kernel is not None:
         check_registered(kernel)
-        return KernelOp(kernel, name or kernel.name, CPU if kernel.on_host else resolve_device(device))
+        kind = _tokenizer_op() if kernel.kind == "tokenizer" else KernelOp
+        return kind(kernel, name or kernel.name, CPU if kernel.on_host else resolve_device(device))
     if callable(model):
         return ModelOp(model, name or default_name(model), resolve_device(device), contiguous=contiguous)
     raise ScriptError("this object cannot become an op", got=type(model).__name__, expected=_KINDS)
@@ -142,6 +147,12 @@ def _kernel(model: Any) -> Kernel | None:
     if isinstance(model, Kernel):
         return model
     return make_kernel(model)
+
+
+def _tokenizer_op() -> type[KernelOp]:
+    from .tokenizer_op import TokenizerOp
+
+    return TokenizerOp
 
 
 def _from_file(path: str, device: Any, name: str | None, contiguous: bool) -> InferenceOp:

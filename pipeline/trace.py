@@ -32,7 +32,7 @@ from .patches.builtins import LentCode, recordable
 from .patches.numpy import hooks
 from .patches.print import muted, printable
 from .patches.threads import threads
-from .patches.torch import questions
+from .patches.torch import generation, questions
 from .pipeline import Pipeline
 from .recheck.diff import Difference, difference
 from .recheck.key_order import with_marks
@@ -257,8 +257,8 @@ def _record(process: Callable[..., Any], examples: Examples, settled: bool = Fal
     pairs = [recorder.input(leaf) for leaf in clones(examples.leaves)]
     undo = Undo(recorder.values)
     with (
-        recorder.states, torch.no_grad(), recording(recorder), printable(), hooks(), questions(), threads(),
-        undo.restored(), undo, Watch(recorder), recorder,
+        recorder.states, torch.no_grad(), recording(recorder), printable(), hooks(), questions(), generation(),
+        threads(), undo.restored(), undo, Watch(recorder), recorder,
     ):  # fmt: skip
         args, kwargs = examples.call([handed for _, handed in pairs])
         try:

@@ -86,6 +86,14 @@ class Kernel(ABC):
         """Makes a kernel that is code of a package, if it is one of those that the caller of `load` named."""
         raise NotImplementedError(f"{cls.__name__} is code of no package")
 
+    # Most kernels check their arguments when they run.
+    def check_call(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:  # noqa: B027
+        """Checks the arguments of a node of a file before it runs; what is decided at run time is a `Value` in them.
+
+        Raises:
+            GraphError: they ask for what the kernel does not do.
+        """
+
     @abstractmethod
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs on the device of its tensors, which are contiguous."""

@@ -1,15 +1,20 @@
-"""Functions of torch that no mode sees: those of the grad mode and the default dtype, and custom backwards."""
+"""Functions of torch that no mode sees: those of the grad mode and the default dtype, and custom backwards.
+
+Beside them stand functions of transformers that are Python around a model: a recording would fail deep inside of them.
+"""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from functools import wraps
+from contextlib import AbstractContextManager, nullcontext
+from functools import cache, wraps
 from typing import Any
 
 import torch
 
 from ...ops.runtime.user_code import is_called_by_user, is_users
+from ..proxies.base import is_traced
 from ..rules.gradients import asks_grad_mode, is_asked_by_us
 from .hooks import Hooks, active
 
@@ -68,6 +73,61 @@ def _apply(plain: Any) -> Any:
         return plain.__get__(None, cls)(*args, **kwargs)
 
     return apply
+
+
+def _generate(plain: Callable[..., Any]) -> Callable[..., Any]:
+    """`generate` of a model of transformers."""
+
+    @wraps(plain)
+    def generate(self: Any, *args: Any, **kwargs: Any) -> Any:
+        recorder = active()
+        if recorder is not None:
+            recorder.refuse(
+                "model.generate(...) is Python around the model, which no recording holds",
+                "Write its loop with tracepack.while_loop, as 'Text generation' in docs/guide.md and "
+                "samples/generate.py do.",
+            )
+        return plain(self, *args, **kwargs)
+
+    return generate
+
+
+def _tokenize(plain: Callable[..., Any]) -> Callable[..., Any]:
+    """A call of a tokenizer of transformers."""
+
+    @wraps(plain)
+    def tokenize(self: Any, *args: Any, **kwargs: Any) -> Any:
+        recorder = active()
+        if recorder is not None and any(map(_is_recorded, (*args, *kwargs.values()))):
+            recorder.refuse(
+                "a tokenizer of transformers was given a text of the recording",
+                "Make an op of it before, and call that: tokenizer = tracepack.script(tokenizer).",
+            )
+        return plain(self, *args, **kwargs)
+
+    return tokenize
+
+
+def _is_recorded(thing: Any) -> bool:
+    return is_traced(thing) or (type(thing) in (list, tuple) and any(map(is_traced, thing)))
+
+
+_OF_TRANSFORMERS = (
+    ("transformers.generation.utils", "GenerationMixin", "generate", _generate),
+    ("transformers.tokenization_utils_base", "PreTrainedTokenizerBase", "__call__", _tokenize),
+)
+
+
+@cache
+def _hooks(*places: tuple[Any, str, Callable[[Any], Any]]) -> Hooks:
+    return Hooks(places)
+
+
+def generation() -> AbstractContextManager[Any]:
+    """Shows calls of functions of transformers to the recorders of all threads, where it is imported."""
+    known = ((sys.modules.get(module), owner, name, make) for module, owner, name, make in _OF_TRANSFORMERS)
+    places = [(getattr(module, owner), name, make) for module, owner, name, make in known if module is not None]
+    return _hooks(*places)() if places else nullcontext()
 
 
 questions = Hooks(

@@ -20,6 +20,16 @@ INPUTS = {
     "Look-ups of many keys": ("encode", ["Hello you"], [["hello my world"], ["WORLD"]]),
     "Texts": ("clean", ["  An  Example "], [["Another\tONE"], [""]]),
     "Lists of any length": ("prepare", [["One", " Two"]], [[["a", "", "b", "c"]], [["x"]]]),
+    "Tokenizers": (
+        "encode",
+        [["where is the cat"], ["the mat"]],
+        [[["where", "the cat"], ["the cat is the mat", "mat is the mat on the mat"]]],
+    ),
+    "Text generation": (
+        "generate",
+        [torch.randint(50, (2, 5)), 3],
+        [[torch.randint(50, (1, 7)), 9], [torch.randint(50, (3, 1)), 1]],
+    ),
     "Choices by data": ("verdict", [torch.rand(4)], [[torch.ones(7)], [torch.zeros(2)]]),
     "Assertions and logging": ("scale", [torch.rand(4)], [[torch.rand(9)], [torch.ones(3)]]),
     "JSON": ("report", [torch.rand(3)], [[torch.rand(5)]]),

@@ -20,6 +20,11 @@ EXPECTED = {
         "threading.Thread.join",  # the answer to "wait until another thread has finished"
         "random.Random.choice",
     ],
+    "generate.py": [
+        "packed greedy in",
+        "packed sampled in",
+        "in 4 batches of prompts: all tokens are those of model.gen",
+    ],
     "scripted.py": ["cond(", "all 300 answers equal bit for bit"],
 }
 

@@ -12,8 +12,8 @@ import torch
 import tracepack
 from tests.security.forge import archive_of
 from tracepack.ops.graph.graph import Graph, KernelCall, Node, Value
-from tracepack.ops.graph.types import STRINGS, TensorType
-from tracepack.ops.tokenizer import TokenizerKernel
+from tracepack.ops.graph.types import STR, STRINGS, TensorType
+from tracepack.ops.tokenizer.kernel import TokenizerKernel
 
 pytest.importorskip("tokenizers")
 BASE = {
@@ -47,10 +47,15 @@ def changed(**changes) -> dict:
     return data
 
 
-def archive_of_json(source: str) -> bytes:
+def archive_of_json(source: str, *more, **settings) -> bytes:
     texts = Value(STRINGS)
     made = {name: Value(TensorType("int64", ("N", "L"))) for name in ("input_ids", "attention_mask", "token_type_ids")}
-    return archive_of(Graph((texts,), (Node(KernelCall(Forged(source)), (texts,), {}, made),), made["input_ids"]))
+    node = Node(KernelCall(Forged(source)), (texts, *more), settings, made)
+    return archive_of(Graph((texts,), (node,), made["input_ids"]))
+
+
+def calling(**settings) -> bytes:
+    return archive_of_json(json.dumps(BASE), **settings)
 
 
 def replacements(*pairs):
@@ -136,3 +141,69 @@ def test_bounds_leave_room_for_real_ones():
     )
     assert torch.equal(mod(["hello", "x y"]), torch.tensor([[2, 0], [1, 1]]))
     assert time.process_time() - began < 60
+
+
+CALLS = {
+    "padding that no memory holds": (
+        {"padding": "max_length", "max_length": 10**12},
+        "'max_length': .*got 1000000000",
+    ),
+    "a length below nothing": ({"truncation": "longest_first", "max_length": -1}, "argument 'max_length': .*got -1"),
+    "a length of text": ({"max_length": "9"}, "argument 'max_length': .*got '9'"),
+    "a huge multiple": ({"pad_to_multiple_of": 10**9}, "argument 'pad_to_multiple_of'"),
+    "a multiple of nothing": ({"pad_to_multiple_of": 0}, "argument 'pad_to_multiple_of'"),
+    "a stride below nothing": ({"stride": -1}, "argument 'stride'"),
+    "a strategy of no name": ({"padding": "twice"}, "argument 'padding': .*got 'twice'"),
+    "a strategy that the user writes": ({"padding": True}, "argument 'padding': .*got True"),
+    "a side of no name": ({"padding_side": "up"}, "argument 'padding_side'"),
+    "a flag that is a number": ({"return_length": 1}, "argument 'return_length'"),
+    "an argument of no name": ({"run": True}, "argument 'run'"),
+    "a task of no name": ({"task": "eval"}, "argument 'task'"),
+    "a task with a length": ({"task": "decode", "max_length": 3}, "argument 'max_length'"),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_call_that_asks_for_too_much_is_refused_at_load(name):
+    settings, text = CALLS[name]
+    with pytest.raises(tracepack.GraphError, match=f"the tokenizer of a file is refused: its call; got .*{text}"):
+        tracepack.load(calling(**settings))
+    with pytest.raises(tracepack.GraphError, match=f"the tokenizer of a file is refused: its call; got .*{text}"):
+        tracepack.load(calling(**settings), trust=True)
+
+
+def test_a_call_has_one_text_or_two():
+    with pytest.raises(tracepack.GraphError, match="is refused: its call; got a wrong number of arguments; got 3"):
+        tracepack.load(archive_of_json(json.dumps(BASE), "a", "b"))
+
+
+def test_pieces_that_repeat_each_other_are_refused_before_they_are_made():
+    settings = {"truncation": "longest_first", "max_length": 1 << 16, "return_overflowing_tokens": True}
+    mod = tracepack.load(calling(**settings, stride=(1 << 16) - 1))
+    with pytest.raises(tracepack.SignatureError, match="argument 'stride': the pieces of a text repeat too much"):
+        mod(["hello"])
+    assert tracepack.load(calling(**settings, stride=9))(["hello"]).tolist() == [[2]]
+
+
+def test_a_stride_costs_nothing_where_nobody_asks_for_the_pieces():
+    began = time.process_time()
+    mod = tracepack.load(archive(truncation={"max_length": 1 << 15, "stride": (1 << 15) - 1}))
+    assert mod([" hello" * 200_000]).shape == (1, 1 << 15)
+    assert time.process_time() - began < 60
+
+
+def test_texts_that_padding_makes_too_long_are_refused_before_they_are_made():
+    mod = tracepack.load(calling(padding="max_length", max_length=1 << 17))
+    with pytest.raises(tracepack.SignatureError, match="makes too many token ids; got 1000 rows of 131072; exp"):
+        mod(["hello"] * 1000)
+
+
+def test_tokens_that_decode_to_too_much_are_refused_before_they_are_made():
+    ids = Value(TensorType("int64", ("N",)))
+    source = json.dumps(changed(model={"vocab": {"[PAD]": 0, "[UNK]": 1, "a" * (1 << 20): 2}}))
+    text = Value(STR)
+    node = Node(KernelCall(Forged(source)), (ids,), {"task": "decode"}, text)
+    mod = tracepack.load(archive_of(Graph((ids,), (node,), text)))
+    assert len(mod(torch.tensor([2]))) == 1 << 20
+    with pytest.raises(tracepack.SignatureError, match="too many token ids to decode; got 1000"):
+        mod(torch.full((1000,), 2))

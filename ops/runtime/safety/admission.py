@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...graph.errors import GraphError, TrustError
-from ...graph.graph import Graph, Node, Operator, target_name
+from ...graph.graph import Graph, KernelCall, Node, Operator, target_name
 from ...graph.operators.names import TRUSTED, check_name, grade, reason
 from ...graph.traverse import every_node, uses
 from .arguments import check_arguments
@@ -30,6 +30,8 @@ def admit(graph: Graph, *, trust: bool, label: str) -> None:
             raise GraphError(
                 "a node has a graph among its arguments, but takes none", where=f"node {target_name(node.target)}"
             )
+        elif isinstance(node.target, KernelCall):
+            node.target.kernel.check_call(node.args, node.kwargs)
 
 
 def _admit(node: Node, name: str, trust: bool, label: str) -> None:

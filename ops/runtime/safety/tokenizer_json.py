@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from ...graph.errors import GraphError, TrustError
+from ...graph.errors import GraphError, SignatureError, TrustError
 
 LARGEST = 64 << 20  # bytes of JSON
 DEEPEST = 40
@@ -103,6 +103,19 @@ def _check_truncation(given: Any, special: int) -> None:
         expected = f"at most {LONGEST} tokens, more than the {special} around a text, and a smaller stride"
         raise _wrong("its truncation", f"{longest} tokens, stride {stride}", expected)
     _check_choices("its truncation", given)
+
+
+def check_stride(stride: int, room: int) -> None:
+    """Checks that the pieces of a truncated text together are not much longer than the text.
+
+    Raises:
+        SignatureError: they can be more than `MOST_GROWTH` times as long.
+    """
+    if stride and (room - stride) * MOST_GROWTH < room:
+        raise SignatureError(
+            "the pieces of a text repeat too much of each other",
+            where="argument 'stride'", got=stride, expected=f"{room - 1 - (room - 1) // MOST_GROWTH} at most",
+        )  # fmt: skip
 
 
 def _check_padding(given: Any) -> None:

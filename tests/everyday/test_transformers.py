@@ -1,0 +1,50 @@
+"""Functions of transformers in a recorded function are refused with the form that works, and plain outside of it."""
+
+from __future__ import annotations
+
+import pytest
+import tokenizers
+import torch
+
+import tracepack
+
+transformers = pytest.importorskip("transformers", reason="transformers is part of the dev requirements")
+IDS = torch.tensor([[3, 4, 5]])
+
+
+@pytest.fixture(scope="module")
+def model():
+    sizes = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
+    return transformers.LlamaForCausalLM(transformers.LlamaConfig(vocab_size=20, **sizes)).eval()
+
+
+def test_generate_is_refused_with_its_line_and_the_form_that_works(model):
+    def process(ids):
+        return model.generate(ids, max_new_tokens=2)
+
+    words = (
+        r"test_transformers.py:\d+ in process: .*: model.generate\(...\) is Python around the model, which no record"
+        r"ing holds. Write its loop with tracepack.while_loop, as 'Text generation' in docs/guide.md"
+    )
+    with pytest.raises(tracepack.RecordError, match=words):
+        tracepack.trace(process, IDS)
+    assert model.generate(IDS, max_new_tokens=2).shape == (1, 5)
+
+
+def test_an_op_names_the_loop_that_stands_for_generate(model):
+    op = tracepack.script(model)
+    assert not hasattr(op, "generate")
+    with pytest.raises(
+        AttributeError, match="an op of tracepack has no 'generate': write its loop with tracepack.while"
+    ):
+        tracepack.trace(lambda ids: op.generate(ids), IDS)
+
+
+def test_a_tokenizer_that_is_no_op_is_refused_on_texts_of_run_time():
+    made = tokenizers.Tokenizer(tokenizers.models.WordLevel({"[PAD]": 0, "[UNK]": 1, "a": 2}, unk_token="[UNK]"))
+    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=made, pad_token="[PAD]")
+    for process, example in ((lambda text: fast(text), "a"), (lambda texts: fast(texts, padding=True), ["a", "b"])):
+        with pytest.raises(tracepack.RecordError, match="Make an op of it before, .*= tracepack.script"):
+            tracepack.trace(process, example)
+    mod = tracepack.trace(lambda x: x + torch.tensor(fast("a")["input_ids"]), torch.ones(1))
+    assert mod(torch.zeros(1)).tolist() == [2.0]
