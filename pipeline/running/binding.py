@@ -6,6 +6,7 @@ Its data, which an archive stores, is `Parameters` of `ops.graph.program`; here 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -141,11 +142,15 @@ class Binding:
 
 
 def fixed(value: Any) -> Any:
-    """A value that a signature holds, in the form of the IR: a dtype and a device by name."""
+    """A value that a signature holds, in the form of the IR: a dtype, a device, a member of an Enum by name."""
     if isinstance(value, torch.dtype):
         return Literal("dtype", str(value).removeprefix("torch."))
     if isinstance(value, torch.device):
         return Literal("device", str(value))
+    if isinstance(value, Enum):
+        return Literal("enum", f"{type(value).__qualname__}.{value.name}")
+    if type(value) in (slice, range):
+        return Literal(type(value).__name__, repr(value))
     return tuple(map(fixed, value)) if type(value) is tuple else value
 
 
