@@ -17,6 +17,7 @@ from ..ops.graph.traverse import map_leaves
 from ..ops.graph.types import DTYPES, SCALARS
 from ..ops.lowering.held_objects import is_held
 from ..ops.runtime.primitives.named_tuples import is_record, record_factory, to_record
+from .proxies.trees import list_type
 from .recheck.containers import alike as alike_containers
 from .recheck.containers import is_special
 from .recheck.vary import clones
@@ -26,11 +27,12 @@ from .signature.arguments import Given, is_plain
 MOST_LEVELS = 200  # of containers in one argument
 
 
-def describe(given: Sequence[Given]) -> tuple[Examples, list[str]]:
+def describe(given: Sequence[Given], free: bool = False) -> tuple[Examples, list[str]]:
     """Takes example arguments apart, and gives a name to each leaf.
 
     Args:
         given: the arguments.
+        free: whether a list whose items are alike is one leaf, of any length.
 
     Raises:
         SignatureError: a value that no pipeline can take.
@@ -50,6 +52,8 @@ def describe(given: Sequence[Given]) -> tuple[Examples, list[str]]:
         if value is None or isinstance(value, torch.dtype | torch.device | Enum | range | slice):
             return pinned(value, where)
         if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
+            return slot(value, where)
+        if free and type(value) is list and list_type(value) is not None:
             return slot(value, where)
         if is_record(value):
             return to_record(

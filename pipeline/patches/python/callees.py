@@ -24,7 +24,7 @@ from ...proxies.lists import TracedDict, TracedList
 from ...proxies.strings import TracedStr
 from ...recording.recorder import Recorder
 from ..redirect import STAND_INS, deep_stand_in, own, stand_in_of
-from .methods import EXPRESSIONS, RegularExpressions, dumps, normalize
+from .methods import EXPRESSIONS, RegularExpressions, dumps, normalize, padded
 from .operations import SUBSCRIPT, active, formatted, holds_traced, number_of, to_dict
 
 
@@ -231,6 +231,7 @@ _STAND_INS: list[tuple[Any, Callable[..., Any]]] = [
     (sorted, _sorted), (sum, _of_list("total", sum)), (any, _of_list("any", any)), (all, _of_list("all", all)),
     (reversed, _reversed), (map, _mapped), (filter, _filtered), (dict, _dict),
     (math.fsum, _of_list("fsum", math.fsum)), (math.prod, _of_list("prod", math.prod)), (math.pow, _power),
+    (torch.nn.utils.rnn.pad_sequence, padded),
     (json.dumps, dumps), (unicodedata.normalize, normalize),
     *((getattr(re, name), getattr(RegularExpressions(re), name)) for name in EXPRESSIONS),
 ]  # fmt: skip
