@@ -38,6 +38,12 @@ def _torchscript() -> type[Kernel]:
     return TorchScriptKernel
 
 
+def _onnx() -> type[Kernel]:
+    from .onnx.kernel import OnnxKernel
+
+    return OnnxKernel
+
+
 def _is_a(model: Any, module: str, name: str) -> bool:
     home = f"{__package__}.{module}"
     return any((each.__module__, each.__qualname__) == (home, name) for each in type(model).__mro__)
@@ -55,7 +61,7 @@ def _of_tokenizer(model: Any) -> Kernel | None:
     """The kernel for a tokenizer of the `tokenizers` or `transformers` package; None for any other object."""
     if not type(model).__module__.startswith("tokenizers") and not hasattr(model, "backend_tokenizer"):
         return None
-    from .tokenizer.tokenizer_op import tokenizer
+    from .tokenizer_op import tokenizer
 
     return tokenizer(model).kernel
 
@@ -64,3 +70,4 @@ register("slang", _slang, make=_of_slang, requirement="tracepack[slang]")
 register("comprehension", _comprehension, make=_of_comprehension)
 register("tokenizer", _tokenizer, make=_of_tokenizer, requirement="tracepack[text]")
 register("torchscript", _torchscript)
+register("onnx", _onnx, requirement="tracepack[onnx]")

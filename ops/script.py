@@ -11,16 +11,20 @@ import torch
 from .graph.device import CPU
 from .graph.errors import ScriptError
 from .graph.kernel import Kernel
-from .kinds import check_registered, make_kernel
+from .kinds import check_registered, kernel_class, make_kernel
 from .lowering.call import flatten_call
 from .model_op import ModelOp
+from .onnx.read import is_estimator, is_onnx, read_onnx
 from .op import InferenceOp, KernelOp, default_name, model_device
+from .runtime.interrupts.modes import Outside
 from .runtime.interrupts.verbs import undisturbed
 from .runtime.placement import resolve_device
+from .tracing_hook import current, recording
 
 _KINDS = (
-    "an nn.Module, a ScriptModule, a ScriptFunction, the path of a TorchScript file, an ExportedProgram, "
-    "a Slang function, a tensor comprehension, a tokenizer, an object of a registered kind, or a callable on tensors"
+    "an nn.Module, a ScriptModule, a ScriptFunction, the path of a TorchScript or ONNX file, an ExportedProgram, "
+    "an ONNX model, an estimator of scikit-learn, a Slang function, a tensor comprehension, a tokenizer, an object of "
+    "a registered kind, or a callable on tensors"
 )
 
 
@@ -43,11 +47,13 @@ def script(
     Args:
         model: an nn.Module, ScriptModule, ScriptFunction, the path of a TorchScript file, an ExportedProgram, a
             Slang function, a tensor comprehension, a tokenizer, a callable on tensors, or an InferenceOp, which is
-            returned as is.
+            returned as is. An ONNX model: a path that ends in ``.onnx``, its bytes, or an `onnx.ModelProto`. An
+            estimator of scikit-learn, XGBoost or LightGBM, which becomes an ONNX model that answers as it does.
         device: None (where the model's first parameter or buffer lives, else the CPU), an int (-1 the CPU, n >= 0
             accelerator n), ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ``"gpu:1"`` or a torch.device.
         example: arguments to lower the op with at once: a tensor, a tuple of positional arguments, or a dict of
-            keyword arguments. Without it the op is lowered at its first trace, and runs the model until then.
+            keyword arguments. Without it the op is lowered at its first trace, and runs the model until then. An
+            estimator needs rows that it takes: a matrix, a table of pandas, or a list of strings.
         name: what graphs and errors call the op; the model's class by default.
         contiguous: makes a non-contiguous output contiguous. By default it is refused.
         training: lets an nn.Module keep the mode that each of its parts is in, instead of evaluation mode. Batch
@@ -59,9 +65,12 @@ def script(
 
     Raises:
         ScriptError: the model is a class instead of an instance, of no accepted kind, or a kernel of a kind that is not
-            registered; or it is to keep its mode and is no nn.Module.
+            registered; or it is to keep its mode and is no nn.Module; or an estimator has no example, cannot be
+            converted, or answers otherwise than what it was converted to.
         DeviceError: the device is not in one of the accepted forms, or this machine lacks it.
         LoweringError: the model cannot be lowered with the example.
+        GraphError: ONNX Runtime cannot load an ONNX model, or the model takes a tensor from another file.
+        MissingExtraError: the packages of the extra ``onnx`` are not installed.
 
     Example:
         >>> import torch, tracepack
@@ -71,6 +80,8 @@ def script(
     """
     if isinstance(model, InferenceOp):
         return model
+    if not training and is_estimator(model):
+        return _estimator(model, device, name, example)
     op = (_in_own_mode if training else _make)(model, device, name, contiguous)
     if example is not None:
         lower_now(op, example)
@@ -79,9 +90,13 @@ def script(
 
 def lower_now(op: InferenceOp, example: Any) -> None:
     """Lowers an op with example arguments."""
-    args, kwargs = _call(example)
-    if isinstance(op, ModelOp):
-        op.application(args, kwargs)
+    recorder = current()
+    args, kwargs = _call(example if recorder is None else recorder.concrete(example))
+    with Outside(), recording(None):  # in a traced function the lowering is no part of the recording
+        if isinstance(op, ModelOp):
+            op.application(args, kwargs)
+        elif not isinstance(op, KernelOp):
+            op.run(args, kwargs)
 
 
 def _call(example: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -95,8 +110,10 @@ def _make(model: Any, device: Any, name: str | None, contiguous: bool) -> Infere
         raise ScriptError(
             "a class was given", got=model.__name__, expected="an instance of it", fix=f"Pass {model.__name__}(...)."
         )
-    if isinstance(model, str | os.PathLike):
+    if isinstance(model, str | os.PathLike) and not str(model).lower().endswith(".onnx"):
         return _from_file(os.fspath(model), device, name, contiguous)
+    if is_onnx(model):
+        return _onnx(model, device, name)
     if isinstance(model, torch.jit.ScriptModule | torch.jit.ScriptFunction):
         return _scripted(model, device, name, contiguous)
     if isinstance(model, torch.nn.Module):
@@ -133,7 +150,7 @@ def _kernel(model: Any) -> Kernel | None:
 
 
 def _tokenizer_op() -> type[KernelOp]:
-    from .tokenizer.tokenizer_op import TokenizerOp
+    from .tokenizer_op import TokenizerOp
 
     return TokenizerOp
 
@@ -143,6 +160,26 @@ def _from_file(path: str, device: Any, name: str | None, contiguous: bool) -> In
 
     stem = os.path.splitext(os.path.basename(path))[0]
     return _scripted(load_file(path), device, name or stem, contiguous)
+
+
+def _onnx(model: Any, device: Any, name: str | None) -> InferenceOp:
+    data, title = read_onnx(model)
+    return _onnx_op(data, device, name or title)
+
+
+def _estimator(model: Any, device: Any, name: str | None, example: Any) -> InferenceOp:
+    kernel_class("onnx")
+    from .onnx.estimator import convert_estimator
+
+    title = name or default_name(model)
+    return _onnx_op(convert_estimator(model, example, title), device, title)
+
+
+def _onnx_op(data: bytes, device: Any, name: str) -> InferenceOp:
+    kernel: Any = kernel_class("onnx")  # imports it, or names the extra
+    from .onnx_op import OnnxOp
+
+    return OnnxOp(kernel(data, name), name, resolve_device(device))
 
 
 def _scripted(model: Any, device: Any, name: str | None, contiguous: bool) -> InferenceOp:

@@ -122,7 +122,6 @@ def scratch(model: Any, run: Callable[[], Any]) -> frozenset[Attribute]:
     before = _attributes(model)
     if not before:
         return frozenset()
-    random = torch.get_rng_state()
     try:
         run()
         changed = [(module, key) for module, key, saved in before if not _same(module, key, saved)]
@@ -140,7 +139,6 @@ def scratch(model: Any, run: Callable[[], Any]) -> frozenset[Attribute]:
     except Exception:  # an error of the model is raised again by the export
         return frozenset()
     finally:
-        torch.set_rng_state(random)
         for each in before:
             _restore(*each)
         for module, key in _made(model, before):

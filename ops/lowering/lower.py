@@ -17,6 +17,7 @@ from ..graph.graph import Body, Constant
 from ..graph.types import TensorType
 from ..runtime.checks import input_check
 from ..runtime.plan import Plan
+from ..runtime.primitives.random import draws_undone
 from .call import Call, Leaves, returned, separate
 from .convert.body import convert
 from .convert.layouts import guards_of
@@ -88,31 +89,32 @@ def lower(
     def once() -> None:
         Live(model, training)(*call.rebuild(separate(tensors))[:2])
 
-    with (
-        suppress(Exception),
-        KeptAttributes(model),
-        fixed,
-        questions,
-    ):  # an error of the model is raised again by the export, which explains it
-        once()
-    fixed.refuse_writes()
-    notes = scratch(model, once)
-    with GuardedState(model, name, notes):
-        for program in programs(flat, tensors, model, name, _Reference(call, Live(model, training), name, notes)):
-            try:
-                body = convert(program, name, device, call.names, sources, contiguous, shared, numbers_at)
-                if not _takes(body, tensors):
-                    error = error or fixes_ones(name)
-                    continue
-                body, spec = prove(body, tensors, lambda: _Reference(call, Live(model, training), name, notes))
-                if questions.decides:
-                    live = _Reference(call, Live(model, training, grad=True), name, notes)
-                    body = without_gradients(body, model, live, tensors)
-                return Lowered(body, spec)
-            except GuardError as caught:  # in another state than the first the model takes another branch
-                error = error or undecided(f"op {name!r}, {caught.where}")
-            except TracepackError as caught:
-                error = error or caught
+    def again() -> None:
+        with KeptAttributes(model):
+            once()
+
+    with draws_undone(again):
+        # An error of the model is raised again by the export, which explains it.
+        with suppress(Exception), KeptAttributes(model), fixed, questions:
+            once()
+        fixed.refuse_writes()
+        notes = scratch(model, once)
+        with GuardedState(model, name, notes):
+            for program in programs(flat, tensors, model, name, _Reference(call, Live(model, training), name, notes)):
+                try:
+                    body = convert(program, name, device, call.names, sources, contiguous, shared, numbers_at)
+                    if not _takes(body, tensors):
+                        error = error or fixes_ones(name)
+                        continue
+                    body, spec = prove(body, tensors, lambda: _Reference(call, Live(model, training), name, notes))
+                    if questions.decides:
+                        live = _Reference(call, Live(model, training, grad=True), name, notes)
+                        body = without_gradients(body, model, live, tensors)
+                    return Lowered(body, spec)
+                except GuardError as caught:  # in another state than the first the model takes another branch
+                    error = error or undecided(f"op {name!r}, {caught.where}")
+                except TracepackError as caught:
+                    error = error or caught
     assert error is not None
     raise error
 

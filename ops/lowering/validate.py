@@ -18,6 +18,7 @@ from ..graph.types import TensorType
 from ..runtime.checks import size_of
 from ..runtime.plan import Plan
 from ..runtime.primitives.control_flow import LimitedRounds
+from ..runtime.primitives.random import draws_undone
 from ..runtime.primitives.views import OutsideError
 from ..runtime.state import is_stateful
 from .call import Leaves, separate
@@ -85,22 +86,21 @@ class _Checker:
         """Runs body and model on the example and compares; returns the structure of the result."""
         where = f"op {self.body.name!r}"
         model, plan = self.reference(), self.plan()
-        wanted, spec = pytree.tree_flatten(model(*separate(tensors)))
-        state = torch.get_rng_state()
-        try:
-            got = list(plan.run(separate(tensors), checked=False))
-        except OutsideError as error:
-            raise LoweringError(
-                error.what, where=f"op {self.body.name!r}, {error.where}", got=error.got, expected=error.expected,
-                fix=error.fix,
-            ) from error  # fmt: skip
-        if not torch.equal(state, torch.get_rng_state()):
-            torch.set_rng_state(state)
-            raise LoweringError(
-                "the model draws random numbers, so that no two runs agree",
-                where=where,
-                fix="Switch the randomness off, or take the random tensor as an input.",
-            )
+        with draws_undone(lambda: self.both(tensors)) as drew:
+            wanted, spec = pytree.tree_flatten(model(*separate(tensors)))
+            try:
+                got = list(plan.run(separate(tensors), checked=False))
+            except OutsideError as error:
+                raise LoweringError(
+                    error.what, where=f"op {self.body.name!r}, {error.where}", got=error.got, expected=error.expected,
+                    fix=error.fix,
+                ) from error  # fmt: skip
+            if drew():
+                raise LoweringError(
+                    "the model draws random numbers, so that no two runs agree",
+                    where=where,
+                    fix="Switch the randomness off, or take the random tensor as an input.",
+                )
         if not same_leaves(wanted, got):
             raise LoweringError(
                 "the lowered graph gives other results than the model",
@@ -128,6 +128,10 @@ class _Checker:
         """One run of the body on copies, without the rule of contiguity, which is checked at the first use."""
         return list(self.plan().run(separate(tensors), checked=False))
 
+    def both(self, tensors: Leaves) -> tuple[list[Any], list[Any]]:
+        """One run of the body, and one of the model, on copies."""
+        return self.run(tensors), pytree.tree_leaves(self.reference()(*separate(tensors)))
+
     def hangs_on_layout(self, tensors: Leaves) -> bool:
         """Whether model and body differ, in results or in inputs afterwards, for inputs of another memory layout."""
         kinds = [value.type for value in self.body.graph.inputs]
@@ -147,14 +151,12 @@ class _Checker:
     def differs(self, tensors: Leaves) -> bool:
         """Whether both run and give different results or inputs; copies of the inputs keep their layout."""
         given, handed = separate(tensors), separate(tensors)
-        state = torch.get_rng_state()
         try:
-            wanted = pytree.tree_leaves(self.reference()(*given))
-            got = list(self.plan().run(handed, checked=False))
+            with draws_undone(lambda: self.both(tensors)):
+                wanted = pytree.tree_leaves(self.reference()(*given))
+                got = list(self.plan().run(handed, checked=False))
         except Exception:  # an error of either is no wrong result
             return False
-        finally:
-            torch.set_rng_state(state)
         return not (same_leaves(wanted, got) and same_leaves(given, handed))
 
     def relaxed(self, guard: Expression, symbol: str, tried: Sequence[int], tensors: Leaves) -> Expression:
@@ -197,15 +199,13 @@ class _Checker:
         for index, tensor in enumerate(tensors):
             if not _is_tensor(tensor) and any(self.body.facts.symbols[s][0] == index for s in symbols):
                 small[index] = size
-        state = torch.get_rng_state()
         try:
-            with LimitedRounds(MOST_ROUNDS):  # a loop on data may never end at a size for which the model is not made
-                found = self.run(small)
-            return same_leaves(pytree.tree_leaves(self.reference()(*separate(small))), found)
+            # A loop on data may never end at a size for which the model is not made.
+            with LimitedRounds(MOST_ROUNDS), draws_undone(lambda: self.both(small)):
+                found, wanted = self.both(small)
         except Exception:  # the model itself refuses this size
             return False
-        finally:
-            torch.set_rng_state(state)
+        return same_leaves(wanted, found)
 
 
 def _at_least(symbol: str, size: int) -> Expression:

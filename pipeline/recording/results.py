@@ -56,9 +56,15 @@ _FACTORIES = frozenset(
 )
 
 
+# Functions that make tensors on torch's default device where the call names none.
+_PLACED = _FACTORIES | {"torch.randint", "torch.randperm", "torch.tril_indices", "torch.triu_indices"}
+
+
 def settled_device(name: str, kwargs: dict[str, Any]) -> dict[str, Any]:
-    """A device that a torch function was given by its name or number, as the literal that stands for such a device."""
+    """The keyword for the device of a new tensor, where torch's default or a name or number decided about it."""
     device: Any = kwargs.get("device")
+    if device is None and name in _PLACED:
+        return {"device": Literal("device", "op")}
     if type(device) not in (str, int) or not name.startswith(("torch.", "aten.")):
         return {}
     return {"device": plain_leaf(torch.device(device), name)}

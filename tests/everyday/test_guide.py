@@ -40,6 +40,11 @@ INPUTS = {
     "Choices by data": ("verdict", [torch.rand(4)], [[torch.ones(7)], [torch.zeros(2)]]),
     "Assertions and logging": ("scale", [torch.rand(4)], [[torch.rand(9)], [torch.ones(3)]]),
     "JSON": ("report", [torch.rand(3)], [[torch.rand(5)]]),
+    "scikit-learn": (
+        "judge",
+        [torch.randn(2, 3).double()],
+        [[torch.randn(9, 3).double()], [torch.randn(1, 3).double()]],
+    ),
 }
 
 
@@ -54,4 +59,4 @@ def test_an_example_of_the_page(title) -> None:
     scope: dict[str, object] = {}
     exec(compile(code, name, "exec"), scope)
     process, example, others = INPUTS[title]
-    check(Case(scope[process], example, others))  # type: ignore[arg-type]  # it is a function
+    check(Case(scope[process], example, others, trust=title == "scikit-learn"))  # type: ignore[arg-type]  # it is a function

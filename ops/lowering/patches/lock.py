@@ -15,8 +15,6 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-import torch
-
 from ...runtime.interrupts.changes import Change, Kept, Lock
 
 lowering = Lock()
@@ -99,15 +97,13 @@ _VARIABLES = (
 
 
 class KeptProcess(Kept):
-    """Restores variables of torch, and its global generator, after a lowering that failed."""
+    """Restores variables of torch after a lowering that failed."""
 
     def __init__(self) -> None:
         self.before: list[tuple[Any, str, Any]] = []
-        self.random: torch.Tensor | None = None
 
     def make(self) -> None:
         """Copies them."""
-        self.random = torch.get_rng_state()
         modules = [(sys.modules.get(module), name) for module, name in _VARIABLES]
         self.before = [(module, name, getattr(module, name)) for module, name in modules if hasattr(module, name)]
 
@@ -115,9 +111,7 @@ class KeptProcess(Kept):
         """Restores them."""
         for module, name, value in self.before:
             setattr(module, name, value)
-        if self.random is not None:
-            torch.set_rng_state(self.random)
 
     def let_go(self) -> None:
         """Drops the copies."""
-        self.before, self.random = [], None
+        self.before = []

@@ -61,9 +61,12 @@ class Silence(Patched):
 
 
 class _InThread(type):
-    """The type of a warning category that includes every warning of one thread."""
+    """The type of a warning category that includes every warning of one thread, while it is in use.
 
-    thread: int
+    A `catch_warnings` of another thread may put a list of filters back that still has the category.
+    """
+
+    thread: int | None
 
     def __subclasscheck__(cls, kind: type) -> bool:
         return threading.get_ident() == cls.thread
@@ -76,14 +79,16 @@ class _Unheard(Change):
     """
 
     def __init__(self) -> None:
-        category = _InThread("Unheard", (Warning,), {"thread": threading.get_ident()})
-        self.rule: Any = ("ignore", None, category, None, 0)
+        self.category = _InThread("Unheard", (Warning,), {"thread": None})
+        self.rule: Any = ("ignore", None, self.category, None, 0)
 
     def make(self) -> None:
+        self.category.thread = threading.get_ident()
         self._filters.insert(0, self.rule)
         self._changed()
 
     def undo(self) -> None:
+        self.category.thread = None
         for rule in [rule for rule in self._filters if rule is self.rule]:
             self._filters.remove(rule)
         self._changed()

@@ -8,10 +8,12 @@ one for each plan, and takes a new state when the tensor is written to, which se
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from ..interrupts.changes import Change, Lock
 from ..interrupts.verbs import journaled
@@ -83,3 +85,52 @@ class Borrowed(Change):
         if self._outer is not None:
             torch.set_rng_state(self._outer)
             self._outer = None
+
+
+class Draws(TorchDispatchMode):
+    """Watches for operators that draw random numbers in the calling thread.
+
+    Attributes:
+        found: whether one ran.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+        self.found = False
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Called by torch for every operator."""
+        self.found = self.found or torch.Tag.nondeterministic_seeded in func.tags
+        return func(*args, **(kwargs or {}))
+
+
+@contextmanager
+def draws_undone(run: Callable[[], object]) -> Iterator[Callable[[], bool]]:
+    """Restores torch's global generator if what is called inside drew from it.
+
+    Other threads draw from the same generator, and must not get the same numbers again. So where its state changed,
+    the function is called once more and watched.
+
+    Args:
+        run: does again what is done inside.
+
+    Yields:
+        A function that tells whether random numbers were drawn so far, by this thread.
+    """
+    before = torch.get_rng_state()
+
+    def drew() -> bool:
+        if torch.equal(before, torch.get_rng_state()):
+            return False
+        with suppress(Exception), Draws() as draws:
+            run()
+        return bool(draws.found)
+
+    try:
+        yield drew
+    except Exception:
+        if drew():
+            torch.set_rng_state(before)
+        raise
+    if drew():
+        torch.set_rng_state(before)

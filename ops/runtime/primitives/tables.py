@@ -22,7 +22,12 @@ class MissingEntryError(GuardError):
     """A table has no entry for a key."""
 
 
-def _missing(table: Any, key: Any) -> MissingEntryError:
+def _missing(table: Any, key: Any) -> GuardError:
+    if isinstance(key, torch.SymInt | torch.SymFloat | torch.SymBool):
+        return GuardError(
+            "a key that only the data of a run decides cannot be looked up in a table",
+            where="an export or a compilation of the pipeline", fix="Index a tensor of the numbers with it instead.",
+        )  # fmt: skip
     if isinstance(table, dict):
         expected = f"one of its {len(table)} keys"
         fix = "Use table.get(key, default), or tracepack.lookup(table, key, default=…), where a key may be unknown."
@@ -64,7 +69,7 @@ def lookup_all(table: Any, keys: Any, default: Any = _NOTHING) -> Any:
     """
     listed = keys.tolist() if isinstance(keys, torch.Tensor | numpy.ndarray) else list(keys)
     found = _each(table, listed, default)
-    return torch.tensor(found, dtype=_dtype(table)) if holds_numbers(table) else found
+    return torch.tensor(found, dtype=_dtype(table), device="cpu") if holds_numbers(table) else found
 
 
 def _dtype(table: Any) -> torch.dtype:

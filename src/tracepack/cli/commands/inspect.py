@@ -91,7 +91,7 @@ def _ops(found: Described) -> list[dict[str, Any]]:
 
 
 def _body_row(found: Described, body: Body, calls: int) -> dict[str, Any]:
-    held = own_constants(body.graph)
+    held, kernels = own_constants(body.graph), list(kernels_of(body.graph))
     return {
         "name": body.name,
         "kind": "graph",
@@ -101,8 +101,8 @@ def _body_row(found: Described, body: Body, calls: int) -> dict[str, Any]:
         "constants": len(held),
         "bytes": found.bytes_of(iter(held)),
         "guards": list(map(str, body.facts.guards)),
-        "kernels": sorted(kernel.name for kernel in kernels_of(body.graph)),
-        "runs_code": False,
+        "kernels": sorted(kernel.name for kernel in kernels),
+        "runs_code": any(kernel.row["runs_code"] for kernel in kernels),
     }
 
 

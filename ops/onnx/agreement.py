@@ -1,0 +1,145 @@
+"""Holds the ONNX model of an estimator against the estimator, on the example and on rows around it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..graph.errors import ScriptError
+from .rows import Rows
+from .session import Session
+from .thresholds import at_thresholds
+
+ROUNDING = {"float64": 1e-9, "float32": 1e-4}
+"""By how much an answer may differ, in proportion to the largest of its column, and be called rounding."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What an estimator answers.
+
+    Attributes:
+        names: a name for each.
+        values: an array for each, one row for each row of the input.
+    """
+
+    names: tuple[str, ...]
+    values: tuple[Any, ...]
+
+
+_SECOND = {"predict_proba": "probabilities", "decision_function": "scores", "transform": "distances"}
+"""What comes beside a label: the first of these that an estimator has."""
+
+
+def answers(estimator: Any, rows: Rows) -> Answers:
+    """What users of an estimator expect of it.
+
+    A classifier gives labels, and probabilities where it has them, else the scores that decide; a regressor its
+    prediction; what only transforms, the transformed rows; a clustering labels and distances; an outlier detector
+    labels and scores.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return _answers(estimator, rows.data)
+
+
+def _answers(estimator: Any, data: Any) -> Answers:
+    if not hasattr(estimator, "predict") and not hasattr(estimator, "transform"):
+        raise ScriptError(f"a {type(estimator).__name__} can neither predict nor transform other rows")
+    if not hasattr(estimator, "predict"):
+        return Answers(("transformed",), (_dense(estimator.transform(data)),))
+    predicted = np.asarray(estimator.predict(data))
+    for method, name in _SECOND.items():
+        if hasattr(estimator, method):
+            return Answers(("label", name), (predicted, _dense(getattr(estimator, method)(data))))
+    if hasattr(estimator, "classes_"):
+        return Answers(("label",), (predicted,))
+    return Answers(("prediction",), (predicted,))
+
+
+def _dense(values: Any) -> Any:
+    return np.asarray(values.toarray() if hasattr(values, "toarray") else values)
+
+
+def checked(proto: Any, estimator: Any, rows: Rows, name: str) -> bytes:
+    """The bytes of a model that answers as the estimator does.
+
+    Raises:
+        ScriptError: it answers otherwise, beyond rounding.
+        GraphError: ONNX Runtime cannot run it.
+    """
+    where = f"op {name!r}"
+    model: bytes = proto.SerializeToString()
+    session = Session(model, "cpu", where)
+    _compare(session, estimator, rows, where)
+    for other in _others(estimator, rows, proto):
+        _compare(session, estimator, other, where)
+    return model
+
+
+def _others(estimator: Any, rows: Rows, proto: Any) -> Iterator[Rows]:
+    """Other rows that the estimator takes."""
+    for other in (*rows.others(), *at_thresholds(proto, rows)):
+        try:
+            answers(estimator, other)
+        except Exception:  # an unknown category, for example
+            continue
+        yield other
+
+
+def _compare(session: Session, estimator: Any, rows: Rows, where: str) -> None:
+    wanted = answers(estimator, rows)
+    tied = _tied(wanted)
+    for name, value, found in zip(wanted.names, wanted.values, session(*rows.values()), strict=True):
+        got = found.numpy() if isinstance(found, torch.Tensor) else np.asarray(found, dtype=object)
+        wrong = _wrong(value, got) & ~(tied if name == "label" else False)
+        if wrong.any():
+            row = int(np.flatnonzero(wrong)[0])
+            raise ScriptError(
+                f"the ONNX model answers otherwise than the {type(estimator).__name__}: {name} of {_row(rows, row)}",
+                where=where,
+                got=_text(got[row]),
+                expected=_text(value[row]),
+                fix="Pass example=X in the dtype that it was fitted with, or script a function that computes the same.",
+            )
+
+
+def _wrong(wanted: Any, got: Any) -> Any:
+    """The rows that differ beyond rounding."""
+    if wanted.shape != got.shape:
+        return np.ones(len(wanted), bool)
+    if wanted.dtype.kind not in "fc":
+        return (wanted != got).reshape(len(wanted), -1).any(1)
+    limit = ROUNDING[got.dtype.name if got.dtype.name in ROUNDING else "float32"]
+    finite = np.abs(np.where(np.isfinite(wanted), wanted, 0))
+    scale = finite.max(0) if len(wanted) else finite
+    least = limit * scale + np.finfo(float).tiny
+    near = np.isclose(got.astype(np.float64), wanted, rtol=limit, atol=least, equal_nan=True)
+    return ~near.reshape(len(wanted), -1).all(1)
+
+
+def _tied(wanted: Answers) -> Any:
+    """The rows whose label rounding decides: the best two scores are equal but for it."""
+    rows = len(wanted.values[0])
+    if wanted.names[-1] not in ("probabilities", "scores"):
+        return np.zeros(rows, bool)
+    scores = wanted.values[1].reshape(rows, -1).astype(np.float64)
+    scale = max(1.0, np.abs(scores).max(initial=0)) * ROUNDING["float32"]
+    if scores.shape[1] < 2:
+        return np.abs(scores[:, 0]) <= scale
+    best = np.sort(scores, axis=1)
+    return best[:, -1] - best[:, -2] <= scale
+
+
+def _row(rows: Rows, index: int) -> str:
+    data = rows.data.iloc[index].to_dict() if hasattr(rows.data, "iloc") else rows.data[index]
+    return f"the row {_text(data)}"
+
+
+def _text(value: Any) -> str:
+    return (repr(value.tolist()) if isinstance(value, np.ndarray | np.generic) else repr(value))[:200]

@@ -1,0 +1,109 @@
+"""OnnxKernel: an ONNX model as an archive holds it, with a session of ONNX Runtime for each device that it runs on."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensor
+
+from ..graph.errors import GraphError, LoweringError
+from ..graph.kernel import Kernel
+from .external_data import refuse_external_data
+from .session import Session, require_provider
+
+
+class OnnxKernel(Kernel):
+    """An ONNX model.
+
+    Args:
+        data: the bytes of the model.
+        name: the op's name.
+
+    Raises:
+        GraphError: they are no model, or the model takes a tensor from another file.
+    """
+
+    kind: ClassVar[str] = "onnx"
+    runs_code: ClassVar[bool] = True  # ONNX Runtime is native code, and checks models for mistakes, not for attacks
+
+    def __init__(self, data: bytes, name: str) -> None:
+        refuse_external_data(data, f"op {name!r}")
+        self.data, self._name = data, name
+        self._sessions: dict[str, Session] = {}
+        self._lock = threading.Lock()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> OnnxKernel:
+        return self
+
+    @property
+    def name(self) -> str:
+        """The op's name."""
+        return self._name
+
+    def description(self) -> dict[str, Any]:
+        """The op's name."""
+        return {"name": self._name}
+
+    def assets(self) -> dict[str, bytes]:
+        """The model."""
+        return {"model.onnx": self.data}
+
+    @classmethod
+    def build(cls, description: Mapping[str, Any], assets: Mapping[str, bytes]) -> OnnxKernel:
+        """Keeps the bytes; a session is made at the first call.
+
+        Raises:
+            GraphError: they are no model, or the model takes a tensor from another file.
+        """
+        if "model.onnx" not in assets or not isinstance(description.get("name"), str):
+            raise GraphError("an ONNX op has no model", expected="the asset model.onnx, and a name")
+        return cls(bytes(assets["model.onnx"]), description["name"])
+
+    def on(self, device: str) -> Session:
+        """The session on a device, which is made once."""
+        found = self._sessions.get(device)
+        if found is None:
+            with self._lock:  # two threads may ask at once
+                found = self._sessions.get(device) or Session(self.data, device, f"op {self._name!r}")
+                self._sessions[device] = found
+        return found
+
+    def check_device(self, device: str) -> None:
+        """Checks that the installed ONNX Runtime can run on a device.
+
+        Raises:
+            MissingExtraError: it cannot.
+        """
+        require_provider(device, f"op {self._name!r}")
+
+    def __call__(self, *values: Any) -> tuple[Any, ...]:
+        """Runs the model on the device of its first tensor, with a value for each input.
+
+        Raises:
+            LoweringError: a gradient is wanted, or the values are those of an export, without data.
+            GraphError: ONNX Runtime fails.
+        """
+        device = "cpu"
+        for value in reversed(values):
+            if isinstance(value, torch.Tensor):
+                self._refuse(value)
+                device = str(value.device)
+        return self.on(device)(*values)
+
+    def _refuse(self, value: torch.Tensor) -> None:
+        """Refuses a tensor that ONNX Runtime cannot take."""
+        if value.requires_grad and torch.is_grad_enabled():
+            raise LoweringError(
+                "no gradient passes through an ONNX model",
+                where=f"op {self._name!r}",
+                fix="Call .detach() on its inputs.",
+            )
+        if isinstance(value, FakeTensor):
+            raise LoweringError(
+                "an ONNX model is called inside of a model that is exported, where tensors hold no data",
+                where=f"op {self._name!r}",
+                fix="Call it in the traced function, beside that model.",
+            )
