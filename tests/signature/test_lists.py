@@ -121,3 +121,17 @@ def test_a_list_of_a_file_may_be_used_wrongly_and_is_an_error_of_ours():
     numbers = Value(ListType(FLOAT))
     with pytest.raises(tracepack.SignatureError, match="wrong type; got str; expected float"):
         tracepack.load(archive_of(Graph((numbers,), (), numbers)))(["a"])
+
+
+def test_a_pipeline_takes_the_lists_of_a_function_around_it(reloaded):
+    inner = reloaded(tracepack.trace(lambda xs: [x * 2 for x in xs], [torch.ones(2), torch.ones(3)]))
+    upper = reloaded(tracepack.trace(lambda texts: [text.upper() for text in texts], ["a", "b"]))
+
+    def process(xs, texts):
+        return [x.sum() for x in inner([x + 1 for x in xs])], upper(texts)
+
+    mod = reloaded(tracepack.trace(process, [torch.ones(2), torch.ones(3)], ["c"]))
+    sums, texts = mod([torch.ones(n) for n in (1, 4, 2)], ["x", "y"])
+    assert ([total.item() for total in sums], texts) == ([4.0, 16.0, 8.0], ["X", "Y"])
+    with pytest.raises(tracepack.SignatureError, match="wrong dtype; got int64; expected float32"):
+        tracepack.trace(lambda xs: inner([x.long() for x in xs]), [torch.ones(2), torch.ones(3)])
