@@ -23,8 +23,8 @@ def map(function: Callable[[Any], Any], items: Any) -> list[Any]:
 
     Args:
         function: takes one item; it writes to nothing from outside.
-        items: a list of texts that is an argument, what `.tolist()` or `.split()` gave, or a tensor, whose rows are
-            the items.
+        items: a list that is an argument, of texts, tensors, numbers or records; what `.tolist()` or `.split()` gave;
+            or a tensor, whose rows are the items.
 
     Returns:
         The results in a list.
