@@ -29,6 +29,7 @@ class OnnxKernel(Kernel):
     """
 
     kind: ClassVar[str] = "onnx"
+    writes: ClassVar[bool] = False
     runs_code: ClassVar[bool] = True  # ONNX Runtime is native code, and checks models for mistakes, not for attacks
 
     def __init__(self, data: bytes, name: str) -> None:

@@ -134,3 +134,11 @@ def test_where_it_runs(op: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         "op 'net': this ONNX Runtime cannot run on cuda:0; got ['CPUExecutionProvider']; "
         "expected CUDAExecutionProvider. Install onnxruntime-gpu in place of onnxruntime, or run the op on the CPU."
     )
+
+
+def test_what_a_load_converts(op: Any, reloaded: Any) -> None:
+    """A model writes into none of its inputs, so they may be copies."""
+    loaded = reloaded(tracepack.trace(lambda x: op(x), torch.ones(2, 4)), trust=True, convert=True)
+    x = torch.arange(8.0).reshape(2, 4)
+    for given in (x.tolist(), x.double(), x.int(), x.numpy()):
+        assert torch.equal(loaded(given), op(x))
