@@ -29,6 +29,9 @@ class Kernel(ABC):
     on_host: ClassVar[bool] = False
     """Whether its inputs are no tensors, but text for example, so that its op always runs on the CPU."""
 
+    writes: ClassVar[bool] = True
+    """Whether a call may write into its arguments; a kernel that never does lets `load(..., convert=True)` convert."""
+
     from_package: ClassVar[bool] = False
     """Whether it is code of an installed package, which its description names (see `build_named`), and which takes
     tensors with the strides that they have."""

@@ -36,6 +36,7 @@ class OperatorKernel(Kernel):
 
     kind: ClassVar[str] = "operator"
     from_package: ClassVar[bool] = True
+    writes: ClassVar[bool] = False  # such operators are refused, when they are packed and when they are loaded
     varying: ClassVar[bool] = True  # nobody says whether data decides its sizes
 
     def __init__(self, overload: Callable[..., Any], description: Mapping[str, str]) -> None:
@@ -105,10 +106,8 @@ def operator_kernel(overload: Any) -> OperatorKernel | str:
     namespace = name.partition("::")[0]
     if namespace in _OF_TORCH:
         return ""
-    if schema.is_mutable:
-        return ": it writes to its arguments"
-    if any(each.alias_info is not None for each in schema.returns):
-        return ": its result may share memory with its arguments"
+    if reason := _touches(schema):
+        return f": {reason}"
     if overload not in _kernels:
         module = module_of(name)
         if not module:
@@ -116,6 +115,14 @@ def operator_kernel(overload: Any) -> OperatorKernel | str:
         fields = {"operator": name, "schema": str(schema), "module": module, "version": version_of(module)}
         _kernels[overload] = OperatorKernel(overload, fields)
     return _kernels[overload]
+
+
+def _touches(schema: Any) -> str:
+    """What an operator does to the memory of its arguments, which no graph follows; empty where it does nothing."""
+    if schema.is_mutable:
+        return "it writes to its arguments"
+    shares = any(each.alias_info is not None for each in schema.returns)
+    return "its result may share memory with its arguments" if shares else ""
 
 
 def _is_within(module: str, package: str) -> bool:
@@ -183,6 +190,8 @@ def _found(texts: Mapping[str, str], named: Sequence[str]) -> Callable[..., Any]
             expected=texts["schema"],
             fix=f"Install the version of {module!r} that was packed, or pack again.",
         )
+    if reason := _touches(overload._schema):
+        raise UnknownOperatorError(f"the operator cannot be called from a file: {reason}", where=where)
     _warn_of_version(module, texts)
     return overload  # type: ignore[no-any-return]  # torch leaves it untyped
 

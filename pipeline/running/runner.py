@@ -255,7 +255,7 @@ def may_write(node: Node) -> bool:
             return (last.endswith("_") and not re.match(r"__(?!i|setitem)", last)) or "out" in node.kwargs
         case BodyCall(body):
             return any(may_write(inner) for inner in every_node(body.graph) if not isinstance(inner.target, BodyCall))
-    return isinstance(node.target, KernelCall)
+    return isinstance(node.target, KernelCall) and node.target.kernel.writes
 
 
 def _signature_key(flat: Sequence[Any]) -> Any:

@@ -39,3 +39,28 @@ def test_a_file_that_lies(operator: str, module: str, message: str) -> None:
     node = Node(KernelCall(OperatorKernel(torch.abs, fields)), (x,), {}, Value(TensorType("float32", (4,))))
     with pytest.raises(tracepack.TracepackError, match=re.escape(message)):
         tracepack.load(archive_of(Graph((x,), (node,), node.output)), packages=[str(module)], trust=True)
+
+
+LIBRARY = torch.library.Library("forged_t", "DEF")
+LIBRARY.define("fill(Tensor(a!) x) -> ()")
+LIBRARY.define("part(Tensor(a) x) -> Tensor(a)")
+LIBRARY.impl("fill", lambda x: x.fill_(7), "CPU")
+LIBRARY.impl("part", lambda x: x[1:], "CPU")
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [("fill", "it writes to its arguments"), ("part", "its result may share memory with its arguments")],
+)
+def test_an_operator_whose_writes_no_graph_follows(name: str, why: str) -> None:
+    overload = getattr(torch.ops.forged_t, name).default
+    fields = {"operator": f"forged_t::{name}", "schema": str(overload._schema), "module": __name__, "version": ""}
+    x, y = Value(TensorType("float32", (4,))), Value(TensorType("float32", (4,)))
+    node = Node(KernelCall(OperatorKernel(overload, fields)), (x,), {}, y if name == "part" else None)
+    file = archive_of(Graph((x,), (node,), x))
+    with pytest.raises(
+        tracepack.UnknownOperatorError, match=f"forged_t::{name}: the operator cannot be called .*: {why}"
+    ):
+        tracepack.load(file, packages=[__name__])
+    with pytest.raises(tracepack.RecordError, match=f"forged_t.{name}.default cannot be recorded: {why}"):
+        tracepack.trace(lambda x: (overload(x), x)[1], torch.ones(4))
