@@ -61,15 +61,22 @@ class Choices:
     def __init__(self, instructions: Sequence[Any], jumps: Sequence[str]) -> None:
         self.jumps: dict[int, Choice] = {}
         self.sides: dict[int, Choice] = {}
-        for index, this in enumerate(instructions[:-3]):
+        for index, this in enumerate(instructions[:-2]):
             if this.opname in jumps:
                 self._add(instructions, index, this)
 
     def _add(self, instructions: Sequence[Any], index: int, this: Any) -> None:
-        first, join, second = instructions[index + 1 : index + 4]
-        if join.opname not in _JOINS or this.target is not second or {first.opname, second.opname} != {"LOAD_CONST"}:
+        first, join, second = (*instructions[index + 1 : index + 4], None)[:3]
+        if first.opname == join.opname == "RETURN_CONST":  # of Python 3.12 and 3.13
+            second = join
+        elif (
+            second is None
+            or join.opname not in _JOINS
+            or {first.opname, second.opname} != {"LOAD_CONST"}
+            or (join.opname == "JUMP_FORWARD" and join.target is not instructions[index + 4])
+        ):
             return
-        if join.opname == "JUMP_FORWARD" and join.target is not instructions[index + 4]:
+        if this.target is not second:
             return
         sides = [first.argval, second.argval]
         if type(sides[0]) is not type(sides[1]) or type(sides[0]) not in _KINDS or is_traced(sides[0]):
@@ -82,4 +89,5 @@ class Choices:
 def may_choose(instructions: Sequence[Any], jumps: Sequence[str]) -> bool:
     """Whether instructions can hold a choice."""
     threes = zip(instructions, instructions[1:], instructions[2:], strict=False)
-    return any(a.opname in jumps and b.opname == "LOAD_CONST" and c.opname in _JOINS for a, b, c in threes)
+    joins = {("LOAD_CONST", join) for join in _JOINS} | {("RETURN_CONST", "RETURN_CONST")}
+    return any(a.opname in jumps and (b.opname, c.opname) in joins for a, b, c in threes)
