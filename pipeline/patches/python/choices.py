@@ -7,6 +7,7 @@ first side, and there what stands for both takes the place of its constant.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from ...proxies.base import is_traced
@@ -16,7 +17,6 @@ from ...proxies.strings import TracedStr
 from .operations import HandedOver, active, number_of
 
 _KINDS = (str, int, float, bool)
-_JOINS = ("JUMP_FORWARD", "RETURN_VALUE")
 
 
 class Choice:
@@ -61,16 +61,16 @@ class Choices:
     def __init__(self, instructions: Sequence[Any], jumps: Sequence[str]) -> None:
         self.jumps: dict[int, Choice] = {}
         self.sides: dict[int, Choice] = {}
-        for index, this in enumerate(instructions[:-3]):
+        for index, this in enumerate(instructions[:-2]):
             if this.opname in jumps:
                 self._add(instructions, index, this)
 
     def _add(self, instructions: Sequence[Any], index: int, this: Any) -> None:
-        first, join, second = instructions[index + 1 : index + 4]
-        if join.opname not in _JOINS or this.target is not second or {first.opname, second.opname} != {"LOAD_CONST"}:
+        first = instructions[index + 1]
+        place = next((at for at, each in enumerate(instructions) if each is this.target), 0)
+        if place < index + 2 or not _join(instructions, index + 1, place):
             return
-        if join.opname == "JUMP_FORWARD" and join.target is not instructions[index + 4]:
-            return
+        second = instructions[place]
         sides = [first.argval, second.argval]
         if type(sides[0]) is not type(sides[1]) or type(sides[0]) not in _KINDS or is_traced(sides[0]):
             return
@@ -79,7 +79,27 @@ class Choices:
         self.jumps[index] = self.sides[index + 1] = found
 
 
+def _join(instructions: Sequence[Any], first: int, second: int) -> bool:
+    """Whether two instructions load the constants of two sides, after which both do the same."""
+    tail, constant = instructions[first + 1 : second], instructions[first].opname
+    if constant != instructions[second].opname:
+        return False
+    if constant == "RETURN_CONST":  # of Python 3.12 and 3.13
+        return not tail
+    if constant != "LOAD_CONST" or not tail:
+        return False
+    if [each.opname for each in tail] == ["JUMP_FORWARD"]:
+        return tail[0].target is instructions[second + 1]
+    other = instructions[second + 1 : second + 1 + len(tail)]  # Python repeats what ends a function
+    return tail[-1].opname == "RETURN_VALUE" and list(map(_plain, tail)) == list(map(_plain, other))
+
+
+def _plain(each: Any) -> Any:
+    """An instruction without its place; one that jumps is like no other."""
+    return each if each.target is not None else (each.opname, each.arg)
+
+
 def may_choose(instructions: Sequence[Any], jumps: Sequence[str]) -> bool:
     """Whether instructions can hold a choice."""
-    threes = zip(instructions, instructions[1:], instructions[2:], strict=False)
-    return any(a.opname in jumps and b.opname == "LOAD_CONST" and c.opname in _JOINS for a, b, c in threes)
+    loads = ("LOAD_CONST", "RETURN_CONST")
+    return any(a.opname in jumps and b.opname in loads for a, b in pairwise(instructions))

@@ -154,7 +154,10 @@ def _changed(instructions: Sequence[Any], code: CodeType) -> Iterable[list[Any]]
         if index in choices.jumps:
             yield [*_applied(choices.jumps[index].condition), *_exact(), this]
         elif index in choices.sides:
-            yield [this, *_applied(choices.sides[index].side)]
+            side = _applied(choices.sides[index].side)
+            returned = this.opname == "RETURN_CONST"
+            made = [_constant(this.argval), *side, _assembler().create_instruction("RETURN_VALUE")]
+            yield made if returned else [this, *side]
         else:
             yield _of(this, index, instructions, rounds)
 
