@@ -40,7 +40,9 @@ def script(
 ) -> InferenceOp:
     """Turns a model into an op that a pipeline can call and an archive can hold.
 
-    The model is left exactly as it was: its mode, device, parameters and gradients. The op answers as the model does in
+    The model is left exactly as it was: its mode, device, parameters and gradients. While it is lowered, or first run by
+    its op, it is in evaluation mode and torch.export puts stand-ins into it: other threads call its ops then, or a copy
+    of it, and train neither. The op answers as the model does in
     evaluation mode, without gradients. Two ops of one model have separate states: to share the state, script the model
     once.
 
