@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from .graph.device import CPU
+from .graph.device import CPU, Device
 from .graph.errors import ScriptError
 from .graph.kernel import Kernel
 from .kinds import check_registered, kernel_class, make_kernel
@@ -40,11 +40,10 @@ def script(
 ) -> InferenceOp:
     """Turns a model into an op that a pipeline can call and an archive can hold.
 
-    The model is left exactly as it was: its mode, device, parameters and gradients. While it is lowered, or first run by
-    its op, it is in evaluation mode and torch.export puts stand-ins into it: other threads call its ops then, or a copy
-    of it, and train neither. The op answers as the model does in
-    evaluation mode, without gradients. Two ops of one model have separate states: to share the state, script the model
-    once.
+    The model is left exactly as it was: its mode, device, parameters and gradients. While it is lowered, or first run
+    by its op, it is in evaluation mode and torch.export puts stand-ins into it: other threads call its ops then, or a
+    copy of it, and train neither. The op answers as the model does in evaluation mode, without gradients. Two ops of
+    one model have separate states: to share the state, script the model once.
 
     Args:
         model: an nn.Module, ScriptModule, ScriptFunction, the path of a TorchScript file, an ExportedProgram, a
@@ -125,8 +124,8 @@ def _make(model: Any, device: Any, name: str | None, contiguous: bool) -> Infere
     kernel = _kernel(model)
     if kernel is not None:
         check_registered(kernel)
-        kind = _tokenizer_op() if kernel.kind == "tokenizer" else KernelOp
-        return kind(kernel, name or kernel.name, CPU if kernel.on_host else resolve_device(device))
+        where = CPU if kernel.on_host else resolve_device(device)
+        return _kernel_op(model, kernel, name or kernel.name, where)
     if callable(model):
         return ModelOp(model, name or default_name(model), resolve_device(device), contiguous=contiguous)
     raise ScriptError("this object cannot become an op", got=type(model).__name__, expected=_KINDS)
@@ -151,10 +150,19 @@ def _kernel(model: Any) -> Kernel | None:
     return make_kernel(model)
 
 
-def _tokenizer_op() -> type[KernelOp]:
-    from .tokenizer_op import TokenizerOp
+def _kernel_op(model: Any, kernel: Any, name: str, device: Device) -> KernelOp:
+    """The op of a kernel: of its own class where users call it in other forms than graphs do."""
+    match kernel.kind:
+        case "tokenizer":
+            from .tokenizer_op import TokenizerOp
 
-    return TokenizerOp
+            return TokenizerOp(kernel, name, device)
+        case "slang":
+            from .slang_op import SlangOp
+
+            return SlangOp(model, kernel, name, device)
+        case _:
+            return KernelOp(kernel, name, device)
 
 
 def _from_file(path: str, device: Any, name: str | None, contiguous: bool) -> InferenceOp:

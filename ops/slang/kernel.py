@@ -91,7 +91,10 @@ class SlangKernel(Kernel):
         return kernel_of(Operation(program_of(source), spec, description["target"], publish))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Runs on a number or a tensor for each slot, or on arguments as the user writes them.
+        """Runs on a number or a tensor for each slot, as graphs call it, or on arguments as the user writes them.
+
+        As many tensors and numbers by position as there are slots are taken for slots, and nothing of them is written:
+        what a function writes comes back. The op of a Slang function calls the function instead; see `SlangOp`.
 
         Returns:
             For slots one tensor, or a tuple of them; for the user's arguments what the Slang function returns.
