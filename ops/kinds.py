@@ -44,6 +44,12 @@ def _onnx() -> type[Kernel]:
     return OnnxKernel
 
 
+def _operator() -> type[Kernel]:
+    from .kernels.package_operator import OperatorKernel
+
+    return OperatorKernel
+
+
 def _is_a(model: Any, module: str, name: str) -> bool:
     home = f"{__package__}.{module}"
     return any((each.__module__, each.__qualname__) == (home, name) for each in type(model).__mro__)
@@ -61,7 +67,7 @@ def _of_tokenizer(model: Any) -> Kernel | None:
     """The kernel for a tokenizer of the `tokenizers` or `transformers` package; None for any other object."""
     if not type(model).__module__.startswith("tokenizers") and not hasattr(model, "backend_tokenizer"):
         return None
-    from .tokenizer.tokenizer_op import tokenizer
+    from .tokenizer_op import tokenizer
 
     return tokenizer(model).kernel
 
@@ -70,4 +76,5 @@ register("slang", _slang, make=_of_slang, requirement="tracepack[slang]")
 register("comprehension", _comprehension, make=_of_comprehension)
 register("tokenizer", _tokenizer, make=_of_tokenizer, requirement="tracepack[text]")
 register("torchscript", _torchscript)
+register("operator", _operator)
 register("onnx", _onnx, requirement="tracepack[onnx]")

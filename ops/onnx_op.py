@@ -55,7 +55,7 @@ class OnnxOp(InferenceOp):
         super().__init__(name, device)
         self.kernel, self.state = kernel, State()
         kernel.check_device(str(self.here))
-        session = kernel.on(str(self.here))
+        session = kernel.on(torch.device(str(self.here)))
         self.inputs, self.outputs = session.inputs, session.outputs
         self._made: dict[tuple[int, ...], tuple[Body, Plan]] = {}
         self._lock = threading.Lock()

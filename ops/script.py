@@ -16,8 +16,10 @@ from .lowering.call import flatten_call
 from .model_op import ModelOp
 from .onnx.read import is_estimator, is_onnx, read_onnx
 from .op import InferenceOp, KernelOp, default_name, model_device
+from .runtime.interrupts.modes import Outside
 from .runtime.interrupts.verbs import undisturbed
 from .runtime.placement import resolve_device
+from .tracing_hook import current, recording
 
 _KINDS = (
     "an nn.Module, a ScriptModule, a ScriptFunction, the path of a TorchScript or ONNX file, an ExportedProgram, "
@@ -38,9 +40,10 @@ def script(
 ) -> InferenceOp:
     """Turns a model into an op that a pipeline can call and an archive can hold.
 
-    The model is left exactly as it was: its mode, device, parameters and gradients. The op answers as the model does in
-    evaluation mode, without gradients. Two ops of one model have separate states: to share the state, script the model
-    once.
+    The model is left exactly as it was: its mode, device, parameters and gradients. While it is lowered, or first run
+    by its op, it is in evaluation mode and torch.export puts stand-ins into it: other threads call its ops then, or a
+    copy of it, and train neither. The op answers as the model does in evaluation mode, without gradients. Two ops of
+    one model have separate states: to share the state, script the model once.
 
     Args:
         model: an nn.Module, ScriptModule, ScriptFunction, the path of a TorchScript file, an ExportedProgram, a
@@ -88,11 +91,13 @@ def script(
 
 def lower_now(op: InferenceOp, example: Any) -> None:
     """Lowers an op with example arguments."""
-    args, kwargs = _call(example)
-    if isinstance(op, ModelOp):
-        op.application(args, kwargs)
-    elif not isinstance(op, KernelOp):
-        op.run(args, kwargs)
+    recorder = current()
+    args, kwargs = _call(example if recorder is None else recorder.concrete(example))
+    with Outside(), recording(None):  # in a traced function the lowering is no part of the recording
+        if isinstance(op, ModelOp):
+            op.application(args, kwargs)
+        elif not isinstance(op, KernelOp):
+            op.run(args, kwargs)
 
 
 def _call(example: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -149,7 +154,7 @@ def _kernel_op(model: Any, kernel: Any, name: str, device: Device) -> KernelOp:
     """The op of a kernel: of its own class where users call it in other forms than graphs do."""
     match kernel.kind:
         case "tokenizer":
-            from .tokenizer.tokenizer_op import TokenizerOp
+            from .tokenizer_op import TokenizerOp
 
             return TokenizerOp(kernel, name, device)
         case "slang":

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -16,20 +17,22 @@ from ..ops.graph.traverse import map_leaves
 from ..ops.graph.types import DTYPES, SCALARS
 from ..ops.lowering.held_objects import is_held
 from ..ops.runtime.primitives.named_tuples import is_record, record_factory, to_record
+from .proxies.trees import list_type
 from .recheck.containers import alike as alike_containers
 from .recheck.containers import is_special
 from .recheck.vary import clones
 from .running.binding import as_tensor, fixed
-from .signature.arguments import Given
+from .signature.arguments import Given, is_plain
 
 MOST_LEVELS = 200  # of containers in one argument
 
 
-def describe(given: Sequence[Given]) -> tuple[Examples, list[str]]:
+def describe(given: Sequence[Given], free: bool = False) -> tuple[Examples, list[str]]:
     """Takes example arguments apart, and gives a name to each leaf.
 
     Args:
         given: the arguments.
+        free: whether a list whose items are alike is one leaf, of any length.
 
     Raises:
         SignatureError: a value that no pipeline can take.
@@ -39,15 +42,18 @@ def describe(given: Sequence[Given]) -> tuple[Examples, list[str]]:
     arrays: set[int] = set()
     special: dict[int, torch.Tensor] = {}
     numbers: dict[int, type[np.generic]] = {}
+    objects: dict[Literal, Any] = {}
 
     def tree(value: Any, where: str) -> Any:
         if where.count("[") > MOST_LEVELS:
             raise SignatureError(
                 "an example is nested too deeply", where=f"input {where[:60]!r}", expected=f"{MOST_LEVELS} levels"
             )
-        if value is None or isinstance(value, torch.dtype | torch.device):
-            return fixed(value)
+        if value is None or isinstance(value, torch.dtype | torch.device | Enum | range | slice):
+            return pinned(value, where)
         if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
+            return slot(value, where)
+        if free and type(value) is list and list_type(value) is not None:
             return slot(value, where)
         if is_record(value):
             return to_record(
@@ -66,6 +72,16 @@ def describe(given: Sequence[Given]) -> tuple[Examples, list[str]]:
             return {key: tree(item, f"{where}[{key!r}]") for key, item in value.items()}
         return slot(value, where)
 
+    def pinned(value: Any, where: str) -> Any:
+        found = fixed(value)
+        if type(value) is slice and not is_plain(value):
+            raise SignatureError(
+                "a slice of run-time values", where=f"input {where!r}", fix="Pass its ends as numbers."
+            )
+        if isinstance(found, Literal):
+            objects[found] = value
+        return found
+
     def slot(value: Any, where: str) -> Slot:
         leaf = as_tensor(value) if not isinstance(value, np.generic) else value.item()
         leaf = value if leaf is None else leaf
@@ -75,7 +91,7 @@ def describe(given: Sequence[Given]) -> tuple[Examples, list[str]]:
                 where=f"input {where!r}",
                 got=f"{type(value).__module__}.{type(value).__qualname__}",
                 expected="tensors, arrays, numbers, strings, and tuples, lists and dicts of them",
-                fix="Pass what it holds, and make it of that in the function." if is_held(value) else "",
+                fix="Pass what it holds, and make it of that in the function." if is_held(value) else _fix(value),
             )
         if isinstance(value, np.ndarray):
             arrays.add(len(leaves))
@@ -95,7 +111,27 @@ def describe(given: Sequence[Given]) -> tuple[Examples, list[str]]:
     keywords = [item.name for item in items if item.kind == "keyword"]
     originals = {a.name: a.value for a in given if a.given and is_special(a.value)}
     collected = [a.name for a in given if a.collected]
-    return Examples(items, leaves, frozenset(arrays), keywords, special, numbers, originals, collected), names
+    for a in given:
+        objects.update({fixed(value): value for value in _parts(a.value) if isinstance(fixed(value), Literal)})
+    made = Examples(items, leaves, frozenset(arrays), keywords, special, numbers, originals, collected, objects=objects)
+    return made, names
+
+
+def _parts(value: Any) -> list[Any]:
+    """A fixed value, or the items of a tuple of them."""
+    return [part for item in value for part in _parts(item)] if type(value) is tuple else [value]
+
+
+_INSTEAD: dict[type[Any], str] = {
+    bytes: "Pass torch.frombuffer(bytearray(data), dtype=torch.uint8), or data.decode() for a text.",
+    bytearray: "Pass torch.frombuffer(data, dtype=torch.uint8).",
+    set: "Pass a sorted list, and make the set in the function.",
+    frozenset: "Pass a sorted list, and make the set in the function.",
+}
+
+
+def _fix(value: Any) -> str:
+    return _INSTEAD.get(type(value), "")
 
 
 def _fitting(argument: Given) -> Any:
@@ -126,17 +162,19 @@ def alike(special: dict[int, torch.Tensor], copies: list[Any]) -> list[Any]:
     return copies
 
 
-def rebuild(tree: Any, leaves: Sequence[Any]) -> Any:
-    """A parameter's value from flat leaves."""
+def rebuild(tree: Any, leaves: Sequence[Any], objects: Mapping[Literal, Any] | None = None) -> Any:
+    """A parameter's value from flat leaves; fixed values that a signature holds by name are objects again."""
     return map_leaves(
-        lambda leaf: leaves[leaf.index] if isinstance(leaf, Slot) else _object(leaf),
+        lambda leaf: leaves[leaf.index] if isinstance(leaf, Slot) else _object(leaf, objects or {}),
         tree,
         lambda record, items: record_factory(record)(*items),
     )
 
 
-def _object(leaf: Any) -> Any:
+def _object(leaf: Any, objects: Mapping[Literal, Any]) -> Any:
     """A fixed value of a parameter as the function gets it."""
+    if isinstance(leaf, Literal) and leaf in objects:
+        return objects[leaf]
     match leaf:
         case Literal("dtype", name) if name in DTYPES:
             return getattr(torch, name)
@@ -160,6 +198,7 @@ class Examples:
         originals: parameters whose examples have containers of other classes than those that a signature holds.
         collected: names of the arguments that the function takes as ``**kwargs``.
         dicts: what is done with the dicts of arguments; by default they are as in the originals.
+        objects: the members of Enums, slices and the like that a signature holds by name.
     """
 
     items: tuple[Parameter, ...]
@@ -171,6 +210,7 @@ class Examples:
     originals: Mapping[str, Any]
     collected: Sequence[str]
     dicts: Callable[[Any], Any] | None = None
+    objects: Mapping[Literal, Any] = field(default_factory=dict)
 
     def alike(self, leaves: Sequence[Any]) -> list[Any]:
         """Copies of leaves that are parameters, have gradients or attributes where the examples do."""
@@ -185,7 +225,7 @@ class Examples:
         args: list[Any] = []
         kwargs: dict[str, Any] = {}
         for item in self.items:
-            value = rebuild(item.tree, handed)
+            value = rebuild(item.tree, handed, self.objects)
             if self.dicts is not None:
                 value = self.dicts(value)
             elif item.name in self.originals:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -136,7 +136,11 @@ def record_examples(
     Raises:
         SignatureError: they are no list of feeds, or one does not fit the pipeline.
     """
-    if isinstance(feeds, Mapping) or not all(isinstance(feed, Mapping) for feed in feeds):
+    if (
+        not isinstance(feeds, Iterable)
+        or isinstance(feeds, Mapping)
+        or not all(isinstance(feed, Mapping) for feed in feeds)
+    ):
         got = type(feeds).__name__
         raise SignatureError("examples are a list of dicts like run's", got=got, expected="[{'x': …}, …]")
     pipeline = (

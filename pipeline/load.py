@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..ops.graph.device import parse_device, place
 from ..ops.graph.errors import ArchiveError, GoldenMismatchError
+from ..ops.kernels.providers import KNOWN
 from ..ops.kinds import kernel_class
 from ..ops.runtime.interrupts.modes import outside
 from ..ops.runtime.interrupts.verbs import undisturbed
@@ -44,6 +45,7 @@ def load(
     grad: bool = False,
     budget: Mapping[str, float] | None = None,
     signed_by: Any = None,
+    packages: Sequence[str] = (),
 ) -> Pipeline:
     """Reads a pipeline from a file, ready to run on a device.
 
@@ -71,13 +73,17 @@ def load(
             each; without a budget nothing is checked.
         signed_by: a public key (Ed25519: the path of a PEM file, its bytes, or the key itself), or several; the file
             must bear a signature by one of them, see `tracepack sign`.
+        packages: modules whose operators of torch.library the file may call, ``["mypkg", "torchvision"]``: they are
+            imported, and the file chooses what their operators are called with. No other module is imported for a
+            file; with `trust`, torchvision and torchaudio need not be named.
 
     Raises:
         ArchiveError: the file is missing, truncated, altered, foreign or of a newer format.
         PlacementError: an op cannot run on the device; DeviceError: it is not a device of this machine.
-        TrustError: the file holds an op that can run code, or an operator for trusted files only; or it bears no
-            signature by `signed_by`.
-        UnknownOperatorError: it needs an operator that this torch lacks.
+        TrustError: the file holds an op that can run code, or an operator for trusted files only, or one of a package
+            that is not named; or it bears no signature by `signed_by`.
+        UnknownOperatorError: it needs an operator that this torch lacks, or that a package does not register so.
+        MissingExtraError: a package that it needs is not installed.
         GoldenMismatchError: an example gives outputs that differ from those stored by more than their tolerance.
 
     Example:
@@ -91,7 +97,7 @@ def load(
         raise ArchiveError("unknown value of verify", got=repr(verify), expected=f"one of {list(VERIFY)}")
     check_choices(gpu_ops, cpu_ops)
     wanted = None if device is None else parse_device(device, accelerator())
-    limits = Budget.of(budget)
+    limits, named = Budget.of(budget), _named(packages, trust)
     archive = Archive(path)
     archive.check_listing()
     if signed_by is not None:
@@ -109,7 +115,7 @@ def load(
         "convert": convert,
         "budget": limits and budget,
     }
-    pipeline = _read(archive, trust, grad, options)
+    pipeline = _read(archive, trust, named, grad, options)
     if verify == "golden":
         verify_golden(pipeline, archive).require()
     return pipeline
@@ -129,10 +135,19 @@ def _check_placement(archive: Archive, wanted: Any, gpu_ops: str, cpu_ops: str) 
         )
 
 
-def _read(archive: Archive, trust: bool, grad: bool, options: dict[str, Any]) -> Pipeline:
+def _named(packages: Sequence[str], trust: bool) -> tuple[str, ...]:
+    """The packages that may be imported."""
+    if isinstance(packages, str) or not all(isinstance(each, str) and each for each in packages):
+        raise ArchiveError(
+            "packages is no list of names", got=repr(packages), expected="a list such as ['torchvision']"
+        )
+    return (*packages, *(KNOWN if trust else ()))
+
+
+def _read(archive: Archive, trust: bool, packages: tuple[str, ...], grad: bool, options: dict[str, Any]) -> Pipeline:
     prepare = make_trainable if grad else lambda constants, origins: None
     with one_error(archive.label):
-        program = load_program(archive, trusted_build(trust, archive.label, kernel_class), prepare)
+        program = load_program(archive, trusted_build(trust, archive.label, kernel_class, packages), prepare)
         admit(program.graph, trust=trust, label=archive.label)
         return Pipeline(program, grad=grad, **options)
 

@@ -164,8 +164,12 @@ class Pipeline:
         """Restores what `state` returned, of this pipeline or another one of the same file.
 
         Raises:
-            SignatureError: a name is missing or unknown, or a tensor has another dtype or shape.
+            SignatureError: it is no dict, a name is missing or unknown, or a tensor has another dtype or shape.
         """
+        if not isinstance(state, Mapping):
+            raise SignatureError(
+                "no state of a pipeline", got=type(state).__name__, expected="the dict that state() gave"
+            )
         with self._runner.lock:
             self._runner.state().write(self.graph, state)
 

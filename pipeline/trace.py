@@ -27,7 +27,7 @@ from ..ops.runtime.user_code import first_line, user_stacklevel, writing_line
 from ..ops.tracing_hook import current, recording
 from .blame import blamed, refuse_swallowed
 from .examples import Examples, describe
-from .lists.fixed import telling
+from .lists.fixed import fixes_length, telling
 from .patches.builtins import LentCode, recordable
 from .patches.numpy import hooks
 from .patches.print import muted, printable
@@ -47,7 +47,7 @@ from .recording.recorder import Recorder
 from .recording.rollback import Undo
 from .replay import Mismatch, Replay
 from .rules.settings import default_dtype, with_default_dtype
-from .signature.arguments import arguments
+from .signature.arguments import Given, arguments
 
 _OF_NUMPY = (
     "An argument is a number of numpy, which a pipeline takes as a plain one: pass int(n) or float(n), or an array."
@@ -91,7 +91,20 @@ def trace(process: Callable[..., Any], *examples: Any, **named: Any) -> Pipeline
         raise RecordError("trace was called while another trace runs", fix="Trace the outer function only.")
     given = arguments(process, examples, named)
     examined, names = describe(given)
-    return telling(_recorded(process, examined, names, Objects(process)))
+    found = _with_free_lists(process, given)
+    return telling(_recorded(process, examined, names, Objects(process)) if found is None else found)
+
+
+def _with_free_lists(process: Callable[..., Any], given: Sequence[Given]) -> Pipeline | None:
+    """The pipeline for lists of any length; None where there are none, or where the function needs their lengths."""
+    examined, names = describe(given, free=True)
+    if not any(isinstance(leaf, list) and not isinstance(leaf[0], str) for leaf in examined.leaves):
+        return None
+    try:
+        found = _recorded(process, examined, names, Objects(process))
+    except Exception:  # the recording of lists of fixed lengths says what is wrong
+        return None
+    return None if fixes_length(found) else found
 
 
 def _recorded(process: Callable[..., Any], examples: Examples, names: Sequence[str], objects: Objects) -> Pipeline:

@@ -172,17 +172,22 @@ def _kernel(archive: Archive, row: Any, path: str, build: Build) -> Kernel:
     raise malformed(path, row, "a kernel")
 
 
-def trusted_build(trust: bool, label: str, kernel_class: Callable[[str], type[Kernel]]) -> Build:
-    """Builds kernels; those that run code only if the caller trusts the file.
+def trusted_build(
+    trust: bool, label: str, kernel_class: Callable[[str], type[Kernel]], packages: Sequence[str] = ()
+) -> Build:
+    """Builds kernels; those that run code only if the caller trusts the file, or has named their package.
 
     Args:
         trust: whether the caller trusts the file.
         label: the name of the file in messages.
         kernel_class: returns the class for the name of a kind.
+        packages: the packages whose code may be imported and called.
     """
 
     def build(row: dict[str, Any], assets: dict[str, bytes]) -> Kernel:
         found = kernel_class(row["kind"])
+        if found.from_package:
+            return found.build_named(row["description"], packages)
         if found.runs_code and not trust:
             raise TrustError(
                 f"op {row['name']!r} is kept as {row['kind']}, which can run code",

@@ -38,7 +38,7 @@ from ..ops.graph.graph import (
 from ..ops.graph.guards import FUNCTIONS, Expression, is_plain_name
 from ..ops.graph.kernel import Kernel
 from ..ops.graph.operators.names import check_name
-from ..ops.graph.types import DTYPES, ScalarType, TensorType, Type
+from ..ops.graph.types import DTYPES, ListType, ScalarType, TensorType, Type
 from .container.schema import DEEPEST, MOST_NODES, MOST_SYMBOLS
 
 _INTEGER = re.compile(r"-?[0-9]{1,99}", re.ASCII)
@@ -186,14 +186,26 @@ def decode_tree(data: Any, path: str, leaf: Callable[[Any, str], Any]) -> Any:
     raise malformed(path, data, "a value, a constant, a container or a plain value")
 
 
-def decode_type(data: Any, path: str) -> Type:
+def decode_type(data: Any, path: str, depth: int = 0) -> Type:
     """A type."""
+    if depth > DEEPEST:
+        raise malformed(path, f"more than {DEEPEST} levels", "less nesting")
     match data:
+        case ["list", item]:
+            return ListType(_decode_item(item, f"{path}[1]", depth + 1))
         case str(kind) if kind in ("int", "float", "bool", "complex", "str", "strings", "array", "any"):
             return ScalarType(kind)
         case [str(dtype), list(shape)] if dtype in DTYPES and all(isinstance(size, int | str) for size in shape):
             return TensorType(dtype, tuple(shape))
     raise malformed(path, data, "a type")
+
+
+def _decode_item(data: Any, path: str, depth: int) -> Any:
+    """The type of a list's items: a type, or a tuple or dict of such."""
+    match data:
+        case {"t": list(), **rest} | {"d": list(), **rest} if not rest and depth <= DEEPEST:
+            return decode_tree(data, path, lambda item, where: _decode_item(item, where, depth + 1))
+    return decode_type(data, path, depth)
 
 
 def decode_facts(data: Any, inputs: Sequence[Type], path: str) -> Facts:

@@ -21,7 +21,7 @@ from ..ops.graph.graph import (
     Value,
 )
 from ..ops.graph.kernel import Kernel
-from ..ops.graph.types import ScalarType, Type
+from ..ops.graph.types import ListType, ScalarType, Type
 
 
 @dataclass
@@ -134,8 +134,14 @@ def encode_tree(tree: Any, leaf: Callable[[Any], Any]) -> Any:
 
 
 def encode_type(kind: Type) -> Any:
-    """A type: a scalar's name, or a tensor's dtype and shape."""
+    """A type: a scalar's name, a tensor's dtype and shape, or a list with the type of its items."""
+    if isinstance(kind, ListType):
+        return ["list", _encode_item(kind.item)]
     return kind.kind if isinstance(kind, ScalarType) else [kind.dtype, list(kind.shape)]
+
+
+def _encode_item(item: Any) -> Any:
+    return encode_tree(item, _encode_item) if isinstance(item, tuple | dict | str) else encode_type(item)
 
 
 def encode_facts(facts: Facts) -> dict[str, Any]:

@@ -29,6 +29,13 @@ class Kernel(ABC):
     on_host: ClassVar[bool] = False
     """Whether its inputs are no tensors, but text for example, so that its op always runs on the CPU."""
 
+    writes: ClassVar[bool] = True
+    """Whether a call may write into its arguments; a kernel that never does lets `load(..., convert=True)` convert."""
+
+    from_package: ClassVar[bool] = False
+    """Whether it is code of an installed package, which its description names (see `build_named`), and which takes
+    tensors with the strides that they have."""
+
     @property
     def unchecked(self) -> bool:
         """Whether it may read past the end of a tensor of other sizes than its author expected."""
@@ -76,6 +83,11 @@ class Kernel(ABC):
     def build_trusted(cls, description: Mapping[str, Any], assets: Mapping[str, bytes]) -> Kernel:
         """Like `build`, for an archive that the caller trusts: compiled code among the assets may be loaded."""
         return cls.build(description, assets)
+
+    @classmethod
+    def build_named(cls, description: Mapping[str, Any], packages: Sequence[str]) -> Kernel:
+        """Makes a kernel that is code of a package, if it is one of those that the caller of `load` named."""
+        raise NotImplementedError(f"{cls.__name__} is code of no package")
 
     # Most kernels check their arguments when they run.
     def check_call(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:  # noqa: B027

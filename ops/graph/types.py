@@ -8,6 +8,7 @@ torch itself is the judge of shapes.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 Dim = int | str
 """A fixed size, or an expression over symbols such as ``"N"`` or ``"2*N + 1"``."""
@@ -59,7 +60,38 @@ class ScalarType:
         return self.kind
 
 
-Type = TensorType | ScalarType
+@dataclass(frozen=True)
+class ListType:
+    """A list of any length, whose items are all of one type.
+
+    Attributes:
+        item: a type, or a tuple or dict of them for items that are tuples or dicts; sizes of tensors are ``"?"``.
+    """
+
+    item: Any
+
+    @property
+    def kind(self) -> str:
+        """Always ``"list"``."""
+        return "list"
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def __str__(self) -> str:
+        return f"list[{_written(self.item)}]"
+
+
+def _written(item: Any) -> str:
+    match item:
+        case dict():
+            return "{" + ", ".join(f"{key!r}: {_written(part)}" for key, part in item.items()) + "}"
+        case tuple():
+            return f"({', '.join(map(_written, item))})"
+    return str(item)
+
+
+Type = TensorType | ScalarType | ListType
 
 INT, FLOAT, BOOL, COMPLEX = ScalarType("int"), ScalarType("float"), ScalarType("bool"), ScalarType("complex")
 STR, STRINGS, ARRAY, ANY = ScalarType("str"), ScalarType("strings"), ScalarType("array"), ScalarType("any")

@@ -27,6 +27,8 @@ class InferenceForm(Change):
         training: whether the module keeps its present mode instead.
     """
 
+    of_process = True
+
     def __init__(self, model: Any, training: bool = False) -> None:
         self.model = model
         modules = list(model.modules()) if isinstance(model, torch.nn.Module) and not training else []
@@ -151,6 +153,8 @@ class KeptAttributes(Change):
     Args:
         model: the user's model.
     """
+
+    of_process = True
 
     def __init__(self, model: Any) -> None:
         self.model = model

@@ -14,6 +14,8 @@ from ..graph.kernel import Kernel
 from .external_data import refuse_external_data
 from .session import Session, require_provider
 
+_CPU = torch.device("cpu")
+
 
 class OnnxKernel(Kernel):
     """An ONNX model.
@@ -27,12 +29,13 @@ class OnnxKernel(Kernel):
     """
 
     kind: ClassVar[str] = "onnx"
+    writes: ClassVar[bool] = False
     runs_code: ClassVar[bool] = True  # ONNX Runtime is native code, and checks models for mistakes, not for attacks
 
     def __init__(self, data: bytes, name: str) -> None:
         refuse_external_data(data, f"op {name!r}")
         self.data, self._name = data, name
-        self._sessions: dict[str, Session] = {}
+        self._sessions: dict[torch.device, Session] = {}
         self._lock = threading.Lock()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> OnnxKernel:
@@ -62,13 +65,11 @@ class OnnxKernel(Kernel):
             raise GraphError("an ONNX op has no model", expected="the asset model.onnx, and a name")
         return cls(bytes(assets["model.onnx"]), description["name"])
 
-    def on(self, device: str) -> Session:
+    def on(self, device: torch.device) -> Session:
         """The session on a device, which is made once."""
-        found = self._sessions.get(device)
-        if found is None:
-            with self._lock:  # two threads may ask at once
-                found = self._sessions.get(device) or Session(self.data, device, f"op {self._name!r}")
-                self._sessions[device] = found
+        with self._lock:  # two threads may ask at once
+            found = self._sessions.get(device) or Session(self.data, str(device), f"op {self._name!r}")
+            self._sessions[device] = found
         return found
 
     def check_device(self, device: str) -> None:
@@ -86,12 +87,12 @@ class OnnxKernel(Kernel):
             LoweringError: a gradient is wanted, or the values are those of an export, without data.
             GraphError: ONNX Runtime fails.
         """
-        device = "cpu"
+        device = _CPU
         for value in reversed(values):
             if isinstance(value, torch.Tensor):
                 self._refuse(value)
-                device = str(value.device)
-        return self.on(device)(*values)
+                device = value.device
+        return (self._sessions.get(device) or self.on(device))(*values)
 
     def _refuse(self, value: torch.Tensor) -> None:
         """Refuses a tensor that ONNX Runtime cannot take."""

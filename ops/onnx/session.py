@@ -65,7 +65,7 @@ class Session:
             raise GraphError("ONNX Runtime cannot load the model", where=where, got=first_line(error)) from error
         self.inputs = self._ports(self._session.get_inputs())
         self.outputs = self._ports(self._session.get_outputs())
-        self._given, self._wanted = ([each.name for each in ports] for ports in (self.inputs, self.outputs))
+        self._wanted = [each.name for each in self.outputs]
         self._lengths = list(_lengths(self.inputs))
         arrays = self._kind == "cpu" and not any(p.dtype in _WITHOUT_NUMPY for p in (*self.inputs, *self.outputs))
         self._run: Callable[[Sequence[Any]], list[Any]] = self._by_array if arrays else self._by_address
@@ -115,7 +115,7 @@ class Session:
 
     def _by_array(self, values: Sequence[Any]) -> list[Any]:
         feed = {
-            given.name: value.detach().numpy() if isinstance(value, torch.Tensor) else _texts(value, given)
+            given.name: _array(value) if isinstance(value, torch.Tensor) else _texts(value, given)
             for given, value in zip(self.inputs, values, strict=True)
         }
         return [self._from_array(found) for found in self._session.run(self._wanted, feed)]
@@ -184,9 +184,23 @@ def _size(value: Any, dim: int) -> int:
 
 
 def _tensor(value: Any, wanted: Port) -> torch.Tensor:
-    """A result of ONNX Runtime as a tensor that holds its memory; DLPack knew no bools for long."""
+    """A result of ONNX Runtime as a tensor that holds its memory; DLPack knew no bools for long.
+
+    Raises:
+        GraphError: this version of ONNX Runtime has no DLPack.
+    """
+    if not hasattr(value, "__dlpack__"):
+        raise GraphError(
+            "this version of ONNX Runtime does not hand out such a result",
+            got=f"{wanted.name!r} of {wanted.dtype}, onnxruntime {onnxruntime.__version__}",
+            fix="Install a newer onnxruntime.",
+        )
     tensor: torch.Tensor = torch.from_dlpack(value)  # type: ignore[attr-defined]  # torch exports it without saying so
     return tensor.view(torch.bool) if wanted.dtype == "bool" else tensor
+
+
+def _array(tensor: torch.Tensor) -> Any:
+    return tensor.detach().numpy() if tensor.requires_grad else tensor.numpy()
 
 
 def _texts(value: Any, given: Port) -> Any:

@@ -15,7 +15,7 @@ import torch
 from ..graph.errors import GuardError, NonContiguousOutputError, SignatureError
 from ..graph.graph import Body, Facts
 from ..graph.guards import Expression
-from ..graph.types import ScalarType, TensorType, Type
+from ..graph.types import ListType, ScalarType, TensorType, Type
 
 Check = Callable[[Sequence[Any]], None]
 
@@ -64,6 +64,15 @@ def tensor_check(
     return check
 
 
+def check_item(where: str, kind: Type, value: Any) -> None:
+    """Checks an item of a list against its type.
+
+    Raises:
+        SignatureError: it is of another kind, dtype or rank.
+    """
+    _check_tensor(where, kind, value) if isinstance(kind, TensorType) else _check_scalar(where, kind, value)
+
+
 def _check_tensor(where: str, kind: TensorType, value: Any) -> None:
     if not isinstance(value, torch.Tensor):
         raise SignatureError("not a tensor", where=where, got=type(value).__name__, expected=str(kind))
@@ -84,7 +93,7 @@ def _check_tensor(where: str, kind: TensorType, value: Any) -> None:
         )
 
 
-def _check_scalar(where: str, kind: ScalarType, value: Any) -> None:
+def _check_scalar(where: str, kind: ScalarType | ListType, value: Any) -> None:
     expected: dict[str, tuple[type, ...]] = {
         "int": (int,), "float": (float, int), "bool": (bool,), "complex": (complex,), "str": (str,), "strings": (list,),
     }  # fmt: skip

@@ -126,7 +126,7 @@ class Emitter:
                 self._operator(node, name, device)
             case KernelCall(kernel):
                 device = self._device_of(node, CPU)
-                arguments = scope.arguments(node, device, contiguous=True)
+                arguments = scope.arguments(node, device, contiguous=not kernel.from_package)
                 scope.line(f"{self.table.ref(self.bindings.kernel(kernel))}({arguments})", node, device)
             case Guard():
                 self._guard(node, device)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from enum import Enum
+from functools import lru_cache
 from typing import Any
 
 from ..graph.errors import SignatureError
@@ -117,6 +118,16 @@ def settings_of(given: Mapping[str, Any], decided: type[Any] | None = None) -> S
             raise wrong(name, value, expected)
     found: Settings = kind(**given)
     return found
+
+
+@lru_cache(64)
+def checked_settings(*given: tuple[str, type, Any]) -> Settings:
+    """The settings of a call from the names, types and values of its arguments: True is not 1 here.
+
+    Raises:
+        SignatureError: one of them is unknown, or of another type, or out of bounds.
+    """
+    return settings_of({name: value for name, _, value in given})
 
 
 _INSTEAD = {

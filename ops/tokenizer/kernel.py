@@ -21,7 +21,7 @@ from ..graph.graph import Value
 from ..graph.kernel import Kernel
 from ..runtime.safety.tokenizer_json import check_stride, check_tokenizer
 from .batch import Padding, batch_of, tensors
-from .call_settings import Decode, Encode, settings_of, wrong
+from .call_settings import Decode, Encode, checked_settings, settings_of, wrong
 from .decode import clean, rows_of
 
 MOST_TOKENIZERS = 4
@@ -131,7 +131,7 @@ class TokenizerKernel(Kernel):
             For texts ``input_ids``, ``attention_mask`` and ``token_type_ids``, each int64 of shape [N, L], with L the
             length of the longest text in tokens, and what else the settings ask for. For ids a text, or a list.
         """
-        settings = settings_of(given)
+        settings = checked_settings(*((name, type(value), value) for name, value in given.items()))
         if isinstance(settings, Decode):
             return self._decoded(texts, settings)
         batch, paired = batch_of(texts, pairs, settings.is_split_into_words)
@@ -179,7 +179,7 @@ class TokenizerKernel(Kernel):
         if strategy in (None, "do_not_truncate") or length is None:
             return None
         stride = settings.stride if settings.stride is not None else 0 if settings.truncation else stored.get("stride")
-        added = self.plain.num_special_tokens_to_add(paired) if settings.add_special_tokens else 0
+        added = self._added[paired] if settings.add_special_tokens else 0
         if length < added:
             what = f"the {added} special tokens around a text have no room"
             raise wrong("max_length", length, f"{added + 1} at least", what=what)
@@ -230,6 +230,11 @@ class TokenizerKernel(Kernel):
         if None in found:
             raise wrong("ids", kept[found.index(None)], "an id of the vocabulary")
         return found
+
+    @cached_property
+    def _added(self) -> tuple[int, int]:
+        """How many special tokens stand around a text, and around a pair."""
+        return self.plain.num_special_tokens_to_add(False), self.plain.num_special_tokens_to_add(True)
 
     @cached_property
     def _longest(self) -> int:

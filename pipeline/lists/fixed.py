@@ -36,6 +36,12 @@ def telling(pipeline: Traced) -> Traced:
     return pipeline
 
 
+def fixes_length(pipeline: _HasGraph) -> bool:
+    """Whether a pipeline guards the length of a list."""
+    guards = (node.target for node in walk(pipeline.graph) if isinstance(node.target, Guard))
+    return any(guard.reason.removeprefix(_ONLY) in _LENGTHS for guard in guards)
+
+
 def _lines(graph: Graph) -> Iterator[str]:
     constant = set(_constant_sizes(graph))
     for node in walk(graph):

@@ -17,14 +17,14 @@ import torch
 from ...ops.graph.graph import Graph, Node, Operator, Value
 from ...ops.graph.operators.names import FRESH, VIEW, effect
 from ...ops.graph.traverse import leaves, map_leaves, subgraphs, uses
-from ...ops.graph.types import ANY, SCALARS, STRINGS, Type
+from ...ops.graph.types import ANY, SCALARS, STRINGS, ListType, Type
 from ...ops.graph.verify import verify
 from ...ops.runtime.plan import Plan
 from ...ops.runtime.user_code import user_line
 from ..proxies.base import is_traced
 from ..proxies.lists import TracedList
 from ..proxies.make import traced
-from ..proxies.trees import tensor_type
+from ..proxies.trees import list_type, tensor_type
 from ..recheck.prune import prune
 from ..recording.recorder import Recorder
 
@@ -68,10 +68,11 @@ class Loop:
         self.mark = len(self.recorder.nodes)
         item = self.source.concrete[0]
         self.value = Value(_type(item))
-        return self.stand_in(self.value, item)
+        kind = self.source.value.type
+        return self.stand_in(self.value, item, kind.item if isinstance(kind, ListType) else None)
 
-    def stand_in(self, value: Value, item: Any) -> Any:
-        """What the function gets for an item."""
+    def stand_in(self, value: Value, item: Any, kind: Any) -> Any:
+        """What the function gets for an item; one that is known to be a record has the keys of its type."""
         recorder, varies = self.recorder, self.source.varies
         if isinstance(item, torch.Tensor):
             with torch._C.DisableTorchFunction():
@@ -81,10 +82,10 @@ class Loop:
         if varies:
             recorder.values.varying.add(id(value))
         if isinstance(item, tuple):
-            parts = [(Value(_type(part)), part) for part in item]
-            for index, (part, _) in enumerate(parts):
-                recorder.nodes.append(Node(Operator("py.getitem"), (value, index), {}, part, self.line, varies))
-            return tuple(self.stand_in(part, found) for part, found in parts)
+            kinds = kind if isinstance(kind, tuple) else [None] * len(item)
+            return tuple(self.part(value, index, *pair) for index, pair in enumerate(zip(item, kinds, strict=True)))
+        if type(item) is dict and isinstance(kind, dict):
+            return {key: self.part(value, key, part, kind[key]) for key, part in item.items()}
         found = traced(recorder, value, item, varies)
         if found is None:
             recorder.refuse(
@@ -92,6 +93,13 @@ class Loop:
                 "Keep tensors, numbers and texts in the list.",
             )
         return found
+
+    def part(self, value: Value, key: Any, item: Any, kind: Any) -> Any:
+        """What the function gets for a part of an item that is a tuple or a record."""
+        found = Value(kind if isinstance(kind, ListType) else _type(item))
+        node = Node(Operator("py.getitem"), (value, key), {}, found, self.line, self.source.varies)
+        self.recorder.nodes.append(node)
+        return self.stand_in(found, item, kind)
 
     def filter(self, condition: Any) -> None:
         """Takes a condition of the comprehension as a test of the loop; tests are made one by one, as Python does."""
@@ -170,7 +178,7 @@ class Loop:
             items = [item for item in source.concrete if all(test.run([item, *constants]) for test in tests)]
             found = [body.run([item, *constants]) for item in items]
         texts = bool(found) and all(type(item) is str for item in found)
-        value = Value(STRINGS if texts else ANY)
+        value = Value(STRINGS if texts else _list_of(output, found))
         varies = (
             source.varies or bool(graphs[1:]) or any(id(leaf) in recorder.values.varying for leaf in leaves(output))
         )
@@ -216,6 +224,11 @@ def _type(item: Any) -> Type:
     if isinstance(item, list) and item and all(type(each) is str for each in item):
         return STRINGS
     return SCALARS.get(type(item), ANY)
+
+
+def _list_of(output: Any, found: list[Any]) -> Type:
+    """The type of the list of a loop's results: the containers of each stand in the loop's body, so they are alike."""
+    return (list_type(found) if isinstance(output, dict | tuple) else None) or ANY
 
 
 def collected(recorder: Recorder, items: Any) -> Any:

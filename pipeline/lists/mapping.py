@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
 
+from ...ops.graph.errors import SignatureError
 from ...ops.tracing_hook import current
 from ..proxies.lists import TracedList
+from ..recording.control_flow import require_functions
 from ..recording.recorder import Recorder
 from .loop import Loop
 
@@ -21,13 +23,14 @@ def map(function: Callable[[Any], Any], items: Any) -> list[Any]:
 
     Args:
         function: takes one item; it writes to nothing from outside.
-        items: a list of texts that is an argument, what `.tolist()` or `.split()` gave, or a tensor, whose rows are
-            the items.
+        items: a list that is an argument, of texts, tensors, numbers or records; what `.tolist()` or `.split()` gave;
+            or a tensor, whose rows are the items.
 
     Returns:
         The results in a list.
 
     Raises:
+        SignatureError: the first argument is no function, or the second one no list.
         RecordError: in a trace, where the example is empty, or the function draws random numbers or changes a tensor
             from outside.
 
@@ -40,6 +43,9 @@ def map(function: Callable[[Any], Any], items: Any) -> list[Any]:
         ['a', 'b', 'c']
     """
     recorder = current()
+    require_functions("map", function)
+    if not isinstance(items, Iterable):
+        raise SignatureError("map takes a list of items", got=type(items).__name__, expected="a list or a tensor")
     if isinstance(recorder, Recorder):
         if isinstance(items, torch.Tensor) and items in recorder.values:
             items = rows_of(recorder, items)

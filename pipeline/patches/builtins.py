@@ -241,6 +241,8 @@ class LentCode(Change):
         deeply: whether subscripts, f-strings and comprehensions can be recorded, too.
     """
 
+    of_process = True
+
     def __init__(self, functions: Iterable[FunctionType], deeply: bool = False) -> None:
         self.functions, self.deeply = list(functions), deeply
 

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
-from ...ops.graph.operators.names import MATH
 from .bytecode import SAYS_CALLEE, called
 
 STAND_INS: dict[str, Any] = {}
@@ -39,6 +38,15 @@ def deep_stand_in(plain: Callable[..., Any], function: Callable[..., Any]) -> No
     """Registers a stand-in that takes part only where operations of Python are recorded, too."""
     _MORE_NAMES[plain] = f"{plain.__module__}.{plain.__name__}"
     STAND_INS[_MORE_NAMES[plain]] = function
+
+
+def stand_in_of(function: Any) -> Any:
+    """What stands for a builtin; any other function itself."""
+    try:
+        name = _NAMES.get(function) or _MORE_NAMES.get(function)
+    except TypeError:  # it cannot be hashed
+        return function
+    return function if name is None else STAND_INS[name]
 
 
 def own(thing: Any) -> Any:
@@ -117,7 +125,7 @@ class _Math:
     """Stands for the module `math` on Python 3.10."""
 
     def __getattr__(self, name: str) -> Any:
-        return STAND_INS[name]
+        return STAND_INS.get(name) or STAND_INS.get(f"math.{name}") or getattr(math, name)
 
 
 def _calls(code: CodeType, known: Mapping[str, Any], names: Mapping[Any, str]) -> Iterator[_Call]:
@@ -132,13 +140,14 @@ def _calls(code: CodeType, known: Mapping[str, Any], names: Mapping[Any, str]) -
             continue
         thing = own(known.get(str(this.argval)))
         if thing is math:
-            if after.opname not in ("LOAD_ATTR", "LOAD_METHOD") or after.argval not in MATH or after.is_jump_target:
+            name = names.get(getattr(math, str(after.argval), None))
+            if after.opname not in ("LOAD_ATTR", "LOAD_METHOD") or name is None or after.is_jump_target:
                 continue
             if not SAYS_CALLEE:
                 yield _Call(this.offset, after.offset, _constant(math.__name__), pushes=False)
             else:
                 pushes = bool(this.arg & 1) or _is_method(after)
-                yield _Call(this.offset, end.offset, _constant(after.argval), pushes)
+                yield _Call(this.offset, end.offset, _constant(name), pushes)
         elif isinstance(thing, Hashable) and thing in names and called(instructions, index):
             yield _Call(this.offset, after.offset, _constant(names[thing]), pushes=SAYS_CALLEE)
 

@@ -12,7 +12,7 @@ import torch
 
 from ...ops.graph.errors import RecordError
 from ...ops.graph.graph import Literal
-from ...ops.graph.types import DTYPES, TensorType, Type
+from ...ops.graph.types import DTYPES, SCALARS, STR, STRINGS, ListType, TensorType, Type
 from ...ops.lowering.held_objects import is_held
 from ...ops.runtime.primitives.callables import recorded_names
 from ...ops.runtime.primitives.named_tuples import is_ordered, is_record, to_ordered, to_record
@@ -187,6 +187,33 @@ def tensor_type(tensor: torch.Tensor) -> Type:
             got=f"{tensor.dtype}, {tensor.layout}",
         )
     return TensorType(name, tuple(int(size) for size in torch.Tensor.size(tensor)))
+
+
+def list_type(items: list[Any]) -> Type | None:
+    """The type of a list whose items are alike, so that it may have any length; None for any other list."""
+    with torch._C.DisableTorchFunction():
+        kinds = [_item_type(item) for item in items]
+    if not kinds or kinds[0] is None or any(kind != kinds[0] for kind in kinds[1:]):
+        return None
+    return STRINGS if kinds[0] == STR else ListType(kinds[0])
+
+
+def _item_type(item: Any) -> Any:
+    """The type of an item: of a record a tree of types, with free sizes; None for what no list of any length holds."""
+    if type(item) is torch.Tensor:
+        name = str(item.dtype).removeprefix("torch.")
+        plain = item.layout is torch.strided and not item.is_meta and not item.requires_grad and not vars(item)
+        return TensorType(name, ("?",) * item.dim()) if name in DTYPES and plain else None
+    if type(item) is list:
+        return list_type(item)
+    if type(item) in (tuple, dict):
+        parts = list(map(_item_type, item.values() if type(item) is dict else item))
+        if not parts or any(part is None for part in parts):
+            return None
+        if type(item) is tuple:
+            return tuple(parts)
+        return dict(zip(item, parts, strict=True)) if all(type(key) is str for key in item) else None
+    return SCALARS.get(type(item))
 
 
 def overload_of(packet: Any, args: Any, kwargs: Any) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -19,7 +20,27 @@ from ...ops.lowering.call import copied
 def clones(leaves: Sequence[Any]) -> list[Any]:
     """Copies of tensors that keep their strides, and share memory among themselves as the originals do."""
     storages: dict[int, torch.Tensor] = {}
-    return [_clone(leaf, storages) if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
+    return [_mapped(lambda tensor: _clone(tensor, storages), leaf) for leaf in leaves]
+
+
+def _mapped(change: Callable[[torch.Tensor], Any], leaf: Any) -> Any:
+    """A leaf with a function applied to its tensors: itself, or those in a list of any length."""
+    if isinstance(leaf, torch.Tensor):
+        return change(leaf)
+    if type(leaf) in (list, tuple):
+        return type(leaf)(_mapped(change, item) for item in leaf)
+    return {key: _mapped(change, item) for key, item in leaf.items()} if type(leaf) is dict else leaf
+
+
+def _filled(fill: int, tensor: torch.Tensor) -> torch.Tensor:
+    return torch.full_like(tensor.detach(), fill)
+
+
+def _tensors(leaf: Any) -> list[torch.Tensor]:
+    """The tensors of a leaf: itself, or those in a list of any length."""
+    found: list[torch.Tensor] = []
+    _mapped(found.append, leaf)
+    return found
 
 
 def _clone(tensor: torch.Tensor, storages: dict[int, torch.Tensor]) -> torch.Tensor:
@@ -63,7 +84,7 @@ def trials(leaves: Sequence[Any], known: Iterable[Any] = ()) -> Iterator[list[An
         leaves: the example.
         known: numbers and texts that the function's code names: one that it compares with decides what it does.
     """
-    tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor) and leaf.device.type != "meta"]
+    tensors = [tensor for leaf in leaves for tensor in _tensors(leaf) if tensor.device.type != "meta"]
     sizes = list(dict.fromkeys(size for tensor in tensors for size in tensor.shape))
     yield [_other(leaf) for leaf in leaves]
     if sizes:
@@ -76,10 +97,10 @@ def trials(leaves: Sequence[Any], known: Iterable[Any] = ()) -> Iterator[list[An
             yield [not leaf if index == flag else leaf for index, leaf in enumerate(leaves)]
     yield from _met(leaves, known)
     for fill in (0, 1) if tensors else ():
-        yield [torch.full_like(leaf.detach(), fill) if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
+        yield [_mapped(partial(_filled, fill), leaf) for leaf in leaves]
     if any(tensor.dim() for tensor in tensors):
-        yield [_transposed(leaf) for leaf in leaves]
-        yield [_spread(leaf) for leaf in leaves]
+        yield [_mapped(_transposed, leaf) for leaf in leaves]
+        yield [_mapped(_spread, leaf) for leaf in leaves]
     if sizes:
         yield [_resized(leaf, {size: size + 2 for size in sizes}) for leaf in leaves]
         for size in sizes[1:4]:
@@ -120,7 +141,7 @@ def _rewritten(leaf: Any, write: Callable[[str], str]) -> Any:
 
 def ones(leaves: Sequence[Any]) -> list[Any]:
     """Examples of the same shapes, filled with ones."""
-    return [torch.ones_like(leaf.detach()) if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
+    return [_mapped(lambda tensor: torch.ones_like(tensor.detach()), leaf) for leaf in leaves]
 
 
 _NUMBERS = (int, float, complex, bool)
@@ -137,6 +158,8 @@ def _number(leaf: Any, more: bool) -> Any:
 
 def _other(leaf: Any) -> Any:
     """The same elements in another order, with the other sign: indices and lengths stay valid as far as can be."""
+    if isinstance(leaf, list) and leaf and not isinstance(leaf[0], str):
+        return _mapped(_other, leaf[::-1])
     if not isinstance(leaf, torch.Tensor) or leaf.device.type == "meta":
         return leaf
     turned = leaf.detach().clone()
@@ -149,6 +172,8 @@ def _other(leaf: Any) -> Any:
 
 def _resized(leaf: Any, sizes: dict[int, int]) -> Any:
     """A tensor or a list of strings with new sizes: the table maps old to new ones; elements are repeated."""
+    if isinstance(leaf, list) and leaf and not isinstance(leaf[0], str):
+        return _mapped(lambda tensor: _resized(tensor, sizes), leaf)
     if isinstance(leaf, list) and len(leaf) in sizes:
         return [leaf[index % len(leaf)] for index in range(sizes[len(leaf)])] if leaf else leaf
     if not isinstance(leaf, torch.Tensor) or leaf.device.type == "meta":
@@ -189,6 +214,8 @@ def _rows(leaf: Any, batch: int, wanted: int) -> Any:
     """The rows of a tensor in another order, with other numbers; the first rows are repeated to fill more rows."""
     if isinstance(leaf, list) and len(leaf) == batch:
         rows = [leaf[(row + 1) % batch] for row in range(wanted)]
+        if not isinstance(leaf[0], str):
+            return _mapped(_scaled, rows)
         return [*rows[:-1], f"{rows[-1]} {rows[0]}"] if wanted > batch else rows  # longer, too
     if not isinstance(leaf, torch.Tensor):
         return leaf

@@ -15,7 +15,7 @@ import torch
 from torch.overrides import _pop_mode_temporarily
 from torch.utils import _pytree as pytree
 
-from ...ops.graph.errors import RecordError, TracepackError
+from ...ops.graph.errors import RecordError, SignatureError, TracepackError
 from ...ops.graph.graph import Graph, Node, Operator, Value
 from ...ops.graph.types import SCALARS, STRINGS, Type
 from ...ops.graph.verify import verify
@@ -52,6 +52,7 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *
         What the chosen function returns.
 
     Raises:
+        SignatureError: a branch is no function, or `pred` is a tensor of several elements.
         RecordError: in a trace, where the functions return different structures, dtypes or ranks, where one fails
             on the example, or writes to a tensor from outside.
 
@@ -64,10 +65,11 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *
         tensor([1., 1.])
     """
     recorder = current()
+    require_functions("cond", true_fn, false_fn)
     if torch.compiler.is_exporting():
         return torch.cond(pred, true_fn, false_fn, args)
     if not isinstance(recorder, Recorder) or not _is_decided_by_data(pred):
-        return true_fn(*args) if pred else false_fn(*args)
+        return true_fn(*args) if _holds(pred) else false_fn(*args)
     with recorder.within():
         return _Control(recorder, "cond").choose(pred, true_fn, false_fn, args)
 
@@ -85,6 +87,7 @@ def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], *carrie
         The last values: a tuple, or the value itself where there is one.
 
     Raises:
+        SignatureError: one of the two is no function.
         RecordError: in a trace, where the body returns another structure, dtype or rank than it was given, depends
             on how often it ran, or writes to a tensor from outside.
 
@@ -96,6 +99,7 @@ def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], *carrie
         tensor([192.])
     """
     recorder = current()
+    require_functions("while_loop", cond_fn, body_fn)
     if torch.compiler.is_exporting():
         loop: Any = torch.while_loop
         result = loop(cond_fn, lambda *state: _tuple(body_fn(*state)), carried)
@@ -104,9 +108,27 @@ def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], *carrie
             result = _Control(recorder, "while_loop").repeat(cond_fn, body_fn, carried)
     else:
         result = carried
-        while cond_fn(*result):
+        while _holds(cond_fn(*result)):
             result = _tuple(body_fn(*result))
     return result if len(carried) != 1 else result[0]
+
+
+def _holds(pred: Any) -> bool:
+    if isinstance(pred, torch.Tensor) and pred.numel() != 1:
+        got = f"a tensor of shape {tuple(pred.shape)}"
+        raise SignatureError("a condition of several elements decides nothing", got=got, expected="one element")
+    return bool(pred)
+
+
+def require_functions(name: str, *functions: Any) -> None:
+    """Refuses what cannot be called, where a function is expected.
+
+    Raises:
+        SignatureError: one of them is no function.
+    """
+    for function in functions:
+        if not callable(function):
+            raise SignatureError(f"{name} calls functions", got=type(function).__name__, expected="a function")
 
 
 def _is_decided_by_data(pred: Any) -> bool:

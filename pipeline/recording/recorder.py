@@ -29,7 +29,7 @@ from ...ops.tracing_hook import Application, current, recording
 from ..proxies.base import is_traced
 from ..proxies.lists import Rounds
 from ..proxies.make import traced
-from ..proxies.trees import concrete, is_recordable, plain_leaf, plain_output, refuse_foreign, title, to_ir
+from ..proxies.trees import concrete, is_recordable, list_type, plain_leaf, plain_output, refuse_foreign, title, to_ir
 from ..rules.custom_operators import gives_any_rank, sized_by_tensors
 from ..rules.dispatch import dispatch, record
 from ..rules.gradients import follow_grad_mode, own_backward
@@ -97,7 +97,7 @@ class Recorder(TorchFunctionMode):
         if isinstance(leaf, torch.Tensor):
             self.given.add(id(leaf))
             return self.values.add(leaf), leaf
-        value = Value(STRINGS if isinstance(leaf, list) else SCALARS[type(leaf)])
+        value = Value(SCALARS[type(leaf)] if not isinstance(leaf, list) else list_type(leaf) or STRINGS)
         return value, traced(self, value, leaf, varies=False)
 
     def output(self, result: Any) -> Any:

@@ -8,14 +8,14 @@ import numpy as np
 import torch
 
 from ...ops.graph.graph import Literal, Node, Operator, Value
-from ...ops.graph.types import ANY, ARRAY, SCALARS, STRINGS, Type
+from ...ops.graph.types import ANY, ARRAY, SCALARS, STR, STRINGS, ListType, Type
 from ...ops.runtime.primitives.named_tuples import is_record
 from ...ops.runtime.primitives.numpy import DTYPES
 from ...ops.runtime.user_code import user_line
 from ..proxies.base import is_traced
 from ..proxies.make import traced
 from ..proxies.tracer import Tracer
-from ..proxies.trees import plain_leaf, same_container
+from ..proxies.trees import list_type, plain_leaf, same_container
 
 
 def wrapped_result(recorder: Tracer, result: Any, varies: bool, decided: bool = True) -> tuple[Any, Any]:
@@ -56,9 +56,15 @@ _FACTORIES = frozenset(
 )
 
 
+# Functions that make tensors on torch's default device where the call names none.
+_PLACED = _FACTORIES | {"torch.randint", "torch.randperm", "torch.tril_indices", "torch.triu_indices"}
+
+
 def settled_device(name: str, kwargs: dict[str, Any]) -> dict[str, Any]:
-    """A device that a torch function was given by its name or number, as the literal that stands for such a device."""
+    """The keyword for the device of a new tensor, where torch's default or a name or number decided about it."""
     device: Any = kwargs.get("device")
+    if device is None and name in _PLACED:
+        return {"device": Literal("device", "op")}
     if type(device) not in (str, int) or not name.startswith(("torch.", "aten.")):
         return {}
     return {"device": plain_leaf(torch.device(device), name)}
@@ -96,7 +102,7 @@ def record_scalar(recorder: Tracer, name: str, args: tuple[Any, ...], found: Any
     )  # a captured tensor, such as a weight
     varies = bool(arrays and not kept) or any(recorder.values.varies(leaf) for arg in args for leaf in _given(arg))
     arguments = recorder.arguments(args)
-    output, stand_in = _wrapped(recorder, name, found, varies)
+    output, stand_in = _wrapped(recorder, name, found, varies, list_of(name, args))
     recorder.nodes.append(Node(Operator(f"py.{name}"), arguments, {}, output, user_line(), varies or bool(arrays)))
     return stand_in
 
@@ -108,12 +114,34 @@ def _given(arg: Any) -> list[Any]:
     return [leaf for item in (arg.values() if isinstance(arg, dict) else arg) for leaf in _given(item)]
 
 
-def _wrapped(recorder: Tracer, name: str, found: Any, varies: bool) -> tuple[Any, Any]:
+_SAME_ITEMS = ("sorted", "sorted_by", "reversed", "list", "getitem")
+_TUPLES = ("zip", "zip_strict", "enumerate")
+
+
+def list_of(name: str, args: tuple[Any, ...]) -> Type | None:
+    """The type of the list that an operator of Python makes of lists whose items are alike; None for any other."""
+    if name in _SAME_ITEMS:
+        kind = _type_of(args[0])
+        return kind if isinstance(kind, ListType) else None
+    lists = args[:1] if name == "enumerate" else args
+    kinds = [_type_of(each) for each in lists] if name in _TUPLES else []
+    items = [STR if kind == STRINGS else kind.item for kind in kinds if isinstance(kind, ListType) or kind == STRINGS]
+    if not kinds or len(items) < len(kinds):
+        return None
+    return ListType((SCALARS[int], *items) if name == "enumerate" else tuple(items))
+
+
+def _type_of(thing: Any) -> Any:
+    return thing.value.type if is_traced(thing) else list_type(thing) if type(thing) is list else None
+
+
+def _wrapped(recorder: Tracer, name: str, found: Any, varies: bool, alike: Type | None = None) -> tuple[Any, Any]:
     """The output pattern and the stand-in of a result; a list may have any length, a tuple has its own."""
     if type(found) is tuple:
         pairs = [_wrapped(recorder, name, item, varies) for item in found]
         return tuple(output for output, _ in pairs), tuple(item for _, item in pairs)
-    kind = STRINGS if _are_texts(found) else SCALARS.get(type(found), ANY)
+    kind: Type = STRINGS if _are_texts(found) else SCALARS.get(type(found), ANY)
+    kind = alike if alike is not None and type(found) is list and kind == ANY else kind
     value, stand_in = wrapped_scalar(recorder, kind, found, varies)
     if stand_in is None:
         recorder.refuse(

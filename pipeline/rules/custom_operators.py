@@ -9,8 +9,10 @@ import torch
 
 from ...ops.graph.errors import RecordError
 from ...ops.graph.graph import KernelCall, Operator, Value
+from ...ops.graph.kernel import Kernel
 from ...ops.graph.operators.names import allowed, why_not
 from ...ops.graph.types import TensorType
+from ...ops.kernels.package_operator import operator_kernel
 from ...ops.kernels.registry import kernel_of_operator
 from ...ops.kinds import check_registered
 from ...ops.runtime.user_code import user_line
@@ -25,6 +27,7 @@ def custom_operator(
     Raises:
         RecordError: it may not be recorded.
     """
+    reason = why_not(title(func))
     if isinstance(func, torch._ops.OpOverloadPacket):
         func = overload_of(func, concrete(args), concrete(kwargs))
     if isinstance(func, torch._ops.OpOverload):
@@ -34,8 +37,12 @@ def custom_operator(
             return KernelCall(kernel), func
         if str(func) in allowed():
             return Operator(str(func)), func
+        found = operator_kernel(func)
+        if isinstance(found, Kernel):
+            return KernelCall(found), func
+        reason = found or why_not(title(func))
     raise RecordError(
-        f"{title(func)} cannot be recorded{why_not(title(func))}",
+        f"{title(func)} cannot be recorded{reason}",
         where=str(user_line() or ""),
         fix="Use another torch function for it.",
     )

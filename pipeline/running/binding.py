@@ -6,6 +6,7 @@ Its data, which an archive stores, is `Parameters` of `ops.graph.program`; here 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,10 @@ from ...ops.graph.graph import Literal, Record
 from ...ops.graph.program import Parameters, Slot
 from ...ops.graph.text import plain_text
 from ...ops.graph.traverse import map_leaves
-from ...ops.graph.types import STRINGS, TensorType, Type
+from ...ops.graph.types import STRINGS, ListType, TensorType, Type
+from ...ops.runtime.checks import check_item
 from ...ops.runtime.primitives.named_tuples import map_values
+from ..proxies.lists import TracedList
 from .convert import converted
 from .marks import Marks
 
@@ -125,8 +128,9 @@ class Binding:
         if not isinstance(value, kind) or len(value) != len(tree):
             got = f"{type(value).__name__} of {len(value)}" if isinstance(value, tuple | list) else type(value).__name__
             raise SignatureError(
-                "another structure", where=f"input {where!r}", got=got, expected=f"{kind.__name__} of {len(tree)}"
-            )
+                "another structure", where=f"input {where!r}", got=got, expected=f"{kind.__name__} of {len(tree)}",
+                fix=_FREE if kind is list and isinstance(value, list) else "",
+            )  # fmt: skip
         for index, (part, item) in enumerate(zip(tree, value, strict=True)):
             self._fill(part, item, f"{where}[{index}]", flat)
 
@@ -140,12 +144,19 @@ class Binding:
             self._fill(part, value[key], f"{where}[{key!r}]", flat)
 
 
+_FREE = "A list comprehension over it, or tracepack.map(fn, items), keeps its length free, where all items are alike."
+
+
 def fixed(value: Any) -> Any:
-    """A value that a signature holds, in the form of the IR: a dtype and a device by name."""
+    """A value that a signature holds, in the form of the IR: a dtype, a device, a member of an Enum by name."""
     if isinstance(value, torch.dtype):
         return Literal("dtype", str(value).removeprefix("torch."))
     if isinstance(value, torch.device):
         return Literal("device", str(value))
+    if isinstance(value, Enum):
+        return Literal("enum", f"{type(value).__qualname__}.{value.name}")
+    if type(value) in (slice, range):
+        return Literal(type(value).__name__, repr(value))
     return tuple(map(fixed, value)) if type(value) is tuple else value
 
 
@@ -190,9 +201,42 @@ def to_leaf(value: Any, kind: Type, where: str) -> Any:
         if tensor is None:
             raise SignatureError("not a tensor", where=f"input {where!r}", got=type(value).__name__, expected=kind)
         return tensor
+    if type(value) is TracedList and (kind == STRINGS or isinstance(kind, ListType)):
+        to_leaf(value.concrete, kind, where)
+        return value  # inside a recording: the list of its example fits
+    if isinstance(kind, ListType):
+        return _listed(value, kind, where)
     if isinstance(value, np.generic):
         value = value.item()
     return value if kind != STRINGS else _strings(value, where)
+
+
+def _listed(value: Any, kind: ListType, where: str) -> list[Any]:
+    """A list of any length with its items as the pipeline takes them."""
+    if not isinstance(value, list | tuple):
+        raise SignatureError("not a list", where=f"input {where!r}", got=type(value).__name__, expected=kind)
+    return [_item(item, kind.item, f"{where}[{index}]") for index, item in enumerate(value)]
+
+
+def _item(value: Any, kind: Any, where: str) -> Any:
+    if isinstance(kind, dict):
+        if not isinstance(value, Mapping) or list(value) != list(kind):
+            got = f"keys {list(value)}" if isinstance(value, Mapping) else type(value).__name__
+            raise SignatureError(
+                "another structure", where=f"input {where!r}", got=got,
+                expected=f"a dict with the keys {list(kind)}, in this order",
+            )  # fmt: skip
+        return {key: _item(value[key], part, f"{where}[{key!r}]") for key, part in kind.items()}
+    if isinstance(kind, tuple):
+        if not isinstance(value, tuple) or len(value) != len(kind):
+            got = f"tuple of {len(value)}" if isinstance(value, tuple) else type(value).__name__
+            raise SignatureError(
+                "another structure", where=f"input {where!r}", got=got, expected=f"tuple of {len(kind)}"
+            )
+        return tuple(_item(*pair, f"{where}[{index}]") for index, pair in enumerate(zip(value, kind, strict=True)))
+    found = to_leaf(value, kind, where)
+    check_item(f"input {where!r}", kind, found)
+    return found
 
 
 def _strings(value: Any, where: str) -> list[str]:

@@ -6,13 +6,14 @@ no dtype that anybody chose, so they alone are rounded to a narrower one, as `to
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import torch
 
 from ...ops.graph.errors import SignatureError
-from ...ops.graph.types import STRINGS, ScalarType, TensorType, Type
+from ...ops.graph.types import STRINGS, ListType, ScalarType, TensorType, Type
 
 
 def converted(value: Any, kind: Type, where: str) -> Any:
@@ -26,9 +27,25 @@ def converted(value: Any, kind: Type, where: str) -> Any:
         value = value.to_numpy()
     if isinstance(kind, TensorType):
         return _to_tensor(value, kind, where, table)
+    if isinstance(kind, ListType):
+        items = value.tolist() if isinstance(value, np.ndarray) else value
+        if isinstance(items, list | tuple):
+            return [_item(item, kind.item, f"{where}[{index}]") for index, item in enumerate(items)]
+        return value
     if kind == STRINGS:
         return value.tolist() if isinstance(value, np.ndarray) else value
     return _to_scalar(value, kind)
+
+
+def _item(value: Any, kind: Any, where: str) -> Any:
+    """An item of a list, converted where it has the structure of its type."""
+    if isinstance(kind, dict):
+        alike = isinstance(value, Mapping) and value.keys() == kind.keys()
+        return {key: _item(value[key], kind[key], f"{where}[{key!r}]") for key in kind} if alike else value
+    if isinstance(kind, tuple):
+        alike = isinstance(value, list | tuple) and len(value) == len(kind)
+        return tuple(_item(*pair, where) for pair in zip(value, kind, strict=True)) if alike else value
+    return converted(value, kind, where)
 
 
 def _to_tensor(value: Any, kind: TensorType, where: str, table: bool) -> Any:

@@ -22,7 +22,7 @@ from ...ops.graph.program import Program, Slot
 from ...ops.graph.traverse import every_node
 from ...ops.graph.types import TensorType
 from ...ops.runtime.checks import tensor_check
-from ...ops.runtime.interrupts.changes import release
+from ...ops.runtime.interrupts.changes import forkable, release
 from ...ops.runtime.interrupts.modes import outside
 from ...ops.runtime.interrupts.verbs import journaled
 from ...ops.runtime.node_errors import fail
@@ -72,7 +72,7 @@ class Runner:
         self.marks = Marks.of(program.graph)
         self.binding = Binding(program.parameters, self.marks, convert and not self.writes)
         self._budget = budget
-        self.lock = threading.RLock()
+        self.lock = forkable(threading.RLock())
         # Torch code that makes new tensors runs on the device of the accelerator's ops, if there are any.
         home = next((device for device in places.values() if not device.is_cpu), CPU)
         if not home.is_cpu:
@@ -255,7 +255,7 @@ def may_write(node: Node) -> bool:
             return (last.endswith("_") and not re.match(r"__(?!i|setitem)", last)) or "out" in node.kwargs
         case BodyCall(body):
             return any(may_write(inner) for inner in every_node(body.graph) if not isinstance(inner.target, BodyCall))
-    return isinstance(node.target, KernelCall)
+    return isinstance(node.target, KernelCall) and node.target.kernel.writes
 
 
 def _signature_key(flat: Sequence[Any]) -> Any:

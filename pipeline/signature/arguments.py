@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 import torch
@@ -12,7 +13,7 @@ import torch
 from ...ops.graph.errors import RecordError
 from ...ops.graph.program import REQUIRED
 
-_PLAIN = (type(None), bool, int, float, complex, str, bytes, torch.dtype, torch.device)
+_PLAIN = (type(None), bool, int, float, complex, str, bytes, torch.dtype, torch.device, range)
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,9 @@ def is_plain(value: Any) -> bool:
     """Whether a value is one that a signature can hold and nobody can change."""
     if type(value) is tuple:
         return all(map(is_plain, value))
-    return type(value) in _PLAIN
+    if type(value) is slice:
+        return is_plain((value.start, value.stop, value.step))
+    return type(value) in _PLAIN or isinstance(value, Enum)
 
 
 def _bound(

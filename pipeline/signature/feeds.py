@@ -13,7 +13,7 @@ from ...ops.graph.errors import SignatureError
 from ...ops.graph.graph import Record
 from ...ops.graph.program import Parameters, Slot
 from ...ops.graph.traverse import leaves
-from ...ops.graph.types import STR, STRINGS, ScalarType, TensorType, Type
+from ...ops.graph.types import STR, STRINGS, ListType, ScalarType, TensorType, Type
 
 
 def plain_name(name: str) -> str:
@@ -119,7 +119,23 @@ def to_input(value: Any, kind: Type, name: str) -> Any:
         return _to_tensor(value, kind, name)
     if isinstance(value, dict):
         raise SignatureError("another structure", where=f"input {name!r}", got="an object", expected=kind)
+    if isinstance(kind, ListType):
+        items = value.tolist() if isinstance(value, np.ndarray) else value
+        if not isinstance(items, list):
+            raise SignatureError("not a list", where=f"input {name!r}", got=type(value).__name__, expected=kind)
+        return [_item(item, kind.item, f"{name}[{index}]") for index, item in enumerate(items)]
     return _to_scalar(value, kind)
+
+
+def _item(value: Any, kind: Any, name: str) -> Any:
+    """An item of a list from a value of JSON; one of another structure is left to the check of the inputs."""
+    if isinstance(kind, dict):
+        alike = isinstance(value, dict) and value.keys() == set(map(str, kind))
+        return {key: _item(value[str(key)], part, f"{name}[{key!r}]") for key, part in kind.items()} if alike else value
+    if isinstance(kind, tuple):
+        alike = isinstance(value, list) and len(value) == len(kind)
+        return tuple(_item(*pair, name) for pair in zip(value, kind, strict=True)) if alike else value
+    return to_input(value, kind, name)
 
 
 def _to_scalar(value: Any, kind: ScalarType) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...ops.graph.graph import Graph, Literal, Record, Value
 from ...ops.graph.program import Parameters, Slot
-from ...ops.graph.types import TensorType, Type
+from ...ops.graph.types import ListType, TensorType, Type
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _SCALARS: dict[str, dict[str, Any]] = {
@@ -70,6 +70,8 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
 def _of_type(kind: Type) -> dict[str, Any]:
     """A value as JSON has it: a tensor is lists of lists, its dtype and sizes stand beside them."""
     if not isinstance(kind, TensorType):
+        if isinstance(kind, ListType):
+            return {"type": "array", "items": _tree(kind.item, _of_type)}
         return dict(_SCALARS[kind.kind])
     schema = _element(kind.dtype)
     for size in reversed(kind.shape):

@@ -205,11 +205,20 @@ class Archive:
         return size
 
 
+def _all_of(source: Any) -> bytearray:
+    try:
+        return bytearray(source.read())
+    except (OSError, ValueError, TypeError) as error:
+        raise ArchiveError(
+            "the file object cannot be read", got=str(error)[:120], expected="a binary file object, open for reading"
+        ) from error
+
+
 def _open(source: Any) -> tuple[str, Any, Any]:
     if isinstance(source, bytes | bytearray | memoryview):
         return _checked_length("bytes", bytearray(source), None)
     if hasattr(source, "read"):
-        return _checked_length("file object", bytearray(source.read()), None)
+        return _checked_length("file object", _all_of(source), None)
     try:
         path = os.fspath(source)
     except TypeError:
@@ -221,7 +230,7 @@ def _open(source: Any) -> tuple[str, Any, Any]:
 
 def _map(path: Any) -> tuple[str, Any, Any]:
     """Maps a file privately: writes to the memory stay in this process, and pages are read at the first use."""
-    label = repr(path)
+    label = repr(path)[:200]
     try:
         with open(path, "rb") as file:
             status = os.fstat(file.fileno())

@@ -42,12 +42,17 @@ def replacing(target: Any) -> Iterator[BinaryIO]:
     """A context with a file to write, which replaces the file at the path at the end, and keeps its mode.
 
     Args:
-        target: the path.
+        target: the path. Where it is a symbolic link, the file that it leads to is replaced.
 
     Raises:
         ArchiveError: it cannot be written, because the disk is full for example; an old file stays as it is.
     """
-    path = path_of(target)
+    path = os.path.realpath(path_of(target))
+    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+        raise ArchiveError(
+            "cannot write the archive", where=repr(target)[:200], got="a device, a pipe or a socket",
+            expected="a regular file, or a new one", fix="Pass a binary file object to write into it.",
+        )  # fmt: skip
     folder, prefix = os.path.dirname(path), _prefix(path)
     temporary = os.path.join(folder, f"{prefix}{os.urandom(4).hex()}.tmp")
     try:

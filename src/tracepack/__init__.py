@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .ops.graph.errors import TracepackError as TracepackError
     from .ops.op import InferenceOp as InferenceOp
     from .ops.script import script as script
-    from .ops.tokenizer.tokenizer_op import tokenizer as tokenizer
+    from .ops.tokenizer_op import tokenizer as tokenizer
     from .pipeline.lists.lookup import lookup as lookup
     from .pipeline.lists.mapping import map as map
     from .pipeline.load import load as load
@@ -46,7 +46,7 @@ _HOMES = {
     "lookup": "pipeline.lists.lookup",
     "map": "pipeline.lists.mapping",
     "script": "ops.script",
-    "tokenizer": "ops.tokenizer.tokenizer_op",
+    "tokenizer": "ops.tokenizer_op",
     "trace": "pipeline.trace",
     "while_loop": "pipeline.recording.control_flow",
     **dict.fromkeys(_ERRORS, "ops.graph.errors"),

@@ -140,3 +140,49 @@ def test_an_interrupt_at_any_bytecode_leaves_no_other_file(tmp_path):
             break
     assert landed > 200
     assert path.read_bytes() == b"new"
+
+
+def test_a_symbolic_link_stays_and_the_file_that_it_leads_to_is_replaced(mod, tmp_path):
+    target, link = tmp_path / "model-17.tpk", tmp_path / "current.tpk"
+    link.symlink_to(target.name)
+    mod.save(link)  # the target is new
+    first = target.read_bytes()
+    tracepack.trace(lambda x: x + 2, torch.ones(2)).save(link)
+    assert link.is_symlink()
+    assert target.read_bytes() != first
+    assert torch.equal(tracepack.load(link)(torch.zeros(2)), torch.full((2,), 2.0))
+    assert sorted(os.listdir(tmp_path)) == ["current.tpk", "model-17.tpk"]
+
+
+def test_a_pipe_is_not_replaced_by_a_file(mod, tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    with pytest.raises(tracepack.ArchiveError, match="cannot write the archive; got a device, a pipe or a socket; exp"):
+        mod.save(path)
+    assert path.is_fifo()
+    assert os.listdir(tmp_path) == ["pipe"]
+
+
+def test_a_file_object_that_cannot_be_read_is_an_error_of_ours(mod, tmp_path):
+    path = tmp_path / "a.tpk"
+    mod.save(path)
+    with open(path, "rb") as closed:
+        pass
+    with open(tmp_path / "new", "wb") as written:
+        for source in (io.StringIO("text"), closed, written):
+            with pytest.raises(tracepack.ArchiveError, match="the file object cannot be read; got .*; expected a bin"):
+                tracepack.load(source)
+
+
+def test_a_long_path_is_cut_in_the_message():
+    with pytest.raises(tracepack.ArchiveError, match="cannot read the file; got File name too long") as caught:
+        tracepack.load("x" * 5000)
+    assert len(str(caught.value)) < 300
+
+
+def test_examples_and_states_of_another_kind_are_refused(mod, tmp_path):
+    with pytest.raises(tracepack.SignatureError, match="examples are a list of dicts like run's; got int"):
+        mod.save(tmp_path / "a.tpk", examples=5)
+    with pytest.raises(tracepack.SignatureError, match=r"no state of a pipeline; got NoneType; expected the dict that"):
+        mod.load_state(None)
+    assert os.listdir(tmp_path) == []

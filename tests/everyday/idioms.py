@@ -7,6 +7,7 @@ import enum
 import functools
 import json
 import logging
+import math
 import statistics
 from fractions import Fraction
 
@@ -61,6 +62,12 @@ def scaled(x):
     return (x - x.min()) / max(x.max() - x.min(), 1e-6)
 
 
+def labelled(x):
+    if x.mean() > 0:
+        return "positive"
+    return "negative"
+
+
 def one(process):
     return Case(process, [X], OTHERS)
 
@@ -86,5 +93,22 @@ CASES = {
     "largest of a list": one(lambda x: (max(x.tolist()), x.tolist().index(max(x.tolist())))),
     "whole numbers": one(lambda x: [int(v) for v in x.tolist()]),
     "array as a list": one(lambda x: np.round(x.numpy(), 1).tolist()),
+    "returns of two texts": one(labelled),
+    "number of two": one(lambda x: x * (2.0 if x.sum().item() > 0 else 0.5)),
+    "math of numbers": one(
+        lambda x: [
+            math.copysign(2.0, x[0].item()),
+            math.fmod(x[1].item(), 1.25),
+            *math.modf(x.sum().item()),
+            math.degrees(x[1].item()),
+            math.erf(x[0].item()),
+            math.pow(x[0].item(), 2),
+            math.remainder(x[0].item(), 2),
+        ]
+    ),
+    "math of lists": one(lambda x: {"sum": math.fsum(x.tolist()), "product": math.prod(x.tolist())}),
+    "sorted by size": one(lambda x: sorted(x.tolist(), key=abs)),
+    "nearest": one(lambda x: min(x.tolist(), key=lambda value: (value - 0.4) ** 2)),
+    "rows backwards": one(lambda x: torch.stack([row * 2 for row in reversed(x)])),
     "print": one(lambda x: print(f"{x.mean():.2f}") or x),
 }

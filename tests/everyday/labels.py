@@ -43,6 +43,14 @@ def appended(x):
     return found
 
 
+def ranked(x):
+    return [name for name, _ in sorted(zip(LABELS, x.tolist(), strict=True), key=lambda pair: pair[1], reverse=True)]
+
+
+def best_places(x):
+    return [place for place, _ in sorted(enumerate(x.tolist()), key=lambda pair: -pair[1])][:2]
+
+
 def helper(index):
     return LABELS[index]
 
@@ -80,6 +88,13 @@ CASES = {
     "percent": one(lambda x: "%s %5.2f" % (LABELS[x.argmax()], x.max().item())),  # noqa: UP031
     "json": one(lambda x: json.dumps({"label": LABELS[x.argmax()], "score": x.max().item()}, sort_keys=True)),
     "is it one of": one(lambda x: {"pet": LABELS[x.argmax()] in ("cat", "dog")}),
+    "ranked": one(ranked),
+    "best places": one(best_places),
+    "number by a label": one(lambda x: 1 if LABELS[x.argmax()] == "dog" else 2),
+    "verdict": one(lambda x: "sure" if x.softmax(-1).max() > 0.3 else "unsure"),
+    "verdict of each": one(lambda x: ["high" if score > 0.4 else "low" for score in x.tolist()]),
+    "verdict the other way": one(lambda x: [1 if not score > 0.4 else 0 for score in x.tolist()]),
+    "label of the largest": one(lambda x: max(zip(x.tolist(), LABELS, strict=True), key=lambda pair: pair[0])[1]),
     "list for a batch": many(lambda x: [LABELS[j] for j in x.argmax(-1).tolist()]),
     "records for a batch": many(records),
     "lists in a list": many(lambda x: [[LABELS[j] for j in row] for row in x.topk(2).indices.tolist()]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.everyday import idioms, labels, texts
+from tests.everyday import idioms, labels, lists, texts
 from tests.everyday.case import check
 
 
@@ -21,3 +21,8 @@ def test_texts_and_lists_of_texts(name) -> None:
 @pytest.mark.parametrize("name", idioms.CASES)
 def test_idioms(name) -> None:
     check(idioms.CASES[name])
+
+
+@pytest.mark.parametrize("name", lists.CASES)
+def test_lists_of_any_length(name) -> None:
+    check(lists.CASES[name])

@@ -60,18 +60,20 @@ def test_a_pattern_that_needs_trust_is_said_at_once() -> None:
 
 
 REFUSED = {
-    "branch on a label": lambda x: 1 if LABELS[x.argmax()] == "cat" else 2,
+    "branch on a label": lambda x: x if LABELS[x.argmax()] == "cat" else -x,
     "entries of two types": lambda x: [1, "two", 3.0, 4, 5][x.argmax().item()],
     "list of tensors": lambda x: [x, x + 1, x + 2, x, x][x.argmax().item()],
     "default of another kind": lambda x: {1: "a"}.get(x.argmax().item()),
-    "label in a loop": lambda x: ["a" if v > 0.5 else "b" for v in x.tolist()],
+    "tensor of two": lambda x: x * 2 if x.sum().item() > 0 else -x,
+    "two types": lambda x: 1 if x.sum() > 0 else "none",
 }
 WORDS = {
     "branch on a label": "a value that data decides cannot leave the graph",
     "entries of two types": "a table has entries of several types, int and str and float",
     "list of tensors": "is asked by a traced key",
     "default of another kind": r"table.get\(key\) gives None for a key that is missing",
-    "label in a loop": "a value that data decides cannot leave the graph: a branch was taken on it",
+    "tensor of two": r"a branch was taken on it; got True. Use torch.where or tracepack.cond\(pred, true_fn, ",
+    "two types": "a branch on a tensor cannot be recorded: only one side of it ran. Use torch.where, or tracepack.cond",
 }
 
 

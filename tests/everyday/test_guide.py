@@ -14,12 +14,19 @@ from tests.everyday.case import Case, check
 PAGE = Path(__file__).parents[2] / "docs" / "guide.md"
 BLOCKS = re.findall(r"## ([^\n]+)\n(?:(?!\n## ).)*?```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
 
+RECORDS = [{"name": "ann", "score": 0.5, "x": torch.rand(3)}, {"name": "bob", "score": 2.0, "x": torch.rand(5)}]
+
 # The title -> the function of its code, an example, and other inputs.
 INPUTS = {
     "Labels": ("classify", [torch.rand(2, 3)], [[torch.rand(5, 3)], [torch.rand(1, 3)]]),
     "Look-ups of many keys": ("encode", ["Hello you"], [["hello my world"], ["WORLD"]]),
     "Texts": ("clean", ["  An  Example "], [["Another\tONE"], [""]]),
     "Lists of any length": ("prepare", [["One", " Two"]], [[["a", "", "b", "c"]], [["x"]]]),
+    "Lists of tensors and of records": (
+        "collate",
+        [RECORDS],
+        [[RECORDS[1:]], [[*RECORDS, {"name": "cid", "score": 1.0, "x": torch.rand(2)}, *RECORDS]]],
+    ),
     "Tokenizers": (
         "encode",
         [["where is the cat"], ["the mat"]],

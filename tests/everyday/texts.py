@@ -93,6 +93,16 @@ CASES = {
     "stacked": Case(
         lambda texts: torch.stack([torch.tensor([len(text), 1]) for text in texts]), [TEXTS], [[["a"]], [["b"] * 5]]
     ),
+    "shortest first": many(lambda texts: sorted(texts, key=len)),
+    "by a method": many(lambda texts: sorted(texts, key=str.lower, reverse=True)),
+    "by a function": many(lambda texts: sorted(texts, key=lambda text: (len(text), text.upper()))),
+    "filtered": many(lambda texts: list(filter(None, texts))),
+    "filtered by a function": many(lambda texts: list(filter(lambda text: len(text) > 1, texts))),
+    "methods mapped": many(lambda texts: list(map(str.strip, texts))),
+    "one of two for each": many(lambda texts: ["short" if len(text) < 4 else "long" for text in texts]),
+    "longest": Case(lambda texts: max(texts, key=len), [TEXTS], LISTS[:2]),
+    "first of the shortest": Case(lambda texts: min(texts, key=len), [TEXTS], LISTS[:2]),
+    "letters backwards": one(lambda s: "".join(reversed(s))),
     "two lists": Case(
         lambda a, b: [f"{x} {y}" for x, y in zip(a, b, strict=True)], [["a", "b"], ["c", "d"]], [[["a"], ["b"]]]
     ),

@@ -68,7 +68,7 @@ def make(model: object) -> Scale | None:
 
 
 def test_our_own_kinds_are_registered_and_imported_late() -> None:
-    assert registry.known() == ["comprehension", "onnx", "slang", "tokenizer", "torchscript"]
+    assert registry.known() == ["comprehension", "onnx", "operator", "slang", "tokenizer", "torchscript"]
     code = (
         "import sys, tracepack; tracepack.script, tracepack.load; print(*(n for n in sys.modules if 'tracepack' in n))"
     )
@@ -90,7 +90,7 @@ def test_a_kernel_of_no_registered_kind_is_refused_at_script() -> None:
         tp.script(Scale(2.0))
     assert str(got.value) == (
         f"load could not build the kernel 'scale': its kind 'scale' is registered for no class; got {__name__}.Scale; "
-        "expected one of ['comprehension', 'onnx', 'slang', 'tokenizer', 'torchscript']. Call "
+        "expected one of ['comprehension', 'onnx', 'operator', 'slang', 'tokenizer', 'torchscript']. Call "
         "tracepack.ops.kernels.registry.register(...), here and where the file is loaded, best by an entry point of "
         "tracepack.kernels."
     )
@@ -144,8 +144,8 @@ def test_a_file_with_an_unknown_kind_lists_the_known_ones(tmp_path: Path, monkey
     monkeypatch.delitem(registry._kinds, "scale")
     with pytest.raises(
         tp.GraphError,
-        match=r"unknown kind of kernel 'scale'; expected one of \['comprehension', 'onnx', 'slang', 'tokenizer', "
-        r"'torchscript'\]\. Install the package that offers it by an entry point of tracepack\.kernels\.",
+        match=r"unknown kind of kernel 'scale'; expected one of \['comprehension', 'onnx', 'operator', 'slang', "
+        r"'tokenizer', 'torchscript'\]\. Install the package that offers it by an entry point of tracepack\.kernels\.",
     ):
         tp.load(tmp_path / "scale.tpk")
 
@@ -183,7 +183,16 @@ def test_an_entry_point_is_loaded_when_its_kind_is_asked_for(monkeypatch: pytest
     offer(
         monkeypatch, EntryPoint("scale", lambda: registry.register("scale", lambda: Scale)), EntryPoint("bad", broken)
     )
-    assert registry.known() == ["bad", "comprehension", "onnx", "scale", "slang", "tokenizer", "torchscript"]
+    assert registry.known() == [
+        "bad",
+        "comprehension",
+        "onnx",
+        "operator",
+        "scale",
+        "slang",
+        "tokenizer",
+        "torchscript",
+    ]
     assert kernel_class("scale") is Scale
     with pytest.raises(RuntimeError, match="out of order"):
         kernel_class("bad")

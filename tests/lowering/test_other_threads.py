@@ -12,6 +12,7 @@ from torch import nn
 import tracepack
 from tests.lowering.test_threads import elsewhere
 from tracepack.ops.lowering.patches import silence
+from tracepack.ops.lowering.patches.fx_patcher import FxPatcher
 
 
 class Disturbed(nn.Module):
@@ -86,3 +87,33 @@ def test_a_filter_of_warnings_that_another_thread_puts_back_silences_nothing() -
         thread.join()
         with pytest.raises(UserWarning, match="heard"):  # these tests turn warnings into errors
             warnings.warn("heard", UserWarning, stacklevel=1)
+
+
+def test_modules_run_in_another_thread_while_torch_fx_traces() -> None:
+    """torch.fx replaces methods of every nn.Module while it traces, as the conversion of a ScriptModule does."""
+    model, x, seen = nn.Sequential(nn.Linear(2, 2), nn.ReLU()), torch.rand(3, 2), []
+    wanted = model(x)
+
+    def traced(x):
+        seen.append(elsewhere(lambda: model(torch.rand(3, 2)).shape))
+        seen.append(elsewhere(lambda: model(X)))
+        return x * 2
+
+    with FxPatcher():
+        graph = torch.fx.symbolic_trace(Calls(traced))
+    assert torch.equal(graph(x), x * 2)
+    assert seen[0] == (3, 2)
+    torch.testing.assert_close(seen[1], model(X))
+    torch.testing.assert_close(model(x), wanted)
+
+
+X = torch.rand(3, 2)
+
+
+class Calls(nn.Module):
+    def __init__(self, function) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, x):
+        return self.function(x)

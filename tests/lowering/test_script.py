@@ -290,3 +290,10 @@ def test_device_constants_of_a_model_are_relocated():
     [result] = plan.fast(torch.rand(3, 4, device="meta"))
     assert result.device.type == "meta"
     assert result.shape == (3, 4)
+
+
+def test_a_model_is_scripted_with_an_example_inside_of_a_traced_function():
+    model = torch.nn.Linear(4, 2)
+    mod = tracepack.trace(lambda x: tracepack.script(model, example=x)(x) * 2, torch.rand(3, 4))
+    x = torch.rand(5, 4)
+    torch.testing.assert_close(mod(x), model(x).detach() * 2)

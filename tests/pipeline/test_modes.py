@@ -235,6 +235,63 @@ def test_under_another_default_device(case):
     torch.testing.assert_close(found, case.wanted(x))
 
 
+def doubled(x):
+    """A choice and a loop on data, with a number among what the branches get."""
+    chosen = tracepack.cond(
+        x.sum() > 0, lambda x, n: (x * 2, x.sum(1) * n), lambda x, n: (-x, x[:, 0] - n), x, x.shape[0]
+    )
+    return tracepack.while_loop(lambda x: x.max() < 100, lambda x: x * 2 + 1, chosen[0]), chosen[1]
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_choice_and_a_loop_on_data_are_exported(strict):
+    mod = tracepack.trace(doubled, torch.rand(3, 4))
+
+    class Outer(nn.Module):
+        def forward(self, x):
+            return mod(x)
+
+    exported = torch.export.export(Outer(), (torch.rand(3, 4),), strict=strict).module()
+    for x in (torch.rand(3, 4), -torch.rand(3, 4)):
+        for got, wanted in zip(exported(x), doubled(x), strict=True):
+            torch.testing.assert_close(got, wanted)
+
+
+def test_a_look_up_that_data_decides_says_that_it_cannot_be_exported():
+    mod = tracepack.trace(lambda x: tracepack.lookup({0: 1.5, 1: 2.5}, x.argmax(1)), torch.rand(3, 2))
+
+    class Outer(nn.Module):
+        def forward(self, x):
+            return mod(x)
+
+    with pytest.raises(tracepack.GuardError, match="only the data of a run decides cannot be looked up in a table"):
+        torch.export.export(Outer(), (torch.rand(3, 2),), strict=False)
+
+
+@pytest.mark.parametrize(
+    "process",
+    [
+        lambda x: x + torch.ones(x.shape[0]),
+        lambda x: x * torch.arange(x.shape[0]),
+        lambda x: tracepack.lookup([1.5, 2.5, 3.5, 4.5, 5.5], x.argmax(0)),
+        lambda x: x[torch.tensor([0, x.shape[0] - 1])],
+        lambda x: torch.as_tensor(x) * torch.linspace(0, 1, x.shape[0]),
+        lambda x: torch.tensor([x.sum().item(), 2.0]),
+    ],
+)
+def test_new_tensors_lie_where_the_pipeline_does_whatever_torch_s_default_device_is(process):
+    mod = tracepack.trace(process, torch.rand(3))
+    file = io.BytesIO()
+    mod.save(file)
+    for each in (mod, tracepack.load(file.getvalue())):
+        for x in (torch.rand(3), torch.rand(5)):
+            wanted = process(x)
+            with torch.device("meta"):
+                got = each(x)
+            assert got.device.type == "cpu"
+            assert torch.equal(got, wanted)
+
+
 def test_compiling_works_in_a_process_whose_first_use_of_torch_was_a_trace() -> None:
     program = """
 import torch, tracepack

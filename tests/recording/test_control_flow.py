@@ -239,3 +239,28 @@ def test_both_work_without_a_trace() -> None:
     assert tracepack.cond(x.sum() > 0, lambda x: "yes", lambda x: "no", x) == "yes"
     assert tracepack.while_loop(lambda i: i < 5, lambda i: i + 1, 0) == 5
     assert tracepack.while_loop(lambda i, y: i < 2, lambda i, y: (i + 1, y * 2), 0, x)[1].tolist() == [4.0, 4.0]
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda: tracepack.cond(True, 5, 6), "cond calls functions; got int; expected a function"),
+        (lambda: tracepack.while_loop(lambda x: x, 5, 1), "while_loop calls functions; got int"),
+        (lambda: tracepack.map(5, [1]), "map calls functions; got int"),
+        (
+            lambda: tracepack.map(lambda item: item, 5),
+            "map takes a list of items; got int; expected a list or a tensor",
+        ),
+        (
+            lambda: tracepack.cond(torch.ones(12) > 0, lambda: 1, lambda: 2),
+            r"a condition of several elements decides nothing; got a tensor of shape \(12,\); expected one element",
+        ),
+        (
+            lambda: tracepack.while_loop(lambda x: x > 0, lambda x: x - 1, torch.ones(2)),
+            r"a condition of several elements decides nothing; got a tensor of shape \(2,\)",
+        ),
+    ],
+)
+def test_what_is_no_function_no_list_or_no_condition_is_refused(call, text) -> None:
+    with pytest.raises(tracepack.SignatureError, match=text):
+        call()

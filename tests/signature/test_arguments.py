@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from enum import Enum, IntEnum
 from typing import Any
 
 import pytest
@@ -138,3 +139,49 @@ def test_a_feed_without_the_fixed_ones_takes_the_fast_way() -> None:
     runner.run = runner.entry()
     assert torch.equal(mod.run({"x": x}), x * 2)
     assert slow == []
+
+
+class Mode(Enum):
+    DOUBLE = "double"
+    PLAIN = "plain"
+
+
+class Place(IntEnum):
+    FIRST = 0
+    SECOND = 1
+
+
+def test_members_of_enums_slices_and_ranges_are_part_of_the_signature(reloaded):
+    def process(x, mode, place, part=slice(1, None), steps=range(2)):
+        y = x * 2 if mode is Mode.DOUBLE else x
+        return y[part].sum() + y[place] * len(steps)
+
+    mod = tracepack.trace(process, torch.arange(3.0), Mode.DOUBLE, place=Place.SECOND, part=slice(0, 2))
+    given = {"mode": Mode.DOUBLE, "place": Place.SECOND, "part": slice(0, 2)}
+    for pipeline in (mod, reloaded(mod)):
+        assert pipeline.signature == (
+            "(x: f32[N], mode=Mode.DOUBLE, place=Place.SECOND, part=slice(0, 2, None), steps=range(0, 2)) -> f32[]"
+        )
+        x = torch.arange(5.0) + 1
+        assert torch.equal(pipeline(x, **given), process(x, **given))
+        assert torch.equal(pipeline(x, **given, steps=range(2)), process(x, **given))
+        for name, other, words in (
+            (
+                "mode",
+                Mode.PLAIN,
+                "input 'mode': a fixed value differs; got <Mode.PLAIN: 'plain'>; exp",
+            ),
+            ("mode", "double", "input 'mode': a fixed value differs; got 'double'; expected Mode.DOUBLE"),
+            ("place", 1, "input 'place': a fixed value differs; got 1; expected Place.SECOND"),
+            ("part", slice(0, 3), "input 'part': a fixed value differs"),
+            ("steps", range(3), "input 'steps': a fixed value differs"),
+        ):
+            with pytest.raises(tracepack.SignatureError, match=words):
+                pipeline(x, **{**given, name: other})
+
+
+def test_kinds_that_no_signature_holds_say_what_to_pass():
+    for value, words in ((b"ab", r"Pass torch.frombuffer\(bytearray\(data\), dtype=torch.uint8\), or data.decode\(\)"),
+                         ({1, 2}, "Pass a sorted list, and make the set in the function")):  # fmt: skip
+        with pytest.raises(tracepack.SignatureError, match=words):
+            tracepack.trace(lambda x: len(x), value)

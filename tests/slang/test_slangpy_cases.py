@@ -71,7 +71,7 @@ def module() -> slang.SlangModule:
 
 @pytest.mark.parametrize("name", ACTIVATIONS)
 def test_activations(module: slang.SlangModule, name: str) -> None:
-    x = torch.linspace(-4, 4, 101).requires_grad_()
+    x = torch.linspace(-4, 4, 100).requires_grad_()  # without 0, where relu has no derivative
     found, expected = module[name](x), ACTIVATIONS[name](x)
     # glibc's vector functions are within 4 units in the last place
     torch.testing.assert_close(found, expected, rtol=2e-6, atol=1e-6)

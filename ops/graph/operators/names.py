@@ -38,7 +38,8 @@ ARITHMETIC = (*_UNARY, *_BINARY)
 
 MATH = (
     "ceil", "floor", "trunc", "sqrt", "exp", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin",
-    "acos", "atan", "atan2", "sinh", "cosh", "tanh", "fabs", "hypot", "isnan", "isinf", "isfinite",
+    "acos", "atan", "atan2", "sinh", "cosh", "tanh", "fabs", "hypot", "isnan", "isinf", "isfinite", "copysign", "fmod",
+    "remainder", "modf", "frexp", "degrees", "radians", "asinh", "acosh", "atanh", "erf", "erfc",
 )  # fmt: skip
 """Functions of Python's math that a graph may hold."""
 
@@ -71,13 +72,14 @@ _TEXTS = (
 _TABLES = (
     "lookup", "lookup_all", "tolist", "dict", "zip", "zip_strict", "enumerate", "sorted", "total", "any", "all", "list",
     "keys", "values", "items", "rows", "index", "counted", "reversed", "statistics",
+    "sorted_by", "best_by", "fsum", "prod", "math_pow",
 )  # fmt: skip
 
 _WRITING = frozenset(name for name in _BINARY if name[0] == "i" and name != "invert") | {"setitem"}
 _VIEWING = (
     "getitem", "pos", "real", "imag", "min", "max", "draw", "generator", "and_", "or_", "dict", "zip", "zip_strict",
-    "enumerate", "sorted", "list", "values", "items", "total", "cat_strings", "rows", "reversed",
-    "keys", "lookup", "lookup_all",
+    "enumerate", "sorted", "sorted_by", "best_by", "list", "values", "items", "total", "cat_strings", "rows",
+    "reversed", "keys", "lookup", "lookup_all",
 )  # fmt: skip
 
 GRADIENTS = ("grad_mode", "own_backward")

@@ -1,26 +1,46 @@
-"""The functions that torch.fx replaces while it traces: an interrupt in its own clean-up leaves them replaced."""
+"""The functions that torch.fx replaces while it traces: for one thread only, and restored also after an interrupt."""
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 from torch.fx import _symbolic_trace
 
-from ...runtime.interrupts.changes import Change
+from .lock import Patch, Patched
 
 
-class FxPatcher(Change):
+def _in_one_thread(original: Any, patch: Patch) -> Callable[..., Any]:
+    """`patch_method` of torch.fx, whose replacement other threads do not see: they may be calling modules."""
+
+    def patch_method(self: Any, cls: type, name: str, replacement: Any, *rest: Any, **options: Any) -> Any:
+        if not patch.needed:
+            return original(self, cls, name, replacement, *rest, **options)
+        plain, mine = getattr(cls, name), threading.get_ident()
+
+        def chosen(*args: Any, **kwargs: Any) -> Any:
+            return (replacement if threading.get_ident() == mine else plain)(*args, **kwargs)
+
+        return original(self, cls, name, chosen, *rest, **options)
+
+    return patch_method
+
+
+_methods = Patch(_symbolic_trace._Patcher, "patch_method", _in_one_thread)
+
+
+class FxPatcher(Patched):
     """While it is entered torch.fx may trace; at the end what it replaced is restored, also where it did not do so."""
 
     def __init__(self) -> None:
+        super().__init__(_methods)
         self._before: Any = _symbolic_trace.CURRENT_PATCHER
-
-    def make(self) -> None:
-        """Does nothing: torch.fx makes its changes itself."""
 
     def undo(self) -> None:
         """Restores what a patcher replaced that is still there, the last first."""
+        super().undo()
         patcher = _symbolic_trace.CURRENT_PATCHER
         if patcher is None or patcher is self._before:
             return

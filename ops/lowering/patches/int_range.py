@@ -118,6 +118,8 @@ class Lent(Change):
         modules: the globals of each.
     """
 
+    of_process = True
+
     def __init__(self, modules: list[Globals]) -> None:
         self.modules = list(modules)
 

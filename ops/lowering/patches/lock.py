@@ -74,6 +74,8 @@ class Patch:
 class Patched(Change):
     """While it is entered, its thread needs some patches."""
 
+    of_process = True
+
     def __init__(self, *patches: Patch) -> None:
         self.patches, self.thread = patches, threading.get_ident()
 

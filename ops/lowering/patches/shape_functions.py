@@ -22,6 +22,8 @@ _KEYS = (torch._C.DispatchKey.CompositeImplicitAutograd, torch._C.DispatchKey.Au
 class FreeSizes(Change):
     """While it is entered, this thread uses these shape functions; in other threads they call torch's own."""
 
+    of_process = True
+
     def __init__(self) -> None:
         self.thread, self.on = threading.get_ident(), False  # torch may keep a kernel after it is removed
         self.before = [(operator, dict(operator.py_kernels)) for operator in _shapes()]

@@ -78,6 +78,8 @@ class _Unheard(Change):
     `warnings.catch_warnings` is for all threads, and where two overlap one restores the filters of the other.
     """
 
+    of_process = True
+
     def __init__(self) -> None:
         self.category = _InThread("Unheard", (Warning,), {"thread": None})
         self.rule: Any = ("ignore", None, self.category, None, 0)

@@ -7,24 +7,37 @@ is changed, and the guard around the verb (`verbs.undisturbed`) undoes what stan
 
 from __future__ import annotations
 
+import os
 import threading
 from abc import ABC, abstractmethod
-from typing import Any
+from contextlib import suppress
+from typing import Any, TypeVar
+from weakref import WeakSet
+
+L = TypeVar("L")
 
 
 class Change(ABC):
     """Something that is changed while it is entered.
 
     `undo` must be right where `make` has not begun or was cut off, and where `undo` was cut off itself or ran already.
+
+    Attributes:
+        of_process: whether all threads see the change. A fork of the process undoes those of threads that it lacks.
     """
+
+    of_process = False
 
     def __enter__(self) -> Any:
         _journals.changes.append(self)
+        if self.of_process:
+            _everywhere[id(self)] = (threading.get_ident(), self)
         self.make()
         return self
 
     def __exit__(self, *exc: Any) -> None:
         self.undo()
+        _everywhere.pop(id(self), None)
         changes = _journals.changes
         if self in changes:  # a guard may have removed it already
             changes.remove(self)
@@ -40,6 +53,8 @@ class Change(ABC):
 
 class Kept(Change):
     """A change that is undone only where an exception ends the block."""
+
+    of_process = True
 
     def __exit__(self, *exc: Any) -> None:
         if exc[0] is None:
@@ -57,6 +72,30 @@ class _Journals(threading.local):
 
 
 _journals = _Journals()
+_everywhere: dict[int, tuple[int, Change]] = {}  # what is changed for all threads, with the thread that did it
+_locks: WeakSet[Any] = WeakSet()
+
+
+def forkable(lock: L) -> L:
+    """A lock that is free in a fork of the process, where another thread holds it that the fork lacks."""
+    _locks.add(lock)
+    return lock
+
+
+def _forked() -> None:
+    """Leaves nothing of the threads that a fork lacks: no lock that they hold, and no change of the process."""
+    for lock in list(_locks):
+        if not (hasattr(lock, "_is_owned") and lock._is_owned()):
+            lock._at_fork_reinit()
+    for key, (thread, change) in reversed(list(_everywhere.items())):
+        if thread != threading.get_ident():
+            with suppress(Exception):
+                change.undo()
+            _everywhere.pop(key, None)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
 
 
 def made() -> int:
@@ -69,6 +108,7 @@ def undo_from(start: int) -> None:
     changes = _journals.changes
     while len(changes) > start:
         changes[-1].undo()
+        _everywhere.pop(id(changes[-1]), None)
         changes.pop()
 
 
@@ -79,7 +119,7 @@ class Lock:
     """
 
     def __init__(self) -> None:
-        self._lock: Any = threading.RLock()
+        self._lock: Any = forkable(threading.RLock())
 
     @property
     def held(self) -> bool:

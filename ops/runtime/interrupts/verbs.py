@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import wraps
 from types import TracebackType
 from typing import ParamSpec, TypeVar
@@ -18,6 +18,7 @@ import torch
 from torch.fx import graph_module
 
 from ..user_code import is_users
+from .alarm import Alarm, rings
 from .changes import made, undo_from
 from .modes import Modes, Outside
 
@@ -33,7 +34,8 @@ def undisturbed(verb: Callable[P, R]) -> Callable[P, R]:
     def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
         before = _Before()
         try:
-            result = verb(*args, **kwargs)
+            with Alarm() if rings() else nullcontext():
+                result = verb(*args, **kwargs)
             if made() > before.made:  # the verb caught an interrupt
                 before.restore(None)
             return result

@@ -6,12 +6,32 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
+import torch
+
 from ...graph.errors import GuardError
 from ..interrupts.changes import Change
 
 
 def _cond(pred: Any, on_true: Callable[..., Any], on_false: Callable[..., Any], operands: Any) -> Any:
+    if isinstance(pred, torch.Tensor) and torch.compiler.is_exporting():
+        return _exported_cond(pred, on_true, on_false, tuple(operands))
     return on_true(*operands) if pred else on_false(*operands)
+
+
+def _exported_cond(
+    pred: Any, on_true: Callable[..., Any], on_false: Callable[..., Any], operands: tuple[Any, ...]
+) -> Any:
+    """The choice as torch.export takes it: tensors are operands, and numbers belong to the branches."""
+    tensors = tuple(operand for operand in operands if isinstance(operand, torch.Tensor))
+
+    def taking(branch: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*given: Any) -> tuple[Any, ...]:
+            rest = iter(given)
+            return tuple(branch(*[next(rest) if isinstance(each, torch.Tensor) else each for each in operands]))
+
+        return run
+
+    return torch.cond(pred, taking(on_true), taking(on_false), tensors)
 
 
 _rounds: ContextVar[int | None] = ContextVar("rounds", default=None)
@@ -41,6 +61,9 @@ class LimitedRounds(Change):
 
 
 def _while(test: Callable[..., Any], body: Callable[..., Any], carried: Any, constant: Any = ()) -> Any:
+    if torch.compiler.is_exporting():
+        loop: Any = torch.while_loop
+        return loop(lambda *now: test(*now, *constant)[0], lambda *now: tuple(body(*now, *constant)), tuple(carried))
     state, left = tuple(carried), _rounds.get()
     while test(*state, *constant)[0]:
         if left is not None and (left := left - 1) < 0:

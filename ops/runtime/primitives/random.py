@@ -66,6 +66,8 @@ def drawing_from(
 class Borrowed(Change):
     """While it is entered, torch's global generator has the state of another one, which gets the new state back."""
 
+    of_process = True
+
     def __init__(self, source: torch.Generator) -> None:
         self.source = source
         self._outer: torch.Tensor | None = None

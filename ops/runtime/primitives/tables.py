@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +13,7 @@ import torch
 
 from ...graph.errors import GuardError
 from ...graph.operators.names import STATISTICS
-from .bounded import MOST_ITEMS
+from .bounded import MOST_ITEMS, mul
 
 _NOTHING: Any = object()
 
@@ -20,7 +22,12 @@ class MissingEntryError(GuardError):
     """A table has no entry for a key."""
 
 
-def _missing(table: Any, key: Any) -> MissingEntryError:
+def _missing(table: Any, key: Any) -> GuardError:
+    if isinstance(key, torch.SymInt | torch.SymFloat | torch.SymBool):
+        return GuardError(
+            "a key that only the data of a run decides cannot be looked up in a table",
+            where="an export or a compilation of the pipeline", fix="Index a tensor of the numbers with it instead.",
+        )  # fmt: skip
     if isinstance(table, dict):
         expected = f"one of its {len(table)} keys"
         fix = "Use table.get(key, default), or tracepack.lookup(table, key, default=…), where a key may be unknown."
@@ -62,7 +69,7 @@ def lookup_all(table: Any, keys: Any, default: Any = _NOTHING) -> Any:
     """
     listed = keys.tolist() if isinstance(keys, torch.Tensor | numpy.ndarray) else list(keys)
     found = _each(table, listed, default)
-    return torch.tensor(found, dtype=_dtype(table)) if holds_numbers(table) else found
+    return torch.tensor(found, dtype=_dtype(table), device="cpu") if holds_numbers(table) else found
 
 
 def _dtype(table: Any) -> torch.dtype:
@@ -115,9 +122,35 @@ def numbered(items: Any, start: int = 0) -> list[Any]:
 
 def ordered(items: Any, reverse: bool = False) -> list[Any]:
     """``sorted(items, reverse=reverse)``."""
+    _bounded(items)
+    return sorted(items, reverse=bool(reverse))
+
+
+def ordered_by(items: Any, keys: Any, reverse: bool = False) -> list[Any]:
+    """``sorted(items, key=..., reverse=reverse)``, with the key of each item."""
+    return [items[index] for index in ordered_places(keys, reverse)]
+
+
+def ordered_places(keys: Any, reverse: bool) -> list[int]:
+    """The places of the keys in their order; equal ones stay as they are."""
+    _bounded(keys)
+    return sorted(range(len(keys)), key=keys.__getitem__, reverse=bool(reverse))
+
+
+def best_by(largest: bool, items: Any, keys: Any) -> Any:
+    """``max(items, key=...)`` or ``min(items, key=...)``, with the key of each item."""
+    _bounded(keys)
+    return items[(max if largest else min)(range(len(keys)), key=keys.__getitem__)]
+
+
+def _bounded(items: Any) -> None:
     if len(items) > MOST_ITEMS:
         raise GuardError("a list grows too large", got=len(items), expected=f"at most {MOST_ITEMS}")
-    return sorted(items, reverse=bool(reverse))
+
+
+def product(items: Any, start: Any = 1) -> Any:
+    """``math.prod(items)``."""
+    return functools.reduce(mul, items, start)
 
 
 def statistic(name: str, items: Any) -> Any:
@@ -133,7 +166,9 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "lookup": lookup, "lookup_all": lookup_all, "tolist": to_list, "dict": to_dict, "zip": pairs,
     "zip_strict": pairs_of_one_length, "reversed": lambda items: items[::-1],
     "counted": lambda items, item: items.count(item),
-    "enumerate": numbered, "sorted": ordered, "total": sum, "any": any, "all": all, "list": list,
+    "enumerate": numbered, "sorted": ordered, "sorted_by": ordered_by, "best_by": best_by,
+    "fsum": math.fsum, "prod": product, "math_pow": math.pow,
+    "total": sum, "any": any, "all": all, "list": list,
     "rows": lambda tensor: list(tensor.unbind(0)), "keys": lambda table: list(table.keys()),
     "index": lambda items, item: items.index(item),
     "statistics": statistic,

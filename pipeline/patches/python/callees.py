@@ -6,21 +6,26 @@ They take part only where the operations of `operations` are recorded, too.
 from __future__ import annotations
 
 import json
+import math
 import operator
 import re
 import unicodedata
 from collections.abc import Callable
 from typing import Any
 
-from ...lists.loop import collected
-from ...lists.mapping import each
+import torch
+
+from ....ops.graph.operators.names import TEXT_METHODS
+from ...lists.loop import Loop, collected
+from ...lists.mapping import each, rows_of
 from ...proxies.arrays import TracedArray
+from ...proxies.base import is_traced
 from ...proxies.lists import TracedDict, TracedList
 from ...proxies.strings import TracedStr
 from ...recording.recorder import Recorder
-from ..redirect import deep_stand_in
-from .methods import EXPRESSIONS, RegularExpressions, dumps, normalize
-from .operations import SUBSCRIPT, active, formatted, holds_traced, to_dict
+from ..redirect import STAND_INS, deep_stand_in, own, stand_in_of
+from .methods import EXPRESSIONS, RegularExpressions, dumps, normalize, padded
+from .operations import SUBSCRIPT, active, formatted, holds_traced, number_of, to_dict
 
 
 def _text(*args: Any, **kwargs: Any) -> Any:
@@ -94,6 +99,10 @@ def _numbered(items: Any, start: Any = 0) -> Any:
 def _reversed(items: Any, /) -> Any:
     """Stands for `reversed`."""
     recorder = active()
+    if recorder is not None and isinstance(items, torch.Tensor) and items in recorder.values and recorder.rank(items):
+        return rows_of(recorder, torch.flip(items, (0,)))
+    if recorder is not None and type(items) is TracedStr:
+        items = recorder.scalar("list", items)
     if recorder is None or type(items) is not TracedList:
         return reversed(items)
     found = recorder.scalar("reversed", items)
@@ -106,8 +115,10 @@ def _sorted(items: Any, /, *, key: Any = None, reverse: Any = False) -> Any:
     recorder = active()
     if recorder is not None:
         items = collected(recorder, items)
-        if key is None and (type(items) is TracedList or holds_traced(items)):
-            found = recorder.scalar("sorted", items, reverse)
+        keys = items if key is None else keys_of(recorder, key, items)
+        if type(items) is TracedList or holds_traced(items) or holds_traced(keys):
+            more = () if key is None else (keys,)
+            found = recorder.scalar("sorted_by" if more else "sorted", items, *more, reverse)
             found.sized_by = _lengths(recorder, [items])
             return found
     return sorted(items, key=key, reverse=reverse)
@@ -132,17 +143,66 @@ def _mapped(function: Any, *lists: Any) -> Any:
     recorder = active()
     if recorder is None or len(lists) != 1 or type(lists[0]) is not TracedList:
         return map(function, *lists)
-    return each(recorder, _recorded(function), lists[0])
+    return each(recorder, recorded(function), lists[0])
 
 
-def _recorded(function: Any) -> Callable[[Any], Any]:
-    """The function, or what stands for a builtin or for the subscript of a table."""
-    owner = getattr(function, "__self__", None)
-    if getattr(function, "__name__", "") == "__getitem__" and type(owner) in (list, dict, tuple):
+def _filtered(function: Any, items: Any) -> Any:
+    """Stands for `filter`."""
+    recorder = active()
+    if recorder is None or type(items) is not TracedList:
+        return filter(function, items)
+    loop = Loop(recorder, items)
+    item = next(loop)
+    found = number_of(recorder, item if function is None else recorded(function)(item))
+    if not is_traced(found):
+        return recorder.refuse(
+            "filter has a condition that no item decides", "Filter in a list comprehension: [x for x in items if …]."
+        )
+    loop.filter(recorder.scalar("bool", found))
+    next(loop, None)
+    return loop.gathered(item)
+
+
+def recorded(function: Any) -> Callable[[Any], Any]:
+    """The function, or what stands for a builtin, a method of str or the subscript of a table."""
+    owner, name = getattr(function, "__self__", None), getattr(function, "__name__", "")
+    if name == "__getitem__" and type(owner) in (list, dict, tuple):
         return _entry_of(owner)
-    if isinstance(owner, type(None)) and function in STAND_IN_OF:
-        return STAND_IN_OF[function]
-    return function  # type: ignore[no-any-return]  # the user's own
+    if getattr(function, "__objclass__", None) is str and name in TEXT_METHODS:
+        return lambda text: getattr(text, name)()
+    return stand_in_of(function)  # type: ignore[no-any-return]  # the user's own
+
+
+def keys_of(recorder: Recorder, key: Any, items: Any) -> Any:
+    """The keys by which a list is sorted: of any length as the list is."""
+    if type(items) is TracedList:
+        return each(recorder, recorded(key), items)
+    return [number_of(recorder, recorded(key)(item)) for item in items]
+
+
+def _best(plain: Any) -> Callable[..., Any]:
+    """Stands for `max` or `min` with a key."""
+    beside = STAND_INS[plain.__name__]
+
+    def best(*args: Any, **kwargs: Any) -> Any:
+        recorder = active()
+        if recorder is None or len(args) != 1 or kwargs.keys() != {"key"}:
+            return beside(*args, **kwargs)
+        items = collected(recorder, args[0])
+        keys = keys_of(recorder, kwargs["key"], items)
+        if type(items) is TracedList or holds_traced(keys):
+            return recorder.scalar("best_by", plain.__name__ == "max", items, keys)
+        return plain(items, **kwargs)
+
+    return best
+
+
+def _power(base: Any, exponent: Any, /) -> Any:
+    """Stands for `math.pow`."""
+    recorder = active()
+    if recorder is None or not (is_traced(base) or is_traced(exponent)):
+        return math.pow(base, exponent)
+    return recorder.scalar("math_pow", base, exponent)
 
 
 def _entry_of(table: Any) -> Callable[[Any], Any]:
@@ -169,15 +229,17 @@ def _dict(*args: Any, **kwargs: Any) -> Any:
 _STAND_INS: list[tuple[Any, Callable[..., Any]]] = [
     (str, _text), (repr, _shown), (format, _format), (list, _listed), (zip, _zipped), (enumerate, _numbered),
     (sorted, _sorted), (sum, _of_list("total", sum)), (any, _of_list("any", any)), (all, _of_list("all", all)),
-    (reversed, _reversed), (map, _mapped), (dict, _dict), (json.dumps, dumps), (unicodedata.normalize, normalize),
+    (reversed, _reversed), (map, _mapped), (filter, _filtered), (dict, _dict),
+    (math.fsum, _of_list("fsum", math.fsum)), (math.prod, _of_list("prod", math.prod)), (math.pow, _power),
+    (torch.nn.utils.rnn.pad_sequence, padded),
+    (json.dumps, dumps), (unicodedata.normalize, normalize),
     *((getattr(re, name), getattr(RegularExpressions(re), name)) for name in EXPRESSIONS),
 ]  # fmt: skip
-
-
-STAND_IN_OF = {plain: function for plain, function in _STAND_INS if plain is str or plain is repr}
 
 
 def register() -> None:
     """Makes the stand-ins known to the code of recorded functions."""
     for plain, function in _STAND_INS:
         deep_stand_in(plain, function)
+    for plain in map(own, (max, min)):
+        deep_stand_in(plain, _best(plain))

@@ -14,6 +14,7 @@ from types import CodeType
 from typing import Any
 
 from ....ops.runtime.user_code import is_users
+from .choices import Choices, may_choose
 from .comprehensions import Comprehensions
 from .methods import RECEIVERS
 from .operations import (
@@ -45,7 +46,8 @@ def instrumented(code: CodeType) -> CodeType:
     constants = tuple(instrumented(each) if isinstance(each, CodeType) else each for each in code.co_consts)
     if any(a is not b for a, b in zip(constants, code.co_consts, strict=True)):
         code = code.replace(co_consts=constants)
-    if not any(_is_operation(each.opname, each.argval) for each in dis.get_instructions(code)):
+    plain = list(dis.get_instructions(code))
+    if not any(_is_operation(each.opname, each.argval) for each in plain) and not may_choose(plain, _JUMPS):
         return code
     return rewritten(code, lambda instructions: list(_changed(instructions, code)))
 
@@ -147,9 +149,17 @@ def _swap() -> Any:
 
 def _changed(instructions: Sequence[Any], code: CodeType) -> Iterable[list[Any]]:
     """For each instruction those that take its place, itself among them where it stays."""
-    rounds = Comprehensions(instructions, code)
+    rounds, choices = Comprehensions(instructions, code), Choices(instructions, _JUMPS)
     for index, this in enumerate(instructions):
-        yield _of(this, index, instructions, rounds)
+        if index in choices.jumps:
+            yield [*_applied(choices.jumps[index].condition), *_exact(), this]
+        elif index in choices.sides:
+            side = _applied(choices.sides[index].side)
+            returned = this.opname == "RETURN_CONST"
+            made = [_constant(this.argval), *side, _assembler().create_instruction("RETURN_VALUE")]
+            yield made if returned else [this, *side]
+        else:
+            yield _of(this, index, instructions, rounds)
 
 
 def _of(this: Any, index: int, instructions: Sequence[Any], rounds: Comprehensions) -> list[Any]:
@@ -221,8 +231,12 @@ def _jump(this: Any, index: int, instructions: Sequence[Any], rounds: Comprehens
         wanted = _applied(conditional(falls, rounds.heads[id(after.target)]))
     elif (after if falls else this.target).opname == "LOAD_ASSERTION_ERROR":
         wanted = _applied(ASSERTED)
-    exact = [_assembler().create_instruction("TO_BOOL")] if sys.version_info >= (3, 13) else []
-    return [*wanted, *exact, this]  # from 3.13 on a jump takes True and False only
+    return [*wanted, *_exact(), this]
+
+
+def _exact() -> list[Any]:
+    """What a jump needs before it: from 3.13 on it takes True and False only."""
+    return [_assembler().create_instruction("TO_BOOL")] if sys.version_info >= (3, 13) else []
 
 
 def _redirect_jumps(instructions: Sequence[Any], changed: Sequence[list[Any]]) -> None:

@@ -213,6 +213,23 @@ def _of_tensors(name: str) -> Callable[..., Any]:
     return call
 
 
+_TAKE_LISTS = ("stack", "cat", "concat", "concatenate", "hstack", "vstack", "dstack", "column_stack")
+
+
+def padded(
+    sequences: Any, batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
+) -> torch.Tensor:
+    """Stands for `torch.nn.utils.rnn.pad_sequence`."""
+    recorder = active()
+    args = (batch_first, padding_value, padding_side)
+    if recorder is None or type(sequences) is not TracedList:
+        return torch.nn.utils.rnn.pad_sequence(sequences, *args)
+    plain: Any = torch._C._nn.pad_sequence
+    with torch._C.DisableTorchFunction():
+        found: torch.Tensor = recorder.apply(Operator("torch._C._nn.pad_sequence"), plain, (sequences, *args), {})
+    return found
+
+
 _MODULES: dict[str, tuple[Any, dict[str, Callable[..., Any]]]] = {
     "normalize": (unicodedata, {"normalize": normalize}),
     "dumps": (json, {"dumps": dumps}),
@@ -220,8 +237,8 @@ _MODULES: dict[str, tuple[Any, dict[str, Callable[..., Any]]]] = {
     "_assert": (torch, {"_assert": check}),
     "copy": (copy, {"copy": copied}),
     **{name: (statistics, {name: _statistic(name)}) for name in STATISTICS},
-    "stack": (torch, {"stack": _of_tensors("stack")}),
-    "cat": (torch, {"cat": _of_tensors("cat")}),
+    **{name: (torch, {name: _of_tensors(name)}) for name in _TAKE_LISTS},
+    "pad_sequence": (torch.nn.utils.rnn, {"pad_sequence": padded}),
 }
 
 

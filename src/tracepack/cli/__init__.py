@@ -85,7 +85,8 @@ def _perform_with_torch(options: Namespace) -> Report:
     from .commands.verify import verify
     from .loading import Loading
 
-    loading = Loading(options.device, options.trust, options.gpu_ops, options.cpu_ops, tuple(options.signed_by))
+    keys, packages = tuple(options.signed_by), tuple(options.packages)
+    loading = Loading(options.device, options.trust, options.gpu_ops, options.cpu_ops, keys, packages)
     match options.command:
         case "run":
             return run(options.file, options.input, options.value, options.output, loading)

@@ -27,6 +27,7 @@ class Namespace(argparse.Namespace):
     device: str | None
     trust: bool
     signed_by: list[str]
+    packages: list[str]
     key: str
     gpu_ops: str
     cpu_ops: str
@@ -105,6 +106,9 @@ def _loading(command: argparse.ArgumentParser) -> None:
     command.add_argument("--trust", action="store_true", help="allow ops that can run code")
     command.add_argument(
         "--signed-by", metavar="KEY.pem", action="append", default=[], help="refuse a file not signed by one of these"
+    )
+    command.add_argument(
+        "--packages", metavar="NAME", action="append", default=[], help="a module whose operators the file may call"
     )
     command.add_argument(
         "--gpu-ops", choices=("gpu", "cpu"), default="gpu", help="cpu moves ops of accelerators to the CPU"

@@ -18,6 +18,7 @@ class Loading:
     gpu_ops: str = "gpu"
     cpu_ops: str = "cpu"
     signed_by: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
 
     def load(self, path: str) -> Pipeline:
         """The pipeline, on the device; a number may be given as text."""
@@ -25,4 +26,7 @@ class Loading:
         if device is not None and device.lstrip("-").isdigit():
             device = int(device)
         keys = list(self.signed_by) or None
-        return load(path, device, trust=self.trust, gpu_ops=self.gpu_ops, cpu_ops=self.cpu_ops, signed_by=keys)
+        return load(
+            path, device, trust=self.trust, gpu_ops=self.gpu_ops, cpu_ops=self.cpu_ops, signed_by=keys,
+            packages=self.packages,
+        )  # fmt: skip

@@ -11,7 +11,7 @@ import torch
 from ..ops.graph.errors import GuardError, NodeError, SignatureError
 from ..ops.graph.guards import compile_expression
 from ..ops.graph.traverse import bodies
-from ..ops.graph.types import BOOL, FLOAT, INT, STR, STRINGS, TensorType, Type
+from ..ops.graph.types import BOOL, FLOAT, INT, STR, STRINGS, ListType, TensorType, Type
 from ..pipeline.examples import rebuild
 from ..pipeline.pipeline import Pipeline
 from .exit_codes import UsageError
@@ -68,7 +68,19 @@ def _guesses(pipeline: Pipeline, sizes: Mapping[str, int]) -> Iterator[dict[str,
     yield from map(complete, itertools.product(likely, repeat=len(free)))
 
 
+def _random_item(kind: Any, generator: torch.Generator) -> Any:
+    if isinstance(kind, dict):
+        return {key: _random_item(part, generator) for key, part in kind.items()}
+    if isinstance(kind, tuple):
+        return tuple(_random_item(part, generator) for part in kind)
+    if isinstance(kind, TensorType):
+        kind = TensorType(kind.dtype, (4,) * len(kind.shape))
+    return _random(kind, {}, generator)
+
+
 def _random(kind: Type, sizes: Mapping[str, int], generator: torch.Generator) -> Any:
+    if isinstance(kind, ListType):
+        return [_random_item(kind.item, generator) for _ in range(2)]
     if not isinstance(kind, TensorType):
         return {INT: 1, FLOAT: 1.0, BOOL: True, STR: "text", STRINGS: ["some text", "more"]}.get(kind, 1)
     shape = [_size(dim, sizes) for dim in kind.shape]

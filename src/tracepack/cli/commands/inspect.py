@@ -51,12 +51,19 @@ def _data(found: Described, path: str) -> dict[str, Any]:
         },
         "examples": len(manifest["examples"]),
         "metadata": found.metadata,
+        "needs_packages": _packages(manifest),
         "needs_trust": any(row["runs_code"] for row in manifest["kernels"]),
         "members": [
             {"name": name, "bytes": row.get("size"), "sha256": row.get("sha256")}
             for name, row in manifest["members"].items()
         ],
     }
+
+
+def _packages(manifest: dict[str, Any]) -> list[str]:
+    """The packages whose operators the file calls, with their versions."""
+    given = [row["description"] for row in manifest["kernels"] if row["kind"] == "operator"]
+    return sorted({f"{str(d.get('module')).partition('.')[0]} {d.get('version')}".strip() for d in given})
 
 
 def _default(field: SignatureField) -> dict[str, Any]:
@@ -119,6 +126,11 @@ def _blocks(data: dict[str, Any]) -> list[Block]:
         facts.append(("state", f"{_plural(held['state'], 'tensor')} that runs change"))
     if data["needs_trust"]:
         facts.append(("trust", "holds an op that can run code: load it with --trust only if you trust its source"))
+    if data["needs_packages"]:
+        named = (
+            f"calls operators of {', '.join(data['needs_packages'])}: load it with --packages NAME only if you trust"
+        )
+        facts.append(("packages", f"{named} these with what the file calls them with"))
     facts += [
         (name, value if isinstance(value, str) else json.dumps(value)) for name, value in data["metadata"].items()
     ]

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..graph.device import CPU
-from ..graph.errors import ScriptError, SignatureError
-from ..graph.graph import KernelCall, Target
-from ..op import KernelOp
-from ..runtime.state import State
-from ..tracing_hook import current
-from .batch import TokenBatch
-from .call_settings import NUMBERS, canonical, settings_of, wrong
-from .kernel import TokenizerKernel, tokenizers
-from .origin import habits_of, json_of, padding_of, truncation_of
+from .graph.device import CPU
+from .graph.errors import ScriptError, SignatureError
+from .graph.graph import KernelCall, Target
+from .op import KernelOp
+from .runtime.state import State
+from .tokenizer.batch import TokenBatch
+from .tokenizer.call_settings import NUMBERS, canonical, settings_of, wrong
+from .tokenizer.kernel import TokenizerKernel, tokenizers
+from .tokenizer.origin import habits_of, json_of, padding_of, truncation_of
+from .tracing_hook import current
 
 
 @dataclass

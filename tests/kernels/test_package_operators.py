@@ -1,0 +1,337 @@
+"""Operators of other packages: named in the file, found again in a fresh process, and refused where nobody named them.
+
+torchvision has no build for every torch, so a package of that name is made here: its operators have the names and
+schemas of torchvision's, and an implementation of their own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+import tracepack
+
+MINE = '''
+import torch
+
+@torch.library.custom_op("mylib_t::scaled", mutates_args=())
+def scaled(x: torch.Tensor, factor: float, shift: int = 1) -> torch.Tensor:
+    """Three lines that torch does not know."""
+    return x * factor + shift
+
+@scaled.register_fake
+def _(x, factor, shift=1):
+    return torch.empty_like(x)
+
+@torch.library.custom_op("mylib_t::halves", mutates_args=())
+def halves(x: torch.Tensor) -> list[torch.Tensor]:
+    return [x[: len(x) // 2].clone(), x[len(x) // 2 :].clone()]
+
+@torch.library.custom_op("mylib_t::fill", mutates_args=("x",))
+def fill(x: torch.Tensor) -> None:
+    x.fill_(7)
+'''
+
+VISION = '''
+import torch
+
+library = torch.library.Library("torchvision", "DEF")
+library.define("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+library.define("box_area_twice(Tensor boxes) -> Tensor")
+
+def nms(dets, scores, iou_threshold):
+    """Keeps the best of boxes that overlap."""
+    order, kept = scores.argsort(descending=True, stable=True).tolist(), []
+    for index in order:
+        if all(overlap(dets[index], dets[other]) <= iou_threshold for other in kept):
+            kept.append(index)
+    return torch.tensor(kept, dtype=torch.int64)
+
+def overlap(a, b):
+    low, high = torch.maximum(a[:2], b[:2]), torch.minimum(a[2:], b[2:])
+    inside = (high - low).clamp(min=0).prod()
+    return float(inside / ((a[2:] - a[:2]).prod() + (b[2:] - b[:2]).prod() - inside))
+
+library.impl("nms", nms, "CPU")
+library.impl("box_area_twice", lambda boxes: 2 * (boxes[:, 2:] - boxes[:, :2]).prod(1), "CPU")
+'''
+
+Run = Callable[..., str]
+
+
+def write(folder: Path, name: str, source: str, version: str = "") -> None:
+    """A package, and the metadata of its installation."""
+    (folder / name).mkdir(parents=True, exist_ok=True)
+    (folder / name / "__init__.py").write_text(source)
+    if version:
+        for old in folder.glob(f"{name}-*.dist-info"):
+            (old / "METADATA").unlink()
+            old.rmdir()
+        info = folder / f"{name}-{version}.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+
+
+# A process that has imported torch and nothing of a test; each code runs in a fork of it, which saves its start.
+PARENT = """
+import json, os, sys, traceback
+import torch, tracepack
+torch.set_num_threads(1)
+tracepack.trace(lambda x: x + 1, torch.ones(2))  # imports what every trace does
+for line in sys.stdin:
+    folder, code, answer = json.loads(line)
+    if os.fork() == 0:
+        status = 0
+        os.chdir(folder)
+        sys.path.insert(0, folder)
+        with open(answer, "w") as sys.stdout:
+            sys.stderr = sys.stdout
+            try:
+                exec(compile(code, "<code>", "exec"), {"torch": torch, "tracepack": tracepack, "__name__": "__main__"})
+            except BaseException:
+                traceback.print_exc()
+                status = 1
+            sys.stdout.flush()
+        os._exit(status)
+    print(os.wait()[1], flush=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def parent() -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-c", PARENT]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        yield process
+        process.stdin.close()
+
+
+@pytest.fixture
+def run(tmp_path: Path, parent: subprocess.Popen[str]) -> Run:
+    """Runs code in a fresh process that finds the packages of this test, and returns what it prints."""
+
+    def run(code: str) -> str:
+        answer = tmp_path / "answer.txt"
+        parent.stdin.write(json.dumps([str(tmp_path), code, str(answer)]) + "\n")
+        parent.stdin.flush()
+        assert parent.stdout.readline() == "0\n", answer.read_text()
+        return answer.read_text()
+
+    return run
+
+
+PACK = """
+import mypkg_t
+
+def process(x):
+    return mypkg_t.scaled(x, 2.5) + torch.ops.mylib_t.scaled(x.exp(), 0.5, shift=x.shape[0])
+
+tracepack.trace(process, torch.rand(2, 3)).save("a.tpk", examples=[{"x": torch.rand(4, 3)}])
+"""
+LOAD = """
+import sys
+try:
+    mod = tracepack.load("a.tpk", packages=["mypkg_t"], verify="golden")
+    x = torch.linspace(-1, 1, 15).reshape(5, 3)
+    assert torch.equal(mod(x), x * 2.5 + 1 + (x.exp() * 0.5 + 5))
+    print("right", mod.signature)
+except tracepack.TracepackError as error:
+    print(type(error).__name__, error)
+"""
+
+
+@pytest.fixture
+def packed(tmp_path: Path, run: Run) -> Path:
+    write(tmp_path, "mypkg_t", MINE, "1.2")
+    run(PACK)
+    return tmp_path / "a.tpk"
+
+
+def test_a_fresh_process_finds_it_by_the_package(packed: Path, run: Run) -> None:
+    assert run(LOAD) == "right (x: f32[N,M]) -> f32[?,?]\n"
+
+
+def test_a_package_that_is_not_named_is_not_imported(packed: Path, run: Run) -> None:
+    """Nor with trust; nor where it was imported before; nor by the name of another one."""
+    code = """
+import sys
+for before in (False, True):
+    for options in ({}, {"trust": True}, *({"packages": [name]} for name in ("json", "mypkg", "mypkg_t.inner"))):
+        try:
+            tracepack.load("a.tpk", **options)
+        except tracepack.TrustError as error:
+            assert ("mypkg_t" in sys.modules) == before
+            print(error)
+    import mypkg_t
+"""
+    message = (
+        "the operator mylib_t::scaled is code of the package 'mypkg_t' 1.2, which load was not given. "
+        "Pass packages=['mypkg_t'] if you trust that package with what this file calls it with."
+    )
+    assert run(code) == f"{message}\n" * 10
+
+
+def test_the_command_line_takes_packages(packed: Path, run: Run, tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *filter(None, sys.path)])}
+    command = [sys.executable, "-m", "tracepack", "verify", str(packed)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert (done.returncode != 0, "Pass packages=['mypkg_t']" in done.stderr) == (True, True)
+    done = subprocess.run(
+        [*command, "--packages", "mypkg_t"], capture_output=True, text=True, check=False, env=environment
+    )
+    assert done.returncode == 0, done.stderr
+    done = subprocess.run([*command[:3], "inspect", str(packed)], capture_output=True, text=True, check=True)
+    assert "mypkg_t 1.2" in done.stdout
+    assert "--packages" in done.stdout
+
+
+def test_a_package_that_is_missing(packed: Path, run: Run, tmp_path: Path) -> None:
+    (tmp_path / "mypkg_t").rename(tmp_path / "elsewhere")
+    assert run(LOAD) == (
+        "MissingExtraError the operator mylib_t::scaled needs the package 'mypkg_t' 1.2, which is not installed. "
+        "Install it.\n"
+    )
+
+
+def test_another_version_is_warned_of(packed: Path, run: Run, tmp_path: Path) -> None:
+    write(tmp_path, "mypkg_t", MINE, "2.0")
+    inner = LOAD.replace("\n", "\n    ")
+    code = "import warnings\nwith warnings.catch_warnings(record=True) as met:\n    warnings.simplefilter('always')"
+    code += f"{inner}\nprint(*(each.message for each in met))"
+    assert run(code) == (
+        "right (x: f32[N,M]) -> f32[?,?]\n"
+        "the operator mylib_t::scaled was packed with mypkg_t 1.2; here is 2.0, which may answer otherwise\n"
+    )
+
+
+def test_an_operator_that_the_package_does_not_register(packed: Path, run: Run, tmp_path: Path) -> None:
+    write(tmp_path, "mypkg_t", "")
+    assert run(LOAD) == (
+        "UnknownOperatorError operator mylib_t::scaled: the import of 'mypkg_t' registers no such operator; "
+        "expected one of 'mypkg_t'. Pass packages=['mypkg_t'], or install the version that was packed, 1.2.\n"
+    )
+
+
+def test_another_schema_is_refused(packed: Path, run: Run, tmp_path: Path) -> None:
+    write(tmp_path, "mypkg_t", MINE.replace("shift: int = 1", "shift: int = 2"))
+    assert run(LOAD) == (
+        "UnknownOperatorError operator mylib_t::scaled: the operator has another schema than when it was packed; "
+        "got mylib_t::scaled(Tensor x, float factor, SymInt shift=2) -> Tensor; "
+        "expected mylib_t::scaled(Tensor x, float factor, SymInt shift=1) -> Tensor. "
+        "Install the version of 'mypkg_t' that was packed, or pack again.\n"
+    )
+
+
+def test_an_import_that_fails(packed: Path, run: Run, tmp_path: Path) -> None:
+    write(tmp_path, "mypkg_t", "import package_that_is_not_there")
+    assert run(LOAD) == (
+        "UnknownOperatorError operator mylib_t::scaled: the import of 'mypkg_t' fails; "
+        "got No module named 'package_that_is_not_there'\n"
+    )
+    write(tmp_path, "mypkg_t", "1 / 0")
+    assert run(LOAD) == (
+        "UnknownOperatorError operator mylib_t::scaled: the import of 'mypkg_t' fails; "
+        "got ZeroDivisionError: division by zero\n"
+    )
+
+
+def test_an_operator_of_a_module_inside_of_the_package(tmp_path: Path, run: Run) -> None:
+    """Only what was named is imported: the package, or the module itself."""
+    write(tmp_path, "mypkg_t", "")
+    (tmp_path / "mypkg_t" / "inner.py").write_text(MINE)
+    run(PACK.replace("import mypkg_t", "import mypkg_t.inner as mypkg_t"))
+    assert run(LOAD) == (
+        "UnknownOperatorError operator mylib_t::scaled: the import of 'mypkg_t' registers no such operator; "
+        "expected one of 'mypkg_t.inner'. Pass packages=['mypkg_t.inner'], or install the version that was packed.\n"
+    )
+    assert run(LOAD.replace('["mypkg_t"]', '["mypkg_t.inner"]')).startswith("right")
+
+
+def test_torchvision_with_a_stand_in(tmp_path: Path, run: Run) -> None:
+    """Named, or with trust, since the loader knows it; never without both."""
+    write(tmp_path, "torchvision", VISION, "0.99")
+    run("""
+import torchvision
+
+class Area(torch.nn.Module):
+    def forward(self, boxes):
+        return torch.ops.torchvision.box_area_twice(boxes) / 2
+
+def process(boxes, scores):
+    kept = torch.ops.torchvision.nms(boxes, scores, 0.5)
+    return boxes[kept], len(kept)
+
+torch.library.register_fake("torchvision::box_area_twice", lambda boxes: boxes.new_empty(boxes.shape[0]))
+boxes = torch.tensor([[0, 0, 4, 4], [0, 0, 4, 5], [8, 8, 9, 9]]).float()
+tracepack.trace(process, boxes, torch.tensor([0.5, 0.9, 0.1])).save("a.tpk")
+area = tracepack.script(Area(), example=boxes)
+tracepack.trace(lambda boxes: area(boxes), boxes).save("b.tpk")
+""")
+    found = run("""
+import sys
+try:
+    tracepack.load("a.tpk")
+except tracepack.TrustError as error:
+    print(error, "torchvision" in sys.modules)
+boxes = torch.tensor([[0, 0, 4, 4], [8, 8, 9, 9], [0, 0, 4, 5], [8, 8, 9, 9.5]]).float()
+for options in ({"trust": True}, {"packages": ["torchvision"]}):
+    kept, count = tracepack.load("a.tpk", **options)(boxes, torch.tensor([0.9, 0.2, 0.8, 0.3]))
+    print(kept.tolist(), count, tracepack.load("b.tpk", **options)(boxes).tolist())
+""")
+    answer = "[[0.0, 0.0, 4.0, 4.0], [8.0, 8.0, 9.0, 9.5]] 2 [16.0, 1.0, 20.0, 1.5]\n"
+    assert found == (
+        "the operator torchvision::nms is code of the package 'torchvision' 0.99, which load was not given. Pass "
+        f"packages=['torchvision'] if you trust that package with what this file calls it with. False\n{answer * 2}"
+    )
+
+
+def test_several_results_and_an_operator_that_writes(tmp_path: Path, run: Run) -> None:
+    write(tmp_path, "mypkg_t", MINE)
+    found = run("""
+import mypkg_t
+mod = tracepack.trace(lambda x: mypkg_t.halves(x)[1] + 1, torch.rand(4))
+mod.save("a.tpk")
+print(tracepack.load("a.tpk", packages=["mypkg_t"])(torch.arange(6.0)).tolist())
+
+def writes(x):
+    y = x * 1
+    mypkg_t.fill(y)
+    return y
+
+try:
+    tracepack.trace(writes, torch.rand(4))
+except tracepack.RecordError as error:
+    print(error)
+""")
+    right, refused = found.splitlines()
+    assert right == "[4.0, 5.0, 6.0]"
+    assert "mylib_t.fill.default cannot be recorded: it writes to its arguments" in refused
+
+
+def test_an_operator_that_no_module_registers() -> None:
+    library = torch.library.Library("nobody_t", "DEF")
+    library.define("f(Tensor x) -> Tensor")
+    exec("library.impl('f', lambda x: x + 1, 'CPU')", {"library": library})
+    scope: dict[str, object] = {"torch": torch}
+    exec(compile("library = torch.library.Library('nowhere_t', 'DEF')", "a cell of a notebook", "exec"), scope)
+    scope["library"].define("g(Tensor x) -> Tensor")  # type: ignore[attr-defined]
+    scope["library"].impl("g", lambda x: x + 1, "CPU")  # type: ignore[attr-defined]
+    with pytest.raises(tracepack.RecordError) as got:
+        tracepack.trace(lambda x: torch.ops.nowhere_t.g(x), torch.ones(2))
+    assert "cannot be recorded: no module that another process could import registers it; " in str(got.value)
+    assert "tracepack.ops.kernels.providers.register_namespace('nowhere_t', …) says which" in str(got.value)
+    mod = tracepack.trace(lambda x: torch.ops.nobody_t.f(x), torch.ones(2))  # registered by this very file
+    assert mod(torch.ones(3)).tolist() == [2.0] * 3
+
+
+def test_packages_is_a_list() -> None:
+    with pytest.raises(
+        tracepack.ArchiveError, match="packages is no list of names; got 'torchvision'; expected a list"
+    ):
+        tracepack.load(b"", packages="torchvision")
