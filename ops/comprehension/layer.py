@@ -253,7 +253,7 @@ class Layer:
         tensors = self.check_inputs(inputs)
         plan = self.plan(tensors, options, cache)
         if outputs is not None:
-            given = [outputs] if isinstance(outputs, torch.Tensor) else list(outputs)
+            given: list[Any] = list(outputs) if isinstance(outputs, list | tuple) else [outputs]
             run_into(plan, self.definition, tensors, given)
             return given[0] if self._single else given
         refuse_missing_contents(plan.program, self.name)

@@ -138,9 +138,11 @@ def run_into(
     """Runs a plan and writes its results into the tensors given, which are read first where they are contents.
 
     Raises:
-        ComprehensionInputError: a tensor has another shape or type than its result, or requires a gradient.
+        ComprehensionInputError: one is no tensor, has another shape or type than its result, or requires a gradient.
     """
     p, name = plan.program, definition.name
+    if not all(isinstance(t, torch.Tensor) for t in given):
+        raise ComprehensionInputError("outputs= are no tensors", where=name, got=[type(t).__name__ for t in given])
     if torch.is_grad_enabled() and any(t.requires_grad for t in (*tensors, *given)):
         raise ComprehensionInputError("outputs= has no gradient", where=name, fix="Call under torch.no_grad().")
     kinds = [p.tensors[o] for o in p.outputs]

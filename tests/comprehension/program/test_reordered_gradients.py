@@ -178,3 +178,14 @@ def test_a_module_counts_its_inputs() -> None:
         message = rf"the module of 'fc' takes 1 inputs; got {len(given)}; expected \['X'\]"
         with pytest.raises(errors.ComprehensionInputError, match=message):
             module(*given)
+
+
+@pytest.mark.parametrize("given", ["x", 5, [None], ["x"]])
+def test_outputs_that_are_no_tensors(given: Any) -> None:
+    own, x = define("def f(float(N) X) -> (O) { O(n) = 2 * X(n) }"), torch.ones(3)
+    kind = type(given[0] if isinstance(given, list) else given).__name__
+    with pytest.raises(errors.ComprehensionInputError, match=rf"^f: outputs= are no tensors; got \['{kind}'\]"):
+        own(x, outputs=given)
+    target = torch.zeros(3)
+    assert own(x, outputs=(target,)) is target
+    assert target.tolist() == [2.0] * 3
