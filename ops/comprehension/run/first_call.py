@@ -20,6 +20,7 @@ from ..expr.ir import Nest, Program, accesses, variables
 from ..program.affine import affine, bounds
 from ..program.prefixes import scan_of
 from ..torch.emitter import TorchEmitter, combined, windowed
+from ..torch.unsigned import is_ordered
 
 AT_ONCE = 3
 """Places along each dimension, at its beginning, at its end and in the middle."""
@@ -189,7 +190,8 @@ def _run(nest: Nest, window: Region, program: Program, env: dict[str, torch.Tens
     spans = {a: span for (a, _), span in zip(nest.axes, window, strict=True)}
     kind = program.tensors[nest.target]
     sizes = [high - low for low, high in window]
-    if nest.is_scatter or min(sizes, default=1) <= 0 or (scan_of(nest) and prod(sizes) > MOST_PAIRS):
+    whole = nest.is_scatter or is_ordered(nest, program)
+    if whole or min(sizes, default=1) <= 0 or (scan_of(nest) and prod(sizes) > MOST_PAIRS):
         read = [a.tensor for e in (nest.value, *nest.index) for a in accesses(e)]
         inputs = tuple(dict.fromkeys([*read, *([nest.base] if nest.base is not None else [])]))
         alone = Program(program.name, inputs, (nest.target,), program.tensors, (nest,))

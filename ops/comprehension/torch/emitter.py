@@ -21,6 +21,7 @@ from .convolution import match_convolution
 from .products import Product, contract, is_contraction, largest_operand, split_product
 from .scan import match_scan
 from .scatter_add import own, scattered
+from .unsigned import in_order, is_ordered, ordered
 from .values import Env, Evaluator, Window, held
 
 LIMIT = 1 << 24
@@ -80,6 +81,8 @@ def _with_dead(program: Program) -> list[tuple[Nest, list[str]]]:
 def _step(nest: Nest, program: Program, clamp: bool, consume: bool) -> Callable[[Env], torch.Tensor]:
     """Chooses how a nest runs; with `consume` it may write into its base, which nothing needs after it."""
     target = program.tensors[nest.target]
+    if is_ordered(nest, program):
+        return _step_in_order(nest, program, clamp)
     if 0 in nest.extents.values():
         return lambda env: _of_nothing(nest, target, env, consume)
     convolution = match_convolution(nest, program.tensors)
@@ -94,6 +97,19 @@ def _step(nest: Nest, program: Program, clamp: bool, consume: bool) -> Callable[
     if nest.is_scatter or (nest.base is None and not _covers(nest, target)):
         return lambda env: scattered(nest, target, env, _whole(nest, env, clamp), clamp, consume)
     return _finished(nest, target, lambda env: _in_target_order(nest, env, clamp), consume)
+
+
+def _step_in_order(nest: Nest, program: Program, clamp: bool) -> Callable[[Env], torch.Tensor]:
+    """A step on int64 in place of uint64, which torch does not compare."""
+    inner, among, base = in_order(nest, program)
+    run = _step(inner, among, clamp, consume=True)
+
+    def step(env: Env) -> torch.Tensor:
+        if base is not None and nest.base is not None:
+            env = {**env, base: ordered(env[nest.base].view(torch.int64))}
+        return ordered(run(env)).view(torch.uint64)
+
+    return step
 
 
 def _of_nothing(nest: Nest, target: TensorType, env: Env, consume: bool) -> torch.Tensor:

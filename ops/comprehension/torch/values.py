@@ -17,6 +17,7 @@ from ..expr.errors import index_outside
 from ..expr.functions import BUILTINS
 from ..expr.ir import COMPARISONS, Access, Const, Expr, Op, Var, variables
 from ..program.affine import affine
+from .unsigned import FUNCTIONS, as_signed, as_unsigned, from_float, is_wide, to_float
 
 Env = Mapping[str, torch.Tensor]
 """The tensors by version."""
@@ -76,7 +77,7 @@ class Evaluator:
 
     def _compute(self, e: Expr, mask: torch.Tensor | None) -> Values:
         if isinstance(e, Const):
-            return float(e.value) if e.dtype.is_float else e.value
+            return float(e.value) if e.dtype.is_float else as_signed(e.value, e.dtype)
         if isinstance(e, Var):
             return self._line(e.name)
         if isinstance(e, Access):
@@ -89,6 +90,8 @@ class Evaluator:
         args = [self._as(self._value(a, mask), a.dtype, _operand_type(e)) for a in e.args]
         if not any(isinstance(a, torch.Tensor) for a in args):
             args[0] = torch.tensor(args[0], dtype=held(_operand_type(e)), device=self._device())
+        if is_wide(_operand_type(e)) and e.name in FUNCTIONS:
+            return _tensors(FUNCTIONS[e.name])(*args)
         return _cut(_FUNCTIONS[e.name](*args), e.dtype)
 
     def _line(self, name: str) -> torch.Tensor:
@@ -99,14 +102,15 @@ class Evaluator:
     @staticmethod
     def _as(value: Values, source: DType, into: DType) -> Values:
         if isinstance(value, torch.Tensor):
-            return value if source == into else _cast(value, into)
+            return value if source == into else _cast(value, source, into)
+        value = as_unsigned(value, source)
         if into.is_float:
             return float(value)
         if into.is_bool:
             return bool(value)
         if source.is_float:  # torch decides what NaN and too large numbers become
-            return int(_cast(torch.tensor(value, dtype=stored(source)), into))
-        return into.wrapped(int(value))
+            return int(_cast(torch.tensor(value, dtype=stored(source)), source, into))
+        return as_signed(into.wrapped(int(value)), into)
 
     def _select(self, e: Op, mask: torch.Tensor | None) -> Values:
         condition = self._value(e.args[0], mask)
@@ -199,9 +203,13 @@ def _operand_type(e: Op) -> DType:
     return e.operands
 
 
-def _cast(value: torch.Tensor, into: DType) -> torch.Tensor:
+def _cast(value: torch.Tensor, source: DType, into: DType) -> torch.Tensor:
     if into.is_bool:
         return value != 0
+    if is_wide(source) and into.is_float:
+        return to_float(value, held(into))
+    if is_wide(into) and value.is_floating_point():
+        return from_float(value)
     if value.is_floating_point() and into.name == "uint16":  # as torch brings floats to the narrower ones
         value = value.to(torch.int32)
     return _cut(value.to(held(into)), into)
