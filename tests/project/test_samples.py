@@ -30,7 +30,7 @@ EXPECTED = {
 
 
 @pytest.mark.long
-# Half a minute of tracing in one process is for `make share`; the guide's example of text generation runs in every test.
+# Half a minute of tracing is for `make share`; the example of text generation in the guide runs in every test.
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=[pytest.mark.campaign] if n == "generate.py" else []) for n in EXPECTED]
 )
