@@ -86,7 +86,10 @@ class Kernel(ABC):
 
     @classmethod
     def build_named(cls, description: Mapping[str, Any], packages: Sequence[str]) -> Kernel:
-        """Makes a kernel that is code of a package, if it is one of those that the caller of `load` named."""
+        """Makes a kernel that is code of a package, if it is one of those that the caller of `load` named.
+
+        Called in place of `build` for classes with `from_package`, which override it.
+        """
         raise NotImplementedError(f"{cls.__name__} is code of no package")
 
     # Most kernels check their arguments when they run.

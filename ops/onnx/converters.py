@@ -78,10 +78,10 @@ def _converter(library: str, name: str, where: str) -> Callable[..., Any]:
         if library == "lightgbm":
             from onnxmltools.convert.lightgbm.operator_converters.LightGbm import convert_lightgbm
 
-            return convert_lightgbm  # type: ignore[no-any-return]
+            return convert_lightgbm  # type: ignore[no-any-return]  # onnxmltools has no types
         from onnxmltools.convert.xgboost.operator_converters.XGBoost import convert_xgboost
 
-        return convert_xgboost  # type: ignore[no-any-return]
+        return convert_xgboost  # type: ignore[no-any-return]  # onnxmltools has no types
     except ModuleNotFoundError as error:
         raise MissingExtraError(
             f"converting a {name} needs the package {error.name!r}",

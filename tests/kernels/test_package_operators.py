@@ -320,8 +320,8 @@ def test_an_operator_that_no_module_registers() -> None:
     exec("library.impl('f', lambda x: x + 1, 'CPU')", {"library": library})
     scope: dict[str, object] = {"torch": torch}
     exec(compile("library = torch.library.Library('nowhere_t', 'DEF')", "a cell of a notebook", "exec"), scope)
-    scope["library"].define("g(Tensor x) -> Tensor")  # type: ignore[attr-defined]
-    scope["library"].impl("g", lambda x: x + 1, "CPU")  # type: ignore[attr-defined]
+    scope["library"].define("g(Tensor x) -> Tensor")  # type: ignore[attr-defined]  # a name of executed code
+    scope["library"].impl("g", lambda x: x + 1, "CPU")  # type: ignore[attr-defined]  # as above
     with pytest.raises(tracepack.RecordError) as got:
         tracepack.trace(lambda x: torch.ops.nowhere_t.g(x), torch.ones(2))
     assert "cannot be recorded: no module that another process could import registers it; " in str(got.value)
