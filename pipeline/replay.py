@@ -21,7 +21,7 @@ from ..ops.graph.operators.names import FLOAT_ONLY, KEY_ORDER, KEYWORD_ORDER
 from ..ops.graph.program import Parameter
 from ..ops.graph.traverse import bodies
 from ..ops.runtime.primitives.control_flow import LimitedRounds
-from ..ops.tracing_hook import plainly
+from ..ops.tracing_hook import Exactly, plainly
 from .examples import Examples
 from .patches.print import muted
 from .pipeline import Pipeline
@@ -272,7 +272,7 @@ class Replay:
     def _plain(self, leaves: Sequence[Any]) -> Any:
         args, kwargs = self.examples.call(leaves)
         before = _outline([args, kwargs])
-        with torch.no_grad():
+        with torch.no_grad(), Exactly():
             result = self.process(*args, **kwargs)
         self.changed = self.changed or _outline([args, kwargs]) != before
         return result

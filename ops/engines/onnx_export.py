@@ -1,0 +1,143 @@
+"""A region as an ONNX model: torch.export of the flat function, torch.onnx from there.
+
+Weights that an archive holds anyway are left out of the model: it names them, and `onnx_weights` puts them back when a
+runtime opens it, so that no second copy lies on the disk.
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from io import StringIO
+from typing import Any
+
+import torch
+
+from ..graph.errors import MissingExtraError
+from ..graph.graph import Constant
+from ..graph.traverse import constants
+from .engine import Declined, Task
+
+OPSET = 20  # ONNX Runtime 1.17 and OpenVINO 2024 know it; from 19 on there is Resize as torch does it
+LEAST = 256  # bytes; a smaller weight stays in the model
+
+
+@dataclass(frozen=True)
+class OnnxModel:
+    """A model in ONNX.
+
+    Attributes:
+        data: its bytes, without the weights that are named.
+        constants: the weights that it takes from outside, by their names in the model.
+    """
+
+    data: bytes
+    constants: dict[str, Constant]
+
+
+class _Exporting(torch.nn.Module):
+    def __init__(self, task: Task) -> None:
+        super().__init__()
+        self.__dict__["function"] = task.function()
+
+    def forward(self, *values: torch.Tensor) -> Any:
+        return self.__dict__["function"](*values)
+
+
+def onnx_model(
+    task: Task, *, inputs: Sequence[str] | None = None, outputs: Sequence[str] | None = None, whole: bool = False
+) -> OnnxModel:
+    """Exports a region.
+
+    Args:
+        task: the region and examples of it.
+        inputs: names for the inputs; ``x0``, ``x1`` … by default.
+        outputs: names for the outputs; ``y0``, ``y1`` … by default.
+        whole: whether the model keeps all of its weights.
+
+    Raises:
+        Declined: torch cannot export it, or ONNX has no such operator.
+        MissingExtraError: onnxscript is not installed.
+    """
+    try:
+        import onnx_ir
+        import onnxscript  # noqa: F401 - torch.onnx needs it
+    except ImportError as error:
+        raise MissingExtraError(
+            f"an export to ONNX needs the package {error.name!r}, which is not installed",
+            fix="Install it: pip install 'tracepack[onnx]'.",
+        ) from error
+    graph = task.region.graph
+    names = list(inputs or (f"x{index}" for index in range(len(graph.inputs))))
+    results = list(outputs or (f"y{index}" for index in range(len(graph.output))))
+    program = exported(task)
+    with _quietly():
+        try:
+            made = torch.onnx.export(
+                program, dynamo=True, input_names=names, output_names=results, opset_version=OPSET, verbose=False
+            )
+        except Exception as error:
+            raise Declined(f"torch.onnx cannot export it: {_cause(error)}") from error
+    assert made is not None
+    model: Any = made.model
+    found = {} if whole else _detach_weights(model, list(constants(graph)))
+    for node in model.graph:
+        node.metadata_props.clear()  # stack traces of the machine that exported it
+    return OnnxModel(onnx_ir.serde.serialize_model(model).SerializeToString(), found)
+
+
+def exported(task: Task) -> torch.export.ExportedProgram:
+    """The region as torch exports it, with the sizes free that the signature leaves free.
+
+    Raises:
+        Declined: torch cannot export it.
+    """
+    example = tuple(task.examples[0])
+    module = _Exporting(task)
+    auto = torch.export.Dim.AUTO
+    free = tuple(dict.fromkeys(task.free(index), auto) for index in range(len(example)))
+    with _quietly(), torch.no_grad():
+        module(*example)  # compiled inside an export, the function would keep fake tensors
+        try:
+            return torch.export.export(module, example, dynamic_shapes=(free,), strict=False)
+        except Exception as error:
+            raise Declined(f"torch.export cannot export it: {_cause(error)}") from error
+
+
+def _cause(error: BaseException) -> str:
+    while error.__cause__ is not None:
+        error = error.__cause__
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[0] if lines else ''}"[:160]
+
+
+def _detach_weights(model: Any, held: Sequence[Constant]) -> dict[str, Constant]:
+    """Takes the weights out of a model that are tensors of the archive, and says which they are."""
+    known = {_memory(constant.tensor): constant for constant in held if constant.tensor.is_contiguous()}
+    found: dict[str, Constant] = {}
+    for name, value in list(model.graph.initializers.items()):
+        tensor = getattr(value.const_value, "raw", None)
+        if isinstance(tensor, torch.Tensor) and tensor.nbytes >= LEAST and _memory(tensor) in known:
+            found[name] = known[_memory(tensor)]
+            del model.graph.initializers[name]
+    return found
+
+
+def _memory(tensor: torch.Tensor) -> Any:
+    return tensor.data_ptr(), tensor.dtype, tuple(tensor.shape), tensor.is_contiguous()
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Torch's exporters print their progress, warn about themselves, and log what they try."""
+    before = logging.root.manager.disable
+    logging.disable(logging.ERROR)
+    try:
+        with warnings.catch_warnings(), redirect_stdout(StringIO()), redirect_stderr(StringIO()):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)
