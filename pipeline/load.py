@@ -24,7 +24,7 @@ from ..serialization.contents import trusted_build
 from ..serialization.engine_rows import engine_names
 from ..serialization.golden import golden_examples, golden_terms
 from ..serialization.program import load_program
-from .golden import Report, replay
+from .comparing.golden import Report, replay
 from .pipeline import Pipeline
 from .training import make_trainable
 

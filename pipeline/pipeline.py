@@ -21,8 +21,8 @@ from ..ops.runtime.primitives.random import seeded_state
 from ..serialization.golden import kept_examples
 from ..serialization.program import save_program
 from ..serialization.user_metadata import check_metadata
-from .engaging import engage
-from .golden import golden_terms, record_examples
+from .comparing.golden import golden_terms, record_examples
+from .optimizing.engaging import engage
 from .optimizing.optimizable import Optimizable
 from .training import named_parameters, require_gradients
 

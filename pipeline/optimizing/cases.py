@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...ops.graph.program import Program
-from ..examples import rebuild
-from ..golden import stored
+from ..comparing.golden import stored
 from ..recheck.vary import beside, clones
+from ..running.rebuild import rebuild
 from ..running.runner import Runner
 
 MOST_BESIDE = 16  # of one example

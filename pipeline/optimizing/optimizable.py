@@ -11,9 +11,9 @@ from ...ops.graph.device import Device
 from ...ops.graph.errors import SignatureError
 from ...ops.runtime.safety.budget import Budget
 from ...ops.runtime.state import State
-from ..engaging import calls, names
 from ..running.runner import Runner
 from ..signature.described import DescribedProgram
+from .engaging import calls, names
 
 if TYPE_CHECKING:
     from .findings import Findings
@@ -88,7 +88,7 @@ class Optimizable(DescribedProgram):
             >>> mod.optimize([{"x": torch.ones(3)}], engines=[]).engines
             {}
         """
-        from ..golden import checked_feeds, golden_terms
+        from ..comparing.golden import checked_feeds, golden_terms
         from .cases import SHARE_OF_CASES, cases
         from .search import Search, choices, engines_of, threads_of_torch
         from .trial import Bench

@@ -17,9 +17,9 @@ from ...ops.engines.rescue import Engaged
 from ...ops.graph.errors import SignatureError
 from ...ops.graph.program import EngineChoice
 from ...ops.graph.traverse import bodies
-from ..engaging import ATEN, calls, here
 from .candidate import Match, Observed, observe, renamed, try_engine
 from .cases import Case
+from .engaging import ATEN, calls, here
 from .findings import Attempt, Findings
 from .trial import Bench, interleaved
 

@@ -14,10 +14,10 @@ from ...ops.graph.graph import Graph
 from ...ops.graph.program import Program
 from ...ops.runtime.engine_call import EngineCall
 from ...serialization.golden import Golden
-from ..engaging import calls
-from ..golden import replay
+from ..comparing.golden import replay
 from ..running.runner import Runner
 from .cases import Case
+from .engaging import calls
 
 MOST_ROUNDS = 1000
 LEAST_ROUNDS = 3

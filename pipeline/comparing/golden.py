@@ -10,14 +10,14 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 
-from ..ops.graph.errors import GoldenMismatchError, SignatureError
-from ..ops.graph.graph import Graph
-from ..ops.runtime.primitives.named_tuples import map_values, to_record
-from ..serialization.golden import Example, Golden
+from ...ops.graph.errors import GoldenMismatchError, SignatureError
+from ...ops.graph.graph import Graph
+from ...ops.runtime.primitives.named_tuples import map_values, to_record
+from ...serialization.golden import Example, Golden
+from ..running.binding import as_tensor, fixed
+from ..running.runner import may_write
 from .precision import TOLERANCES, output_precisions, precision
 from .processor import processor, processor_text
-from .running.binding import as_tensor, fixed
-from .running.runner import may_write
 
 
 @dataclass(frozen=True)

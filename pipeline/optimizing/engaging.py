@@ -5,17 +5,17 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 
-from ..ops.engines import catalogue
-from ..ops.engines.region import Region, region_at
-from ..ops.engines.rescue import Engaged, Reference
-from ..ops.graph.device import Device
-from ..ops.graph.errors import GraphError, MissingExtraError
-from ..ops.graph.graph import Graph
-from ..ops.graph.program import EngineChoice, Program
-from ..ops.graph.traverse import bodies
-from ..ops.runtime.engine_call import EngineCall
-from ..ops.runtime.user_code import user_stacklevel
-from .processor import processor
+from ...ops.engines import catalogue
+from ...ops.engines.region import Region, region_at
+from ...ops.engines.rescue import Engaged, Reference
+from ...ops.graph.device import Device
+from ...ops.graph.errors import GraphError, MissingExtraError
+from ...ops.graph.graph import Graph
+from ...ops.graph.program import EngineChoice, Program
+from ...ops.graph.traverse import bodies
+from ...ops.runtime.engine_call import EngineCall
+from ...ops.runtime.user_code import user_stacklevel
+from ..comparing.processor import processor
 
 ATEN = catalogue.ATEN
 
