@@ -18,6 +18,7 @@ from .container.archive_writer import Member, member, pack
 from .container.schema import FORMAT, LARGEST_MANIFEST, MAIN_GRAPH, VERSION
 from .decoder import Decoder, decode_facts, decode_type, expect, malformed
 from .encoder import Encoder, Tables, encode_facts, encode_type
+from .kernel_data import check_assets, check_description
 from .limits import check_expansion, check_rows
 
 
@@ -75,13 +76,13 @@ def _body_row(body: Body, member_name: str) -> dict[str, Any]:
 
 def _kernel_row(index: int, kernel: Kernel, members: list[Member]) -> dict[str, Any]:
     assets: dict[str, str] = {}
-    for name, data in sorted(kernel.assets().items()):
+    for name, data in sorted(check_assets(kernel).items()):
         assets[name] = f"kernels/{index}/{len(assets)}"
         members.append(member(assets[name], data))
     return {
         "kind": kernel.kind,
         "name": kernel.name,
-        "description": kernel.description(),
+        "description": check_description(kernel),
         "assets": assets,
         "runs_code": kernel.runs_code,
     }

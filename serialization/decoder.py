@@ -8,6 +8,7 @@ kind:
     {"s": [start, stop, step]}  a slice           {"e": 0}  an ellipsis
     {"x": [re, im]}  a complex number             {"i": "123"}  an integer beyond 64 bits
     {"k": [kind, name]}  a literal                {"r": [name, fields, items]}  a record
+    {"z": [...]}  a torch.Size
     {"g": graph}  a subgraph                      {"p": n}  a place in the flat inputs of a pipeline
 
 Reading raises `ArchiveError` with a path such as ``$.nodes[3].args[0]``.
@@ -32,6 +33,7 @@ from ..ops.graph.graph import (
     Node,
     Operator,
     Record,
+    SizeTuple,
     SourceLine,
     Value,
 )
@@ -166,6 +168,8 @@ def decode_tree(data: Any, path: str, leaf: Callable[[Any, str], Any]) -> Any:
             return [leaf(item, f"{path}[{i}]") for i, item in enumerate(data)]
         case {"t": list(items), **rest} if not rest:
             return tuple(leaf(item, f"{path}[{i}]") for i, item in enumerate(items))
+        case {"z": list(items), **rest} if not rest:
+            return SizeTuple(leaf(item, f"{path}[{i}]") for i, item in enumerate(items))
         case {"d": list(pairs), **rest} if not rest:
             return {_key(pair, path): leaf(pair[1], f"{path}[{pair[0]!r}"[: len(path) + 40] + "]") for pair in pairs}
         case {"s": [start, stop, step], **rest} if not rest:

@@ -18,6 +18,7 @@ from ..ops.graph.graph import (
     Node,
     Operator,
     Record,
+    SizeTuple,
     Value,
 )
 from ..ops.graph.kernel import Kernel
@@ -112,6 +113,8 @@ class Encoder:
 def encode_tree(tree: Any, leaf: Callable[[Any], Any]) -> Any:
     """Containers and plain values; `leaf` encodes what is inside containers."""
     match tree:
+        case SizeTuple():
+            return {"z": [leaf(item) for item in tree]}
         case tuple():
             return {"t": [leaf(item) for item in tree]}
         case list():

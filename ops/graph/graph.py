@@ -167,6 +167,12 @@ class Record:
     items: tuple[Any, ...]
 
 
+class SizeTuple(tuple[Any, ...]):
+    """A tuple in an output tree of which a run makes a `torch.Size`."""
+
+    __slots__ = ()
+
+
 def target_name(target: Target) -> str:
     """The short name of a target, for text and errors."""
     match target:

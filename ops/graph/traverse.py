@@ -48,7 +48,7 @@ def map_leaves(
     def mapped(tree: Any) -> Any:
         match tree:
             case tuple():
-                return tuple(map(mapped, tree))
+                return type(tree)(map(mapped, tree))
             case list():
                 return list(map(mapped, tree))
             case dict():

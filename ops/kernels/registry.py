@@ -76,7 +76,7 @@ def register(
         requirement: the argument of `pip install` where the import fails, `"tracepack[slang]"`.
 
     Raises:
-        GraphError: the kind is registered already.
+        GraphError: the kind is registered already, or has no printable name.
 
     Example:
         >>> from tracepack.ops.kernels import registry
@@ -87,6 +87,8 @@ def register(
         >>> "example" in registry.known()
         True
     """
+    if not isinstance(kind, str) or not kind or not kind.isprintable():
+        raise GraphError("a kind of kernels has no name", got=repr(kind), expected="a printable text")
     if kind in _kinds:
         raise GraphError(f"the kind of kernels {kind!r} is registered already", fix="Give it another name.")
     _kinds[kind] = Kind(kind, load, make or (lambda model: None), requirement)
@@ -143,7 +145,7 @@ def kernel_class(kind: str) -> type[Kernel]:
 def make_kernel(model: Any) -> Kernel | None:
     """The kernel of the first kind that accepts an object, ours before those of other packages; or None."""
     for kind in list(_kinds.values()):
-        kernel = kind.make(model)
+        kernel = _made(kind, model)
         if kernel is not None:
             return kernel
     for name in sorted(_entry_points().keys() - _kinds.keys()):
@@ -153,10 +155,20 @@ def make_kernel(model: Any) -> Kernel | None:
             text = f"the entry point {name!r} of {GROUP} failed: {type(error).__name__}: {error}"
             warnings.warn(text, stacklevel=user_stacklevel())
             continue
-        kernel = _kinds[name].make(model)
+        kernel = _made(_kinds[name], model)
         if kernel is not None:
             return kernel
     return None
+
+
+def _made(kind: Kind, model: Any) -> Kernel | None:
+    kernel = kind.make(model)
+    if kernel is not None and not isinstance(kernel, Kernel):
+        got = f"{type(kernel).__module__}.{type(kernel).__qualname__}"
+        raise ScriptError(
+            f"`make` of the kind of kernels {kind.name!r} returned no kernel", got=got, expected="a Kernel, or None"
+        )
+    return kernel
 
 
 def check_registered(kernel: Kernel) -> None:

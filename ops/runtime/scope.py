@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..graph.device import Device
-from ..graph.graph import Body, Constant, Graph, Literal, Node, Record, Value
+from ..graph.graph import Body, Constant, Graph, Literal, Node, Record, SizeTuple, Value
 from ..graph.kernel import Kernel
 from ..graph.types import TensorType
 from .engine_call import EngineCall
+from .primitives.named_tuples import as_size
 from .safety.budget import Budget
 from .source import Line, References, keyword_name
 
@@ -140,7 +141,8 @@ class Scope:
         """A container with every item as source, or a plain value."""
         match tree:
             case tuple():
-                return f"({''.join(item(part) + ', ' for part in tree)})"
+                source = f"({''.join(item(part) + ', ' for part in tree)})"
+                return f"{self.table.ref(as_size)}({source})" if isinstance(tree, SizeTuple) else source
             case list():
                 return f"[{', '.join(map(item, tree))}]"
             case dict():

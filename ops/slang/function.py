@@ -256,6 +256,12 @@ class SlangFunction:
         if args or kwargs:
             return kernel_of(self._resolve(args, kwargs).operation)
         function = self.signatures[0]
+        if function.generic:
+            raise SlangArgumentError(
+                f"the generic function {function.name!r} has no kernel before its types are known",
+                where=str(function),
+                fix=f'Name them, `module["{function.name}<float>"]`, or call the function itself.',
+            )
         args_.check_result(function)
         kinds = tuple(args_.argument_kind(function, p, dict.fromkeys([p.name])) for p in function.parameters)
         return kernel_of(self.module.operation(Specialization(function, kinds)))

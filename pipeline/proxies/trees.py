@@ -23,23 +23,34 @@ from .base import is_traced
 Leaf = Callable[[Any], Any]
 
 
-def to_ir(tree: Any, leaf: Leaf, key: Leaf) -> Any:
-    """A Python tree in the containers of the IR, with its leaves and the keys of its dicts converted."""
-    if is_traced(tree):
+def to_ir(tree: Any, leaf: Leaf, key: Leaf, size: Callable[[Any], Any] = tuple) -> Any:
+    """A Python tree in the containers of the IR.
+
+    Args:
+        tree: of tuples, lists, dicts and slices.
+        leaf: converts what is none of these.
+        key: converts the keys of dicts.
+        size: makes the container for a `torch.Size`; operators take any tuple for one.
+    """
+
+    def converted(tree: Any) -> Any:
+        if is_traced(tree):
+            return leaf(tree)
+        if is_record(tree):
+            return to_record(tree, tuple(map(converted, tree)))
+        if isinstance(tree, tuple):
+            return (size if type(tree) is torch.Size else tuple)(map(converted, tree))
+        if isinstance(tree, list):
+            return list(map(converted, tree))
+        if is_ordered(tree):
+            return to_ordered(tuple(map(key, tree)), tuple(map(converted, tree.values())))
+        if isinstance(tree, dict):
+            return {key(k): converted(item) for k, item in tree.items()}
+        if isinstance(tree, slice):
+            return slice(*map(converted, (tree.start, tree.stop, tree.step)))
         return leaf(tree)
-    if is_record(tree):
-        return to_record(tree, tuple(to_ir(item, leaf, key) for item in tree))
-    if isinstance(tree, tuple):
-        return tuple(to_ir(item, leaf, key) for item in tree)
-    if isinstance(tree, list):
-        return [to_ir(item, leaf, key) for item in tree]
-    if is_ordered(tree):
-        return to_ordered(tuple(map(key, tree)), tuple(to_ir(item, leaf, key) for item in tree.values()))
-    if isinstance(tree, dict):
-        return {key(k): to_ir(item, leaf, key) for k, item in tree.items()}
-    if isinstance(tree, slice):
-        return slice(*(to_ir(item, leaf, key) for item in (tree.start, tree.stop, tree.step)))
-    return leaf(tree)
+
+    return converted(tree)
 
 
 MOST_LEVELS = 200  # of nested containers
@@ -168,7 +179,7 @@ def same_container(result: Any, items: list[Any]) -> Any:
         return items
     if hasattr(type(result), "_make"):
         return type(result)._make(items)
-    if is_record(result):
+    if is_record(result) or type(result) is torch.Size:
         return type(result)(items)
     return tuple(items)
 

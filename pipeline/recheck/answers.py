@@ -47,7 +47,7 @@ def _kind(thing: Any) -> Any:
     """The class of a container or a value, as far as an archive keeps it apart from others."""
     if isinstance(thing, dict) and type(thing) is not OrderedDict:
         return dict
-    if type(thing) in (tuple, torch.Size) or hasattr(type(thing), "_fields"):
+    if type(thing) is tuple or hasattr(type(thing), "_fields"):
         return getattr(type(thing), "_fields", tuple)
     return type(thing)
 

@@ -17,7 +17,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from ...ops.graph.errors import RecordError, TracepackError
-from ...ops.graph.graph import KernelCall, Node, Operator, Value
+from ...ops.graph.graph import KernelCall, Node, Operator, SizeTuple, Value
 from ...ops.graph.program import Program
 from ...ops.graph.traverse import leaves
 from ...ops.graph.types import SCALARS, STRINGS
@@ -108,7 +108,7 @@ class Recorder(TorchFunctionMode):
         """
         self._calling = "the result"
         refuse_foreign(result)
-        return to_ir(result, self._output_leaf, self._key)
+        return to_ir(result, self._output_leaf, self._key, SizeTuple)
 
     def _output_leaf(self, leaf: Any) -> Any:
         return self._argument_leaf(leaf) if is_recordable(leaf) else plain_output(leaf)

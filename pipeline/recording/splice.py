@@ -16,7 +16,6 @@ from ...ops.graph.operators.names import is_mark
 from ...ops.graph.program import Program
 from ...ops.graph.traverse import map_leaves, walk
 from ...ops.graph.types import TensorType
-from ...ops.runtime.primitives.named_tuples import is_record
 from ..proxies.base import is_traced
 from ..proxies.make import traced
 from ..proxies.tracer import Refuser, Tracer
@@ -100,8 +99,7 @@ class _Splicing:
             case Record():
                 return same_container(result, [self.result(*pair) for pair in zip(tree.items, result, strict=True)])
             case tuple() | list():
-                items = [self.result(*pair) for pair in zip(tree, result, strict=True)]
-                return same_container(result, items) if is_record(result) else type(tree)(items)
+                return same_container(result, [self.result(*pair) for pair in zip(tree, result, strict=True)])
             case dict():
                 return {key: self.result(item, result[key]) for key, item in tree.items()}
         return result

@@ -31,17 +31,40 @@ class Slow(TorchDispatchMode):
         return function(*args, **(kwargs or {}))
 
 
-def test_ctrl_c_waits_for_the_end_of_a_dispatch_mode_while_a_model_is_lowered() -> None:
-    mode = Slow()
+class Presses:
+    """Presses Ctrl-C inside of a dispatch mode, and goes on until it comes, or is late."""
 
-    def presses_and_goes_on() -> None:
+    late = False
+
+    def __call__(self, seconds: float) -> None:
         torch.ones(3) + 1
-        while True:
-            time.monotonic()
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            pass
+        self.late = True
 
-    with presses.pressed_after(None), HeldSignal(), mode, pytest.raises(presses.Interrupted):
-        presses_and_goes_on()
+
+def test_ctrl_c_waits_for_the_end_of_a_dispatch_mode_while_a_model_is_lowered() -> None:
+    mode, goes_on = Slow(), Presses()
+    with presses.pressed_after(None), pytest.raises(presses.Interrupted), HeldSignal(), mode:
+        goes_on(60)
+    assert not goes_on.late
     assert mode.ended >= 1
+
+
+def test_ctrl_c_comes_while_the_thread_that_sent_it_has_not_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain, goes_on = signal.raise_signal, Presses()
+
+    def slow(number: int) -> None:
+        """The signal is handled before the thread that sends it goes on."""
+        plain(number)
+        if threading.current_thread() is not threading.main_thread():
+            time.sleep(0.02)
+
+    monkeypatch.setattr(signal, "raise_signal", slow)
+    with presses.pressed_after(None), pytest.raises(presses.Interrupted), HeldSignal(), Slow():
+        goes_on(5)
+    assert not goes_on.late
 
 
 def test_ctrl_c_that_waits_comes_at_the_end_of_the_lowering() -> None:

@@ -14,7 +14,7 @@ from tests.trust.trials import trial
 from tracepack.ops.graph.errors import GraphError
 from tracepack.ops.graph.graph import Record
 from tracepack.ops.graph.text import graph_text
-from tracepack.ops.runtime.primitives.named_tuples import record_factory
+from tracepack.ops.runtime.primitives.named_tuples import as_size, record_factory
 
 X = torch.rand(2, 3)
 PAIR = {"a": X, "b": X + 1}
@@ -108,3 +108,34 @@ def test_a_key_of_any_text_is_quoted_in_the_graph() -> None:
 def test_a_key_that_a_file_gives_twice_is_refused() -> None:
     with pytest.raises(GraphError, match=r"an OrderedDict has a key twice; got \('a', 'a'\)"):
         record_factory(Record("collections.OrderedDict", ("a", "a"), (1, 2)))
+
+
+SIZES = [
+    lambda x: x.shape[-1:] + x.shape[:1],
+    lambda x: {"all": [x.size(), x.shape[2:]], "list": list(x.shape), "tuple": tuple(x.shape)},
+    lambda x: (torch.Size([x.shape[0], 2]), 2 * x.shape[:1], x.shape[::-1], torch.Size([3])),
+]
+
+
+def classes(tree: Any) -> Any:
+    """The classes of a tree's containers, in order."""
+    items = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, tuple | list) else ()
+    return [type(tree), *map(classes, items)]
+
+
+@pytest.mark.parametrize("function", SIZES)
+def test_a_size_comes_back_as_one_and_through_an_outer_pipeline(function: Any) -> None:
+    traced = tracepack.trace(function, X)
+    file, x = io.BytesIO(), torch.rand(5, 3)
+    traced.save(file, examples=[{"x": x}])
+    loaded = tracepack.load(file.getvalue(), verify="golden")
+    for mod in (traced, loaded, tracepack.trace(lambda x: loaded(x), X)):
+        assert mod(x) == function(x)
+        assert classes(mod(x)) == classes(function(x))
+
+
+def test_a_size_that_a_file_makes_of_anything_else_is_refused() -> None:
+    assert as_size((1, 2)) == torch.Size([1, 2])
+    for items in ((1.5,), ("x",)):
+        with pytest.raises(GraphError, match=r"not a torch.Size; got \(.*,\); expected integers"):
+            as_size(items)

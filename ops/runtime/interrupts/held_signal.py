@@ -27,7 +27,7 @@ class HeldSignal(Change):
     def __init__(self) -> None:
         self._handler: Any = None
         self._since: float | None = None
-        self._rings = False  # whether a thread is about to send the signal again: a second press needs no second one
+        self._rings: set[object] = set()  # one for each thread that is to send the signal again, until it ends
         self._echoes = False  # whether that thread sent it, and it has not arrived yet
 
     def make(self) -> None:
@@ -61,20 +61,21 @@ class HeldSignal(Change):
         now = time.monotonic()
         self._since = now if self._since is None else self._since
         if now - self._since < _LONGEST and _dispatches(frame):
-            if not self._rings:
+            if echo or not self._rings:  # the thread that sent this one may not have ended yet
                 self._start_ringing()
             return
         self._since = None
         handler(number, frame)
 
     def _start_ringing(self) -> None:
-        self._rings = True
+        ring = object()
+        self._rings.add(ring)
         try:
-            _thread.start_new_thread(self._ring_again, ())
+            _thread.start_new_thread(self._ring_again, (ring,))
         except RuntimeError:  # no thread can be had: the signal comes at the end of the lowering
-            self._rings = False
+            self._rings.discard(ring)
 
-    def _ring_again(self) -> None:
+    def _ring_again(self, ring: object) -> None:
         """Sends the signal again after a moment; Python runs its handler in the main thread."""
         try:
             time.sleep(_AGAIN)
@@ -82,7 +83,7 @@ class HeldSignal(Change):
                 self._echoes = True
                 signal.raise_signal(signal.SIGINT)
         finally:
-            self._rings = False
+            self._rings.discard(ring)
 
 
 def _dispatches(frame: FrameType | None) -> bool:

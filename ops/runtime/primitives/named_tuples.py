@@ -1,4 +1,4 @@
-"""Records in outputs: torch's return types, the user's namedtuples without their class, and OrderedDicts.
+"""Records in outputs: torch's return types, the user's namedtuples without their class, and OrderedDicts; torch.Size.
 
 An archive holds the name of the type and those of its fields. Torch's own types are found by name; for any other one a
 namedtuple class with this name and these fields is made once. The fields of an OrderedDict are its keys.
@@ -10,6 +10,8 @@ from collections import OrderedDict, namedtuple
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
+
+import torch
 
 from ...graph.errors import GraphError
 from ...graph.graph import Record
@@ -75,6 +77,18 @@ def map_values(function: Callable[[Any], Any], tree: Any, named: Callable[[Any, 
     return mapped(tree)
 
 
+def as_size(items: tuple[Any, ...]) -> torch.Size:
+    """The `torch.Size` of a result.
+
+    Raises:
+        GraphError: an item is no integer.
+    """
+    try:
+        return torch.Size(items)
+    except (TypeError, ValueError) as error:
+        raise GraphError("not a torch.Size", got=repr(items)[:80], expected="integers") from error
+
+
 def record_factory(record: Record) -> Callable[..., Any]:
     """The function that builds the named tuple from its items, given by position.
 
@@ -91,8 +105,6 @@ def record_factory(record: Record) -> Callable[..., Any]:
 
 
 def _torch_type(name: str) -> Callable[..., Any]:
-    import torch
-
     kind = getattr(torch.return_types, name, None) if name.isidentifier() else None
     if not isinstance(kind, type) or not issubclass(kind, tuple):
         raise GraphError(f"this torch has no return type {name!r}")

@@ -11,6 +11,7 @@ from tracepack import ops
 from tracepack.ops import slang
 from tracepack.ops.graph.errors import DeviceError, MissingExtraError, TracepackError
 from tracepack.ops.kernels import toolchain
+from tracepack.ops.script import script
 from tracepack.ops.slang.compile import native_library
 from tracepack.ops.slang.compile import slangc as compiler
 
@@ -142,6 +143,16 @@ def test_no_overload_and_no_generic_fits(types: slang.SlangModule) -> None:
         types.twice(torch.ones(2, dtype=torch.float64))
     with pytest.raises(slang.SlangArgumentError, match="generic function 'product' does not take these types"):
         types.product(torch.ones(2, dtype=torch.bool), torch.ones(2, dtype=torch.bool))
+
+
+def test_a_generic_function_is_scripted_with_its_types_only(types: slang.SlangModule) -> None:
+    text = (
+        r"the generic function 'product' has no kernel before its types are known. Name them, .*\[\"product<float>\"\]"
+    )
+    with pytest.raises(slang.SlangArgumentError, match=text):
+        script(types.product)
+    x = torch.rand(3)
+    assert torch.equal(script(types["product<float>"])(x, x), x * x)
 
 
 def test_gradient_of_a_function_without_differentiable(types: slang.SlangModule) -> None:
