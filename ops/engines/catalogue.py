@@ -100,4 +100,11 @@ def _onnxruntime() -> type[Engine]:
     return OnnxRuntime
 
 
+def _openvino() -> type[Engine]:
+    from .openvino import OpenVino
+
+    return OpenVino
+
+
 register("onnxruntime", _onnxruntime, needs=("onnxruntime",), requirement="tracepack[onnx]")
+register("openvino", _openvino, needs=("openvino",), requirement="tracepack[openvino]")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import metadata
 from typing import Any, ClassVar
 
@@ -32,11 +32,13 @@ class Task:
         region: the region.
         examples: inputs of the region; sizes that are free are at least 2 in the first.
         threads: the number of threads.
+        shared: what engines made of the region and share, by a name of theirs.
     """
 
     region: Region
     examples: Sequence[Sequence[torch.Tensor]]
     threads: int
+    shared: dict[str, Any] = field(default_factory=dict)
 
     def function(self) -> Callable[..., tuple[torch.Tensor, ...]]:
         """The region as a flat function without checks, as an export may follow it: nothing works in place."""

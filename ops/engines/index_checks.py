@@ -6,11 +6,35 @@ the table, so an engine checks them before it runs.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 from ..graph.graph import BodyCall, Constant, Graph, Node, Operator, Value
 from ..graph.traverse import leaves
 
 _EMBEDDINGS = ("aten.embedding.default", "torch.embedding")
 _FUNCTIONAL = "torch.nn.functional.embedding"
+
+
+def checked(function: Callable[..., Any], checks: Sequence[tuple[int, int]]) -> Callable[..., Any]:
+    """The function behind a check of its indices, or itself where it has none.
+
+    Args:
+        function: of tensors, those that are indices with memory that numpy shares.
+        checks: of `index_checks`.
+    """
+    if not checks:
+        return function
+
+    def call(*values: Any) -> Any:
+        for index, rows in checks:
+            array = values[index].numpy()
+            # A negative number is a large one without its sign.
+            if array.size and int(array.view(f"u{array.itemsize}").max()) >= rows:
+                raise IndexError("an index is out of range")
+        return function(*values)
+
+    return call
 
 
 def index_checks(graph: Graph) -> list[tuple[int, int]]:

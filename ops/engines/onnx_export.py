@@ -18,10 +18,14 @@ import torch
 
 from ..graph.errors import MissingExtraError
 from ..graph.graph import Constant
+from ..graph.program import Artefact
 from ..graph.traverse import constants
+from ..graph.types import TensorType
 from .engine import Declined, Task
 
 OPSET = 20  # ONNX Runtime 1.17 and OpenVINO 2024 know it; from 19 on there is Resize as torch does it
+MODEL = "model.onnx"
+_WITHOUT_NUMPY = ("bfloat16", "complex", "float8")
 LEAST = 256  # bytes; a smaller weight stays in the model
 
 
@@ -84,9 +88,23 @@ def onnx_model(
     assert made is not None
     model: Any = made.model
     found = {} if whole else _detach_weights(model, list(constants(graph)))
-    for node in model.graph:
-        node.metadata_props.clear()  # stack traces of the machine that exported it
+    _clean(model, task)
     return OnnxModel(onnx_ir.serde.serialize_model(model).SerializeToString(), found)
+
+
+def onnx_artefact(task: Task, engine: str, package: str) -> Artefact:
+    """The artefact of an engine that runs ONNX models and shares memory with numpy.
+
+    Raises:
+        Declined: the region cannot be exported, or numpy lacks a dtype.
+        MissingExtraError: onnxscript is not installed.
+    """
+    for value in (*task.region.graph.inputs, *task.region.graph.output):
+        if isinstance(value.type, TensorType) and value.type.dtype.startswith(_WITHOUT_NUMPY):
+            raise Declined(f"numpy has no {value.type.dtype}")
+    model: OnnxModel = task.shared.get(MODEL) or onnx_model(task)
+    task.shared[MODEL] = model
+    return Artefact(engine, package, {}, {MODEL: model.data}, model.constants)
 
 
 def exported(task: Task) -> torch.export.ExportedProgram:
@@ -112,6 +130,29 @@ def _cause(error: BaseException) -> str:
         error = error.__cause__
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return f"{type(error).__name__}: {lines[0] if lines else ''}"[:160]
+
+
+def _clean(model: Any, task: Task) -> None:
+    """Gives free sizes the letters of the signature, and removes stack traces of the machine that exported it."""
+    letters: dict[str, str | int] = {}
+    for given, value in zip(model.graph.inputs, task.region.graph.inputs, strict=False):
+        for dim, size in enumerate(getattr(value.type, "shape", ())):
+            name = getattr(given.shape[dim], "value", None)
+            if name is None or name in letters:
+                continue
+            if name.isdigit():  # torch writes a size that it fixed as a name
+                letters[name] = int(name)
+            elif isinstance(size, str) and size.isidentifier() and size not in letters.values():
+                letters[name] = size
+    values = [*model.graph.inputs]
+    for node in model.graph:
+        node.metadata_props.clear()
+        values += node.outputs
+    for value in values:
+        for dim, size in enumerate(value.shape or ()):
+            name = getattr(size, "value", None)
+            if name in letters:
+                value.shape[dim] = letters[name]
 
 
 def _detach_weights(model: Any, held: Sequence[Constant]) -> dict[str, Constant]:

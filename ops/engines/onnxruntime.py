@@ -9,22 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-import numpy as np
 import onnxruntime
 import torch
 
 from ..graph.program import Artefact
-from ..graph.types import TensorType
 from ..onnx.external_data import refuse_external_data
 from ..onnx.session import first_line, session_options
 from .engine import Declined, Engine, Task
-from .index_checks import index_checks
-from .onnx_export import onnx_model
+from .index_checks import checked, index_checks
+from .onnx_export import MODEL, onnx_artefact
 from .onnx_weights import declared
 from .region import Region
-
-MODEL = "model.onnx"
-_WITHOUT_NUMPY = ("bfloat16", "complex", "float8")
 
 
 class OnnxRuntime(Engine):
@@ -40,11 +35,7 @@ class OnnxRuntime(Engine):
             Declined: it cannot be exported, or numpy, by which tensors come in, lacks a dtype.
             MissingExtraError: onnxscript is not installed.
         """
-        for value in (*task.region.graph.inputs, *task.region.graph.output):
-            if isinstance(value.type, TensorType) and value.type.dtype.startswith(_WITHOUT_NUMPY):
-                raise Declined(f"numpy has no {value.type.dtype}")
-        model = onnx_model(task)
-        return Artefact(self.name, self.version(), {}, {MODEL: model.data}, model.constants)
+        return onnx_artefact(task, self.name, self.version())
 
     def open(self, artefact: Artefact, region: Region) -> Callable[..., Sequence[torch.Tensor]]:
         """A session with as many threads as torch has now.
@@ -59,8 +50,7 @@ class OnnxRuntime(Engine):
         if not set(given) <= set(names) or made != [f"y{index}" for index in range(len(region.graph.output))]:
             raise Declined(f"the model has the inputs {given} and the outputs {made}")
         function = _function(session, [(names.index(name), name) for name in given], made)
-        checks = index_checks(region.graph)
-        return function if not checks else _checked(function, checks)
+        return checked(function, index_checks(region.graph))
 
 
 def _session(model: bytes, weights: dict[str, torch.Tensor], where: str) -> Any:
@@ -104,16 +94,3 @@ def _array(tensor: torch.Tensor) -> Any:
 def _known(array: Any) -> Any:
     """The array with a type that torch knows: of `long long` of C, torch does not know that it is int64."""
     return array.view(array.dtype.name) if array.dtype.char in "qQ" else array
-
-
-def _checked(function: Callable[..., Any], checks: Sequence[tuple[int, int]]) -> Callable[..., Any]:
-    """The function behind a check of indices: ONNX counts negative ones from the end, where torch refuses them."""
-
-    def call(*values: torch.Tensor) -> Any:
-        for index, rows in checks:
-            array = values[index].numpy()
-            if array.size and int(np.max(array.view(f"u{array.itemsize}"))) >= rows:
-                raise IndexError("an index is out of range")
-        return function(*values)
-
-    return call

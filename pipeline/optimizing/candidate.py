@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -38,9 +39,10 @@ class Observed:
     given: int
     fault: str
 
-    def task(self, threads: int) -> Task:
-        """The task for an engine: first an example in which free sizes differ and are at least 2."""
-        return Task(self.region, sorted(self.inputs, key=self._unsuited), threads)
+    @cached_property
+    def task(self) -> Task:
+        """The task for engines: first an example in which free sizes differ and are at least 2."""
+        return Task(self.region, sorted(self.inputs, key=self._unsuited), torch.get_num_threads())
 
     def _unsuited(self, values: Sequence[torch.Tensor]) -> tuple[int, int, int]:
         kinds: list[Any] = [value.type for value in self.region.graph.inputs]
@@ -127,10 +129,10 @@ class Match:
     difference: float
 
 
-def try_engine(stage: Bench, seen: Observed, engine: Engine, threads: int, seconds: float) -> Match | str:
+def try_engine(stage: Bench, seen: Observed, engine: Engine, seconds: float) -> Match | str:
     """Makes a candidate; or says why the engine cannot run the region."""
     try:
-        artefact = engine.make(seen.task(threads))
+        artefact = engine.make(seen.task)
         engaged = Engaged(engine, artefact, seen.region, seen.reference)
         run = engaged.open()
         fault = next((found for values in seen.inputs if (found := _unlike(run, seen.reference, values))), "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -82,16 +83,20 @@ class Findings:
         )
 
     def __str__(self) -> str:
-        lines = [tuple(name.rstrip(">") for name in COLUMNS), *self.rows()]
-        widths = [max(len(line[index]) for line in lines) for index in range(len(COLUMNS))]
-        text = [
-            "  ".join(
-                cell.rjust(width) if name.endswith(">") else cell.ljust(width)
-                for name, cell, width in zip(COLUMNS, line, widths, strict=True)
-            ).rstrip()
-            for line in lines
-        ]
-        return "\n".join([*(text if self.attempts else []), self.summary()])
+        return "\n".join([*([table(COLUMNS, self.rows())] if self.attempts else []), self.summary()])
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Rows under their columns as text; columns whose name ends in ``>`` are right-aligned."""
+    lines = [[name.rstrip(">") for name in columns], *rows]
+    widths = [max(len(line[index]) for line in lines) for index in range(len(columns))]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if name.endswith(">") else cell.ljust(width)
+            for name, cell, width in zip(columns, line, widths, strict=True)
+        ).rstrip()
+        for line in lines
+    )
 
 
 COLUMNS = ("region", "engine", "before>", "after>", "ratio>", "difference>", "result")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -11,12 +12,15 @@ from ...ops.graph.device import Device
 from ...ops.graph.errors import SignatureError
 from ...ops.runtime.safety.budget import Budget
 from ...ops.runtime.state import State
+from ...serialization.golden import kept_examples
 from ..running.runner import Runner
 from ..signature.described import DescribedProgram
 from .engaging import calls, names
 
 if TYPE_CHECKING:
     from .findings import Findings
+    from .profile import Profile
+    from .trial import Bench
 
 
 class Optimizable(DescribedProgram):
@@ -88,9 +92,79 @@ class Optimizable(DescribedProgram):
             >>> mod.optimize([{"x": torch.ones(3)}], engines=[]).engines
             {}
         """
-        from ..comparing.golden import checked_feeds, golden_terms
-        from .cases import SHARE_OF_CASES, cases
+        from .cases import SHARE_OF_CASES
         from .search import Search, choices, engines_of, threads_of_torch
+
+        found = engines_of(engines)
+        with threads_of_torch(threads) as count:
+            bench = self._bench(examples, tolerance, seconds * SHARE_OF_CASES)
+            chosen, findings = Search(bench, found, seconds, count, progress or _silent).run()
+        self.program = replace(self.program, engines=choices(chosen))
+        self._engaged = [each.engaged for each in chosen]
+        self._runner = self._new_runner(self._runner.state())
+        return findings
+
+    def to_onnx(self, path: str | os.PathLike[str], examples: Sequence[Mapping[str, Any]] | None = None) -> None:
+        """Writes the whole pipeline as an ONNX model, with its weights and its free sizes, for other runtimes.
+
+        Before the file is written, ONNX Runtime must answer as the pipeline does on the examples, and at other sizes
+        beside them. What the signature asks of sizes is not part of an ONNX model.
+
+        Args:
+            path: the file, by custom ``*.onnx``.
+            examples: feed dicts like those of `run`; by default the golden examples of the file that the pipeline was
+                loaded from.
+
+        Raises:
+            LoweringError: ONNX cannot express the pipeline; the message names the operation, and its line.
+            SignatureError: the examples do not fit, or there are none.
+            MissingExtraError: a package of the extra ``onnx`` is not installed.
+            ArchiveError: the file cannot be written.
+        """
+        from .onnx_file import write_onnx
+
+        feeds = kept_examples(self.program.source)[0] if examples is None else examples
+        write_onnx(self._bench(feeds, None, _SECONDS_OF_EXPORT), path)
+
+    def profile(self, feed: Mapping[str, Any], runs: int = 10) -> Profile:
+        """Measures what each node of a run takes. A pipeline that is not profiled pays nothing for it.
+
+        The runs begin from the initial state, and leave the state of this pipeline as it is.
+
+        Args:
+            feed: like that of `run`.
+            runs: how many runs are measured; the least time of each node counts.
+
+        Returns:
+            A table of nodes with time, share, shapes, memory and the user's line: `print` shows it, and `save_trace`
+            writes a timeline that Perfetto opens.
+
+        Raises:
+            SignatureError, GuardError, NodeError: as `run`.
+
+        Example:
+            >>> import torch, tracepack
+            >>> mod = tracepack.trace(lambda x: (x * 2).relu(), torch.ones(3))
+            >>> [(step.name, step.outputs) for step in mod.profile({"x": torch.ones(4)}).steps]
+            [('torch.Tensor.mul', 'float32[4]'), ('torch.Tensor.relu', 'float32[4]')]
+        """
+        from ..recheck.vary import clones
+        from ..running.timeline import steps
+        from .cases import Case
+        from .profile import Profile, fastest
+
+        runner = self._new_runner(None)
+        given = runner.binding.flatten(feed)
+        runner.run_slowly(Case(given, None, True).feed(self.program))
+        pairs = zip(runner.plan.engines.values(), self._engaged, strict=True)
+        engines = {id(call.function): (each.region.name, each.engine.name) for call, each in pairs}
+        rounds = [steps(runner.plan.fast, clones(given), engines) for _ in range(max(1, runs))]
+        return Profile(self.name, fastest(rounds), len(rounds))
+
+    def _bench(self, examples: Sequence[Mapping[str, Any]], tolerance: float | None, seconds: float) -> Bench:
+        """The flat function with its answers on the examples and beside them."""
+        from ..comparing.golden import checked_feeds, golden_terms
+        from .cases import cases
         from .trial import Bench
 
         if self.grad or self._options["budget"] is not None:
@@ -98,19 +172,14 @@ class Optimizable(DescribedProgram):
                 "a pipeline with gradients or a budget keeps to the flat function", where=f"pipeline {self.name!r}",
                 fix="Load it without grad and budget.",
             )  # fmt: skip
-        found = engines_of(engines)
         feeds = checked_feeds(examples, self._runner.binding.plain)
-        with threads_of_torch(threads) as count:
-            base = replace(self.program, engines=())
-            known = cases(base, Runner(base, self._places), feeds, seconds * SHARE_OF_CASES)
-            stage = Bench(
-                base, self._places, known, golden_terms(self.graph, map(str, self._places.values()), tolerance)
-            )
-            chosen, findings = Search(stage, found, seconds, count, progress or _silent).run()
-        self.program = replace(self.program, engines=choices(chosen))
-        self._engaged = [each.engaged for each in chosen]
-        self._runner = self._new_runner(self._runner.state())
-        return findings
+        base = replace(self.program, engines=())
+        known = cases(base, Runner(base, self._places), feeds, seconds)
+        terms = golden_terms(self.graph, map(str, self._places.values()), tolerance)
+        return Bench(base, self._places, known, terms)
+
+
+_SECONDS_OF_EXPORT = 10.0  # for the answers beside the examples
 
 
 def _silent(done: float, what: str) -> None:

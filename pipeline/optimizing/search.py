@@ -79,7 +79,7 @@ class Search:
 
     def _try(self, seen: Observed, engine: Engine) -> None:
         name = seen.region.name
-        made = seen.fault or try_engine(self.stage, seen, engine, self.threads, self.seconds * _SHARE)
+        made = seen.fault or try_engine(self.stage, seen, engine, self.seconds * _SHARE)
         if isinstance(made, str):
             self.attempts.append(Attempt(name, engine.name, reason=made))
             return
