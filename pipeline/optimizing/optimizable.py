@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...ops.engines.rescue import Engaged
 from ...ops.graph.device import Device
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from .findings import Findings
     from .profile import Profile
     from .trial import Bench
+
+
+P = TypeVar("P", bound="Optimizable")
 
 
 class Optimizable(DescribedProgram):
@@ -125,6 +128,25 @@ class Optimizable(DescribedProgram):
 
         feeds = kept_examples(self.program.source)[0] if examples is None else examples
         write_onnx(self._bench(feeds, None, _SECONDS_OF_EXPORT), path)
+
+    def engaged_as_named(self: P, feed: Mapping[str, Any]) -> P:
+        """The pipeline itself, its ops on the engines that `script` named for them.
+
+        Args:
+            feed: the example that it was traced with.
+
+        Raises:
+            LoweringError: an engine cannot run its op, or answers otherwise.
+        """
+        from .named import has_named, named_engines
+        from .search import choice
+
+        if has_named(self.graph):
+            found = list(named_engines(self._bench([feed], None, _SECONDS_OF_EXPORT)))
+            self.program = replace(self.program, engines=tuple(choice(each, {}) for each in found))
+            self._engaged = found
+            self._runner = self._new_runner(None)
+        return self
 
     def profile(self, feed: Mapping[str, Any], runs: int = 10) -> Profile:
         """Measures what each node of a run takes. A pipeline that is not profiled pays nothing for it.
