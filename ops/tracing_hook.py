@@ -101,23 +101,3 @@ class _Plainly(Change):
 def runs_plainly() -> bool:
     """Whether ops of this thread run their original models."""
     return bool(getattr(_state, "plainly", False))
-
-
-class Exactly(Change):
-    """While it is entered, engines of this thread rest, and pipelines run the flat function: its bits are compared."""
-
-    def __init__(self) -> None:
-        self.before = engines_rest()
-
-    def make(self) -> None:
-        """Lets engines rest."""
-        _state.exactly = True
-
-    def undo(self) -> None:
-        """Lets them run as before."""
-        _state.exactly = self.before
-
-
-def engines_rest() -> bool:
-    """Whether engines of this thread rest."""
-    return bool(getattr(_state, "exactly", False))

@@ -16,12 +16,13 @@ from typing import Any
 
 import torch
 
+from ..ops.engines.rest import Exactly
 from ..ops.graph.errors import TracepackError
 from ..ops.graph.operators.names import FLOAT_ONLY, KEY_ORDER, KEYWORD_ORDER
 from ..ops.graph.program import Parameter
 from ..ops.graph.traverse import bodies
 from ..ops.runtime.primitives.control_flow import LimitedRounds
-from ..ops.tracing_hook import Exactly, plainly
+from ..ops.tracing_hook import plainly
 from .examples import Examples
 from .patches.print import muted
 from .pipeline import Pipeline

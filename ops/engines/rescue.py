@@ -20,9 +20,9 @@ from ..runtime.engine_call import EngineCall
 from ..runtime.node_errors import fail
 from ..runtime.plan import Plan
 from ..runtime.user_code import user_stacklevel
-from ..tracing_hook import engines_rest
 from .engine import Engine
 from .region import Region
+from .rest import engines_rest
 
 
 class Reference:
