@@ -108,3 +108,12 @@ def _openvino() -> type[Engine]:
 
 register("onnxruntime", _onnxruntime, needs=("onnxruntime",), requirement="tracepack[onnx]")
 register("openvino", _openvino, needs=("openvino",), requirement="tracepack[openvino]")
+
+
+def _inductor() -> type[Engine]:
+    from .inductor import Inductor
+
+    return Inductor
+
+
+register("inductor", _inductor)

@@ -78,13 +78,13 @@ def onnx_model(
     names = list(inputs or (f"x{index}" for index in range(len(graph.inputs))))
     results = list(outputs or (f"y{index}" for index in range(len(graph.output))))
     program = exported(task)
-    with _quietly():
+    with quietly():
         try:
             made = torch.onnx.export(
                 program, dynamo=True, input_names=names, output_names=results, opset_version=OPSET, verbose=False
             )
         except Exception as error:
-            raise Declined(f"torch.onnx cannot export it: {_cause(error)}") from error
+            raise Declined(f"torch.onnx cannot export it: {cause(error)}") from error
     assert made is not None
     model: Any = made.model
     found = {} if whole else _detach_weights(model, list(constants(graph)))
@@ -117,15 +117,16 @@ def exported(task: Task) -> torch.export.ExportedProgram:
     module = _Exporting(task)
     auto = torch.export.Dim.AUTO
     free = tuple(dict.fromkeys(task.free(index), auto) for index in range(len(example)))
-    with _quietly(), torch.no_grad():
+    with quietly(), torch.no_grad():
         module(*example)  # compiled inside an export, the function would keep fake tensors
         try:
             return torch.export.export(module, example, dynamic_shapes=(free,), strict=False)
         except Exception as error:
-            raise Declined(f"torch.export cannot export it: {_cause(error)}") from error
+            raise Declined(f"torch.export cannot export it: {cause(error)}") from error
 
 
-def _cause(error: BaseException) -> str:
+def cause(error: BaseException) -> str:
+    """The first line of what led to an error."""
     while error.__cause__ is not None:
         error = error.__cause__
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
@@ -172,7 +173,7 @@ def _memory(tensor: torch.Tensor) -> Any:
 
 
 @contextmanager
-def _quietly() -> Iterator[None]:
+def quietly() -> Iterator[None]:
     """Torch's exporters print their progress, warn about themselves, and log what they try."""
     before = logging.root.manager.disable
     logging.disable(logging.ERROR)

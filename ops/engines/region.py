@@ -85,16 +85,22 @@ def region_at(graph: Graph, place: int | tuple[int, int]) -> Region | str:
 
 def barriers(graph: Graph) -> Iterator[Barrier]:
     """The nodes of a graph that cannot be part of a region."""
+    varying: set[int] = set()
     for node in graph.nodes:
+        varies = node.varying or any(id(leaf) in varying for leaf in uses(node))
+        if varies:
+            varying |= {id(leaf) for leaf in leaves(node.output)}
         reason = _barred(node)
+        if not reason and varies and isinstance(node.target, Guard | BodyCall):
+            reason = "is checked in every run, since its sizes depend on data"
         if reason:
             yield Barrier(node, reason)
 
 
 def _barred(node: Node) -> str:
     """Why a node cannot be part of a region; empty where it can."""
-    if node.varying:
-        return "depends on data in its shape, or reads a value"
+    if node.varying and not all(isinstance(leaf.type, TensorType) for leaf in leaves(node.output) if leaf is not None):
+        return "reads a value"
     if any(not _is_plain_value(leaf) for leaf in (*uses(node), *leaves(node.output))):
         return "works on texts, lists or arrays"
     if any(isinstance(leaf, Constant) and leaf.mutable for leaf in uses(node)):
@@ -144,7 +150,8 @@ def _is_silent(node: Node) -> bool:
 def _runs(graph: Graph) -> Iterator[tuple[int, int]]:
     """The longest runs of nodes without a barrier that compute something."""
     start = 0
-    barred = [bool(_barred(node)) for node in graph.nodes]
+    found = {id(barrier.node) for barrier in barriers(graph)}
+    barred = [id(node) in found for node in graph.nodes]
     for stop in range(len(graph.nodes) + 1):
         if stop == len(graph.nodes) or barred[stop]:
             if any(_computes(node) for node in graph.nodes[start:stop]):
@@ -177,7 +184,7 @@ def run_region(graph: Graph, start: int, stop: int) -> Region | str:
     nodes = graph.nodes[start:stop]
     if not 0 <= start < stop <= len(graph.nodes) or not any(map(_computes, nodes)):
         return "the nodes compute no tensor"
-    barrier = next(barriers(Graph((), nodes, ())), None)
+    barrier = next((each for each in barriers(graph) if any(each.node is node for node in nodes)), None)
     if barrier is not None:
         return str(barrier)
     made = {id(leaf) for node in nodes for leaf in leaves(node.output) if isinstance(leaf, Value)}

@@ -64,8 +64,8 @@ def test_every_op_has_a_region_of_its_own_number() -> None:
 @pytest.mark.parametrize(
     ("function", "reason"),
     [
-        (lambda x: tracepack.cond(x.sum() > 0, lambda x: x + 1, lambda x: x - 1, x), "cond depends on data"),
-        (lambda x: x * float(x.sum()), "depends on data in its shape, or reads a value"),
+        (lambda x: tracepack.cond(x.sum() > 0, lambda x: x + 1, lambda x: x - 1, x), "cond has branches"),
+        (lambda x: x * float(x.sum()), "reads a value"),
         (lambda x: x.numpy().sum(), "works on texts, lists or arrays"),
     ],
 )
@@ -92,3 +92,19 @@ def test_an_op_with_state_is_no_region() -> None:
 def test_what_is_not_pure_is_no_region(function, reason) -> None:
     examples = [torch.rand(3, 4), 2][: function.__code__.co_argcount]
     assert whole(tracepack.trace(function, *examples).graph) == reason
+
+
+def test_an_op_whose_sizes_depend_on_data_is_checked_in_every_run() -> None:
+    layer = tracepack.script(torch.nn.Linear(4, 2), name="layer")
+    mod = tracepack.trace(lambda x: layer(x[x[:, 0] > 0.5]) * 2, torch.rand(9, 4))
+    assert [region.name for region in regions(mod.graph)] == ["nodes 0-2", "nodes 4-4", "op 'layer'"]
+    found = whole(mod.graph)
+    assert str(found) == "layer is checked in every run, since its sizes depend on data"
+
+
+def test_tensors_whose_sizes_depend_on_data_are_in_regions() -> None:
+    mod = tracepack.trace(lambda x: x[x > 0.5] * 2, torch.rand(9))
+    (region,) = regions(mod.graph)
+    x = torch.rand(20)
+    (found,) = Plan(region.graph).run([x], checked=False)
+    assert torch.equal(found, x[x > 0.5] * 2)
