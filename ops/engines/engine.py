@@ -75,7 +75,8 @@ class Engine(ABC):
     def open(self, artefact: Artefact, region: Region) -> Callable[..., Sequence[torch.Tensor]]:
         """The function of an artefact: of a tensor for each input of the region, to one for each output.
 
-        The tensors are on the CPU, of the dtypes of the region, with any strides; results have new memory.
+        The tensors are on the CPU, of the dtypes of the region, with any strides, and not empty; results have new
+        memory.
 
         Raises:
             Declined: the artefact is malformed, or the installed package cannot take it.

@@ -21,6 +21,8 @@ from ..graph.graph import Constant
 from ..graph.program import Artefact
 from ..graph.traverse import constants
 from ..graph.types import TensorType
+from ..lowering.patches.lock import lowering
+from ..lowering.patches.shape_functions import FreeSizes
 from .engine import Declined, Task
 
 OPSET = 20  # ONNX Runtime 1.17 and OpenVINO 2024 know it; from 19 on there is Resize as torch does it
@@ -78,17 +80,19 @@ def onnx_model(
     names = list(inputs or (f"x{index}" for index in range(len(graph.inputs))))
     results = list(outputs or (f"y{index}" for index in range(len(graph.output))))
     program = exported(task)
+    sizes = _sizes(program)
     with quietly():
         try:
-            made = torch.onnx.export(
-                program, dynamo=True, input_names=names, output_names=results, opset_version=OPSET, verbose=False
-            )
+            with lowering(), FreeSizes():
+                made = torch.onnx.export(
+                    program, dynamo=True, input_names=names, output_names=results, opset_version=OPSET, verbose=False
+                )
         except Exception as error:
             raise Declined(f"torch.onnx cannot export it: {cause(error)}") from error
     assert made is not None
     model: Any = made.model
     found = {} if whole else _detach_weights(model, list(constants(graph)))
-    _clean(model, task)
+    _clean(model, task, sizes)
     return OnnxModel(onnx_ir.serde.serialize_model(model).SerializeToString(), found)
 
 
@@ -120,7 +124,8 @@ def exported(task: Task) -> torch.export.ExportedProgram:
     with quietly(), torch.no_grad():
         module(*example)  # compiled inside an export, the function would keep fake tensors
         try:
-            return torch.export.export(module, example, dynamic_shapes=(free,), strict=False)
+            with lowering(), FreeSizes():
+                return torch.export.export(module, example, dynamic_shapes=(free,), strict=False)
         except Exception as error:
             raise Declined(f"torch.export cannot export it: {cause(error)}") from error
 
@@ -133,27 +138,41 @@ def cause(error: BaseException) -> str:
     return f"{type(error).__name__}: {lines[0] if lines else ''}"[:160]
 
 
-def _clean(model: Any, task: Task) -> None:
-    """Gives free sizes the letters of the signature, and removes stack traces of the machine that exported it."""
+def _sizes(program: torch.export.ExportedProgram) -> list[list[int | None]]:
+    """The sizes of the inputs, None for each that is free; an export to ONNX fixes some of them afterwards."""
+    names = set(program.graph_signature.user_inputs)
+    values = [node.meta["val"] for node in program.graph.nodes if node.op == "placeholder" and node.name in names]
+    return [
+        [int(size) if isinstance(size, int) or size.node.expr.is_number else None for size in value.shape]
+        for value in values
+    ]
+
+
+def _clean(model: Any, task: Task, sizes: Sequence[Sequence[int | None]]) -> None:
+    """Gives free sizes the letters of the signature, and removes stack traces of the machine that exported it.
+
+    Torch writes fixed sizes as names, and as fixed some that its decompositions fixed on the way. Which sizes are free
+    is what the export said before; whether the model then is right at other sizes is tried on cases.
+    """
     letters: dict[str, str | int] = {}
-    for given, value in zip(model.graph.inputs, task.region.graph.inputs, strict=False):
-        for dim, size in enumerate(getattr(value.type, "shape", ())):
+    kinds: list[Any] = [value.type for value in task.region.graph.inputs]
+    for given, shape, kind in zip(model.graph.inputs, sizes, kinds, strict=True):
+        for dim, (size, letter) in enumerate(zip(shape, kind.shape, strict=True)):
             name = getattr(given.shape[dim], "value", None)
-            if name is None or name in letters:
-                continue
-            if name.isdigit():  # torch writes a size that it fixed as a name
-                letters[name] = int(name)
-            elif isinstance(size, str) and size.isidentifier() and size not in letters.values():
-                letters[name] = size
-    values = [*model.graph.inputs]
+            if size is not None:
+                given.shape[dim] = size
+            elif isinstance(letter, str) and letter.isidentifier() and name is not None:
+                given.shape[dim] = letters.setdefault(name, letter)
+    outer = [id(value) for value in (*model.graph.inputs, *model.graph.outputs)]
     for node in model.graph:
         node.metadata_props.clear()
-        values += node.outputs
-    for value in values:
-        for dim, size in enumerate(value.shape or ()):
-            name = getattr(size, "value", None)
-            if name in letters:
-                value.shape[dim] = letters[name]
+        for made in node.outputs:
+            if id(made) not in outer:
+                made.shape = None  # a runtime infers it; a size that is wrongly fixed would mislead it
+            for dim, size in enumerate(made.shape or ()):
+                name = getattr(size, "value", None)
+                if name in letters:
+                    made.shape[dim] = letters[name]
 
 
 def _detach_weights(model: Any, held: Sequence[Constant]) -> dict[str, Constant]:
