@@ -117,3 +117,12 @@ def _inductor() -> type[Engine]:
 
 
 register("inductor", _inductor)
+
+
+def _frozen() -> type[Engine]:
+    from .frozen import Frozen
+
+    return Frozen
+
+
+register("frozen", _frozen)

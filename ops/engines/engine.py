@@ -40,9 +40,13 @@ class Task:
     threads: int
     shared: dict[str, Any] = field(default_factory=dict)
 
-    def function(self) -> Callable[..., tuple[torch.Tensor, ...]]:
-        """The region as a flat function without checks, as an export may follow it: nothing works in place."""
-        return Plan(self.region.graph, grad=True).fast
+    def function(self, *, grad: bool = True) -> Callable[..., tuple[torch.Tensor, ...]]:
+        """The region as a flat function without checks.
+
+        Args:
+            grad: whether nothing works in place and weights take gradients, as in the model, as torch.export likes it.
+        """
+        return Plan(self.region.graph, grad=grad).fast
 
     def free(self, index: int) -> list[int]:
         """The dimensions of an input that may have other sizes."""

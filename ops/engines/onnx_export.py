@@ -44,12 +44,15 @@ class OnnxModel:
     constants: dict[str, Constant]
 
 
-class _Exporting(torch.nn.Module):
-    def __init__(self, task: Task) -> None:
+class Exporting(torch.nn.Module):
+    """A region as a module, which is what torch's exporters take."""
+
+    def __init__(self, task: Task, *, grad: bool = True) -> None:
         super().__init__()
-        self.__dict__["function"] = task.function()
+        self.__dict__["function"] = task.function(grad=grad)
 
     def forward(self, *values: torch.Tensor) -> Any:
+        """Runs the region."""
         return self.__dict__["function"](*values)
 
 
@@ -118,7 +121,7 @@ def exported(task: Task) -> torch.export.ExportedProgram:
         Declined: torch cannot export it.
     """
     example = tuple(task.examples[0])
-    module = _Exporting(task)
+    module = Exporting(task)
     auto = torch.export.Dim.AUTO
     free = tuple(dict.fromkeys(task.free(index), auto) for index in range(len(example)))
     with quietly(), torch.no_grad():

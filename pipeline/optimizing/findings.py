@@ -18,6 +18,7 @@ class Attempt:
         before: seconds that the flat function takes on the region; None where it was not measured.
         after: seconds that the engine takes; None where it was not measured.
         difference: the largest difference of an output of the pipeline; None where it was not measured.
+        size: bytes that the artefact adds to the file, and about as many to memory; None where there is none.
         chosen: whether the engine runs the region from now on.
         reason: why it does not; empty where it does.
     """
@@ -27,6 +28,7 @@ class Attempt:
     before: float | None = None
     after: float | None = None
     difference: float | None = None
+    size: int | None = None
     chosen: bool = False
     reason: str = ""
 
@@ -99,7 +101,7 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     )
 
 
-COLUMNS = ("region", "engine", "before>", "after>", "ratio>", "difference>", "result")
+COLUMNS = ("region", "engine", "before>", "after>", "ratio>", "difference>", "artefact>", "result")
 
 
 def _row(attempt: Attempt) -> tuple[str, ...]:
@@ -111,6 +113,7 @@ def _row(attempt: Attempt) -> tuple[str, ...]:
         "" if after is None else duration(after),
         "" if before is None or after is None else f"{after / before:.2f}",
         "" if attempt.difference is None else f"{attempt.difference:.2g}",
+        "" if attempt.size is None else f"{attempt.size / 1e6:.2f} MB",
         "chosen" if attempt.chosen else attempt.reason,
     )
 

@@ -85,7 +85,8 @@ class Search:
             return
         self.candidates.append(made)
         slow = "" if made.after < LEAST_GAIN * made.before else "it is no faster"
-        self.attempts.append(Attempt(name, engine.name, made.before, made.after, made.difference, reason=slow))
+        size = sum(map(len, made.engaged.artefact.files.values()))
+        self.attempts.append(Attempt(name, engine.name, made.before, made.after, made.difference, size, reason=slow))
 
     # -- the whole -------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""The engines `openvino` and `inductor` give the answers of torch, at every size, also from a file."""
+"""The engines `openvino`, `frozen` and `inductor` give the answers of torch, at every size, also from a file."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Net(torch.nn.Module):
         return y.softmax(-1), y.argmax(-1)
 
 
-@pytest.mark.parametrize("engine", ["openvino", pytest.param("inductor", marks=COMPILING)])
+@pytest.mark.parametrize("engine", ["openvino", "frozen", pytest.param("inductor", marks=COMPILING)])
 def test_every_size_gives_the_answers_of_torch(engine, monkeypatch) -> None:
     if engine == "openvino":
         pytest.importorskip("openvino", reason="the extra 'openvino' is not installed")
