@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import torch
 
 from ...ops.graph.errors import SignatureError
 from ...ops.graph.graph import Record
 from ...ops.graph.program import Parameters, Slot
 from ...ops.graph.traverse import leaves
 from ...ops.graph.types import STR, STRINGS, ListType, ScalarType, TensorType, Type
+from ..running.convert import converted, rounded
 
 
 def plain_name(name: str) -> str:
@@ -106,14 +106,14 @@ def _outline(tree: Any) -> str:
 
 
 def to_input(value: Any, kind: Type, name: str) -> Any:
-    """One flat input from an array, text, or a value of JSON.
+    """One flat input from an array, text, or a value of JSON, which is converted as `load(convert=True)` does.
 
     Raises:
-        SignatureError: it cannot become a value of that type.
+        SignatureError: it cannot become a value of that type without loss.
 
     Example:
         >>> to_input([1, 2], TensorType("float32", (2,)), "x")
-        array([1., 2.], dtype=float32)
+        tensor([1., 2.])
     """
     if isinstance(kind, TensorType):
         return _to_tensor(value, kind, name)
@@ -124,7 +124,7 @@ def to_input(value: Any, kind: Type, name: str) -> Any:
         if not isinstance(items, list):
             raise SignatureError("not a list", where=f"input {name!r}", got=type(value).__name__, expected=kind)
         return [_item(item, kind.item, f"{name}[{index}]") for index, item in enumerate(items)]
-    return _to_scalar(value, kind)
+    return _to_scalar(value, kind, name)
 
 
 def _item(value: Any, kind: Any, name: str) -> Any:
@@ -138,24 +138,19 @@ def _item(value: Any, kind: Any, name: str) -> Any:
     return to_input(value, kind, name)
 
 
-def _to_scalar(value: Any, kind: ScalarType) -> Any:
+def _to_scalar(value: Any, kind: ScalarType, name: str) -> Any:
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if kind == STRINGS and isinstance(value, str):
         return value.splitlines()
     if kind == STR and isinstance(value, str):
         return value.removesuffix("\n")
-    return float(value) if kind.kind == "float" and type(value) is int else value
+    return converted(value, kind, name)
 
 
 def _to_tensor(value: Any, kind: TensorType, name: str) -> Any:
     """A tensor: arrays keep their dtype, so that a wrong one is an error; JSON takes the dtype of the input."""
+    if not isinstance(value, np.ndarray):
+        return converted(value, kind, name)
     foreign = not hasattr(np, "bool_" if kind.dtype == "bool" else kind.dtype)  # numpy has no such dtype
-    if isinstance(value, np.ndarray) and not foreign:
-        return value
-    try:
-        array = value if isinstance(value, np.ndarray) else np.asarray(value, "float32" if foreign else kind.dtype)
-        return torch.from_numpy(array).to(getattr(torch, kind.dtype)) if foreign else array
-    except (TypeError, ValueError, OverflowError) as error:
-        reason = str(error).split("\n")[0]
-        raise SignatureError("not a tensor", where=f"input {name!r}", got=reason, expected=kind) from error
+    return rounded(value, kind, name) if foreign else value
