@@ -144,6 +144,18 @@ def test_dtypes(tmp_path: Path, dtype: torch.dtype) -> None:
 # -- where it is written -----------------------------------------------------------------------------------------
 
 
+@pytest.fixture(autouse=True)
+def devices_are_safe(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fault that these tests are there to find must not replace a device of the machine."""
+    replace = os.replace
+
+    def checked(source: str, target: str) -> None:
+        assert not os.path.abspath(target).startswith(("/dev/", "/proc/"))
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", checked)
+
+
 def commands(file: str, made: str, target: str) -> list[list[str]]:
     return [["show", file, "--svg", target], ["run", made, *GIVEN, "--output", target]]
 
@@ -185,7 +197,7 @@ def test_a_pipe_is_written_into(
     os.mkfifo(pipe)
     got: list[str] = []
     for command in commands(file, made, str(pipe)):
-        reader = threading.Thread(target=lambda: got.append(pipe.read_text()))
+        reader = threading.Thread(target=lambda: got.append(pipe.read_text()), daemon=True)
         reader.start()
         assert run(capsys, *command)[0] == 0
         reader.join(30)
