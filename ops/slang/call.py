@@ -184,11 +184,22 @@ def fill(target: Any, found: torch.Tensor, name: str, where: str) -> None:
     Raises:
         SlangDtypeError: it has another dtype than the Slang type.
         SlangShapeError: the output does not fit into its sizes.
+        SlangArgumentError: elements of it share memory.
     """
     own = torch.from_numpy(target) if isinstance(target, np.ndarray) else target
     with torch._C.DisableTorchFunction():  # a recording must see the write, and no read of a size
         _check_fit(own, found, name, where)
-    own.copy_(found.detach() if isinstance(target, np.ndarray) else found)
+    try:
+        own.copy_(found.detach() if isinstance(target, np.ndarray) else found)
+    except RuntimeError as error:
+        if torch._debug_has_internal_overlap(own) != 1:
+            raise
+        raise SlangArgumentError(
+            f"elements of the tensor for {name!r} share memory, so that they cannot be written one by one",
+            where=where,
+            got=f"strides {own.stride()} for sizes {tuple(own.shape)}",
+            fix="Pass a clone of it.",
+        ) from error
 
 
 def _check_fit(own: torch.Tensor, found: torch.Tensor, name: str, where: str) -> None:

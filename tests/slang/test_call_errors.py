@@ -20,6 +20,7 @@ float named(float self, float args) { return self - args; }
 int2 both(int idx, float w, float x) { return int2(idx, int(w * x)); }
 float product(float x, float y) { return x * y; }
 struct Whole { int n; int2 m; };
+void add(float x, inout float y) { y = y + x; }
 int whole(Whole s) { return s.n + s.m.x + s.m.y; }
 """
 
@@ -103,6 +104,16 @@ def test_tensors_that_do_not_lie_in_one_piece(module: slang.SlangModule) -> None
     nested = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=torch.jagged)
     with pytest.raises(slang.SlangArgumentError, match=r"'x' is not strided; got a nested tensor.*to_padded_tensor"):
         module.product(nested, 2.0)
+
+
+def test_a_written_tensor_whose_elements_share_memory(module: slang.SlangModule) -> None:
+    y = torch.ones(1)
+    text = (
+        r"elements of the tensor for 'y' share memory, .*; got strides \(0,\) for sizes \(3,\)\. Pass a clone of it\."
+    )
+    with pytest.raises(slang.SlangArgumentError, match=text):
+        module.add(torch.ones(3), y.expand(3))
+    assert y.tolist() == [1]
 
 
 def test_defaults_are_not_used(module: slang.SlangModule) -> None:
