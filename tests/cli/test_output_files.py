@@ -123,6 +123,14 @@ def test_what_no_array_holds(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["made.tpk", "o.json"]
 
 
+def test_an_integer_that_is_too_long(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    given = ["run", saved(tmp_path, lambda n: n * n, 3), "--value", "n=" + "9" * 4000]
+    bits = (int("9" * 4000) ** 2).bit_length()
+    for options in ([], ["--json"], ["--output", f"{tmp_path}/o.json"]):
+        err = refused(capsys, exits.USAGE, *given, *options)
+        assert err == f"tracepack: an integer is too long to be written; got {bits} bits\n"
+
+
 def test_a_text_that_no_encoding_has(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     given = ["run", saved(tmp_path, lambda t: t + "!", "a"), "--value", 't="\\ud800"']
     err = refused(capsys, exits.USAGE, *given, "--output", f"{tmp_path}/o.json")
@@ -248,9 +256,9 @@ def test_a_full_device(capsys: pytest.CaptureFixture[str], file: str, made: str)
 def test_a_file_that_cannot_be_written(
     capsys: pytest.CaptureFixture[str], file: str, made: str, tmp_path: Path
 ) -> None:
-    for target, got in ((tmp_path / "none" / "o.json", "No such file"), (tmp_path / "folder.json", "Is a directory")):
-        (tmp_path / "folder.json").mkdir(exist_ok=True)
-        for command in commands(file, made, str(target)):
+    (tmp_path / "folder.json").mkdir()
+    for name, got in (("none/o.json", "No such file"), ("folder.json", "Is a directory"), ("new/", "Is a directory")):
+        for command in commands(file, made, f"{tmp_path}/{name}")[: 1 if name == "new/" else 2]:
             err = refused(capsys, exits.USAGE, *command)
-            assert f"tracepack: {str(target)!r}: cannot write the file; got {got}" in err
+            assert f"tracepack: '{tmp_path}/{name}': cannot write the file; got {got}" in err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["folder.json", "made.tpk"]

@@ -6,6 +6,7 @@ break every other program of the machine.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -29,6 +30,8 @@ def write_output(path: str, data: bytes) -> None:
         return
     number = _descriptor(path)
     try:
+        if path.endswith(("/", os.sep)):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         if number is not None:
             _write_into(os.dup(number), data)
         elif is_stream(path):

@@ -11,6 +11,8 @@ import torch
 from ..pipeline.running.binding import as_tensor
 from .exit_codes import UsageError
 
+_LONGEST_INTEGER = 14_000  # bits; Python writes integers of at most 4300 digits
+
 
 def named(tree: Any) -> list[tuple[str, Any]]:
     """The leaves of a result with names: a dict's keys, ``out`` and positions elsewhere.
@@ -71,8 +73,14 @@ def as_array(value: Any) -> np.ndarray[Any, Any] | None:
 
 
 def as_json(value: Any) -> Any:
-    """A leaf for JSON; NaN and infinities as JavaScript names them, complex numbers as pairs, a dtype by its name."""
+    """A leaf for JSON; NaN and infinities as JavaScript names them, complex numbers as pairs, a dtype by its name.
+
+    Raises:
+        UsageError: an integer is too long to be written.
+    """
     match value:
+        case int() if value.bit_length() > _LONGEST_INTEGER:
+            raise UsageError("an integer is too long to be written", got=f"{value.bit_length()} bits")
         case torch.Tensor():
             return (torch.view_as_real(value.resolve_conj()) if value.is_complex() else value).tolist()
         case complex():
@@ -101,6 +109,8 @@ def shape_text(value: Any) -> str:
 
 def excerpt(value: Any) -> str:
     """The first values of a tensor, or the start of any other value, in one line."""
+    if isinstance(value, int) and value.bit_length() > _LONGEST_INTEGER:
+        return f"{value.bit_length()} bits"
     if not isinstance(value, torch.Tensor):
         text = repr(value)
         return text if len(text) <= 60 else text[:59] + "…"

@@ -131,12 +131,11 @@ def _blocks(data: dict[str, Any]) -> list[Block]:
             f"calls operators of {', '.join(data['needs_packages'])}: load it with --packages NAME only if you trust"
         )
         facts.append(("packages", f"{named} these with what the file calls them with"))
-    facts += [
-        (name, value if isinstance(value, str) else json.dumps(value)) for name, value in data["metadata"].items()
-    ]
     facts += [("warning", text) for text in data["warnings"]]
+    notes = [[name, value if isinstance(value, str) else json.dumps(value)] for name, value in data["metadata"].items()]
     return [
         Fields(facts),
+        Table("metadata", ["name", "value"], notes),  # apart: a file may call its own notes "trust" or "warning"
         Table("inputs", ["name", "type", "default"], [_input_cells(row) for row in data["inputs"]]),
         Fields([("output", data["output"]), *(("where", plain(guard)) for guard in data["guards"])]),
         Table("ops", ["name", "kind", "device", "calls>", "operators>", "weights>"], list(map(_op_cells, data["ops"]))),
