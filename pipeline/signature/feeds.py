@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from ...ops.graph.errors import SignatureError
-from ...ops.graph.graph import Record
+from ...ops.graph.graph import Literal, Record
 from ...ops.graph.program import Parameters, Slot
+from ...ops.graph.text import plain_text
 from ...ops.graph.traverse import leaves
 from ...ops.graph.types import STR, STRINGS, ListType, ScalarType, TensorType, Type
 from ..running.convert import converted, rounded
@@ -71,7 +72,7 @@ def _shaped(tree: Any, value: Any, name: str, parameters: Parameters) -> Any:
     if isinstance(tree, Slot):
         return to_input(value, parameters.types[tree.index], parameters.names[tree.index])
     if not any(isinstance(leaf, Slot) for leaf in leaves(tree)):
-        return tree
+        return _fixed(tree, value, name)
     if isinstance(tree, tuple | list) and isinstance(value, list) and len(value) == len(tree):
         return _map(tree, lambda part, key: _shaped(part, value[key], f"{name}.{key}", parameters))
     if isinstance(tree, dict | Record) and isinstance(value, dict):
@@ -81,6 +82,44 @@ def _shaped(tree: Any, value: Any, name: str, parameters: Parameters) -> Any:
     raise SignatureError(
         "another structure", where=f"input {name!r}", got=type(value).__name__, expected=_outline(tree)
     )
+
+
+def _fixed(tree: Any, value: Any, name: str) -> Any:
+    """A value that the signature holds; what is given for it must be the same.
+
+    Raises:
+        SignatureError: it is another one.
+    """
+    if not _equal(_json_form(tree), value):
+        raise SignatureError(
+            "a fixed value differs", where=f"input {name!r}", got=repr(value)[:80], expected=plain_text(tree)[:80],
+            fix="Leave it out, or trace the function with an example of it that is an input.",
+        )  # fmt: skip
+    return tree
+
+
+def _json_form(tree: Any) -> Any:
+    match tree:
+        case Literal():
+            return tree.name
+        case Record():
+            return {key: _json_form(item) for key, item in zip(tree.fields, tree.items, strict=True)}
+        case tuple() | list():
+            return [_json_form(item) for item in tree]
+        case dict():
+            return {str(key): _json_form(item) for key, item in tree.items()}
+    return tree
+
+
+def _equal(wanted: Any, value: Any) -> bool:
+    """Whether values of JSON are equal, True no number; a float may be written as an integer."""
+    match wanted, value:
+        case dict(), dict():
+            return wanted.keys() == value.keys() and all(_equal(wanted[key], value[key]) for key in wanted)
+        case list(), list():
+            return len(wanted) == len(value) and all(map(_equal, wanted, value))
+    alike = type(value) is type(wanted) or (type(wanted), type(value)) == (float, int)
+    return alike and bool(value == wanted or (value != value and wanted != wanted))
 
 
 def _map(tree: Any, function: Any) -> Any:

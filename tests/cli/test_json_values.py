@@ -88,6 +88,25 @@ def test_numbers_that_are_no_tensors(capsys: pytest.CaptureFixture[str], tmp_pat
         assert f"input '{name}'" in err
 
 
+def test_what_the_signature_fixes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    def function(x: Any, d: Any, k: int = 2, mask: Any = None, f: float = 2.0, size: Any = (1, 2)) -> Any:
+        return x * k * f + d["m"] if mask is None else x
+
+    path = str(tmp_path / "fixed.tpk")
+    tracepack.trace(function, torch.ones(2), {"m": 1, "dt": torch.float32, "none": None}).save(path)
+    given = ["run", path, "--value", "x=[1,2]"]
+    whole = 'd={"m":1,"dt":"float32","none":null}'
+    for value in ("k=2", "mask=null", "f=2.0", "f=2", "size=[1,2]"):
+        found = answer(capsys, *given, "--value", whole, "--value", value)
+        assert found["outputs"][0]["value"] == [5.0, 9.0]
+    for value in ("k=3", "k=true", "k=2.0", "mask=[1]", "mask=5", "mask={}", "f=2.5", "size=[1,3]", "size=[1]"):
+        err = refused(capsys, exits.RUN, *given, "--value", whole, "--value", value)
+        assert f"input {value.partition('=')[0]!r}: a fixed value differs; got " in err
+    for value in ('{"m":1,"dt":"int8","none":null}', '{"m":1,"dt":"float32","none":5}'):
+        err = refused(capsys, exits.RUN, *given, "--value", f"d={value}")
+        assert "a fixed value differs; got " in err
+
+
 def test_an_array_is_rounded_to_a_dtype_that_numpy_lacks(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = saved(tmp_path, torch.ones(3, dtype=torch.bfloat16))
     np.save(tmp_path / "x.npy", np.float32([0.1, 3e38]))
