@@ -21,6 +21,7 @@ from .lowering.call import Call, flatten_call
 from .lowering.held_objects import finish, objects_in
 from .lowering.isolate import InferenceForm, KeptBuffers, KeptModel
 from .lowering.lower import Lowered, lower
+from .lowering.patches.compile_flags import CompileFlags
 from .lowering.patches.fx_patcher import FxPatcher
 from .lowering.patches.lock import KeptProcess, lowering
 from .lowering.writes import FixedTensors
@@ -240,7 +241,7 @@ class ModelOp(InferenceOp):
         recorder = current()
         if recorder is not None and recorder.settled:
             raise SignatureError("the op was not lowered for inputs of this structure", where=f"op {self.name!r}")
-        with lowering(), HeldSignal(), FxPatcher():
+        with lowering(), HeldSignal(), FxPatcher(), CompileFlags():
             return self._find(call, tensors) or self._lowered_now(
                 call, tensors
             )  # another thread may have lowered it meanwhile

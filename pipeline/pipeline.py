@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,7 +13,7 @@ from ..ops.graph.device import Device
 from ..ops.graph.errors import SignatureError, TracepackError
 from ..ops.graph.graph import Constant, Graph, Operator
 from ..ops.graph.program import Program
-from ..ops.graph.traverse import bodies, walk
+from ..ops.graph.traverse import named_bodies, walk
 from ..ops.runtime.interrupts.verbs import undisturbed
 from ..ops.runtime.placement import place_all, present
 from ..ops.runtime.primitives.random import seeded_state
@@ -183,13 +182,7 @@ class Pipeline(Optimizable):
     @property
     def placement(self) -> dict[str, str]:
         """The device on which each op runs."""
-        found: dict[str, str] = {}
-        counts: Counter[str] = Counter()
-        for body in bodies(self.graph):
-            counts[body.name] += 1
-            name = body.name if counts[body.name] == 1 else f"{body.name}#{counts[body.name]}"
-            found[name] = str(self._places[id(body)])
-        return found
+        return {name: str(self._places[id(body)]) for name, body in named_bodies(self.graph).items()}
 
     def __reduce__(self) -> Any:
         raise TracepackError(

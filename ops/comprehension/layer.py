@@ -11,6 +11,7 @@ import torch
 
 from ..graph.errors import DeviceError
 from ..kernels.registry import register_operator
+from ..runtime.torch_compiler import is_traced_here
 from .expr.dtypes import stored
 from .expr.errors import ComprehensionInputError, DerivativeError, OptionsError
 from .expr.ir import Definition
@@ -200,7 +201,7 @@ class Layer:
         """
         if named:
             inputs = ordered(self.definition, inputs, named)
-        if torch.compiler.is_compiling():
+        if torch.compiler.is_compiling() and is_traced_here():
             return self._recorded_call(inputs, outputs, reorder_function)
         if is_watched():
             refuse_transforms(self.name)

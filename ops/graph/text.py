@@ -29,7 +29,8 @@ def graph_text(graph: Graph, *, bodies: bool = False, lines: bool = False) -> st
         bodies: also prints the graph of every op that is called, indented below its first call.
         lines: appends the user's line to every node.
     """
-    return "\n".join(_Printer(bodies, lines).graph(graph, ""))
+    # A name or a line of source that a file gives must not look like another node.
+    return "\n".join(line.replace("\n", "\\n") for line in _Printer(bodies, lines).graph(graph, ""))
 
 
 def guards_text(guards: Sequence[Expression]) -> str:

@@ -90,6 +90,19 @@ def bodies(graph: Graph) -> Iterator[Body]:
             open_.pop()
 
 
+def named_bodies(graph: Graph) -> dict[str, Body]:
+    """The bodies of a graph by name, in order of first call; the second one of a name is ``name#2``."""
+    found: dict[str, Body] = {}
+    counts: dict[str, int] = {}
+    for body in bodies(graph):
+        name = body.name
+        while name in found:
+            counts[body.name] = counts.get(body.name, 1) + 1
+            name = f"{body.name}#{counts[body.name]}"
+        found[name] = body
+    return found
+
+
 def every_node(graph: Graph) -> Iterator[Node]:
     """The nodes of a graph, of its subgraphs, and of the bodies that it calls, those of each body once."""
     yield from walk(graph)

@@ -7,6 +7,7 @@ where an equal kernel defines it again, the first definition stays.
 
 from __future__ import annotations
 
+import _thread
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,8 +16,11 @@ from typing import Any
 import torch
 from torch.autograd import forward_ad
 
+from ..runtime.interrupts.changes import forkable
+
 NAMESPACE = "tracepack"
 _defined: set[str] = set()
+_registering = forkable(_thread.allocate_lock())
 _LIBRARY: Any = torch.library.Library(NAMESPACE, "FRAGMENT")  # type: ignore[no-untyped-call]  # torch leaves it untyped
 
 
@@ -56,9 +60,31 @@ def define(
         The operator, to be called.
     """
     if base not in _defined:
-        _define(base, schema, run, fake, gradient, batching)
-        _defined.add(base)
+        _once(base, lambda: _define(base, schema, run, fake, gradient, batching))
     return getattr(torch.ops.tracepack, base)
+
+
+def _once(base: str, register: Callable[[], None]) -> None:
+    """Registers an operator, in a thread of its own: an interrupt comes to the main thread, and would leave it half."""
+    failed: list[Exception] = []
+    done = _thread.allocate_lock()
+    done.acquire()
+
+    def work() -> None:
+        try:
+            with _registering:
+                if base not in _defined:
+                    register()
+                    _defined.add(base)
+        except Exception as error:
+            failed.append(error)
+        finally:
+            done.release()
+
+    _thread.start_new_thread(work, ())  # a Thread has locks that an interrupt would leave locked
+    done.acquire()
+    if failed:
+        raise failed[0]
 
 
 def _define(

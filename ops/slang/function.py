@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 
+from ..runtime.torch_compiler import is_traced_here
 from .binding import arguments as args_
 from .binding.overloads import Chosen, check_maps, choose, place_axes
 from .call import Call, fill
@@ -119,7 +120,7 @@ class SlangFunction:
         """
         if _function_mode():
             return self._watched(args, kwargs)
-        if torch.compiler.is_compiling():
+        if torch.compiler.is_compiling() and is_traced_here():
             if self._maps:
                 return self._through_plain(args, kwargs)
             call = self._compiled_call(args, kwargs)
@@ -188,8 +189,7 @@ class SlangFunction:
         if self._maps or self._result is not None:
             return self._make_call(args, kwargs)
         form = self._form(args, kwargs)
-        found = self._calls.get(form)
-        if found is None:
+        if (found := self._calls.get(form)) is None:
             found = self._calls[form] = self._make_call(args, kwargs)
         return found
 
@@ -256,12 +256,6 @@ class SlangFunction:
         if args or kwargs:
             return kernel_of(self._resolve(args, kwargs).operation)
         function = self.signatures[0]
-        if function.generic:
-            raise SlangArgumentError(
-                f"the generic function {function.name!r} has no kernel before its types are known",
-                where=str(function),
-                fix=f'Name them, `module["{function.name}<float>"]`, or call the function itself.',
-            )
         args_.check_result(function)
         kinds = tuple(args_.argument_kind(function, p, dict.fromkeys([p.name])) for p in function.parameters)
         return kernel_of(self.module.operation(Specialization(function, kinds)))

@@ -6,6 +6,7 @@ no dtype that anybody chose, so they alone are rounded to a narrower one, as `to
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -34,7 +35,7 @@ def converted(value: Any, kind: Type, where: str) -> Any:
         return value
     if kind == STRINGS:
         return value.tolist() if isinstance(value, np.ndarray) else value
-    return _to_scalar(value, kind)
+    return _to_scalar(value, kind, where)
 
 
 def _item(value: Any, kind: Any, where: str) -> Any:
@@ -56,21 +57,19 @@ def _to_tensor(value: Any, kind: TensorType, where: str, table: bool) -> Any:
         value = _tensor(value, kind, where)
     if not isinstance(value, torch.Tensor) or value.dtype == wanted or value.is_meta:
         return value
-    if value.is_complex() and not wanted.is_complex:
-        kept = False
-    else:
-        found = value.to(wanted)
-        if rounds and value.is_floating_point() and found.is_floating_point():
-            kept = torch.equal(found.isfinite(), value.isfinite())
-        else:
-            kept = _equal(found.to(value.dtype), value)
-    if not kept:
-        got = str(value.dtype).removeprefix("torch.")
-        raise SignatureError(
-            f"values are lost in the conversion from {got} to {kind.dtype}",
-            where=f"input {where!r}", expected=kind, fix="Convert them yourself, as you want them rounded.",
-        )  # fmt: skip
+    found = value.to(wanted) if wanted.is_complex or not value.is_complex() else None
+    if found is None or not _kept(value, found, rounds):
+        raise _lost(value.dtype, kind, where)
     return found
+
+
+def rounded(array: np.ndarray[Any, Any], kind: TensorType, where: str) -> Any:
+    """A tensor of a dtype that numpy lacks, from an array of numbers; floats are rounded to it.
+
+    Raises:
+        SignatureError: as `converted`.
+    """
+    return _to_tensor(array, kind, where, table=True)
 
 
 def _array(value: Any, kind: TensorType, where: str) -> np.ndarray[Any, Any]:
@@ -80,7 +79,39 @@ def _array(value: Any, kind: TensorType, where: str) -> np.ndarray[Any, Any]:
         raise SignatureError(
             "lists are of different lengths", where=f"input {where!r}", expected=kind, fix="Pad them to one length."
         ) from None
-    return array if array.size else array.astype(bool)  # numbers of no dtype fit every one
+    if not array.size:
+        return array.astype(bool)  # numbers of no dtype fit every one
+    if array.dtype.kind not in "biufc":
+        raise _no_number(value, kind, where)
+    if array.dtype.kind == "f" and np.any(np.abs(array) >= 2**53):
+        array = _exact(array, np.asarray(value, object), kind, where)
+    return array.astype(f"{array.dtype.kind}{array.dtype.itemsize}")  # torch knows no other name of a dtype
+
+
+def _no_number(value: Any, kind: TensorType, where: str) -> SignatureError:
+    """The error for the first item of a list that is no number, with its place."""
+    for index, item in np.ndenumerate(np.asarray(value, object)):
+        if not isinstance(item, bool | int | float | complex | np.generic):
+            place = f"input {where + ''.join(f'[{i}]' for i in index)!r}"
+            return SignatureError("not a number", where=place, got=repr(item)[:60], expected=kind)
+    return SignatureError("an integer of more than 64 bits", where=f"input {where!r}", expected=kind)
+
+
+def _exact(array: np.ndarray[Any, Any], items: Any, kind: TensorType, where: str) -> np.ndarray[Any, Any]:
+    """The array that numpy made of some items: it makes floats of integers where others are floats, or beyond 2**63."""
+    if all(isinstance(item, int) and 0 <= item < 2**64 for item in items.flat):
+        return np.asarray(items.astype(np.uint64))
+    if any(isinstance(item, int) and float(item) != item for item in items.flat):
+        raise _lost("integers beyond 2**53", kind, where)
+    return array
+
+
+def _lost(got: Any, kind: TensorType, where: str) -> SignatureError:
+    source = str(got).removeprefix("torch.")
+    return SignatureError(
+        f"values are lost in the conversion from {source} to {kind.dtype}",
+        where=f"input {where!r}", expected=kind, fix="Convert them yourself, as you want them rounded.",
+    )  # fmt: skip
 
 
 def _tensor(array: np.ndarray[Any, Any], kind: TensorType, where: str) -> torch.Tensor:
@@ -92,17 +123,32 @@ def _tensor(array: np.ndarray[Any, Any], kind: TensorType, where: str) -> torch.
     return torch.from_numpy(array if plain else array.copy())
 
 
-def _equal(a: torch.Tensor, b: torch.Tensor) -> bool:
-    """Whether two tensors of one dtype hold the same numbers; a NaN is equal to a NaN."""
-    return bool(((a == b) | ((a != a) & (b != b))).all())
+def _kept(value: torch.Tensor, found: torch.Tensor, rounds: bool) -> bool:
+    """Whether a conversion kept the numbers: equal ones, or where floats may be rounded the nearest ones."""
+    if value.is_complex():
+        value, found = torch.view_as_real(value), torch.view_as_real(found)
+    elif found.is_complex():
+        found = found.real
+    back = found.to(value.dtype)
+    same = (back == value) | ((back != back) & (value != value))
+    if rounds and value.is_floating_point() and found.is_floating_point():
+        # A finite number beyond the dtype becomes an infinity, a NaN or the largest number, which are not near it.
+        limits = torch.finfo(found.dtype)
+        near = (back - value).abs() <= (value.abs() * (0.501 * limits.eps)).clamp(min=limits.smallest_normal)
+        same |= near & value.isfinite()
+    elif not value.is_floating_point() and value.dtype != torch.bool:
+        same &= (found.to(torch.float64) < 0) == (value.to(torch.float64) < 0)  # -1 and 2**64 - 1 have the same bits
+    return bool(same.all())
 
 
-def _to_scalar(value: Any, kind: ScalarType) -> Any:
+def _to_scalar(value: Any, kind: ScalarType, where: str) -> Any:
     """A number of Python from a tensor or an array without dimensions; a float for an int and back where equal."""
     if isinstance(value, torch.Tensor | np.ndarray | np.generic) and value.ndim == 0:
         value = value.item()
     match kind.kind, value:
-        case "float", int() if not isinstance(value, bool) and abs(value) <= 2**53:
+        case "float", int() if not isinstance(value, bool):
+            if abs(value) > sys.float_info.max or int(float(value)) != value:
+                raise SignatureError("no float equals the integer", where=f"input {where!r}", expected=kind)
             return float(value)
         case "int", float() if value.is_integer():
             return int(value)

@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import torch
 
 from ...ops.graph.errors import SignatureError
-from ...ops.graph.graph import Record
+from ...ops.graph.graph import Literal, Record
 from ...ops.graph.program import Parameters, Slot
+from ...ops.graph.text import plain_text
 from ...ops.graph.traverse import leaves
 from ...ops.graph.types import STR, STRINGS, ListType, ScalarType, TensorType, Type
+from ..running.convert import converted, rounded
 
 
 def plain_name(name: str) -> str:
@@ -71,7 +72,7 @@ def _shaped(tree: Any, value: Any, name: str, parameters: Parameters) -> Any:
     if isinstance(tree, Slot):
         return to_input(value, parameters.types[tree.index], parameters.names[tree.index])
     if not any(isinstance(leaf, Slot) for leaf in leaves(tree)):
-        return tree
+        return _fixed(tree, value, name)
     if isinstance(tree, tuple | list) and isinstance(value, list) and len(value) == len(tree):
         return _map(tree, lambda part, key: _shaped(part, value[key], f"{name}.{key}", parameters))
     if isinstance(tree, dict | Record) and isinstance(value, dict):
@@ -81,6 +82,44 @@ def _shaped(tree: Any, value: Any, name: str, parameters: Parameters) -> Any:
     raise SignatureError(
         "another structure", where=f"input {name!r}", got=type(value).__name__, expected=_outline(tree)
     )
+
+
+def _fixed(tree: Any, value: Any, name: str) -> Any:
+    """A value that the signature holds; what is given for it must be the same.
+
+    Raises:
+        SignatureError: it is another one.
+    """
+    if not _equal(_json_form(tree), value):
+        raise SignatureError(
+            "a fixed value differs", where=f"input {name!r}", got=repr(value)[:80], expected=plain_text(tree)[:80],
+            fix="Leave it out, or trace the function with an example of it that is an input.",
+        )  # fmt: skip
+    return tree
+
+
+def _json_form(tree: Any) -> Any:
+    match tree:
+        case Literal():
+            return tree.name
+        case Record():
+            return {key: _json_form(item) for key, item in zip(tree.fields, tree.items, strict=True)}
+        case tuple() | list():
+            return [_json_form(item) for item in tree]
+        case dict():
+            return {str(key): _json_form(item) for key, item in tree.items()}
+    return tree
+
+
+def _equal(wanted: Any, value: Any) -> bool:
+    """Whether values of JSON are equal, True no number; a float may be written as an integer."""
+    match wanted, value:
+        case dict(), dict():
+            return wanted.keys() == value.keys() and all(_equal(wanted[key], value[key]) for key in wanted)
+        case list(), list():
+            return len(wanted) == len(value) and all(map(_equal, wanted, value))
+    alike = type(value) is type(wanted) or (type(wanted), type(value)) == (float, int)
+    return alike and bool(value == wanted or (value != value and wanted != wanted))
 
 
 def _map(tree: Any, function: Any) -> Any:
@@ -106,14 +145,14 @@ def _outline(tree: Any) -> str:
 
 
 def to_input(value: Any, kind: Type, name: str) -> Any:
-    """One flat input from an array, text, or a value of JSON.
+    """One flat input from an array, text, or a value of JSON, which is converted as `load(convert=True)` does.
 
     Raises:
-        SignatureError: it cannot become a value of that type.
+        SignatureError: it cannot become a value of that type without loss.
 
     Example:
         >>> to_input([1, 2], TensorType("float32", (2,)), "x")
-        array([1., 2.], dtype=float32)
+        tensor([1., 2.])
     """
     if isinstance(kind, TensorType):
         return _to_tensor(value, kind, name)
@@ -124,7 +163,7 @@ def to_input(value: Any, kind: Type, name: str) -> Any:
         if not isinstance(items, list):
             raise SignatureError("not a list", where=f"input {name!r}", got=type(value).__name__, expected=kind)
         return [_item(item, kind.item, f"{name}[{index}]") for index, item in enumerate(items)]
-    return _to_scalar(value, kind)
+    return _to_scalar(value, kind, name)
 
 
 def _item(value: Any, kind: Any, name: str) -> Any:
@@ -138,24 +177,19 @@ def _item(value: Any, kind: Any, name: str) -> Any:
     return to_input(value, kind, name)
 
 
-def _to_scalar(value: Any, kind: ScalarType) -> Any:
+def _to_scalar(value: Any, kind: ScalarType, name: str) -> Any:
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if kind == STRINGS and isinstance(value, str):
         return value.splitlines()
     if kind == STR and isinstance(value, str):
         return value.removesuffix("\n")
-    return float(value) if kind.kind == "float" and type(value) is int else value
+    return converted(value, kind, name)
 
 
 def _to_tensor(value: Any, kind: TensorType, name: str) -> Any:
     """A tensor: arrays keep their dtype, so that a wrong one is an error; JSON takes the dtype of the input."""
+    if not isinstance(value, np.ndarray):
+        return converted(value, kind, name)
     foreign = not hasattr(np, "bool_" if kind.dtype == "bool" else kind.dtype)  # numpy has no such dtype
-    if isinstance(value, np.ndarray) and not foreign:
-        return value
-    try:
-        array = value if isinstance(value, np.ndarray) else np.asarray(value, "float32" if foreign else kind.dtype)
-        return torch.from_numpy(array).to(getattr(torch, kind.dtype)) if foreign else array
-    except (TypeError, ValueError, OverflowError) as error:
-        reason = str(error).split("\n")[0]
-        raise SignatureError("not a tensor", where=f"input {name!r}", got=reason, expected=kind) from error
+    return rounded(value, kind, name) if foreign else value

@@ -9,6 +9,7 @@ import hashlib
 import io
 import mmap
 import os
+import stat
 import struct
 import zipfile
 from typing import Any
@@ -234,6 +235,11 @@ def _map(path: Any) -> tuple[str, Any, Any]:
     try:
         with open(path, "rb") as file:
             status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise ArchiveError(
+                    "a pipe or a device, not a file", where=label, expected="a file that Pipeline.save wrote",
+                    fix="Copy it to a file first.",
+                )  # fmt: skip
             if status.st_size == 0:
                 raise ArchiveError("the file is empty", where=label, fix="Copy or save it again.")
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)

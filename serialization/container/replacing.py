@@ -38,11 +38,12 @@ def path_of(target: Any) -> str:
 
 
 @contextlib.contextmanager
-def replacing(target: Any) -> Iterator[BinaryIO]:
+def replacing(target: Any, what: str = "the archive") -> Iterator[BinaryIO]:
     """A context with a file to write, which replaces the file at the path at the end, and keeps its mode.
 
     Args:
         target: the path. Where it is a symbolic link, the file that it leads to is replaced.
+        what: the name of the file in messages.
 
     Raises:
         ArchiveError: it cannot be written, because the disk is full for example; an old file stays as it is.
@@ -50,7 +51,7 @@ def replacing(target: Any) -> Iterator[BinaryIO]:
     path = os.path.realpath(path_of(target))
     if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
         raise ArchiveError(
-            "cannot write the archive", where=repr(target)[:200], got="a device, a pipe or a socket",
+            f"cannot write {what}", where=repr(target)[:200], got="a device, a pipe or a socket",
             expected="a regular file, or a new one", fix="Pass a binary file object to write into it.",
         )  # fmt: skip
     folder, prefix = os.path.dirname(path), _prefix(path)
@@ -65,7 +66,7 @@ def replacing(target: Any) -> Iterator[BinaryIO]:
                 os.fsync(file.fileno())
                 os.replace(temporary, path)
         except OSError as error:
-            raise write_error(target, error) from error
+            raise write_error(target, error, what) from error
         finally:
             _discard(temporary)
     except BaseException:  # an interrupt in the `finally` comes before its file is gone
@@ -78,10 +79,10 @@ def _discard(temporary: str) -> None:
         os.unlink(temporary)
 
 
-def write_error(target: Any, error: Exception) -> ArchiveError:
+def write_error(target: Any, error: Exception, what: str = "the archive") -> ArchiveError:
     """The error for a file that cannot be written."""
     got = getattr(error, "strerror", None) or str(error)
-    return ArchiveError("cannot write the archive", where=repr(target)[:200], got=got, fix=_UNCHANGED)
+    return ArchiveError(f"cannot write {what}", where=repr(target)[:200], got=got, fix=_UNCHANGED)
 
 
 def _prefix(path: str) -> str:

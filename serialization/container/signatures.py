@@ -52,7 +52,7 @@ def require_signature(archive: Archive, keys: Any) -> None:
         ArchiveError: a member was altered, or a key cannot be read.
     """
     _, invalid = _library()
-    known = [_public(key) for key in (keys if isinstance(keys, list | tuple | set) else [keys])]
+    known = [public_key(key) for key in (keys if isinstance(keys, list | tuple | set) else [keys])]
     raw = {_raw(key): key for key in known}
     message, seen = signed_bytes(archive), signatures(archive)
     for name, signature in seen:
@@ -87,7 +87,7 @@ def sign(path: str | os.PathLike[str], key: Any) -> str:
     Raises:
         ArchiveError: the file or the key cannot be read, a member was altered, or the file cannot be written.
     """
-    private = _private(key)
+    private = private_key(key)
     archive = Archive(path)
     archive.check_listing()
     for member in archive.names():
@@ -123,8 +123,12 @@ def _raw(key: Any) -> bytes:
     return bytes(key.public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw))
 
 
-def _public(key: Any) -> Any:
-    """A public key; that of a private one, too, is one."""
+def public_key(key: Any) -> Any:
+    """A public key (Ed25519) from the path of a PEM file, its bytes, or a key of `cryptography`.
+
+    Raises:
+        ArchiveError: it cannot be read, or is a key of another kind.
+    """
     serialization, _ = _library()
     if hasattr(key, "verify"):
         return _checked(key, "Ed25519PublicKey")
@@ -135,7 +139,12 @@ def _public(key: Any) -> Any:
         raise _not_a_key(key, "the PEM of an Ed25519 public key") from error
 
 
-def _private(key: Any) -> Any:
+def private_key(key: Any) -> Any:
+    """A private key (Ed25519, without a password), as `public_key` reads a public one.
+
+    Raises:
+        ArchiveError: it cannot be read, or is a key of another kind.
+    """
     serialization, _ = _library()
     if hasattr(key, "sign"):
         return _checked(key, "Ed25519PrivateKey")

@@ -48,13 +48,23 @@ def test_equal_numbers_of_another_kind(value: Any, dtype: torch.dtype) -> None:
         (torch.tensor([1j]), torch.float32, "from complex64 to float32"),
         ([1e300], torch.float32, "from float64 to float32"),
         ([[1], [2, 3]], torch.float32, "input 'x': lists are of different lengths; expected f32"),
-        (["a"], torch.float32, "input 'x': not numbers; got numpy <U1; expected f32"),
-        ([None], torch.float32, "input 'x': not numbers; got numpy object; expected f32"),
+        (["a"], torch.float32, "input 'x[0]': not a number; got 'a'; expected f32"),
+        ([[1, 2], [3, None]], torch.float32, "input 'x[1][1]': not a number; got None; expected f32"),
+        ([1, 10**30], torch.float32, "input 'x': an integer of more than 64 bits; expected f32"),
+        (np.array(["1.0"]), torch.float32, "input 'x': not numbers; got numpy <U3; expected f32"),
+        ([-1], torch.uint64, "from int64 to uint64"),
+        ([2**64 - 1], torch.int64, "from uint64 to int64"),
+        ([2**53 + 1, 2.0], torch.int64, "from integers beyond 2**53 to int64"),
+        ([2**53 + 1, 0.5], torch.float64, "from integers beyond 2**53 to float64"),
+        ([65520.0], torch.float16, "from float64 to float16"),
+        ([1e6], torch.float8_e4m3fn, "from float64 to float8_e4m3fn"),
+        ([float("inf")], torch.float8_e4m3fn, "from float64 to float8_e4m3fn"),
+        ([1e39], torch.complex64, "from float64 to complex64"),
         (pandas.Series([1, None]), torch.int64, "from float64 to int64"),
     ],
 )  # fmt: skip
 def test_what_would_be_lost_is_refused(value: Any, dtype: torch.dtype, text: str) -> None:
-    mod = converting(lambda x: x + 0, torch.ones(2, dtype=dtype))
+    mod = converting(lambda x: x, torch.ones(2, dtype=dtype))
     with pytest.raises(tracepack.SignatureError) as caught:
         mod(value)
     assert text in str(caught.value)
@@ -66,6 +76,21 @@ def test_floats_of_python_and_of_tables_are_rounded_as_torch_rounds_them() -> No
     wanted = torch.tensor(numbers)
     for value in (numbers, pandas.Series(numbers)):
         assert torch.equal(mod(value).nan_to_num(7), wanted.nan_to_num(7))
+
+
+@pytest.mark.parametrize(
+    ("numbers", "dtype"),
+    [
+        ([0.1, 65519.0, -float("inf"), float("nan")], torch.float16), ([0.1, 1e6, float("inf")], torch.bfloat16),
+        ([0.1, 448.0, -1.0, float("nan")], torch.float8_e4m3fn), ([1e-300, 1e-46, -0.0], torch.float32),
+        ([0.1, 2.0], torch.complex64), ([0.1 + 2j], torch.complex64), ([1, 2], torch.complex64),
+        ([0, 2**64 - 1], torch.uint64), ([2**54, 0.5], torch.float64),
+    ],
+)  # fmt: skip
+def test_numbers_become_what_torch_makes_of_them(numbers: list[Any], dtype: torch.dtype) -> None:
+    got, wanted = converting(lambda x: x, torch.ones(2, dtype=dtype))(numbers), torch.tensor(numbers, dtype=dtype)
+    assert got.dtype == dtype
+    assert got.view(torch.uint8).tolist() == wanted.view(torch.uint8).tolist()
 
 
 def test_numbers_tables_and_strings() -> None:

@@ -93,6 +93,7 @@ def _inlined(nests: list[Nest], program: Program) -> list[Nest]:
         readers = _readers(nests).get(nest.target, [])
         fits = nest.op == "=" and nest.base is None and nest.target not in program.outputs and not nest.is_scatter
         fits = fits and len(readers) == 1 and not _checks(readers[0], nest.target)
+        fits = fits and _covers(nest, program.tensors[nest.target])  # elsewhere it holds zeros
         if fits and _iterations(readers[0]) <= _iterations(nest):
             reader = nests.index(readers[0])
             nests[reader] = replace(nests[reader], value=_replaced(nests[reader].value, nest))
@@ -157,7 +158,9 @@ def _started(nest: Nest, target: TensorType) -> tuple[Nest, Expr | None]:
 def _epilogue(nest: Nest, own: Expr | None, reader: Nest, program: Program) -> Expr | None:
     """The reader's value in the nest's own variables, with the nest's result as `@acc`, or as its own epilogue."""
     plain = nest.base is None and reader.base is None and reader.op == "=" and not nest.is_scatter
-    if not plain or nest.target in program.outputs or reader.is_scatter:
+    kinds = [program.tensors[each.target] for each in (nest, reader)]
+    alike = kinds[0].shape == kinds[1].shape and all(map(_covers, (nest, reader), kinds))  # neither goes further
+    if not plain or not alike or nest.target in program.outputs or reader.is_scatter:
         return None
     (access,) = [a for a in accesses(reader.value) if a.tensor == nest.target]
     same = access.indices == reader.index and all(g == "inside" for g in access.guards)

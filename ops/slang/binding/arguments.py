@@ -114,11 +114,17 @@ def _written(parameter: Parameter) -> bool:
 
 
 def check_result(function: FunctionType) -> None:
-    """Refuses a function whose result no torch tensor can hold.
+    """Refuses a function whose result no torch tensor can hold, and a generic one whose types no call has told.
 
     Raises:
         SlangArgumentError: it is one.
     """
+    if function.generic:
+        raise SlangArgumentError(
+            f"the generic function {function.name!r} has no kernel before its types are known",
+            where=str(function),
+            fix=f'Name them, `module["{function.name}<float>"]`, or call the function itself.',
+        )
     result = function.result
     if result.kind in ("opaque", "view") or (result.kind == "struct" and not any(result.leaves())):
         raise SlangArgumentError(

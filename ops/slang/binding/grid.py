@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from ...runtime.torch_compiler import is_traced_here
 from ..language.types import SlangType
 
 
@@ -41,7 +42,7 @@ def grid_shape(value: Any) -> tuple[int, ...] | None:
 def index_tensor(shape: tuple[int, ...], type_: SlangType, device: torch.device | None) -> torch.Tensor:
     """The positions of a grid as a tensor of the parameter's type."""
     if (
-        torch.compiler.is_compiling()
+        (torch.compiler.is_compiling() and is_traced_here())
         or torch._C._len_torch_dispatch_stack()
         or torch._C._is_torch_function_mode_enabled()
     ):

@@ -17,6 +17,7 @@ from torch.autograd import forward_ad
 
 from ...kernels import cache as disk
 from ...kernels.torch_library import are_batched, have_tangents
+from ...runtime.torch_compiler import is_traced_here
 from ..binding.shapes import check_strided
 from ..compile.program import Program
 from ..language.errors import NotDifferentiableError, SlangError
@@ -37,7 +38,7 @@ _jit_tracing = torch._C._get_tracing_state
 
 def is_plain_eager() -> bool:
     """Whether no mode, tracer, compiler, functorch transform or forward-mode level (30 ns) watches calls."""
-    if torch.compiler.is_compiling() or forward_ad._current_level >= 0:
+    if (torch.compiler.is_compiling() and is_traced_here()) or forward_ad._current_level >= 0:
         return False
     return not (_dispatch_modes() or _function_mode() or _jit_tracing()) and _functorch_level() is None
 
@@ -187,7 +188,7 @@ class Operation:
 
     def through_operator(self, arguments: Sequence[Any]) -> tuple[torch.Tensor, ...]:
         """Runs the torch.library operator, which modes and compilers see."""
-        if torch.compiler.is_compiling():
+        if torch.compiler.is_compiling() and is_traced_here():
             assert _registered(self.name)
             result = getattr(torch.ops.tracepack, self.name)(*arguments)
         else:

@@ -1,19 +1,22 @@
 """The command line: ``tracepack inspect | show | run | verify | bench | optimize | export | profile | sign FILE``.
 
 `inspect`, `show` and `sign` never import torch. An error is one line on standard error and an exit code of
-`exit_codes`; a traceback is shown only where the environment variable TRACEPACK_TRACEBACK asks for it.
+`exit_codes`; a traceback is shown before it only where the environment variable TRACEPACK_TRACEBACK asks for it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
-from collections.abc import Sequence
+import traceback
+import warnings
+from collections.abc import Iterator, Sequence
 
 from ..ops.graph.errors import MissingExtraError, TracepackError, printable
 from . import exit_codes as exits
 from .arguments import Namespace, parse
-from .report import Report, show
+from .report import Report, show, silence
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -31,7 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     try:
         options = parse(arguments)
-        report = _perform(options)
+        with _short_warnings():
+            report = _perform(options)
         show(report, as_json=options.json)
         return report.code
     except TracepackError as error:
@@ -40,8 +44,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return exits.INTERRUPTED
     except BrokenPipeError:
         # The reader of the output has ended, as `head` does; closing standard output would print an error.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        silence(sys.stdout)
         return exits.OK
+    except MemoryError as error:
+        return _failed("there is not enough memory", exits.RUN, error)
     except Exception as error:  # an error of tracepack itself; the user sees no traceback
         text = f"internal error: {type(error).__name__}: {error}. Set TRACEPACK_TRACEBACK=1 to see where."
         return _failed(text, exits.INTERNAL, error)
@@ -49,9 +55,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _failed(text: str, code: int, error: Exception) -> int:
     if os.environ.get("TRACEPACK_TRACEBACK"):
-        raise error
-    print(f"tracepack: {printable(' '.join(text.split()))}", file=sys.stderr)
+        _tell("".join(traceback.format_exception(error)))
+    told = text.partition("Exception raised from")[0]  # the stack of C++ follows it
+    _tell(f"tracepack: {printable(' '.join(told.split()))}\n")
     return code
+
+
+def _tell(text: str) -> None:
+    """Writes to standard error, where it is open; the exit code says the rest."""
+    if sys.stderr is None:
+        return
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except OSError:
+        silence(sys.stderr)
+
+
+@contextlib.contextmanager
+def _short_warnings() -> Iterator[None]:
+    """A context in which a warning is one line, without the line of our code that gave it."""
+    before = warnings.formatwarning
+    warnings.formatwarning = lambda message, *_, **__: (
+        f"tracepack: warning: {printable(' '.join(str(message).split()))}\n"
+    )
+    try:
+        yield
+    finally:
+        warnings.formatwarning = before
 
 
 def _perform(options: Namespace) -> Report:

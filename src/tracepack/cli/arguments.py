@@ -11,6 +11,9 @@ from .exit_codes import MEANINGS
 _EPILOG = "exit codes:\n" + "\n".join(f"  {code:>3}  {meaning}" for code, meaning in MEANINGS.items())
 
 
+MOST_THREADS = 1024  # beyond what a machine can start, OpenMP ends the process
+
+
 class Namespace(argparse.Namespace):
     """Parsed arguments; which are there depends on the command."""
 
@@ -127,7 +130,7 @@ def _bench(command: argparse.ArgumentParser) -> None:
     _sized(command)
     command.add_argument("--seconds", type=_positive, default=1.0, help="how long to measure (default 1)")
     command.add_argument("--runs", type=_count, help="measure this many runs instead")
-    command.add_argument("--threads", type=_count, help="threads of torch")
+    command.add_argument("--threads", type=_threads, help="threads of torch, 1 to 1024")
 
 
 def _loading(command: argparse.ArgumentParser) -> None:
@@ -137,7 +140,12 @@ def _loading(command: argparse.ArgumentParser) -> None:
         "--signed-by", metavar="KEY.pem", action="append", default=[], help="refuse a file not signed by one of these"
     )
     command.add_argument(
-        "--packages", metavar="NAME", action="append", default=[], help="a module whose operators the file may call"
+        "--packages",
+        metavar="NAME",
+        action="append",
+        default=[],
+        type=_module,
+        help="a module whose operators the file may call",
     )
     command.add_argument(
         "--gpu-ops", choices=("gpu", "cpu"), default="gpu", help="cpu moves ops of accelerators to the CPU"
@@ -149,15 +157,33 @@ def _loading(command: argparse.ArgumentParser) -> None:
 
 def _size(text: str) -> tuple[str, int]:
     name, separator, number = text.partition("=")
-    if not separator or not number.isdigit():
-        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=NUMBER")
+    if not separator or not _is_number(number):
+        raise argparse.ArgumentTypeError(f"{text[:80]!r} is not NAME=NUMBER")
     return name, int(number)
 
 
+def _is_number(text: str) -> bool:
+    """Whether it is a whole number of ASCII digits, which no size or count goes beyond."""
+    return text.isascii() and text.isdigit() and len(text) <= 18
+
+
+def _module(text: str) -> str:
+    if not all(part.isidentifier() for part in text.split(".")):
+        raise argparse.ArgumentTypeError(f"{text!r} is not the name of a module")
+    return text
+
+
 def _count(text: str) -> int:
-    if not text.isdigit() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a positive whole number")
+    if not _is_number(text) or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text[:80]!r} is not a positive whole number")
     return int(text)
+
+
+def _threads(text: str) -> int:
+    number = _count(text)
+    if number > MOST_THREADS:
+        raise argparse.ArgumentTypeError(f"{number} is more than {MOST_THREADS}")
+    return number
 
 
 def _positive(text: str) -> float:

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..pipeline.signature.feeds import plain_name
 from .exit_codes import UsageError
-
-_TEXT = (".txt", ".text", ".md")
 
 
 def read_inputs(files: Sequence[str], values: Sequence[str]) -> dict[str, Any]:
@@ -55,29 +53,68 @@ def _add(given: dict[str, Any], name: str, value: Any) -> None:
 
 
 def _read(path: str) -> Any:
-    kind = os.path.splitext(path)[1].lower()
+    reader = _READERS.get(os.path.splitext(path)[1].lower())
+    if reader is None:
+        raise UsageError(
+            "inputs cannot be read from a file of this kind", where=repr(path), expected=".npy, .npz, .json or .txt"
+        )
     try:
-        if kind == ".npy":
-            return np.load(path, allow_pickle=False)
-        if kind == ".npz":
-            with np.load(path, allow_pickle=False) as content:
-                return {name: content[name] for name in content.files}
-        if kind == ".json":
-            with open(path, encoding="utf-8") as file:
-                return _json(file.read(), repr(path))
-        if kind in _TEXT:
-            with open(path, encoding="utf-8") as file:
-                return file.read()
-    except (OSError, ValueError, EOFError) as error:
-        got = error.strerror if isinstance(error, OSError) else str(error).split("\n")[0]
+        return reader(path)
+    except UsageError:
+        raise
+    except Exception as error:  # numpy and zipfile raise errors of a dozen kinds on damaged files, MemoryError too
+        got = getattr(error, "strerror", None) or str(error).split("\n")[0] or type(error).__name__
         raise UsageError("cannot read the file", where=repr(path), got=got) from error
-    raise UsageError(
-        "inputs cannot be read from a file of this kind", where=repr(path), expected=".npy, .npz, .json or .txt"
-    )
+
+
+def _read_array(path: str) -> Any:
+    with open(path, "rb") as file:
+        found = np.load(file, allow_pickle=False)
+        if isinstance(found, np.ndarray):
+            return found
+    raise UsageError("not a .npy file", where=repr(path), got="a zip, as .npz files are")
+
+
+def _read_arrays(path: str) -> dict[str, Any]:
+    with open(path, "rb") as file:  # numpy leaves the file open where the zip is damaged
+        content = np.load(file, allow_pickle=False)
+        if isinstance(content, np.ndarray):
+            raise UsageError("not a .npz file", where=repr(path), got="one array, as .npy files hold")
+        found = {name: content[name] for name in content.files}
+        twice = next((name for name in found if content.files.count(name) > 1), None)
+    other = next((name for name, value in found.items() if not isinstance(value, np.ndarray)), None)
+    if twice is not None or other is not None:
+        what = "a name is there twice" if twice is not None else "a member is no array"
+        raise UsageError(what, where=repr(path), got=repr(other if twice is None else twice))
+    return found
+
+
+def _read_text(path: str) -> str:
+    with open(path, encoding="utf-8-sig") as file:  # editors on Windows begin a file with a byte order mark
+        return file.read()
 
 
 def _json(text: str, where: str) -> Any:
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=lambda pairs: _object(pairs, where))
+    except RecursionError as error:
+        raise UsageError("not JSON", where=where, got="too many levels") from error
     except ValueError as error:
         raise UsageError("not JSON", where=where, got=str(error)) from error
+
+
+def _object(pairs: list[tuple[str, Any]], where: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise UsageError("a key is there twice", where=where, got=repr(key))
+        found[key] = value
+    return found
+
+
+_READERS: dict[str, Callable[[str], Any]] = {
+    ".npy": _read_array,
+    ".npz": _read_arrays,
+    ".json": lambda path: _json(_read_text(path), repr(path)),
+    **dict.fromkeys((".txt", ".text", ".md"), _read_text),
+}

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import math
+import os
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -36,15 +39,27 @@ def random_feed(pipeline: Pipeline, sizes: Mapping[str, int]) -> dict[str, Any]:
     generator = torch.Generator().manual_seed(0)
     reason = ""
     for chosen in itertools.islice(_guesses(pipeline, sizes), _MOST_TRIES):
-        flat = [_random(kind, chosen, generator) for kind in pipeline.program.parameters.types]
-        feed = {item.name: rebuild(item.tree, flat) for item in pipeline.program.parameters.items}
         try:
+            flat = _flat(pipeline, chosen, generator)
+            feed = {item.name: rebuild(item.tree, flat) for item in pipeline.program.parameters.items}
             pipeline.run(feed)
-        except (SignatureError, GuardError, NodeError) as error:
+        except (SignatureError, GuardError, NodeError, _TooLargeError) as error:
             reason = reason or str(error)
             continue
         return feed
     raise UsageError("no random inputs fit the signature", got=reason, fix="Give sizes with --size, as N=8.")
+
+
+class _TooLargeError(UsageError):
+    """No memory holds inputs of some sizes."""
+
+
+def _flat(pipeline: Pipeline, sizes: Mapping[str, int], generator: torch.Generator) -> list[Any]:
+    try:
+        return [_random(kind, sizes, generator) for kind in pipeline.program.parameters.types]
+    except (RuntimeError, TypeError, ValueError, OverflowError, MemoryError) as error:
+        got = ", ".join(f"{name}={size}" for name, size in sizes.items())
+        raise _TooLargeError("inputs of these sizes cannot be made", got=got) from error
 
 
 def _guesses(pipeline: Pipeline, sizes: Mapping[str, int]) -> Iterator[dict[str, int]]:
@@ -85,10 +100,20 @@ def _random(kind: Type, sizes: Mapping[str, int], generator: torch.Generator) ->
         return {INT: 1, FLOAT: 1.0, BOOL: True, STR: "text", STRINGS: ["some text", "more"]}.get(kind, 1)
     shape = [_size(dim, sizes) for dim in kind.shape]
     dtype = getattr(torch, kind.dtype)
+    if math.prod(shape) * dtype.itemsize > _memory():
+        raise MemoryError
     if dtype.is_floating_point or dtype.is_complex:
         real = torch.complex64 if dtype.is_complex else torch.float32
         return torch.rand(shape, generator=generator, dtype=real).to(dtype)
     return torch.randint(0, 2, shape, generator=generator).to(dtype)
+
+
+def _memory() -> int:
+    """Bytes of this machine's memory, where it tells; Linux grants more, and ends the process that uses it."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return sys.maxsize
 
 
 def _size(dim: int | str, sizes: Mapping[str, int]) -> int:

@@ -6,7 +6,10 @@ are escaped in every text that reaches a terminal, and no text is read as markup
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -86,19 +89,54 @@ def seconds_text(seconds: float) -> str:
     return f"{seconds / 1e-6:.2f} us"
 
 
+def one_line(text: str) -> str:
+    r"""The text on one line, so that a name or a value of a file cannot look like another line.
+
+    Example:
+        >>> one_line("a\ntrust  signed")
+        'a\\ntrust  signed'
+    """
+    return printable(text).replace("\n", "\\n")
+
+
 def show(report: Report, *, as_json: bool, stream: TextIO | None = None) -> None:
-    """Prints a report: JSON, rich on a terminal where rich is installed, else plain text."""
+    """Prints a report: JSON, rich on a terminal where rich is installed, else plain text; nothing where none is open.
+
+    Raises:
+        UsageError: the disk is full, for example.
+    """
     stream = stream or sys.stdout
+    if stream is None:  # a daemon's
+        return
+    try:
+        _write(report, as_json, stream)
+        stream.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        silence(stream)
+        raise exits.UsageError("cannot write to standard output", got=error.strerror or str(error)) from error
+
+
+def silence(stream: TextIO) -> None:
+    """Lets what a stream still holds go nowhere, which Python would write at its end, and fail again."""
+    with contextlib.suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _write(report: Report, as_json: bool, stream: TextIO) -> None:
+    unicode = (stream.encoding or "utf-8").lower().startswith("utf")
+    if not unicode and isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(errors="backslashreplace")
     if as_json:
-        stream.write(_json(report.data) + "\n")
-    elif not (stream.isatty() and _show_rich(report, stream)):
+        stream.write(_json(report.data, ascii_only=not unicode) + "\n")
+    elif report.blocks and not (stream.isatty() and _show_rich(report, stream)):
         stream.write("\n\n".join(filter(None, (_plain(block) for block in report.blocks))) + "\n")
-    stream.flush()
 
 
-def _json(data: Any) -> str:
+def _json(data: Any, *, ascii_only: bool) -> str:
     """JSON in which characters that are not printable are escaped."""
-    text = json.dumps(data, indent=2, ensure_ascii=False)
+    text = json.dumps(data, indent=2, ensure_ascii=ascii_only)
     if text.replace("\n", "").isprintable():
         return text
     return "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
@@ -112,8 +150,9 @@ def _plain(block: Block) -> str:
         case Text(text):
             return printable(text)
         case Fields(rows):
-            wide = max((len(name) for name, _ in rows), default=0)
-            return "\n".join(f"{name:<{wide}}  {printable(value)}" for name, value in rows)
+            lines = [(one_line(name), one_line(value)) for name, value in rows]
+            wide = max((len(name) for name, _ in lines), default=0)
+            return "\n".join(f"{name:<{wide}}  {value}" for name, value in lines)
         case Table(title, columns, rows):
             return _plain_table(title, columns, rows)
 
@@ -122,7 +161,7 @@ def _plain_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str
     if not rows:
         return ""
     right = [name.endswith(">") for name in columns]
-    lines = [[name.rstrip(">") for name in columns], *([printable(cell) for cell in row] for row in rows)]
+    lines = [[name.rstrip(">") for name in columns], *([one_line(cell) for cell in row] for row in rows)]
     widths = [max(len(line[i]) for line in lines) for i in range(len(columns))]
     texts = [
         "  ".join(c.rjust(w) if r else c.ljust(w) for c, w, r in zip(line, widths, right, strict=True)).rstrip()
@@ -163,7 +202,9 @@ def _show_rich(report: Report, stream: TextIO) -> bool:
             case Fields(rows):
                 grid = rich.table.Table.grid(padding=(0, 2))
                 for name, value in rows:
-                    grid.add_row(rich.text.Text(name, "bold"), rich.text.Text(printable(value), overflow="fold"))
+                    grid.add_row(
+                        rich.text.Text(one_line(name), "bold"), rich.text.Text(one_line(value), overflow="fold")
+                    )
                 console.print(grid, soft_wrap=False)
             case Table(title, columns, rows) if rows:
                 table = rich.table.Table(
@@ -178,6 +219,6 @@ def _show_rich(report: Report, stream: TextIO) -> bool:
                         name.rstrip(">"), justify="right" if name.endswith(">") else "left", overflow="fold"
                     )
                 for row in rows:
-                    table.add_row(*(rich.text.Text(printable(cell)) for cell in row))
+                    table.add_row(*(rich.text.Text(one_line(cell)) for cell in row))
                 console.print(table, soft_wrap=False)
     return True

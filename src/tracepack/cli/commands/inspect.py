@@ -11,7 +11,7 @@ from typing import Any
 
 from ...ops.graph.graph import Body, BodyCall
 from ...ops.graph.guards import plain
-from ...ops.graph.traverse import bodies, every_node, own_constants
+from ...ops.graph.traverse import every_node, named_bodies, own_constants
 from ...pipeline.signature.fields import FIXED, SignatureField, input_fields
 from ..manifest import Described, body_size, describe, kernels_of, tensor_bytes, weights_bytes
 from ..report import Block, Fields, Report, Table, bytes_text
@@ -89,7 +89,7 @@ def _numbers(text: str) -> tuple[int, ...]:
 def _ops(found: Described) -> list[dict[str, Any]]:
     graph = found.contents.graph
     calls = Counter(id(n.target.body) for n in every_node(graph) if isinstance(n.target, BodyCall))
-    rows = [_body_row(found, body, calls[id(body)]) for body in bodies(graph)]
+    rows = [_body_row(found, name, body, calls[id(body)]) for name, body in named_bodies(graph).items()]
     rows += [
         {"name": kernel.name, "kind": str(kernel.row["kind"]), "runs_code": bool(kernel.row["runs_code"])}
         for kernel in kernels_of(graph)
@@ -97,10 +97,10 @@ def _ops(found: Described) -> list[dict[str, Any]]:
     return rows
 
 
-def _body_row(found: Described, body: Body, calls: int) -> dict[str, Any]:
+def _body_row(found: Described, name: str, body: Body, calls: int) -> dict[str, Any]:
     held, kernels = own_constants(body.graph), list(kernels_of(body.graph))
     return {
-        "name": body.name,
+        "name": name,
         "kind": "graph",
         "device": body.device,
         "calls": calls,
@@ -131,12 +131,11 @@ def _blocks(data: dict[str, Any]) -> list[Block]:
             f"calls operators of {', '.join(data['needs_packages'])}: load it with --packages NAME only if you trust"
         )
         facts.append(("packages", f"{named} these with what the file calls them with"))
-    facts += [
-        (name, value if isinstance(value, str) else json.dumps(value)) for name, value in data["metadata"].items()
-    ]
     facts += [("warning", text) for text in data["warnings"]]
+    notes = [[name, value if isinstance(value, str) else json.dumps(value)] for name, value in data["metadata"].items()]
     return [
         Fields(facts),
+        Table("metadata", ["name", "value"], notes),  # apart: a file may call its own notes "trust" or "warning"
         Table("inputs", ["name", "type", "default"], [_input_cells(row) for row in data["inputs"]]),
         Fields([("output", data["output"]), *(("where", plain(guard)) for guard in data["guards"])]),
         Table("ops", ["name", "kind", "device", "calls>", "operators>", "weights>"], list(map(_op_cells, data["ops"]))),

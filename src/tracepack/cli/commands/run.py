@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import io
-import json
 import os
 from collections.abc import Sequence
-from typing import Any
-
-import numpy as np
 
 from ...pipeline.signature.feeds import build_feed
 from ..exit_codes import UsageError
 from ..input_files import read_inputs
 from ..loading import Loading
-from ..output_files import write_atomically
-from ..output_leaves import as_array, as_json, excerpt, named, shape_text, sizes_of, type_text
+from ..output_files import is_stdout, is_stream, write_output
+from ..output_formats import FORMATS, encoded
+from ..output_leaves import as_json, excerpt, named, shape_text, sizes_of, type_text
 from ..report import Block, Report, Table, Text
 
 
@@ -26,40 +22,29 @@ def run(path: str, files: Sequence[str], values: Sequence[str], output: str | No
         UsageError: a file cannot be read or written; TracepackError: as `load` and `Pipeline.run`.
     """
     given = read_inputs(files, values)
-    if output is not None:
-        _check_output(output)
+    kind = None if output is None else _kind(output)
     pipeline = loading.load(path)
-    result = list(named(pipeline.run(build_feed(pipeline.program.parameters, given))))
-    if output is not None:
-        write_atomically(output, _encode(output, result))
+    result = named(pipeline.run(build_feed(pipeline.program.parameters, given)))
+    if output is not None and kind is not None:
+        write_output(output, encoded(kind, result))
     rows = [[name, type_text(value), shape_text(value), excerpt(value)] for name, value in result]
     entries = [{"name": n, "dtype": type_text(v), "shape": sizes_of(v)} for n, v in result]
     if output is None:
         entries = [{**entry, "value": as_json(value)} for entry, (_, value) in zip(entries, result, strict=True)]
+    data = {"outputs": entries, "written": output}
+    if output is not None and is_stdout(output):
+        return Report(data)  # a table would follow the outputs there
     blocks: list[Block] = [Table("outputs", ["name", "type", "shape", "values"], rows)]
-    return Report({"outputs": entries, "written": output}, [*blocks, *([Text(output)] if output else [])])
+    return Report(data, [*blocks, *([Text(output)] if output else [])])
 
 
-_OUTPUTS = (".npz", ".npy", ".json")
-
-
-def _check_output(path: str) -> None:
-    if os.path.splitext(path)[1].lower() not in _OUTPUTS:
-        raise UsageError(
-            "outputs cannot be written to a file of this kind", where=repr(path), expected=".npz, .npy or .json"
-        )
-
-
-def _encode(path: str, result: Sequence[tuple[str, Any]]) -> bytes:
-    buffer = io.BytesIO()
+def _kind(path: str) -> str:
+    """The format of an output file, by its name; JSON for a pipe or a device whose name tells none."""
     kind = os.path.splitext(path)[1].lower()
-    if kind == ".json":
-        return (json.dumps({name: as_json(value) for name, value in result}, ensure_ascii=False) + "\n").encode()
-    if kind == ".npz":
-        arrays: dict[str, Any] = {name: as_array(value) for name, value in result}
-        np.savez(buffer, **arrays)
-    elif len(result) == 1:
-        np.save(buffer, as_array(result[0][1]), allow_pickle=False)
-    else:
-        raise UsageError(f"a .npy file holds one output; this pipeline has {len(result)}", fix="Write a .npz file.")
-    return buffer.getvalue()
+    if kind in FORMATS:
+        return kind
+    if is_stream(path):
+        return ".json"
+    raise UsageError(
+        "outputs cannot be written to a file of this kind", where=repr(path), expected=".npz, .npy or .json"
+    )

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...ops.graph.graph import Body, Graph
 from ...ops.graph.text import graph_text
-from ...ops.graph.traverse import bodies
+from ...ops.graph.traverse import named_bodies
 from ..exit_codes import UsageError
 from ..manifest import Described, describe
-from ..output_files import write_atomically
-from ..report import Report, Text
+from ..output_files import is_stdout, write_output
+from ..report import Block, Report, Text
 from ..svg.picture import svg
 
 
@@ -21,7 +19,7 @@ def show(path: str, *, picture: str | None, with_bodies: bool, op: str | None, l
         path: the archive.
         picture: a file for an SVG, ``"-"`` for standard output, or None for text.
         with_bodies: shows the graphs of the ops too.
-        op: the name of an op to show instead of the pipeline.
+        op: the name of an op to show instead of the pipeline; the second one of a name is ``name#2``.
         lines: appends the user's line to every node.
 
     Raises:
@@ -34,12 +32,14 @@ def show(path: str, *, picture: str | None, with_bodies: bool, op: str | None, l
         text = graph_text(graph, bodies=with_bodies, lines=lines)
         return Report({"name": title, "text": text}, [Text(text, code=True)])
     panels = [(title, graph, names)]
-    panels += [(f"{b.name} @{b.device}", b.graph, list(b.inputs)) for b in bodies(graph) if with_bodies]
-    drawn = svg(panels)
+    called = named_bodies(graph) if with_bodies else {}
+    panels += [(f"{name} @{body.device}", body.graph, list(body.inputs)) for name, body in called.items()]
+    drawn = svg(panels).encode("ascii", "xmlcharrefreplace")  # right in whatever encoding a terminal or a pipe has
     if picture == "-":
-        return Report({"name": title, "svg": drawn}, [Text(drawn.rstrip("\n"))])
-    write_atomically(picture, drawn.encode())
-    return Report({"name": title, "written": picture}, [Text(f"{picture}: {len(graph.nodes)} nodes")])
+        return Report({"name": title, "svg": drawn.decode()}, [Text(drawn.decode().rstrip("\n"))])
+    write_output(picture, drawn)
+    blocks: list[Block] = [] if is_stdout(picture) else [Text(f"{picture}: {len(graph.nodes)} nodes")]
+    return Report({"name": title, "written": picture}, blocks)
 
 
 def _chosen(found: Described, op: str | None) -> tuple[str, Graph, list[str]]:
@@ -47,12 +47,11 @@ def _chosen(found: Described, op: str | None) -> tuple[str, Graph, list[str]]:
     if op is None:
         return contents.name, contents.graph, [name for name, _ in found.inputs]
     body = _body(contents.graph, op)
-    return f"{body.name} @{body.device}", body.graph, list(body.inputs)
+    return f"{op} @{body.device}", body.graph, list(body.inputs)
 
 
 def _body(graph: Graph, op: str) -> Body:
-    known: dict[str, Any] = {body.name: body for body in bodies(graph)}
+    known = named_bodies(graph)
     if op not in known:
         raise UsageError(f"no op is named {op!r}", expected=f"one of {', '.join(known) or 'none: it holds no ops'}")
-    found: Body = known[op]
-    return found
+    return known[op]

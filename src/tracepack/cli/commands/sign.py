@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from ...serialization.container.signatures import private_key
 from ...serialization.container.signatures import sign as sign_file
+from ..exit_codes import keys_of
 from ..report import Report, Text
 
 
@@ -10,7 +12,7 @@ def sign(path: str, key: str) -> Report:
     """Signs an archive in place.
 
     Raises:
-        ArchiveError: the file or the key cannot be read, or the file cannot be written.
+        UsageError: the key cannot be read; ArchiveError: the file cannot be read or written.
     """
-    public = sign_file(path, key)
+    public = sign_file(path, *keys_of(private_key, [key]))
     return Report({"file": path, "signed_by": public}, [Text(f"{path}: signed by the key {public}")])

@@ -9,10 +9,11 @@ from ...ops.graph.errors import ArchiveError
 from ...pipeline.comparing.golden import OutputReport, replay
 from ...pipeline.pipeline import Pipeline
 from ...serialization.container.archive import Archive
+from ...serialization.container.signatures import require_signature
 from ...serialization.golden import golden_examples, golden_terms
 from .. import exit_codes as exits
 from ..loading import Loading
-from ..report import Block, Report, Table, Text
+from ..report import Block, Report, Table, Text, one_line
 
 
 def verify(path: str, loading: Loading, *, hashes_only: bool) -> Report:
@@ -21,14 +22,19 @@ def verify(path: str, loading: Loading, *, hashes_only: bool) -> Report:
     Raises:
         TracepackError: as `load`. Findings of the checks are in the report, and no errors.
     """
+    keys = loading.keys()
     archive = Archive(path)
     archive.check_listing()
     altered = [name for name in archive.names() if not _intact(archive, name)]
     members = [{"name": name, "intact": name not in altered} for name in archive.names()]
-    data: dict[str, Any] = {"file": path, "members": members, "examples": 0, "outputs": [], "passed": not altered}
+    data: dict[str, Any] = {
+        "file": path, "members": members, "examples": 0, "outputs": [], "passed": not altered, "processor": None,
+    }  # fmt: skip
     count = len(members) - len(altered)
     blocks: list[Block] = [Text(f"{path}: {count} of {len(members)} members have the sha256 of the manifest")]
-    blocks += [Text(f"altered: {name}") for name in altered]
+    blocks += [Text(f"altered: {one_line(name)}") for name in altered]
+    if keys is not None and not altered:
+        require_signature(archive, keys)
     if not altered and not hashes_only:
         _replay(archive, loading.load(path), data, blocks)
     return Report(data, blocks, exits.OK if data["passed"] else exits.FAILED)
@@ -65,7 +71,7 @@ def _replay(archive: Archive, pipeline: Pipeline, data: dict[str, Any], blocks: 
     count = f"{report.examples} golden example{'s' if report.examples != 1 else ''}"
     blocks.append(Table(count, ["output", "largest difference>", "tolerance>", "verdict"], rows))
     if report.moved:
-        blocks.append(Text(f"the processor differs: {report.moved_text}"))
+        blocks.append(Text(f"the processor differs: {one_line(report.moved_text)}"))
 
 
 def _verdict(output: OutputReport) -> str:

@@ -1,0 +1,62 @@
+"""torch's flags that say whether a model is exported, for one thread only.
+
+They are variables of the process. While they are set, TorchScript modules that other threads call run as Python
+code, which fails, and loops and choices on data go through torch's compiler.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch.export import _trace
+
+from .lock import Patch, Patched
+
+
+class ThreadFlag:
+    """A flag that is true in the thread that made it."""
+
+    def __init__(self) -> None:
+        self.thread = threading.get_ident()
+
+    def __bool__(self) -> bool:
+        return threading.get_ident() == self.thread
+
+
+_FLAGS = ("_is_compiling_flag", "_is_exporting_flag")
+
+
+def _in_one_thread(original: Callable[[], Any], patch: Patch) -> Callable[[], Any]:
+    """The context in which torch.export sets its flags."""
+
+    @contextmanager
+    def context() -> Iterator[None]:
+        if not patch.needed:
+            with original():
+                yield
+            return
+        compiler: Any = torch.compiler
+        before = [getattr(compiler, name) for name in _FLAGS]
+        try:
+            for name in _FLAGS:
+                setattr(compiler, name, ThreadFlag())
+            yield
+        finally:
+            for name, flag in zip(_FLAGS, before, strict=True):
+                setattr(compiler, name, flag)
+
+    return context
+
+
+_context = Patch(_trace, "_compiling_state_context", _in_one_thread)
+
+
+class CompileFlags(Patched):
+    """While it is entered, torch.export sets its flags for this thread only."""
+
+    def __init__(self) -> None:
+        super().__init__(_context)

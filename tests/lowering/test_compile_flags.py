@@ -1,0 +1,68 @@
+"""What other threads run while a model is exported: torch's flags for it are variables of the process."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+import tracepack
+from tests.lowering.test_threads import elsewhere
+
+X = torch.rand(2, 3)
+FOUND: list = []
+
+
+@pytest.fixture(autouse=True)
+def _nothing_found() -> None:
+    FOUND.clear()
+
+
+class Exported(nn.Module):
+    """While it is exported, another thread calls a function."""
+
+    def __init__(self, function) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, x):
+        if torch.compiler.is_exporting():
+            FOUND.append(elsewhere(self.function))
+        return x * 2
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.* is deprecated:DeprecationWarning")
+def test_a_torchscript_module_runs_in_another_thread_while_a_model_is_exported() -> None:
+    scripted = torch.jit.script(nn.Sequential(nn.Linear(3, 3), nn.Tanh()))
+    model = Exported(lambda: scripted(X))
+    op = tracepack.script(model, example=X)
+    assert torch.equal(op(X), X * 2)
+    assert len(FOUND) > 0
+    for got in FOUND:
+        torch.testing.assert_close(got, scripted(X))
+    assert torch.compiler.is_exporting() is torch.compiler.is_compiling() is False
+
+
+LOOPS = {
+    "while_loop": (lambda x: tracepack.while_loop(lambda x: x.max() < 100, lambda x: x * 2, x), [192.0]),
+    "cond": (lambda x: tracepack.cond(x.sum() > 0, lambda x: x * 2, lambda x: -x, x), [6.0]),
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+@pytest.mark.parametrize("export", [True, False], ids=["torch.export", "script"])
+def test_a_loop_on_data_runs_plainly_in_another_thread_while_a_model_is_exported(name, export, monkeypatch) -> None:
+    function, wanted = LOOPS[name]
+    mod, x = tracepack.trace(function, torch.ones(1)), torch.tensor([3.0])
+
+    def refuse(*args) -> None:
+        raise AssertionError("torch's compiler was asked")
+
+    monkeypatch.setattr(torch, name, refuse)
+    model = Exported(lambda: (mod(x).tolist(), function(x).tolist()))
+    if export:
+        torch.export.export(model, (X,), strict=False)
+    else:
+        tracepack.script(model, example=X)
+    assert len(FOUND) > 0
+    assert all(found == (wanted, wanted) for found in FOUND)
