@@ -54,7 +54,7 @@ def models() -> dict[str, Callable[[], Model]]:
     row("resnet18 1x224", architectures.ResNet18, architectures.images, (1, 224), (2, 192))
     row("bert 6x384 8x64", architectures.bert, architectures.tokens, (8, 64), (4, 48))
     row("bert 6x384 1x16", architectures.bert, architectures.tokens, (1, 16), (1, 20))
-    row("vit-tiny 2x224", architectures.vit, architectures.images, (2, 224), (1, 224))
+    row("vit-tiny 2x224", architectures.vit, architectures.images, (2, 224), (3, 224))
     row("mlp 10x256", architectures.Mlp, architectures.vectors, (1, 256), (3, 256))
     row("lstm 2x128 4x50", architectures.Lstm, architectures.sequences, (4, 50, 128), (2, 30, 128))
     row("whisper encoder", architectures.whisper, architectures.spectra, (1, 80, 3000), (2, 80, 3000))

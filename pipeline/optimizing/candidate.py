@@ -163,7 +163,11 @@ def _unlike(run: Callable[..., Any], reference: Reference, values: Sequence[torc
     except Exception as error:
         sizes = ", ".join(str(list(value.shape)) for value in values)
         return f"it fails at sizes {sizes}: {type(error).__name__}: {' '.join(str(error).split())[:120]}"
+    taken = {_storage(value) for value in values}
     for mine, wanted in zip(found, reference(*values), strict=True):
+        if mine.numel() and _storage(mine) in taken:
+            return "it gives memory that it was given, or gives it twice"
+        taken.add(_storage(mine))
         if (mine.dtype, mine.shape) != (wanted.dtype, wanted.shape) or not mine.is_contiguous():
             return f"it gives {mine.dtype} {list(mine.shape)} for {wanted.dtype} {list(wanted.shape)}"
     return ""

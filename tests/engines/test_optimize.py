@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import warnings
 
@@ -82,6 +83,20 @@ def test_an_engine_of_another_dtype_is_refused(mod, mirror, monkeypatch) -> None
     report = mod.optimize([feed()], engines=["mirror"], tolerance=0.5)
     assert report.engines == {}
     assert "it gives torch.float64 [" in report.attempts[0].reason
+
+
+def test_an_engine_that_gives_back_the_memory_of_an_input_is_refused(mirror, monkeypatch) -> None:
+    opened = mirror.open
+    monkeypatch.setattr(
+        mirror, "open", lambda self, artefact, region: _returning_inputs(opened(self, artefact, region))
+    )
+    mod = tracepack.trace(lambda x: x * 1.0, torch.rand(3, 4))
+    report = mod.optimize([{"x": torch.rand(3, 4)}], engines=["mirror"])
+    assert report.attempts[0].reason == "it gives memory that it was given, or gives it twice"
+
+
+def _returning_inputs(run):
+    return lambda *values: list(values[: len(run(*values))])
 
 
 def test_a_call_in_which_an_engine_fails_is_answered_by_the_flat_function(mod, mirror, monkeypatch) -> None:
@@ -179,6 +194,24 @@ def test_torch_follows_the_nodes_and_not_the_engine(mod, mirror) -> None:
     many = torch.func.vmap(lambda x, h: mod(x[None], h[None])["h"][0])(x, h)
     torch.testing.assert_close(many, plain(mod, 2)["h"])
     assert mirror.calls == []
+
+
+def test_empty_tensors_are_never_given_to_an_engine(mod, mirror) -> None:
+    mod.optimize([feed()], engines=["mirror"])
+    mirror.calls.clear()
+    for _ in range(2):
+        assert mod.run(feed(0))["h"].shape == (0, 4)
+    assert mirror.calls == []
+
+
+def test_a_pipeline_loaded_again_keeps_its_examples_for_the_search(mod, mirror) -> None:
+    file = io.BytesIO()
+    mod.save(file, examples=[feed()], tolerance=1e-3)
+    loaded = tracepack.load(file.getvalue())
+    loaded.optimize([feed(4)], engines=["mirror"])
+    again = io.BytesIO()
+    loaded.save(again)
+    assert tracepack.load(again.getvalue(), trust=True, verify="golden").engines == {"pipeline": "mirror"}
 
 
 def test_the_report_is_data_and_a_table(mod, mirror) -> None:
