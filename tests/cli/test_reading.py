@@ -24,7 +24,7 @@ def test_inspect(capsys: pytest.CaptureFixture[str], file: str, mod: tracepack.P
     assert (head["name"], head["calls"], head["operators"], head["bytes"]) == ("head", 1, 1, (8 * 3 + 3) * 4)
     assert found["constants"]["bytes"] == sum(op["bytes"] for op in found["ops"])
     assert found["bytes"] == os.path.getsize(file)
-    assert (found["format"], found["examples"], found["needs_trust"]) == ("1.3", 2, False)
+    assert (found["format"], found["examples"], found["needs_trust"]) == ("1.4", 2, False)
     assert found["producer"]["torch"] == torch.__version__
     assert all(len(row["sha256"]) == 64 for row in found["members"])
 
