@@ -8,7 +8,7 @@ import sys
 
 import benchmarks
 
-_HELPERS = ("__main__", "interleaved")
+_HELPERS = ("__main__", "interleaved", "architectures")
 
 
 def main(arguments: list[str]) -> None:

@@ -66,6 +66,9 @@ class ModelOp(InferenceOp):
         contiguous: whether a non-contiguous output is made contiguous, and not refused.
         training: whether the model keeps its own mode, instead of evaluation mode.
         fallback: makes a kernel of a model that cannot be lowered; None where there is none.
+
+    Attributes:
+        engine: the engine that runs the op in a pipeline; empty for the flat function.
     """
 
     def __init__(
@@ -82,7 +85,7 @@ class ModelOp(InferenceOp):
         super().__init__(name, device)
         self.model, self.contiguous, self.training, self.fallback = model, contiguous, training, fallback
         self.lowerer = lowerer or self._lower
-        self.state = State()
+        self.state, self.engine = State(), ""
         self._shared: dict[int, Constant] = {}
         self._lowered: dict[Any, list[tuple[Lowered, Plan]]] = {}
         self._kernel: KernelOp | None = None
@@ -246,6 +249,7 @@ class ModelOp(InferenceOp):
     def _lowered_now(self, call: Call, tensors: Sequence[Any]) -> tuple[Lowered, Plan]:
         with recording(None), KeptProcess(), KeptModel(self.model):
             lowered = self.lowerer(call, tensors)
+        lowered.body.engine = self.engine
         found = (lowered, Plan(calling(lowered.body), lambda body: self.here, state=self.state))
         self._lowered.setdefault(_key(call), []).append(found)
         input_check(lowered.body)(*tensors)

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from .engines.catalogue import ATEN, find
 from .graph.device import CPU, Device
 from .graph.errors import ScriptError
 from .graph.kernel import Kernel
@@ -37,6 +38,7 @@ def script(
     name: str | None = None,
     contiguous: bool = False,
     training: bool = False,
+    engine: str | None = None,
 ) -> InferenceOp:
     """Turns a model into an op that a pipeline can call and an archive can hold.
 
@@ -60,6 +62,9 @@ def script(
         training: lets an nn.Module keep the mode that each of its parts is in, instead of evaluation mode. Batch
             normalisation in training mode then normalises by the batch, and its running statistics are state of the
             pipeline; dropout is refused, since it draws random numbers.
+        engine: what runs the op in pipelines: ``"onnxruntime"``, ``"openvino"`` or another registered engine, which
+            must answer as the model does when the op is traced. By default the flat function runs it, and
+            `Pipeline.optimize` chooses.
 
     Returns:
         The op: call it like the model.
@@ -84,9 +89,19 @@ def script(
     if not training and is_estimator(model):
         return _estimator(model, device, name, example)
     op = (_in_own_mode if training else _make)(model, device, name, contiguous)
+    if engine not in (None, ATEN):
+        _engage(op, engine)
     if example is not None:
         lower_now(op, example)
     return op
+
+
+def _engage(op: InferenceOp, engine: str) -> None:
+    find(engine)  # there is such an engine, and its package
+    if not isinstance(op, ModelOp) or not op.device.is_cpu:
+        got = f"{op.name!r} on {op.device}" if isinstance(op, ModelOp) else f"{op.name!r}, which is a kernel"
+        raise ScriptError("an engine runs models of torch on the CPU", got=got)
+    op.engine = engine
 
 
 def lower_now(op: InferenceOp, example: Any) -> None:

@@ -13,15 +13,15 @@ import torch
 from ..ops.graph.errors import SignatureError
 from ..ops.graph.graph import Literal
 from ..ops.graph.program import REQUIRED, Parameter, Slot
-from ..ops.graph.traverse import map_leaves
-from ..ops.graph.types import DTYPES, SCALARS
+from ..ops.graph.types import SCALARS
 from ..ops.lowering.held_objects import is_held
-from ..ops.runtime.primitives.named_tuples import is_record, record_factory, to_record
+from ..ops.runtime.primitives.named_tuples import is_record, to_record
 from .proxies.trees import list_type
 from .recheck.containers import alike as alike_containers
 from .recheck.containers import is_special
 from .recheck.vary import clones
 from .running.binding import as_tensor, fixed
+from .running.rebuild import rebuild
 from .signature.arguments import Given, is_plain
 
 MOST_LEVELS = 200  # of containers in one argument
@@ -160,28 +160,6 @@ def alike(special: dict[int, torch.Tensor], copies: list[Any]) -> list[Any]:
         copy.__dict__.update(vars(original))
         copies[index] = copy.requires_grad_(original.requires_grad)
     return copies
-
-
-def rebuild(tree: Any, leaves: Sequence[Any], objects: Mapping[Literal, Any] | None = None) -> Any:
-    """A parameter's value from flat leaves; fixed values that a signature holds by name are objects again."""
-    return map_leaves(
-        lambda leaf: leaves[leaf.index] if isinstance(leaf, Slot) else _object(leaf, objects or {}),
-        tree,
-        lambda record, items: record_factory(record)(*items),
-    )
-
-
-def _object(leaf: Any, objects: Mapping[Literal, Any]) -> Any:
-    """A fixed value of a parameter as the function gets it."""
-    if isinstance(leaf, Literal) and leaf in objects:
-        return objects[leaf]
-    match leaf:
-        case Literal("dtype", name) if name in DTYPES:
-            return getattr(torch, name)
-        case Literal("device", name):
-            with torch._C.DisableTorchFunction():  # it is made outside of the function, and not to be recorded
-                return torch.device(name)
-    return leaf
 
 
 @dataclass(frozen=True)

@@ -21,9 +21,10 @@ from ..serialization.container.faults import one_error
 from ..serialization.container.schema import WEIGHTS
 from ..serialization.container.signatures import require_signature
 from ..serialization.contents import trusted_build
+from ..serialization.engine_rows import engine_names
 from ..serialization.golden import golden_examples, golden_terms
 from ..serialization.program import load_program
-from .golden import Report, replay
+from .comparing.golden import Report, replay
 from .pipeline import Pipeline
 from .training import make_trainable
 
@@ -57,7 +58,8 @@ def load(
         device: where ops of accelerators run: an int (n >= 0 accelerator n, -1 the CPU), ``"cpu"``, ``"cuda:1"``,
             ``"gpu:1"``, a torch.device, or None for accelerator 0. Ops scripted for the CPU stay there; where there are
             no others, a warning says that the device moves nothing.
-        trust: allows ops that can run code, such as opaque TorchScript.
+        trust: allows what can run code: opaque TorchScript, for example, and engines that `Pipeline.optimize` chose.
+            Without it the flat function runs in place of engines, and a warning says so; `signed_by` allows them, too.
         verify: ``"code"`` checks the hashes of all but large weights; ``"all"`` those of the weights too;
             ``"golden"`` also replays the golden examples, and warns where another kind of processor, or another
             torch, gives other bits within the tolerance.
@@ -115,7 +117,10 @@ def load(
         "convert": convert,
         "budget": limits and budget,
     }
-    pipeline = _read(archive, trust, named, grad, options)
+    native = (trust or signed_by is not None) and not grad and limits is None
+    if not native and archive.manifest.get("engines") and not grad:
+        _say_left(archive, "its engines keep to no budget" if trust else "its engines need trust=True")
+    pipeline = _read(archive, trust, named, grad, options, native)
     if verify == "golden":
         verify_golden(pipeline, archive).require()
     return pipeline
@@ -144,10 +149,19 @@ def _named(packages: Sequence[str], trust: bool) -> tuple[str, ...]:
     return (*packages, *(KNOWN if trust else ()))
 
 
-def _read(archive: Archive, trust: bool, packages: tuple[str, ...], grad: bool, options: dict[str, Any]) -> Pipeline:
+def _say_left(archive: Archive, reason: str) -> None:
+    names = ", ".join(engine_names(archive.manifest))
+    warnings.warn(f"{archive.label}: runs on aten in place of {names}: {reason}", stacklevel=user_stacklevel())
+
+
+def _read(
+    archive: Archive, trust: bool, packages: tuple[str, ...], grad: bool, options: dict[str, Any], native: bool
+) -> Pipeline:
     prepare = make_trainable if grad else lambda constants, origins: None
     with one_error(archive.label):
-        program = load_program(archive, trusted_build(trust, archive.label, kernel_class, packages), prepare)
+        program = load_program(
+            archive, trusted_build(trust, archive.label, kernel_class, packages), prepare, engines=native
+        )
         admit(program.graph, trust=trust, label=archive.label)
         return Pipeline(program, grad=grad, **options)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
@@ -13,26 +12,21 @@ import torch
 from ..ops.graph.device import Device
 from ..ops.graph.errors import SignatureError, TracepackError
 from ..ops.graph.graph import Constant, Graph, Operator
-from ..ops.graph.memory import touched
 from ..ops.graph.program import Program
-from ..ops.graph.text import guards_text, types_text
 from ..ops.graph.traverse import named_bodies, walk
 from ..ops.runtime.interrupts.verbs import undisturbed
 from ..ops.runtime.placement import place_all, present
 from ..ops.runtime.primitives.random import seeded_state
-from ..ops.runtime.safety.budget import Budget
 from ..serialization.golden import kept_examples
 from ..serialization.program import save_program
 from ..serialization.user_metadata import check_metadata
-from .golden import golden_terms, record_examples
-from .running.conditions import conditions
-from .running.runner import Runner
-from .signature.fields import SignatureField, input_fields, output_fields
-from .signature.json_schema import json_schema
+from .comparing.golden import golden_terms, record_examples
+from .optimizing.engaging import engage
+from .optimizing.optimizable import Optimizable
 from .training import named_parameters, require_gradients
 
 
-class Pipeline:
+class Pipeline(Optimizable):
     """A processing function that runs without its source.
 
     Call it like the function that it was traced from, or `run` it on a dict. It may be called from several threads.
@@ -66,22 +60,9 @@ class Pipeline:
             "budget": budget,
         }  # fmt: skip
         self._places = place_all(program.graph, device, present(), gpu_ops, cpu_ops)
-        self._runner = Runner(program, self._places, grad=grad, convert=convert, budget=Budget.of(budget))
-
-    @property
-    def name(self) -> str:
-        """The name of the function that was traced."""
-        return self.program.name
-
-    @property
-    def metadata(self) -> dict[str, Any]:
-        """A copy of what was written about the pipeline when it was saved; see `save`."""
-        return deepcopy(dict(self.program.metadata))
-
-    @property
-    def graph(self) -> Graph:
-        """The graph of the pipeline; `print(pipeline.graph)` shows it as text."""
-        return self.program.graph
+        plain = grad or budget is not None  # gradients and budgets are the flat function's
+        self._engaged = [] if plain or not program.engines else engage(program, self._places.values())
+        self._runner = self._new_runner(None)
 
     # -- running ---------------------------------------------------------------------------------------------
 
@@ -183,7 +164,10 @@ class Pipeline:
         Runs of one pipeline with state happen one after the other, also when several threads call it; a session for
         each stream of data keeps the streams apart.
         """
-        return Pipeline(self.program, **self._options)
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__)  # the weights and the engines are the same
+        made._runner = made._new_runner(None)
+        return made
 
     def seed(self, number: int) -> None:
         """Seeds the generators that the pipeline keeps from run to run: the first with `number`, the next one more.
@@ -194,55 +178,6 @@ class Pipeline:
             self._runner.plan.constant(constant).copy_(seeded_state(number + offset))
 
     # -- looking ---------------------------------------------------------------------------------------------
-
-    @property
-    def input_names(self) -> list[str]:
-        """The keys of `run`'s dict."""
-        return [parameter.name for parameter in self.program.parameters.items]
-
-    @property
-    def inputs(self) -> list[SignatureField]:
-        """The inputs as data: name, path, kind, dtype, shape and default of each; those in containers one by one.
-
-        Example:
-            >>> import torch, tracepack
-            >>> mod = tracepack.trace(lambda x, k=2: {"best": x.topk(2).values * k}, torch.rand(3, 4))
-            >>> [(field.name, field.kind, field.shape, field.default) for field in mod.inputs]
-            [('x', 'tensor', ('N', 'M'), None), ('k', 'fixed', None, 2)]
-            >>> [(field.path, field.dtype, field.shape) for field in mod.outputs]
-            [(('best',), 'float32', ('N', None))]
-        """
-        return input_fields(self.program.parameters)
-
-    @property
-    def outputs(self) -> list[SignatureField]:
-        """The outputs as data, like `inputs`; the size of a dimension that data decides is None."""
-        return output_fields(self.graph)
-
-    def json_schema(self) -> dict[str, Any]:
-        """A JSON schema (draft 2020-12) with the properties ``inputs`` and ``outputs``: for forms, clients, validators.
-
-        Tensors are nested lists, with ``x-dtype`` and ``x-shape`` beside them; sizes that are fixed are bounds.
-
-        Example:
-            >>> import torch, tracepack
-            >>> mod = tracepack.trace(lambda x: x * 2, torch.rand(3))
-            >>> mod.json_schema()["properties"]["inputs"]["properties"]["x"]
-            {'type': 'array', 'items': {'type': 'number'}, 'x-dtype': 'float32', 'x-shape': ['N']}
-        """
-        return json_schema(self.name, self.program.parameters, self.graph)
-
-    @property
-    def signature(self) -> str:
-        """Inputs and outputs with dtypes and sizes: an integer is fixed, a letter is free, equal letters are equal.
-
-        An input marked ``(written)`` may be changed in place by a run; no other one is.
-        """
-        parameters, guards = self.program.parameters, self.program.facts.guards
-        inputs = parameters.texts(touched(self.graph).inputs())
-        text = f"({', '.join(inputs)}) -> {types_text(self.graph.output)}"
-        asked = dict.fromkeys([*filter(None, [guards_text(guards)]), *conditions(self.graph, parameters.names)])
-        return text + (f" where {' and '.join(asked)}" if asked else "")
 
     @property
     def placement(self) -> dict[str, str]:
@@ -305,7 +240,9 @@ class Pipeline:
             )
         program = self.program if metadata is None else replace(self.program, metadata=check_metadata(metadata))
         tolerance = kept_tolerance if tolerance is None else tolerance
-        save_program(path, program, recorded, golden_terms(self, tolerance) if recorded else None)
+        save_program(
+            path, program, recorded, golden_terms(self.graph, self.placement.values(), tolerance) if recorded else None
+        )
 
 
 def _generators(graph: Graph) -> list[Constant]:

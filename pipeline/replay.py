@@ -16,6 +16,7 @@ from typing import Any
 
 import torch
 
+from ..ops.engines.rest import Exactly
 from ..ops.graph.errors import TracepackError
 from ..ops.graph.operators.names import FLOAT_ONLY, KEY_ORDER, KEYWORD_ORDER
 from ..ops.graph.program import Parameter
@@ -272,7 +273,7 @@ class Replay:
     def _plain(self, leaves: Sequence[Any]) -> Any:
         args, kwargs = self.examples.call(leaves)
         before = _outline([args, kwargs])
-        with torch.no_grad():
+        with torch.no_grad(), Exactly():
             result = self.process(*args, **kwargs)
         self.changed = self.changed or _outline([args, kwargs]) != before
         return result

@@ -92,7 +92,8 @@ def trace(process: Callable[..., Any], *examples: Any, **named: Any) -> Pipeline
     given = arguments(process, examples, named)
     examined, names = describe(given)
     found = _with_free_lists(process, given)
-    return telling(_recorded(process, examined, names, Objects(process)) if found is None else found)
+    made = telling(_recorded(process, examined, names, Objects(process)) if found is None else found)
+    return made.engaged_as_named({each.name: each.value for each in given if each.given})
 
 
 def _with_free_lists(process: Callable[..., Any], given: Sequence[Given]) -> Pipeline | None:

@@ -22,16 +22,21 @@ def check_rows(manifest: dict[str, Any]) -> None:
     Raises:
         ArchiveError: there is such a list or member.
     """
-    for field in ("kernels", "bodies", "constants", "examples", "example_tensors"):
-        if len(manifest[field]) > MOST_ROWS:
-            raise malformed(f"$.{field}", len(manifest[field]), f"{MOST_ROWS} rows at most")
+    for field in ("kernels", "bodies", "constants", "examples", "example_tensors", "engines"):
+        count = len(manifest.get(field, ()))
+        if count > MOST_ROWS:
+            raise malformed(f"$.{field}", count, f"{MOST_ROWS} rows at most")
     taken = {MAIN_GRAPH}
     for row in manifest["bodies"]:
         _take(row.get("graph") if isinstance(row, dict) else None, taken, "an op")
-    for row in manifest["kernels"]:
+    for row, what in [(r, "a kernel") for r in manifest["kernels"]] + [(r, "an engine") for r in _engines(manifest)]:
         assets = row.get("assets") if isinstance(row, dict) else None
         for name in assets.values() if isinstance(assets, dict) else ():
-            _take(name, taken, "a kernel")
+            _take(name, taken, what)
+
+
+def _engines(manifest: dict[str, Any]) -> list[Any]:
+    return list(manifest.get("engines", ()))
 
 
 def _take(name: Any, taken: set[str], what: str) -> None:

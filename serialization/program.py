@@ -16,6 +16,7 @@ from .container.archive_writer import write
 from .container.schema import EXAMPLES, WEIGHTS
 from .container.version import __version__
 from .contents import Contents, decode, encode
+from .engine_rows import decode_engines, encode_engines
 from .golden import Example, Golden, encode_examples, encode_golden
 from .limits import check_copies, mutable
 from .parameters import decode_parameters, encode_parameters
@@ -38,6 +39,8 @@ def save_program(target: Any, program: Program, examples: Sequence[Example] = ()
     contents = Contents(program.name, program.graph, encode_parameters(program.parameters), program.facts)
     producer = {"tracepack": __version__, "torch": torch.__version__, "python": platform.python_version()}
     manifest, members, tables = encode(contents, producer)
+    manifest["engines"], artefacts = encode_engines(program.engines, tables.constants)
+    members += artefacts
     weights = TensorTable()
     for constant in tables.constants:
         weights.add(constant.name, constant.tensor, mutable=constant.mutable, parameter=constant.parameter)
@@ -52,7 +55,11 @@ def save_program(target: Any, program: Program, examples: Sequence[Example] = ()
 
 
 def load_program(
-    archive: Archive, build: Callable[..., Kernel], prepare: Callable[[Sequence[Constant], Sequence[Any]], None]
+    archive: Archive,
+    build: Callable[..., Kernel],
+    prepare: Callable[[Sequence[Constant], Sequence[Any]], None],
+    *,
+    engines: bool = False,
 ) -> Program:
     """Reads the program of an archive; its weights are mapped, not read.
 
@@ -60,6 +67,7 @@ def load_program(
         archive: the open file, its listing checked.
         build: makes a kernel from its kind, description and assets; see `contents.decode`.
         prepare: called before graphs are read, with the constants and an object for each that only tied weights share.
+        engines: whether the artefacts of engines are read.
 
     Raises:
         ArchiveError: it is malformed.
@@ -76,4 +84,5 @@ def load_program(
     contents = decode(archive, constants, build)
     parameters = decode_parameters(archive.manifest, len(contents.graph.inputs))
     metadata = decode_metadata(archive.manifest.get("metadata"))
-    return Program(contents.name, contents.graph, parameters, contents.facts, source=weights, metadata=metadata)
+    chosen = decode_engines(archive, constants) if engines else ()
+    return Program(contents.name, contents.graph, parameters, contents.facts, weights, metadata, chosen)

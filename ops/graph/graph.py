@@ -144,6 +144,7 @@ class Body:
     Attributes:
         inputs: a name for every flat input, such as ``"x"`` or ``"mask[0]"``.
         contiguous: whether a non-contiguous output is made contiguous rather than refused.
+        engine: the engine that the user named for it; empty for none. It is not stored: a program keeps the choice.
     """
 
     name: str
@@ -152,6 +153,7 @@ class Body:
     facts: Facts
     inputs: tuple[str, ...]
     contiguous: bool = False
+    engine: str = ""
 
 
 @dataclass(frozen=True)

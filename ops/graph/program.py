@@ -9,7 +9,7 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .graph import Facts, Graph
+from .graph import Constant, Facts, Graph
 from .text import plain_text
 from .traverse import leaves
 from .types import Type
@@ -88,6 +88,42 @@ class Parameters:
 
 
 @dataclass(frozen=True)
+class Artefact:
+    """What an engine made of a region, as an archive holds it.
+
+    Attributes:
+        engine: the name of the engine.
+        package: the package that made it, with its version: ``"onnxruntime 1.32.0"``.
+        description: plain data that the engine needs besides the files.
+        files: what the engine wrote, by a name of its own.
+        constants: the weights that are not in the files, by the engine's name of each.
+    """
+
+    engine: str
+    package: str
+    description: Mapping[str, Any]
+    files: Mapping[str, bytes]
+    constants: Mapping[str, Constant]
+
+
+@dataclass(frozen=True)
+class EngineChoice:
+    """A region of a program, and the engine that runs it.
+
+    Attributes:
+        body: the number of an op among the bodies that the graph calls; None for a run of nodes.
+        nodes: the first node of the graph and the one after the last; None for an op.
+        processor: the kind of processor on which it was measured; empty where a user named the engine.
+        artefact: what the engine made of it.
+    """
+
+    body: int | None
+    nodes: tuple[int, int] | None
+    processor: Mapping[str, str]
+    artefact: Artefact
+
+
+@dataclass(frozen=True)
 class Program:
     """A processing function as an archive holds it; a pipeline shares it with its sessions.
 
@@ -98,6 +134,7 @@ class Program:
         facts: the assumptions about the sizes of its inputs.
         source: the mapped file, kept so that other loads of it share its weights.
         metadata: what the user wrote about it: text, numbers, booleans, None, and lists and dicts of them.
+        engines: the regions that an engine runs in place of the flat function.
     """
 
     name: str
@@ -106,3 +143,4 @@ class Program:
     facts: Facts
     source: Any = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    engines: tuple[EngineChoice, ...] = ()

@@ -60,7 +60,7 @@ class Session:
         self.where, self.device, (self._kind, _, index) = where, device, device.partition(":")
         self._index = int(index or 0)
         try:
-            self._session = onnxruntime.InferenceSession(model, _options(), providers=self._providers())
+            self._session = onnxruntime.InferenceSession(model, session_options(), providers=self._providers())
         except Exception as error:
             raise GraphError("ONNX Runtime cannot load the model", where=where, got=first_line(error)) from error
         self.inputs = self._ports(self._session.get_inputs())
@@ -155,7 +155,7 @@ class Session:
         binding.bind_input(given.name, self._kind, self._index, element, tuple(value.shape), value.data_ptr())
 
 
-def _options() -> Any:
+def session_options() -> Any:
     """The settings of every session: as many threads as torch has, none of which spins while it waits."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = torch.get_num_threads()

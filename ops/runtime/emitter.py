@@ -20,6 +20,7 @@ from ..graph.graph import Body, BodyCall, Constant, Graph, Guard, KernelCall, No
 from ..graph.operators.names import is_mark
 from ..graph.traverse import leaves, uses
 from ..graph.types import BOOL, FLOAT, INT, TensorType
+from .engine_call import EngineCall
 from .inplace import in_place
 from .primitives.callables import resolve, template
 from .primitives.numpy import on_cpu
@@ -111,8 +112,38 @@ class Emitter:
             self.scope.names[id(value)] = name
         if not self.bindings.grad:
             self._in_place |= in_place(graph)
+        replaced = 0  # nodes to come that an engine runs
         for node in graph.nodes:
-            self._node(node, device)
+            call = self.bindings.engines.get(id(node))
+            if replaced:
+                replaced -= 1
+            elif call is not None:
+                self._region(call, node, device)
+                replaced = call.count - 1
+            else:
+                self._node(node, device)
+
+    def _region(self, call: EngineCall, first: Node, device: Device) -> None:
+        """Writes the call of an engine in place of the nodes of a region, with those of them that must run."""
+        for node in call.checks if self.checked else call.kept:
+            if isinstance(node.target, BodyCall) and len(call.checks) < call.count:
+                self._check_call(node, node.target.body)
+            else:
+                self._node(node, device)
+        self._engine(call, [self.scope.names[id(value)] for value in call.inputs], first, device)
+
+    def _engine(self, call: EngineCall, inputs: list[str], first: Node, device: Device) -> None:
+        """Writes the line that calls an engine; an error in it belongs to the first node."""
+        text = f"{self.table.ref(call.function, 'e')}({', '.join(inputs)})"
+        self.scope.reads = list(inputs)
+        made = Node(first.target, first.args, first.kwargs, call.outputs, first.line, first.varying)
+        self.scope.line(text, made, device)
+
+    def _check_call(self, node: Node, body: Body) -> None:
+        """Writes the check of an op's inputs alone."""
+        names = [self.scope.names[id(leaf)] for leaf in node.args]
+        check = self.table.ref(self.bindings.check_inputs(body))
+        self.scope.lines.append(Line(f"{check}({', '.join(names)})", node, names))
 
     def _node(self, node: Node, device: Device) -> None:
         scope = self.scope
@@ -206,7 +237,11 @@ class Emitter:
             check = self.table.ref(self.bindings.check_inputs(body))
             scope.lines.append(Line(f"{check}({', '.join(inputs)})", node, list(inputs)))
         first = len(scope.lines)
-        self._inline(body.graph, inputs, place)
+        call = self.bindings.engines.get(id(body))
+        if call is None:
+            self._inline(body.graph, inputs, place)
+        else:
+            self._engine(call, inputs, node, place)
         for line in scope.lines[first:]:
             line.call = node
         scope.reads = []

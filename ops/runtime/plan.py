@@ -7,8 +7,9 @@ traced back to its node by the failing line, which costs successful runs nothing
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -18,6 +19,7 @@ from ..graph.graph import Body, Constant, Graph, Guard, Node
 from ..graph.memory import touched
 from .checks import fail_guard, input_check, output_check
 from .emitter import Emitter
+from .engine_call import EngineCall
 from .interrupts.modes import outside
 from .node_errors import fail
 from .placement import runs_on
@@ -38,6 +40,7 @@ class Plan:
         state: the state of the graph; a new one by default.
         grad: whether results keep their gradients.
         budget: the limits of a run.
+        engines: the calls of engines in place of nodes, by the id of the first node or of an op's body.
     """
 
     def __init__(
@@ -48,13 +51,18 @@ class Plan:
         state: State | None = None,
         grad: bool = False,
         budget: Budget | None = None,
+        engines: Mapping[int, EngineCall] = MappingProxyType({}),
     ) -> None:
-        self.graph, self.home, self.grad, self.budget = graph, home, grad, budget
+        self.graph, self.home, self.grad, self.budget, self.engines = graph, home, grad, budget, engines
         self.state = State() if state is None else state
         self._place = place or (lambda body: runs_on(parse_device(body.device)))
         self._constants: dict[tuple[int, Device], Any] = {}
         self._touched = touched(graph)
         self._written = self._touched.constants()
+
+    def with_engines(self, engines: Mapping[int, EngineCall]) -> Plan:
+        """A plan of the same graph and the same state, in which engines run some of the nodes."""
+        return Plan(self.graph, self._place, self.home, self.state, self.grad, self.budget, engines)
 
     @cached_property
     @outside
@@ -93,6 +101,7 @@ class Plan:
             kernel=self.state.kernel,
             grad=self.grad,
             budget=self.budget,
+            engines=self.engines,
             reshaped={place for place in self._touched.reshaped if isinstance(place, int)},
         )
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..graph.device import Device
 from ..graph.graph import Body, Constant, Graph, Literal, Node, Record, SizeTuple, Value
 from ..graph.kernel import Kernel
 from ..graph.types import TensorType
+from .engine_call import EngineCall
 from .primitives.named_tuples import as_size
 from .safety.budget import Budget
 from .source import Line, References, keyword_name
@@ -31,6 +32,7 @@ class Bindings:
         grad: whether results must keep their gradients, so that nothing is computed in advance or in place.
         reshaped: the numbers of the inputs whose sizes a node may change: such a node gets another tensor object.
         budget: the limits of a run; without any no code checks them.
+        engines: the calls of engines, by the id of the first node that each replaces, or of an op's body.
     """
 
     place: Callable[[Body], Device]
@@ -44,6 +46,7 @@ class Bindings:
     grad: bool = False
     reshaped: Collection[int] = ()
     budget: Budget | None = None
+    engines: Mapping[int, EngineCall] = field(default_factory=dict)
 
 
 class Scope:

@@ -115,6 +115,31 @@ def trials(leaves: Sequence[Any], known: Iterable[Any] = ()) -> Iterator[list[An
             yield [_rewritten(leaf, write) for leaf in leaves]
 
 
+def beside(leaves: Sequence[Any]) -> Iterator[list[Any]]:
+    """Examples for another implementation of the same function: other sizes, layouts and data, and no new values."""
+    tensors = [tensor for leaf in leaves for tensor in _tensors(leaf) if tensor.device.type != "meta"]
+    sizes = list(dict.fromkeys(size for tensor in tensors for size in tensor.shape))
+    if sizes:
+        yield [_resized(leaf, {size: size + 2 + place for place, size in enumerate(sizes)}) for leaf in leaves]
+        for size in sizes[:4]:
+            yield [_resized(leaf, {size: 2 * size + 1}) for leaf in leaves]
+        yield [_resized(leaf, dict.fromkeys(sizes[:1], 1)) for leaf in leaves]
+        yield [_resized(leaf, {size: size + 1 for size in sizes}) for leaf in leaves]
+    yield [_other(leaf) for leaf in leaves]
+    if any(tensor.dim() for tensor in tensors):
+        yield [_mapped(_transposed, leaf) for leaf in leaves]
+        yield [_mapped(_spread, leaf) for leaf in leaves]
+    if sizes:
+        for size in sizes[:3]:
+            yield [_resized(leaf, {size: size + 1}) for leaf in leaves]
+        yield [_resized(leaf, dict.fromkeys(sizes[:1], 0)) for leaf in leaves]
+    if any(isinstance(leaf, list) for leaf in leaves):
+        for change in (lambda items: [*items, *items], lambda items: items[1:]):
+            yield [change(leaf) if isinstance(leaf, list) else leaf for leaf in leaves]
+    if any(isinstance(leaf, str | list) for leaf in leaves):
+        yield [_rewritten(leaf, lambda text: f"{text} {text}") for leaf in leaves]
+
+
 MOST_MET = 12
 
 

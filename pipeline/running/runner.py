@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -22,6 +23,7 @@ from ...ops.graph.program import Program, Slot
 from ...ops.graph.traverse import every_node
 from ...ops.graph.types import TensorType
 from ...ops.runtime.checks import tensor_check
+from ...ops.runtime.engine_call import EngineCall
 from ...ops.runtime.interrupts.changes import forkable, release
 from ...ops.runtime.interrupts.modes import outside
 from ...ops.runtime.interrupts.verbs import journaled
@@ -36,7 +38,7 @@ from .conditions import pins
 from .fast_entry import EntryInputs, make_entry
 from .marks import Marks
 from .shared_memory import refuse_lost_writes
-from .transforms import Taking, is_differentiated
+from .transforms import Taking, is_differentiated, is_traced
 
 MOST_SIGNATURES = 4096  # signatures remembered as checked; beyond that number inputs are checked in every run
 
@@ -50,12 +52,15 @@ class Runner:
         grad: whether results keep their gradients.
         convert: whether inputs are converted, except for a program that writes into its inputs.
         budget: what a run may spend.
+        engines: the calls of engines in place of nodes; see `Plan`.
+        state: the state to go on with; a new one by default.
 
     Attributes:
         marks: what a call must keep to beyond the types of the inputs.
         binding: turns the arguments of calls into flat inputs.
         lock: held by every run of a program with state, and by whatever else touches the state.
         plan: the graph compiled for this placement.
+        reference: the same without engines: for calls that torch traces or transforms, which only it can follow.
         seen: the signatures of inputs that were checked.
     """
 
@@ -67,6 +72,8 @@ class Runner:
         grad: bool = False,
         convert: bool = False,
         budget: Budget | None = None,
+        engines: Mapping[int, EngineCall] = MappingProxyType({}),
+        state: State | None = None,
     ) -> None:
         self.program, self.grad = program, grad
         self.marks = Marks.of(program.graph)
@@ -77,7 +84,8 @@ class Runner:
         home = next((device for device in places.values() if not device.is_cpu), CPU)
         if not home.is_cpu:
             refuse_lost_writes(program.graph, may_write)
-        self.plan = Plan(program.graph, lambda body: places[id(body)], home, grad=grad, budget=budget)
+        self.reference = Plan(program.graph, lambda body: places[id(body)], home, state, grad, budget)
+        self.plan = self.reference.with_engines(engines) if engines else self.reference
         self.seen: set[Any] = set()
         self.run: Callable[[Mapping[str, Any]], Any] = _first_run(self)
 
@@ -123,7 +131,7 @@ class Runner:
         given = self.binding.flatten(feed)
         self._check(given)
         with torch.enable_grad() if self.grad else torch.no_grad():
-            return self.plan.checked(*given)
+            return self.reference.checked(*given)
 
     @journaled
     def _run_checked(self, feed: Mapping[str, Any]) -> Any:
@@ -139,12 +147,12 @@ class Runner:
                 where=f"pipeline {self.program.name!r}",
                 fix="Load it with load(path, grad=True).",
             )
-        checked = self.plan.checked
         flat = [at_home(value, device) for value, device in zip(given, self.homes, strict=True)]
         key = _signature_key(flat)
+        plan = self.reference if any(map(is_traced, flat)) else self.plan
         fast = key is not None and key in self.seen
         with Taking(flat):
-            result = self._execute(self.plan.fast if fast else checked, flat)
+            result = self._execute(plan.fast if fast else plan.checked, flat)
         if self.writes:
             give_back(given, flat)
         if key is not None and not fast:
@@ -160,7 +168,7 @@ class Runner:
 
     def _run_plainly(self, given: Sequence[Any]) -> Any:
         flat = [at_home(value, device) for value, device in zip(given, self.homes, strict=True)]
-        result = self._execute(self.plan.checked, flat)
+        result = self._execute(self.reference.checked, flat)
         if self.writes:
             give_back(given, flat)
         return result

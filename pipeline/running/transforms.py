@@ -21,6 +21,14 @@ def is_differentiated(value: Any) -> bool:
     return False
 
 
+def is_traced(value: Any) -> bool:
+    """Whether a value is a tensor that torch puts in place of a plain one, or torch traces what becomes of it."""
+    if not isinstance(value, torch.Tensor):
+        return False
+    plain = type(value) in (torch.Tensor, torch.nn.Parameter) and not _functorch.is_functorch_wrapped_tensor(value)
+    return not plain or torch._C._is_tracing()
+
+
 class Taking(Change):
     """While it is entered, operators take fake tensors together with the real weights of a pipeline.
 

@@ -12,12 +12,13 @@ Changes:
         texts, tables and lists, and `map`, which an older reader refuses by name.
     1.3 (2026-11-22): a call of a tokenizer may have a second text and settings, and may decode. Operators that
         sort and choose by keys, and more of math. Inputs that are lists of any length. Results that are a torch.Size.
+    1.4 (2026-11-22): `engines`, which run parts of the pipeline in place of its nodes.
 """
 
 from __future__ import annotations
 
 FORMAT = "tracepack"
-VERSION = (1, 3)
+VERSION = (1, 4)
 
 MANIFEST = "manifest.msgpack"
 MAIN_GRAPH = "graphs/main.msgpack"
@@ -38,7 +39,7 @@ LEAST_STATE = 1 << 30  # bytes that copies of state, and golden examples, may al
 STATE_TIMES = 64  # and as a multiple of the bytes that the file stores for them
 
 # Manifest fields that came after 1.0, with the minor version that brought them.
-LATER = {"golden": 1, "metadata": 2}
+LATER = {"golden": 1, "metadata": 2, "engines": 4}
 
 # Manifest fields, each with its type.
 FIELDS: dict[str, type | tuple[type, ...]] = {
@@ -55,5 +56,6 @@ FIELDS: dict[str, type | tuple[type, ...]] = {
     "example_tensors": list,  # like "constants", in examples.safetensors
     "golden": dict,  # {"tolerance", "precisions": {output: precision}, "processor": {...}}, {} without examples
     "metadata": dict,  # text, numbers, booleans, nil, and arrays and maps of them
+    "engines": list,  # [{engine, body, nodes, package, processor, description, assets: {name: member}, constants}]
     "members": dict,  # {member: {"sha256": hex, "size": bytes}} of every member but the manifest
 }

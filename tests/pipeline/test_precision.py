@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import tracepack
-from tracepack.pipeline.precision import output_precisions
+from tracepack.pipeline.comparing.precision import output_precisions
 from tracepack.pipeline.running.runner import may_write
 
 F32, F64 = torch.ones(3, 4), torch.ones(3, 4, dtype=torch.float64)

@@ -18,6 +18,8 @@ import pytest
 import torch
 
 import tracepack
+from tests.engines.fakes import Mirror
+from tracepack.ops.engines import catalogue
 
 pytest.importorskip("slangpy", reason="the extra 'slang' is not installed")
 
@@ -150,6 +152,7 @@ def runs(folder: Path) -> dict[str, Callable[[], Any]]:
         "tracepack.Pipeline.save": lambda: made["mod"].save(path, examples=[{"x": x, "h": h}]),
         "tracepack.load": lambda: made.update(mod=tracepack.load(path)),
         "tracepack.Pipeline.run": lambda: made["mod"].run({"x": x, "h": h}),
+        "tracepack.Pipeline.optimize": lambda: made["mod"].optimize([{"x": x, "h": h}], engines=["mirror"]),
         "tracepack.slang": of_slang,
         "tracepack.comprehension": of_comprehension,
     }
@@ -157,6 +160,8 @@ def runs(folder: Path) -> dict[str, Callable[[], Any]]:
 
 def test_each_way_is_that_of_a_real_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRACEPACK_CACHE", str(tmp_path / "cache"))  # nothing was compiled before
+    monkeypatch.setattr(catalogue, "_offers", dict(catalogue._offers))
+    catalogue.register("mirror", lambda: Mirror)
     ways = tool().ways()
     found = runs(tmp_path)
     assert list(ways) == list(found)

@@ -36,7 +36,8 @@ def describe() -> Iterator[str]:
 
 def members(kind: Any) -> Iterator[str]:
     yield f"    __init__{inspect.signature(kind.__init__)}"
-    for name, member in sorted(vars(kind).items()):
+    ours = [base for base in reversed(kind.__mro__) if base.__module__.startswith("tracepack.")]
+    for name, member in sorted({name: member for base in ours for name, member in vars(base).items()}.items()):
         if name.startswith("_") and name != "__call__":
             continue
         if inspect.isfunction(member):

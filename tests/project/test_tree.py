@@ -46,6 +46,8 @@ SAME_MODULES = {
     "call": "one call, taken apart",
     "arguments": "of a call, and of the command line",
     "sizes": "what is known of sizes: of an op, of a pipeline",
+    "export": "out of torch: a model that torch exports, and the command that writes ONNX",
+    "profile": "what each node took: as data, and the command",
     "control_flow": "`cond` and `while_loop`, recorded and run",
     "guards": "conditions, written down and recorded",
     "random": "random numbers, recorded and drawn",

@@ -1,4 +1,4 @@
-"""The command line: ``tracepack inspect | show | run | verify | bench | sign FILE``.
+"""The command line: ``tracepack inspect | show | run | verify | bench | optimize | export | profile | sign FILE``.
 
 `inspect`, `show` and `sign` never import torch. An error is one line on standard error and an exit code of
 `exit_codes`; a traceback is shown before it only where the environment variable TRACEPACK_TRACEBACK asks for it.
@@ -112,6 +112,9 @@ def _perform(options: Namespace) -> Report:
 
 def _perform_with_torch(options: Namespace) -> Report:
     from .commands.bench import Effort, bench
+    from .commands.export import export
+    from .commands.optimize import Wanted, optimize
+    from .commands.profile import profile
     from .commands.run import run
     from .commands.verify import verify
     from .loading import Loading
@@ -123,4 +126,13 @@ def _perform_with_torch(options: Namespace) -> Report:
             return run(options.file, options.input, options.value, options.output, loading)
         case "verify":
             return verify(options.file, loading, hashes_only=options.hashes_only)
+        case "optimize":
+            wanted = Wanted(options.engine, options.tolerance, options.seconds, options.threads)
+            return optimize(options.file, options.out, loading, dict(options.size), wanted)
+        case "export":
+            return export(options.file, options.out, loading, dict(options.size))
+        case "profile":
+            runs, threads = options.runs or 1, options.threads
+            sizes = dict(options.size)
+            return profile(options.file, loading, sizes, runs=runs, threads=threads, trace=options.trace)
     return bench(options.file, loading, dict(options.size), Effort(options.seconds, options.runs, options.threads))

@@ -39,6 +39,10 @@ class Namespace(argparse.Namespace):
     seconds: float
     runs: int | None
     threads: int | None
+    out: str
+    engine: list[str]
+    tolerance: float | None
+    trace: str | None
 
 
 def parse(arguments: Sequence[str] | None) -> Namespace:
@@ -61,9 +65,14 @@ def _parser() -> argparse.ArgumentParser:
     verify = _command(commands, "verify", "check every hash, and replay the golden examples")
     verify.add_argument("--hashes-only", action="store_true", help="do not replay the golden examples")
     _bench(_command(commands, "bench", "measure loading and running"))
+    _optimize(_command(commands, "optimize", "choose the fastest engines by measurement, and write the file with them"))
+    export = _command(commands, "export", "write the pipeline as an ONNX model for other runtimes")
+    export.add_argument("out", metavar="OUT.onnx", help="the ONNX model to write")
+    _sized(export)
+    _profile(_command(commands, "profile", "measure what each node of a run takes"))
     sign = _command(commands, "sign", "sign an archive: its manifest, and with it every member")
     sign.add_argument("--key", required=True, metavar="KEY.pem", help="an Ed25519 private key, without a password")
-    for name in ("run", "verify", "bench"):
+    for name in ("run", "verify", "bench", "optimize", "export", "profile"):
         _loading(commands.choices[name])
     return parser
 
@@ -94,11 +103,31 @@ def _run(command: argparse.ArgumentParser) -> None:
     command.add_argument("--output", metavar="OUT", help=".npz, .npy or .json; shown without it")
 
 
-def _bench(command: argparse.ArgumentParser) -> None:
+def _sized(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--size", metavar="N=8", action="append", default=[], type=_size,
         help="a size of the signature, for random inputs instead of the golden examples",
     )  # fmt: skip
+
+
+def _optimize(command: argparse.ArgumentParser) -> None:
+    command.add_argument("-o", "--out", required=True, metavar="OUT", help="the archive to write; it may be FILE")
+    command.add_argument("--engine", metavar="NAME", action="append", default=[], help="try this one; all by default")
+    command.add_argument("--tolerance", type=float, help="how far outputs may differ (default: that of rounding)")
+    command.add_argument("--seconds", type=_positive, default=60.0, help="how long to search (default 60)")
+    command.add_argument("--threads", type=_count, help="threads of torch and of the engines")
+    _sized(command)
+
+
+def _profile(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--trace", metavar="OUT.json", help="write a timeline that Perfetto opens")
+    command.add_argument("--runs", type=_count, default=10, help="measure this many runs (default 10)")
+    command.add_argument("--threads", type=_count, help="threads of torch")
+    _sized(command)
+
+
+def _bench(command: argparse.ArgumentParser) -> None:
+    _sized(command)
     command.add_argument("--seconds", type=_positive, default=1.0, help="how long to measure (default 1)")
     command.add_argument("--runs", type=_count, help="measure this many runs instead")
     command.add_argument("--threads", type=_threads, help="threads of torch, 1 to 1024")

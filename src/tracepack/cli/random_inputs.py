@@ -15,8 +15,8 @@ from ..ops.graph.errors import GuardError, NodeError, SignatureError
 from ..ops.graph.guards import compile_expression
 from ..ops.graph.traverse import bodies
 from ..ops.graph.types import BOOL, FLOAT, INT, STR, STRINGS, ListType, TensorType, Type
-from ..pipeline.examples import rebuild
 from ..pipeline.pipeline import Pipeline
+from ..pipeline.running.rebuild import rebuild
 from .exit_codes import UsageError
 
 _TRIED = (8, 4, 2, 3, 6, 12, 16, 1, 5, 7, 32, 64)

@@ -11,11 +11,9 @@ from typing import Any
 import torch
 
 from ...pipeline.pipeline import Pipeline
-from ...serialization.container.archive import Archive
-from ...serialization.golden import golden_examples
+from ..example_feeds import example_feeds
 from ..loading import Loading
 from ..output_leaves import named, shape_text, type_text
-from ..random_inputs import random_feed
 from ..report import Block, Fields, Report, seconds_text
 
 
@@ -48,7 +46,7 @@ def bench(path: str, loading: Loading, sizes: Mapping[str, int], effort: Effort)
     start = time.perf_counter()
     pipeline = loading.load(path)
     loaded = time.perf_counter() - start
-    feeds, source = _feeds(path, pipeline, sizes)
+    feeds, source = example_feeds(path, pipeline, sizes)
     synchronize = _synchronizer(pipeline)
     first = _timed(pipeline, feeds[0], synchronize)
     times = _measure(pipeline, feeds, effort, synchronize)
@@ -104,10 +102,3 @@ def _synchronizer(pipeline: Pipeline) -> Callable[[], None]:
     if all(device == "cpu" for device in pipeline.placement.values()):
         return lambda: None
     return torch.accelerator.synchronize
-
-
-def _feeds(path: str, pipeline: Pipeline, sizes: Mapping[str, int]) -> tuple[list[Mapping[str, Any]], str]:
-    examples = [] if sizes else golden_examples(Archive(path))
-    if examples:
-        return [feed for feed, _ in examples], "golden examples"
-    return [random_feed(pipeline, sizes)], "random"

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from ...ops.graph.errors import ArchiveError
-from ...pipeline.golden import OutputReport, replay
+from ...pipeline.comparing.golden import OutputReport, replay
 from ...pipeline.pipeline import Pipeline
 from ...serialization.container.archive import Archive
 from ...serialization.container.signatures import require_signature

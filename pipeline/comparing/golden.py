@@ -10,14 +10,14 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 
-from ..ops.graph.errors import GoldenMismatchError, SignatureError
-from ..ops.graph.graph import Graph
-from ..ops.runtime.primitives.named_tuples import map_values, to_record
-from ..serialization.golden import Example, Golden
+from ...ops.graph.errors import GoldenMismatchError, SignatureError
+from ...ops.graph.graph import Graph
+from ...ops.runtime.primitives.named_tuples import map_values, to_record
+from ...serialization.golden import Example, Golden
+from ..running.binding import as_tensor, fixed
+from ..running.runner import may_write
 from .precision import TOLERANCES, output_precisions, precision
 from .processor import processor, processor_text
-from .running.binding import as_tensor, fixed
-from .running.runner import may_write
 
 
 @dataclass(frozen=True)
@@ -136,6 +136,16 @@ def record_examples(
     Raises:
         SignatureError: they are no list of feeds, or one does not fit the pipeline.
     """
+    _require_feeds(feeds)
+    pipeline = (
+        pipeline.session() if pipeline.stateful else pipeline
+    )  # the examples run one after the other, from the initial state
+    for feed in feeds:
+        inputs = stored(plain(feed))  # before a run that may write into them
+        yield inputs, stored(pipeline.run(feed))
+
+
+def _require_feeds(feeds: Any) -> None:
     if (
         not isinstance(feeds, Iterable)
         or isinstance(feeds, Mapping)
@@ -143,15 +153,22 @@ def record_examples(
     ):
         got = type(feeds).__name__
         raise SignatureError("examples are a list of dicts like run's", got=got, expected="[{'x': …}, …]")
-    pipeline = (
-        pipeline.session() if pipeline.stateful else pipeline
-    )  # the examples run one after the other, from the initial state
-    for feed in feeds:
-        inputs = _stored(plain(feed))  # before a run that may write into them
-        yield inputs, _stored(pipeline.run(feed))
 
 
-def _stored(tree: Any) -> Any:
+def checked_feeds(feeds: Any, plain: Callable[[Mapping[str, Any]], dict[str, Any]]) -> list[dict[str, Any]]:
+    """The feeds as plain tensors and numbers; at least one.
+
+    Raises:
+        SignatureError: they are no list of feeds, there is none, or one does not fit the pipeline.
+    """
+    _require_feeds(feeds)
+    found = [plain(feed) for feed in feeds]
+    if not found:
+        raise SignatureError("there are no examples", expected="[{'x': …}, …], of the sizes that matter")
+    return found
+
+
+def stored(tree: Any) -> Any:
     """A tree as an archive holds it: copies of tensors, arrays as tensors, records for namedtuples."""
     return map_values(_stored_leaf, tree, to_record)
 
@@ -161,11 +178,12 @@ def _stored_leaf(leaf: Any) -> Any:
     return fixed(leaf) if tensor is None else tensor.clone()
 
 
-def golden_terms(pipeline: Runnable, tolerance: float | None) -> Golden:
+def golden_terms(graph: Graph, devices: Iterable[str], tolerance: float | None) -> Golden:
     """The terms that an archive stores for replays: the precision of each output, and this processor.
 
     Args:
-        pipeline: whose outputs are compared.
+        graph: of the pipeline whose outputs are compared.
+        devices: where its ops run.
         tolerance: for every output of numbers, in place of that of its precision.
 
     Raises:
@@ -175,8 +193,8 @@ def golden_terms(pipeline: Runnable, tolerance: float | None) -> Golden:
         raise SignatureError("not a tolerance", got=repr(tolerance), expected="a number of at least 0")
     return Golden(
         None if tolerance is None else float(tolerance),
-        output_precisions(pipeline.graph, may_write),
-        processor(pipeline.placement.values()),
+        output_precisions(graph, may_write),
+        processor(devices),
     )
 
 

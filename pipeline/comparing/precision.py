@@ -12,9 +12,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from ..ops.graph.graph import Body, BodyCall, Constant, Graph, Literal, Node, Operator, Record, Value
-from ..ops.graph.traverse import leaves, uses
-from ..ops.graph.types import TensorType
+from ...ops.graph.graph import Body, BodyCall, Constant, Graph, Literal, Node, Operator, Record, Value
+from ...ops.graph.traverse import leaves, uses
+from ...ops.graph.types import TensorType
 
 NAMES = ("", "float64", "float32", "float16")
 """A precision's name by its rank: none, where no floating number takes part, then lower and lower."""

@@ -1,0 +1,96 @@
+"""Engine: what can run a region in place of the flat function, and what it is given and gives.
+
+An engine is one class in a file of its own, which `ops/engines/catalogue.py` imports when it is first asked for. It has
+two verbs: `make` turns a region into an artefact, and `open` turns an artefact into a function of tensors. An engine
+that cannot take a region raises `Declined` with the reason; the region then stays with the flat function.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from importlib import metadata
+from typing import Any, ClassVar
+
+import torch
+
+from ..graph.program import Artefact
+from ..runtime.plan import Plan
+from .region import Region
+
+
+class Declined(Exception):
+    """An engine cannot take a region; the text is the reason, in a few words."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A region to be run, with what an engine may need to know of it.
+
+    Attributes:
+        region: the region.
+        examples: inputs of the region; sizes that are free are at least 2 in the first.
+        threads: the number of threads.
+        shared: what engines made of the region and share, by a name of theirs.
+    """
+
+    region: Region
+    examples: Sequence[Sequence[torch.Tensor]]
+    threads: int
+    shared: dict[str, Any] = field(default_factory=dict)
+
+    def function(self, *, grad: bool = True) -> Callable[..., tuple[torch.Tensor, ...]]:
+        """The region as a flat function without checks.
+
+        Args:
+            grad: whether nothing works in place and weights take gradients, as in the model, as torch.export likes it.
+        """
+        return Plan(self.region.graph, grad=grad).fast
+
+    def free(self, index: int) -> list[int]:
+        """The dimensions of an input that may have other sizes."""
+        shape: Any = self.region.graph.inputs[index].type
+        return [dim for dim, size in enumerate(shape.shape) if not isinstance(size, int)]
+
+
+class Engine(ABC):
+    """One engine.
+
+    Attributes:
+        name: its name in reports and archives.
+        package: the distribution that it needs, whose version artefacts keep.
+        native: whether its artefacts are native code, or feed a native runtime, so that a file needs `trust=True`.
+    """
+
+    name: ClassVar[str]
+    package: ClassVar[str]
+    native: ClassVar[bool] = True
+
+    @abstractmethod
+    def make(self, task: Task) -> Artefact:
+        """Makes the artefact of a region.
+
+        Raises:
+            Declined: the engine cannot take it.
+        """
+
+    @abstractmethod
+    def open(self, artefact: Artefact, region: Region) -> Callable[..., Sequence[torch.Tensor]]:
+        """The function of an artefact: of a tensor for each input of the region, to one for each output.
+
+        The tensors are on the CPU, of the dtypes of the region, with any strides, and not empty; results have new
+        memory.
+
+        Raises:
+            Declined: the artefact is malformed, or the installed package cannot take it.
+        """
+
+    def accepts(self, package: str) -> bool:
+        """Whether the installed package can open what another version made; by default any can."""
+        return True
+
+    @classmethod
+    def version(cls) -> str:
+        """The package with its installed version: ``"onnxruntime 1.32.0"``."""
+        return f"{cls.package} {metadata.version(cls.package)}"

@@ -1,0 +1,65 @@
+"""The engine `frozen`: torch's own operators after torch's passes for inference, which need no other package.
+
+The flat function is traced by TorchScript, which folds constants and batch norms into convolutions, and packs weights
+for oneDNN. Its executor specialises in the first calls, so these are slower. The file holds the traced function with a
+second copy of the weights; they are packed when it is opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from io import BytesIO
+from typing import Any, ClassVar
+
+import torch
+
+from ..graph.program import Artefact
+from .engine import Declined, Engine, Task
+from .index_checks import checked, index_checks
+from .onnx_export import Exporting, cause, quietly
+from .region import Region
+
+MODULE = "frozen.pt"
+jit: Any = torch.jit  # torch leaves it untyped
+
+
+class Frozen(Engine):
+    """TorchScript after `freeze` and `optimize_for_inference`."""
+
+    name: ClassVar[str] = "frozen"
+    package: ClassVar[str] = "torch"
+
+    def make(self, task: Task) -> Artefact:
+        """Traces and freezes the region.
+
+        Raises:
+            Declined: TorchScript cannot trace it.
+        """
+        example = tuple(task.examples[0])
+        module = Exporting(task, grad=False).eval()
+        buffer = BytesIO()
+        with quietly(), torch.no_grad():
+            module(*example)
+            try:
+                traced = jit.trace(module, example, check_trace=False)
+                jit.save(jit.freeze(traced), buffer)
+            except Exception as error:
+                raise Declined(f"torch.jit cannot trace it: {cause(error)}") from error
+        return Artefact(self.name, self.version(), {}, {MODULE: buffer.getvalue()}, {})
+
+    def open(self, artefact: Artefact, region: Region) -> Callable[..., Sequence[torch.Tensor]]:
+        """The function, its weights packed.
+
+        Raises:
+            Declined: torch cannot load it.
+        """
+        with quietly(), torch.no_grad():
+            try:
+                module: Any = jit.optimize_for_inference(jit.load(BytesIO(artefact.files[MODULE])))
+            except Exception as error:
+                raise Declined(f"torch.jit cannot load it: {cause(error)}") from error
+        return checked(module.forward, index_checks(region.graph))
+
+    def accepts(self, package: str) -> bool:
+        """Whether it was traced by the installed version."""
+        return package == self.version()

@@ -1,0 +1,80 @@
+"""The engine `inductor`: a region that torch's compiler has compiled ahead, with its weights folded and packed.
+
+The artefact is native code for this kind of processor, and holds the weights in the form that the code reads: a second
+copy of them in the file and in memory. It needs a C++ compiler where it is made, and none where it is opened, and
+runs on the version of torch that made it.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import zipfile
+from collections.abc import Callable, Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import Any, ClassVar
+
+import torch
+
+from ..graph.program import Artefact
+from .engine import Declined, Engine, Task
+from .index_checks import checked, index_checks
+from .onnx_export import cause, exported, quietly
+from .region import Region
+
+PACKAGE = "model.pt2"
+
+
+class Inductor(Engine):
+    """AOTInductor on the CPU."""
+
+    name: ClassVar[str] = "inductor"
+    package: ClassVar[str] = "torch"
+
+    def make(self, task: Task) -> Artefact:
+        """Exports the region and compiles it.
+
+        Raises:
+            Declined: it cannot be exported or compiled, or this machine has no compiler.
+        """
+        program = exported(task)
+        with tempfile.TemporaryDirectory() as folder, quietly(), torch.no_grad():
+            path = os.path.join(folder, PACKAGE)
+            try:
+                torch._inductor.aoti_compile_and_package(
+                    program, package_path=path, inductor_configs={"freezing": True}
+                )
+            except Exception as error:
+                raise Declined(f"torch cannot compile it: {cause(error)}") from error
+            return Artefact(self.name, self.version(), {}, {PACKAGE: Path(path).read_bytes()}, {})
+
+    def open(self, artefact: Artefact, region: Region) -> Callable[..., Sequence[torch.Tensor]]:
+        """The compiled code, which runs with torch's threads.
+
+        Raises:
+            Declined: the package names files outside of itself, or torch cannot load it.
+        """
+        data = artefact.files[PACKAGE]
+        names = zipfile.ZipFile(BytesIO(data)).namelist()
+        if any(".." in Path(name).parts or Path(name).is_absolute() for name in names):
+            raise Declined("the package names files outside of itself")
+        with tempfile.TemporaryDirectory() as folder, quietly():
+            path = Path(folder, PACKAGE)
+            path.write_bytes(data)
+            try:
+                loaded: Any = torch._inductor.aoti_load_package(str(path))
+            except Exception as error:
+                raise Declined(f"torch cannot load the package: {cause(error)}") from error
+        run = loaded.loader.boxed_run
+
+        def call(*values: torch.Tensor) -> Sequence[torch.Tensor]:
+            # The code reads memory as it lay in the example, whatever the strides.
+            found: Sequence[torch.Tensor] = run([value.contiguous() for value in values])
+            return found
+
+        return checked(call, index_checks(region.graph))
+
+    def accepts(self, package: str) -> bool:
+        """Whether the package is of the installed version."""
+        return package == self.version()

@@ -1,0 +1,207 @@
+"""A region as an ONNX model: torch.export of the flat function, torch.onnx from there.
+
+Weights that an archive holds anyway are left out of the model: it names them, and `onnx_weights` puts them back when a
+runtime opens it, so that no second copy lies on the disk.
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from io import StringIO
+from typing import Any
+
+import torch
+
+from ..graph.errors import MissingExtraError
+from ..graph.graph import Constant
+from ..graph.program import Artefact
+from ..graph.traverse import constants
+from ..graph.types import TensorType
+from ..lowering.patches.lock import lowering
+from ..lowering.patches.shape_functions import FreeSizes
+from .engine import Declined, Task
+
+OPSET = 20  # ONNX Runtime 1.17 and OpenVINO 2024 know it; from 19 on there is Resize as torch does it
+MODEL = "model.onnx"
+_WITHOUT_NUMPY = ("bfloat16", "complex", "float8")
+LEAST = 256  # bytes; a smaller weight stays in the model
+
+
+@dataclass(frozen=True)
+class OnnxModel:
+    """A model in ONNX.
+
+    Attributes:
+        data: its bytes, without the weights that are named.
+        constants: the weights that it takes from outside, by their names in the model.
+    """
+
+    data: bytes
+    constants: dict[str, Constant]
+
+
+class Exporting(torch.nn.Module):
+    """A region as a module, which is what torch's exporters take."""
+
+    def __init__(self, task: Task, *, grad: bool = True) -> None:
+        super().__init__()
+        self.__dict__["function"] = task.function(grad=grad)
+
+    def forward(self, *values: torch.Tensor) -> Any:
+        """Runs the region."""
+        return self.__dict__["function"](*values)
+
+
+def onnx_model(
+    task: Task, *, inputs: Sequence[str] | None = None, outputs: Sequence[str] | None = None, whole: bool = False
+) -> OnnxModel:
+    """Exports a region.
+
+    Args:
+        task: the region and examples of it.
+        inputs: names for the inputs; ``x0``, ``x1`` … by default.
+        outputs: names for the outputs; ``y0``, ``y1`` … by default.
+        whole: whether the model keeps all of its weights.
+
+    Raises:
+        Declined: torch cannot export it, or ONNX has no such operator.
+        MissingExtraError: onnxscript is not installed.
+    """
+    try:
+        import onnx_ir
+        import onnxscript  # noqa: F401 - torch.onnx needs it
+    except ImportError as error:
+        raise MissingExtraError(
+            f"an export to ONNX needs the package {error.name!r}, which is not installed",
+            fix="Install it: pip install 'tracepack[onnx]'.",
+        ) from error
+    graph = task.region.graph
+    names = list(inputs or (f"x{index}" for index in range(len(graph.inputs))))
+    results = list(outputs or (f"y{index}" for index in range(len(graph.output))))
+    program = exported(task)
+    sizes = _sizes(program)
+    with quietly():
+        try:
+            with lowering(), FreeSizes():
+                made = torch.onnx.export(
+                    program, dynamo=True, input_names=names, output_names=results, opset_version=OPSET, verbose=False
+                )
+        except Exception as error:
+            raise Declined(f"torch.onnx cannot export it: {cause(error)}") from error
+    assert made is not None
+    model: Any = made.model
+    found = {} if whole else _detach_weights(model, list(constants(graph)))
+    _clean(model, task, sizes)
+    return OnnxModel(onnx_ir.serde.serialize_model(model).SerializeToString(), found)
+
+
+def onnx_artefact(task: Task, engine: str, package: str) -> Artefact:
+    """The artefact of an engine that runs ONNX models and shares memory with numpy.
+
+    Raises:
+        Declined: the region cannot be exported, or numpy lacks a dtype.
+        MissingExtraError: onnxscript is not installed.
+    """
+    for value in (*task.region.graph.inputs, *task.region.graph.output):
+        if isinstance(value.type, TensorType) and value.type.dtype.startswith(_WITHOUT_NUMPY):
+            raise Declined(f"numpy has no {value.type.dtype}")
+    model: OnnxModel = task.shared.get(MODEL) or onnx_model(task)
+    task.shared[MODEL] = model
+    return Artefact(engine, package, {}, {MODEL: model.data}, model.constants)
+
+
+def exported(task: Task) -> torch.export.ExportedProgram:
+    """The region as torch exports it, with the sizes free that the signature leaves free.
+
+    Raises:
+        Declined: torch cannot export it.
+    """
+    example = tuple(task.examples[0])
+    module = Exporting(task)
+    auto = torch.export.Dim.AUTO
+    free = tuple(dict.fromkeys(task.free(index), auto) for index in range(len(example)))
+    with quietly(), torch.no_grad():
+        module(*example)  # compiled inside an export, the function would keep fake tensors
+        try:
+            with lowering(), FreeSizes():
+                return torch.export.export(module, example, dynamic_shapes=(free,), strict=False)
+        except Exception as error:
+            raise Declined(f"torch.export cannot export it: {cause(error)}") from error
+
+
+def cause(error: BaseException) -> str:
+    """The first line of what led to an error."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[0] if lines else ''}"[:160]
+
+
+def _sizes(program: torch.export.ExportedProgram) -> list[list[int | None]]:
+    """The sizes of the inputs, None for each that is free; an export to ONNX fixes some of them afterwards."""
+    names = set(program.graph_signature.user_inputs)
+    values = [node.meta["val"] for node in program.graph.nodes if node.op == "placeholder" and node.name in names]
+    return [
+        [int(size) if isinstance(size, int) or size.node.expr.is_number else None for size in value.shape]
+        for value in values
+    ]
+
+
+def _clean(model: Any, task: Task, sizes: Sequence[Sequence[int | None]]) -> None:
+    """Gives free sizes the letters of the signature, and removes stack traces of the machine that exported it.
+
+    Torch writes fixed sizes as names, and as fixed some that its decompositions fixed on the way. Which sizes are free
+    is what the export said before; whether the model then is right at other sizes is tried on cases.
+    """
+    letters: dict[str, str | int] = {}
+    kinds: list[Any] = [value.type for value in task.region.graph.inputs]
+    for given, shape, kind in zip(model.graph.inputs, sizes, kinds, strict=True):
+        for dim, (size, letter) in enumerate(zip(shape, kind.shape, strict=True)):
+            name = getattr(given.shape[dim], "value", None)
+            if size is not None:
+                given.shape[dim] = size
+            elif isinstance(letter, str) and letter.isidentifier() and name is not None:
+                given.shape[dim] = letters.setdefault(name, letter)
+    outer = [id(value) for value in (*model.graph.inputs, *model.graph.outputs)]
+    for node in model.graph:
+        node.metadata_props.clear()
+        for made in node.outputs:
+            if id(made) not in outer:
+                made.shape = None  # a runtime infers it; a size that is wrongly fixed would mislead it
+            for dim, size in enumerate(made.shape or ()):
+                name = getattr(size, "value", None)
+                if name in letters:
+                    made.shape[dim] = letters[name]
+
+
+def _detach_weights(model: Any, held: Sequence[Constant]) -> dict[str, Constant]:
+    """Takes the weights out of a model that are tensors of the archive, and says which they are."""
+    known = {_memory(constant.tensor): constant for constant in held if constant.tensor.is_contiguous()}
+    found: dict[str, Constant] = {}
+    for name, value in list(model.graph.initializers.items()):
+        tensor = getattr(value.const_value, "raw", None)
+        if isinstance(tensor, torch.Tensor) and tensor.nbytes >= LEAST and _memory(tensor) in known:
+            found[name] = known[_memory(tensor)]
+            del model.graph.initializers[name]
+    return found
+
+
+def _memory(tensor: torch.Tensor) -> Any:
+    return tensor.data_ptr(), tensor.dtype, tuple(tensor.shape), tensor.is_contiguous()
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Torch's exporters print their progress, warn about themselves, and log what they try."""
+    before = logging.root.manager.disable
+    logging.disable(logging.ERROR)
+    try:
+        with warnings.catch_warnings(), redirect_stdout(StringIO()), redirect_stderr(StringIO()):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)

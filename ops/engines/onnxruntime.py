@@ -1,0 +1,96 @@
+"""The engine `onnxruntime`: a region as an ONNX model, in a session of ONNX Runtime on the CPU.
+
+The session takes the weights from the memory of the archive. ONNX Runtime packs those of matrix products anew, which is
+what makes it fast, and costs memory of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import onnxruntime
+import torch
+
+from ..graph.program import Artefact
+from ..onnx.external_data import refuse_external_data
+from ..onnx.session import first_line, session_options
+from .engine import Declined, Engine, Task
+from .index_checks import checked, index_checks
+from .onnx_export import MODEL, onnx_artefact
+from .onnx_weights import declared
+from .region import Region
+
+
+class OnnxRuntime(Engine):
+    """ONNX Runtime on the CPU."""
+
+    name: ClassVar[str] = "onnxruntime"
+    package: ClassVar[str] = "onnxruntime"
+
+    def make(self, task: Task) -> Artefact:
+        """Exports the region to ONNX.
+
+        Raises:
+            Declined: it cannot be exported, or numpy, by which tensors come in, lacks a dtype.
+            MissingExtraError: onnxscript is not installed.
+        """
+        return onnx_artefact(task, self.name, self.version())
+
+    def open(self, artefact: Artefact, region: Region) -> Callable[..., Sequence[torch.Tensor]]:
+        """A session with as many threads as torch has now.
+
+        Raises:
+            Declined: ONNX Runtime does not take the model, or it has other inputs and outputs than the region.
+        """
+        weights = {name: constant.tensor.detach() for name, constant in artefact.constants.items()}
+        session = _session(artefact.files[MODEL], weights, region.name)
+        given, made = [each.name for each in session.get_inputs()], [each.name for each in session.get_outputs()]
+        names = [f"x{index}" for index in range(len(region.graph.inputs))]
+        if not set(given) <= set(names) or made != [f"y{index}" for index in range(len(region.graph.output))]:
+            raise Declined(f"the model has the inputs {given} and the outputs {made}")
+        function = _function(session, [(names.index(name), name) for name in given], made)
+        return checked(function, index_checks(region.graph))
+
+
+def _session(model: bytes, weights: dict[str, torch.Tensor], where: str) -> Any:
+    refuse_external_data(model, where)
+    options = session_options()
+    arrays = {name: tensor.numpy() for name, tensor in weights.items()}
+    values = [onnxruntime.OrtValue.ortvalue_from_numpy(array) for array in arrays.values()]
+    if values:
+        options.add_external_initializers(list(arrays), values)
+    try:
+        session = onnxruntime.InferenceSession(model + declared(weights), options, providers=["CPUExecutionProvider"])
+    except Exception as error:
+        raise Declined(f"ONNX Runtime cannot load the model: {first_line(error)}") from error
+    session.tracepack_memory = (arrays, values)  # the session reads it as long as it lives
+    return session
+
+
+def _function(session: Any, given: Sequence[tuple[int, str]], made: Sequence[str]) -> Callable[..., Any]:
+    """A function of tensors that shares their memory with the session."""
+    run: Any = session._sess.run  # what `InferenceSession.run` calls, without its checks of the feed
+    from_numpy = torch.from_numpy
+
+    def call(*values: torch.Tensor) -> list[torch.Tensor]:
+        feed = {name: _array(values[index]) for index, name in given}
+        return [from_numpy(_known(array)) for array in run(made, feed, None)]
+
+    if len(given) != 1 or len(made) != 1 or given[0][0] != 0:
+        return call
+    name = given[0][1]
+
+    def call_one(value: torch.Tensor) -> tuple[torch.Tensor]:
+        return (from_numpy(_known(run(made, {name: _array(value)}, None)[0])),)
+
+    return call_one
+
+
+def _array(tensor: torch.Tensor) -> Any:
+    return tensor.detach().numpy() if tensor.requires_grad else tensor.numpy()
+
+
+def _known(array: Any) -> Any:
+    """The array with a type that torch knows: of `long long` of C, torch does not know that it is int64."""
+    return array.view(array.dtype.name) if array.dtype.char in "qQ" else array

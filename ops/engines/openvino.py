@@ -1,0 +1,87 @@
+"""The engine `openvino`: a region as an ONNX model, compiled by OpenVINO for the CPU.
+
+OpenVINO reads weights from the model alone, so they are put into it when it is opened: while that lasts they are in
+memory twice, and afterwards in the form that it computes with, beside those of the file.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import openvino
+import torch
+
+from ..graph.program import Artefact
+from ..onnx.external_data import refuse_external_data
+from .engine import Declined, Engine, Task
+from .index_checks import checked, index_checks
+from .onnx_export import MODEL, onnx_artefact
+from .onnx_weights import embedded
+from .region import Region
+
+
+class OpenVino(Engine):
+    """OpenVINO on the CPU."""
+
+    name: ClassVar[str] = "openvino"
+    package: ClassVar[str] = "openvino"
+
+    def make(self, task: Task) -> Artefact:
+        """Exports the region to ONNX.
+
+        Raises:
+            Declined: it cannot be exported, or numpy, by which tensors come in, lacks a dtype.
+            MissingExtraError: onnxscript is not installed.
+        """
+        return onnx_artefact(task, self.name, self.version())
+
+    def open(self, artefact: Artefact, region: Region) -> Callable[..., Sequence[torch.Tensor]]:
+        """The compiled model, with as many threads as torch has now, in the precision of the region.
+
+        Raises:
+            Declined: OpenVINO does not take the model, or it has other inputs and outputs than the region.
+        """
+        refuse_external_data(artefact.files[MODEL], region.name)
+        weights = {name: constant.tensor for name, constant in artefact.constants.items()}
+        core: Any = openvino.Core()
+        settings = {
+            "INFERENCE_NUM_THREADS": torch.get_num_threads(), "NUM_STREAMS": 1, "PERFORMANCE_HINT": "LATENCY",
+            "INFERENCE_PRECISION_HINT": "f32", "ENABLE_CPU_PINNING": False,
+        }  # fmt: skip
+        try:
+            model = core.read_model(artefact.files[MODEL] + embedded(weights))
+            compiled = core.compile_model(model, "CPU", settings)
+        except Exception as error:
+            raise Declined(f"OpenVINO cannot load the model: {_cause(error)}") from error
+        given = [port.get_any_name() for port in compiled.inputs]
+        names = [f"x{index}" for index in range(len(region.graph.inputs))]
+        if not set(given) <= set(names) or len(compiled.outputs) != len(region.graph.output):
+            raise Declined(f"the model has the inputs {given} and {len(compiled.outputs)} outputs")
+        function = _function(compiled, [names.index(name) for name in given])
+        return checked(function, index_checks(region.graph))
+
+
+def _cause(error: Exception) -> str:
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    return lines[-1].strip()[:200] if lines else type(error).__name__
+
+
+def _function(compiled: Any, given: Sequence[int]) -> Callable[..., Any]:
+    """A function of tensors that shares their memory with a request, of which each thread has one."""
+    requests = threading.local()
+    count = len(compiled.outputs)
+
+    def call(*values: torch.Tensor) -> list[torch.Tensor]:
+        request = getattr(requests, "own", None)
+        if request is None:
+            request = requests.own = compiled.create_infer_request()
+        for place, index in enumerate(given):
+            array = values[index].detach().contiguous().numpy()
+            request.set_input_tensor(place, openvino.Tensor(array, shared_memory=True))
+        request.infer()
+        # The memory of a result is the request's, which writes into it again.
+        return [torch.from_numpy(request.get_output_tensor(place).data.copy()) for place in range(count)]
+
+    return call

@@ -1,0 +1,29 @@
+"""Whether engines rest: while answers are compared bit by bit, the flat function gives them."""
+
+from __future__ import annotations
+
+import threading
+
+from ..runtime.interrupts.changes import Change
+
+_state = threading.local()
+
+
+class Exactly(Change):
+    """While it is entered, engines of this thread rest, and pipelines run the flat function: its bits are compared."""
+
+    def __init__(self) -> None:
+        self.before = engines_rest()
+
+    def make(self) -> None:
+        """Lets engines rest."""
+        _state.exactly = True
+
+    def undo(self) -> None:
+        """Lets them run as before."""
+        _state.exactly = self.before
+
+
+def engines_rest() -> bool:
+    """Whether engines of this thread rest."""
+    return bool(getattr(_state, "exactly", False))

@@ -1,0 +1,1 @@
+"""Chooses engines for the regions of a pipeline, by measurement, within a tolerance."""

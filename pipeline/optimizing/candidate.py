@@ -1,0 +1,188 @@
+"""A candidate: an engine on a region, made, looked at on the inputs that the region gets, and timed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import torch
+
+from ...ops.engines.engine import Declined, Engine, Task
+from ...ops.engines.region import Region
+from ...ops.engines.rescue import Engaged, Reference
+from ...ops.graph.errors import MissingExtraError
+from ...ops.graph.graph import Graph
+from ...ops.graph.traverse import constants
+from ...ops.runtime.engine_call import EngineCall
+from .trial import Bench, interleaved
+
+MOST_BYTES = 512 << 20  # of inputs of a region that are kept
+
+
+@dataclass(frozen=True)
+class Observed:
+    """A region with the inputs that it gets in the cases.
+
+    Attributes:
+        region: the region.
+        reference: its flat function.
+        inputs: the inputs, those of the user's examples first.
+        given: how many of them are of the user's examples.
+        fault: why no engine may run it; empty where one may.
+    """
+
+    region: Region
+    reference: Reference
+    inputs: Sequence[Sequence[torch.Tensor]]
+    given: int
+    fault: str
+
+    @cached_property
+    def task(self) -> Task:
+        """The task for engines: first an example in which free sizes differ and are at least 2."""
+        return Task(self.region, sorted(self.inputs, key=self._unsuited), torch.get_num_threads())
+
+    def _unsuited(self, values: Sequence[torch.Tensor]) -> tuple[int, int, int]:
+        kinds: list[Any] = [value.type for value in self.region.graph.inputs]
+        found = [
+            (size, kind.shape[dim])
+            for value, kind in zip(values, kinds, strict=True)
+            for dim, size in enumerate(value.shape)
+            if not isinstance(kind.shape[dim], int)
+        ]
+        small = sum(size < 2 for size, _ in found)
+        alike = len({name for _, name in found}) - len({size for size, _ in found})
+        return small, max(0, alike), sum(value.numel() for value in values)
+
+
+def observe(stage: Bench, region: Region) -> Observed:
+    """Runs the cases with the flat function, and keeps what the region gets."""
+    reference = Reference(region)
+    kept: list[Sequence[torch.Tensor]] = []
+    room = MOST_BYTES
+
+    def spy(*values: torch.Tensor) -> Sequence[torch.Tensor]:
+        nonlocal room
+        room -= sum(value.nbytes for value in values)
+        if room > 0:
+            kept.append([value.detach().clone(memory_format=torch.preserve_format) for value in values])
+        return reference(*values)
+
+    runner = stage.runner({_key(stage.program.graph, region): _call(region, spy)})
+    given = 0
+    for case in stage.cases:
+        if runner.stateful:
+            runner.state().reset()
+        runner.run(case.feed(stage.program))
+        given = len(kept) if case.given else given
+    fault = next((found for values in kept if (found := _fault(region, reference, values))), "")
+    return Observed(region, reference, kept, given, fault if kept else "it does not run on the examples")
+
+
+def _key(graph: Graph, region: Region) -> int:
+    return id(region.body) if region.body is not None else id(graph.nodes[region.place[0]])  # type: ignore[index]
+
+
+def _call(region: Region, function: Callable[..., Any]) -> EngineCall:
+    count = 0 if region.body is not None else region.place[1] - region.place[0]  # type: ignore[index]
+    checks = region.checks if region.body is not None else (*region.checks,)
+    return EngineCall(function, region.graph.inputs, region.graph.output, count, region.kept, checks)
+
+
+def _fault(region: Region, reference: Reference, values: Sequence[torch.Tensor]) -> str:
+    """Why an engine could not answer as the region does: chance, or memory that is shared, or strides."""
+    before = torch.get_rng_state()
+    outputs = reference(*values)
+    if not torch.equal(before, torch.get_rng_state()):
+        return "it draws random numbers"
+    weights = {_storage(constant.tensor) for constant in constants(region.graph)}
+    taken = {_storage(value) for value in values} | weights
+    for output in outputs:
+        if output.numel() and _storage(output) in taken:
+            return "an output shares memory with an input, a weight or another output"
+        taken.add(_storage(output))
+        if not output.is_contiguous() and not _made_contiguous(region):
+            return "an output is not contiguous"
+    return ""
+
+
+def _made_contiguous(region: Region) -> bool:
+    """Whether the caller of an op makes its outputs contiguous."""
+    return region.body is not None and region.body.contiguous
+
+
+def _storage(tensor: torch.Tensor) -> int:
+    return tensor.untyped_storage().data_ptr() if tensor.numel() else id(tensor)
+
+
+@dataclass(frozen=True)
+class Match:
+    """An engine that answers as a region does.
+
+    Attributes:
+        engaged: the engine on the region.
+        before: seconds of the flat function on the user's examples.
+        after: seconds of the engine.
+        difference: the largest difference of an output of the pipeline.
+    """
+
+    engaged: Engaged
+    before: float
+    after: float
+    difference: float
+
+
+def try_engine(stage: Bench, seen: Observed, engine: Engine, seconds: float) -> Match | str:
+    """Makes a candidate; or says why the engine cannot run the region."""
+    try:
+        artefact = engine.make(seen.task)
+        engaged = Engaged(engine, artefact, seen.region, seen.reference)
+        run = engaged.open()
+        full = [values for values in seen.inputs if all(value.numel() for value in values)]
+        fault = next((found for values in full if (found := _unlike(run, seen.reference, values))), "")
+    except (Declined, MissingExtraError) as error:
+        return str(error)
+    if fault:
+        return fault
+    difference, reason = stage.verdict([engaged])
+    if reason:
+        return reason
+    given = [values for values in seen.inputs[: seen.given] if all(value.numel() for value in values)]
+    with torch.no_grad():
+        before, after = interleaved([_over(seen.reference, given), _over(run, given)], seconds)
+    return Match(engaged, before, after, difference)
+
+
+def _unlike(run: Callable[..., Any], reference: Reference, values: Sequence[torch.Tensor]) -> str:
+    """How the outputs of an engine differ in kind from those of the flat function; their numbers are compared later."""
+    try:
+        with torch.no_grad():
+            found = run(*values)
+    except Exception as error:
+        sizes = ", ".join(str(list(value.shape)) for value in values)
+        return f"it fails at sizes {sizes}: {type(error).__name__}: {' '.join(str(error).split())[:120]}"
+    for mine, wanted in zip(found, reference(*values), strict=True):
+        if (mine.dtype, mine.shape) != (wanted.dtype, wanted.shape) or not mine.is_contiguous():
+            return f"it gives {mine.dtype} {list(mine.shape)} for {wanted.dtype} {list(wanted.shape)}"
+    return ""
+
+
+def _over(function: Callable[..., Any], inputs: Sequence[Sequence[torch.Tensor]]) -> Callable[[], None]:
+    def run() -> None:
+        for values in inputs:
+            function(*values)
+
+    return run
+
+
+def renamed(regions: Sequence[Region]) -> list[Region]:
+    """The regions with a number after names that were taken."""
+    taken: dict[str, int] = {}
+    found = []
+    for region in regions:
+        taken[region.name] = taken.get(region.name, 0) + 1
+        count = taken[region.name]
+        found.append(region if count == 1 else replace(region, name=f"{region.name}#{count}"))
+    return found

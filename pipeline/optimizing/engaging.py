@@ -1,0 +1,96 @@
+"""Engines of a pipeline: those that its program names, where they can run here."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+
+from ...ops.engines import catalogue
+from ...ops.engines.region import Region, region_at
+from ...ops.engines.rescue import Engaged, Reference
+from ...ops.graph.device import Device
+from ...ops.graph.errors import GraphError, MissingExtraError
+from ...ops.graph.graph import Graph
+from ...ops.graph.program import EngineChoice, Program
+from ...ops.graph.traverse import bodies
+from ...ops.runtime.engine_call import EngineCall
+from ...ops.runtime.user_code import user_stacklevel
+from ..comparing.processor import processor
+
+ATEN = catalogue.ATEN
+
+
+def here() -> dict[str, str]:
+    """The kind of this machine's processor, on which a measurement holds."""
+    return {name: text for name, text in processor(()).items() if name != "torch"}
+
+
+def engage(program: Program, places: Iterable[Device]) -> list[Engaged]:
+    """The engines that a program names, for the regions that they can run here.
+
+    Where one cannot run, its region stays with the flat function, and one warning says why.
+
+    Raises:
+        GraphError: it names a region that the graph does not have.
+    """
+    found: list[Engaged] = []
+    reasons: dict[str, None] = {}
+    on_cpu = all(place.is_cpu for place in places)
+    for choice in program.engines:
+        region = region_at(program.graph, _place(choice))
+        if not isinstance(region, Region):
+            raise GraphError("a file names an engine for what is no region", got=f"{_place(choice)}: {region}")
+        reason = "" if on_cpu else "its ops run on an accelerator"
+        reason = reason or _reason(choice)
+        if reason:
+            reasons[f"{choice.artefact.engine} on {region.name}: {reason}"] = None
+        else:
+            engine = catalogue.find(choice.artefact.engine)
+            found.append(Engaged(engine, choice.artefact, region, Reference(region)))
+    if reasons:
+        warnings.warn(
+            f"pipeline {program.name!r} runs on {ATEN} where its engines cannot: {'; '.join(reasons)}",
+            stacklevel=user_stacklevel(),
+        )
+    return found
+
+
+def _place(choice: EngineChoice) -> int | tuple[int, int]:
+    if choice.body is not None:
+        return choice.body
+    return choice.nodes or (0, 0)
+
+
+def _reason(choice: EngineChoice) -> str:
+    """Why an engine of a file cannot run here; empty where it can."""
+    if choice.processor and dict(choice.processor) != here():
+        return f"it was measured on {' '.join(choice.processor.values())}, and this is {' '.join(here().values())}"
+    try:
+        engine = catalogue.find(choice.artefact.engine)
+    except (GraphError, MissingExtraError) as error:
+        return error.what
+    if not engine.accepts(choice.artefact.package):
+        return f"its artefact is of {choice.artefact.package}, and {engine.version()} is installed"
+    return ""
+
+
+def calls(graph: Graph, engaged: Sequence[Engaged]) -> dict[int, EngineCall]:
+    """The calls of engines as a plan takes them: by the id of the first node, or of the op's body."""
+    found: dict[int, EngineCall] = {}
+    for each in engaged:
+        place = each.region.place
+        key = id(each.region.body) if each.region.body is not None else id(graph.nodes[place[0]])  # type: ignore[index]
+        found[key] = each.call()
+    return found
+
+
+def names(graph: Graph, engaged: Sequence[Engaged]) -> Mapping[str, str]:
+    """Which engine runs what: regions by name, and ops outside of them."""
+    if not engaged:
+        return {"pipeline": ATEN}
+    found = {each.region.name: each.engine.name for each in engaged}
+    runs = [each.region.place for each in engaged if isinstance(each.region.place, tuple)]
+    covered = {id(body) for each in engaged if (body := each.region.body) is not None}
+    covered |= {id(body) for start, stop in runs for body in bodies(Graph((), graph.nodes[start:stop], ()))}
+    found |= {f"op {body.name!r}": ATEN for body in bodies(graph) if id(body) not in covered}
+    return found if "pipeline" in found else {**found, "other nodes": ATEN}

@@ -1,0 +1,208 @@
+"""Optimizable: a pipeline whose parts engines may run in place of the flat function."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ...ops.engines.rescue import Engaged
+from ...ops.graph.device import Device
+from ...ops.graph.errors import SignatureError
+from ...ops.runtime.safety.budget import Budget
+from ...ops.runtime.state import State
+from ...serialization.golden import kept_examples
+from ..running.runner import Runner
+from ..signature.described import DescribedProgram
+from .engaging import calls, names
+
+if TYPE_CHECKING:
+    from .findings import Findings
+    from .profile import Profile
+    from .trial import Bench
+
+
+P = TypeVar("P", bound="Optimizable")
+
+
+class Optimizable(DescribedProgram):
+    """What a pipeline does with engines."""
+
+    grad: bool
+    _options: dict[str, Any]
+    _places: Mapping[int, Device]
+    _engaged: list[Engaged]
+    _runner: Runner
+
+    def _new_runner(self, state: State | None) -> Runner:
+        """A runner with the engines that were chosen, and a state that is given or its own."""
+        options = self._options
+        return Runner(
+            self.program, self._places, grad=self.grad, convert=options["convert"],
+            budget=Budget.of(options["budget"]), engines=calls(self.graph, self._engaged), state=state,
+        )  # fmt: skip
+
+    @property
+    def engines(self) -> dict[str, str]:
+        """Which engine runs what: ``"aten"`` is the flat function, which runs all where nothing else was chosen.
+
+        Example:
+            >>> import torch, tracepack
+            >>> tracepack.trace(lambda x: x * 2, torch.ones(3)).engines
+            {'pipeline': 'aten'}
+        """
+        return dict(names(self.graph, self._engaged))
+
+    def optimize(
+        self,
+        examples: Sequence[Mapping[str, Any]],
+        *,
+        tolerance: float | None = None,
+        engines: Sequence[str] | None = None,
+        seconds: float = 60.0,
+        threads: int | None = None,
+        progress: Callable[[float, str], None] | None = None,
+    ) -> Findings:
+        """Tries every engine on every part of the pipeline, and keeps the fastest that answer as it does.
+
+        An engine is kept where the outputs of the whole pipeline stay within the tolerance of the flat function on
+        the examples, and beside them: at other sizes where the signature leaves these free, in other layouts, with
+        other data. Then the whole is measured. What an engine cannot take stays with the flat function, and so does
+        every call in which an engine fails. Ctrl-C ends the search; the best so far is kept.
+
+        The pipeline must not run in another thread meanwhile. `save` writes what was chosen into the file.
+
+        Args:
+            examples: feed dicts like those of `run`, of the sizes that matter.
+            tolerance: by how much outputs may differ, relative and absolute; by default that of golden examples,
+                which is that of rounding, see `save`.
+            engines: the names of those to try; by default all that are installed.
+            seconds: the time after which no other engine is tried.
+            threads: torch's number of threads while it measures; by default as it is.
+            progress: called with the fraction that is done, and what is tried next.
+
+        Returns:
+            The report: every engine tried, its time, its difference, and why it was not taken. `print` shows a table.
+
+        Raises:
+            SignatureError: the examples do not fit, or there are none.
+            GraphError: an engine is unknown; MissingExtraError: its package is not installed.
+
+        Example:
+            >>> import torch, tracepack
+            >>> mod = tracepack.trace(lambda x: x * 2, torch.ones(3))
+            >>> mod.optimize([{"x": torch.ones(3)}], engines=[]).engines
+            {}
+        """
+        from .cases import SHARE_OF_CASES
+        from .search import Search, choices, engines_of, threads_of_torch
+
+        found = engines_of(engines)
+        with threads_of_torch(threads) as count:
+            bench = self._bench(examples, tolerance, seconds * SHARE_OF_CASES)
+            chosen, findings = Search(bench, found, seconds, count, progress or _silent).run()
+        self.program = replace(self.program, engines=choices(chosen))
+        self._engaged = [each.engaged for each in chosen]
+        self._runner = self._new_runner(self._runner.state())
+        return findings
+
+    def to_onnx(self, path: str | os.PathLike[str], examples: Sequence[Mapping[str, Any]] | None = None) -> None:
+        """Writes the whole pipeline as an ONNX model, with its weights and its free sizes, for other runtimes.
+
+        Before the file is written, ONNX Runtime must answer as the pipeline does on the examples, and at other sizes
+        beside them. What the signature asks of sizes is not part of an ONNX model.
+
+        Args:
+            path: the file, by custom ``*.onnx``.
+            examples: feed dicts like those of `run`; by default the golden examples of the file that the pipeline was
+                loaded from.
+
+        Raises:
+            LoweringError: ONNX cannot express the pipeline; the message names the operation, and its line.
+            SignatureError: the examples do not fit, or there are none.
+            MissingExtraError: a package of the extra ``onnx`` is not installed.
+            ArchiveError: the file cannot be written.
+        """
+        from .onnx_file import write_onnx
+
+        feeds = kept_examples(self.program.source)[0] if examples is None else examples
+        write_onnx(self._bench(feeds, None, _SECONDS_OF_EXPORT), path)
+
+    def engaged_as_named(self: P, feed: Mapping[str, Any]) -> P:
+        """The pipeline itself, its ops on the engines that `script` named for them.
+
+        Args:
+            feed: the example that it was traced with.
+
+        Raises:
+            LoweringError: an engine cannot run its op, or answers otherwise.
+        """
+        from .named import has_named, named_engines
+        from .search import choice
+
+        if has_named(self.graph):
+            found = list(named_engines(self._bench([feed], None, _SECONDS_OF_EXPORT)))
+            self.program = replace(self.program, engines=tuple(choice(each, {}) for each in found))
+            self._engaged = found
+            self._runner = self._new_runner(None)
+        return self
+
+    def profile(self, feed: Mapping[str, Any], runs: int = 10) -> Profile:
+        """Measures what each node of a run takes. A pipeline that is not profiled pays nothing for it.
+
+        The runs begin from the initial state, and leave the state of this pipeline as it is.
+
+        Args:
+            feed: like that of `run`.
+            runs: how many runs are measured; the least time of each node counts.
+
+        Returns:
+            A table of nodes with time, share, shapes, memory and the user's line: `print` shows it, and `save_trace`
+            writes a timeline that Perfetto opens.
+
+        Raises:
+            SignatureError, GuardError, NodeError: as `run`.
+
+        Example:
+            >>> import torch, tracepack
+            >>> mod = tracepack.trace(lambda x: (x * 2).relu(), torch.ones(3))
+            >>> [(step.name, step.outputs) for step in mod.profile({"x": torch.ones(4)}).steps]
+            [('torch.Tensor.mul', 'float32[4]'), ('torch.Tensor.relu', 'float32[4]')]
+        """
+        from ..recheck.vary import clones
+        from ..running.timeline import steps
+        from .cases import Case
+        from .profile import Profile, fastest
+
+        runner = self._new_runner(None)
+        given = runner.binding.flatten(feed)
+        runner.run_slowly(Case(given, None, True).feed(self.program))
+        pairs = zip(runner.plan.engines.values(), self._engaged, strict=True)
+        engines = {id(call.function): (each.region.name, each.engine.name) for call, each in pairs}
+        rounds = [steps(runner.plan.fast, clones(given), engines) for _ in range(max(1, runs))]
+        return Profile(self.name, fastest(rounds), len(rounds))
+
+    def _bench(self, examples: Sequence[Mapping[str, Any]], tolerance: float | None, seconds: float) -> Bench:
+        """The flat function with its answers on the examples and beside them."""
+        from ..comparing.golden import checked_feeds, golden_terms
+        from .cases import cases
+        from .trial import Bench
+
+        if self.grad or self._options["budget"] is not None:
+            raise SignatureError(
+                "a pipeline with gradients or a budget keeps to the flat function", where=f"pipeline {self.name!r}",
+                fix="Load it without grad and budget.",
+            )  # fmt: skip
+        feeds = checked_feeds(examples, self._runner.binding.plain)
+        base = replace(self.program, engines=())
+        known = cases(base, Runner(base, self._places), feeds, seconds)
+        terms = golden_terms(self.graph, map(str, self._places.values()), tolerance)
+        return Bench(base, self._places, known, terms)
+
+
+_SECONDS_OF_EXPORT = 10.0  # for the answers beside the examples
+
+
+def _silent(done: float, what: str) -> None:
+    """Shows no progress."""

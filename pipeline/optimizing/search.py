@@ -1,0 +1,205 @@
+"""The search for engines: every engine on every region, then the combinations that are worth it, as a whole."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from ...ops.engines import catalogue
+from ...ops.engines.engine import Engine
+from ...ops.engines.region import regions
+from ...ops.engines.rescue import Engaged
+from ...ops.graph.errors import SignatureError
+from ...ops.graph.program import EngineChoice
+from ...ops.graph.traverse import bodies
+from .candidate import Match, Observed, observe, renamed, try_engine
+from .cases import Case
+from .engaging import ATEN, calls, here
+from .findings import Attempt, Findings
+from .trial import Bench, interleaved
+
+LEAST_GAIN = 0.97  # of the time of the flat function, above which an engine is not worth its artefact
+_SHARE = 0.05  # of the time of the search for one measurement
+_LAST = 0.15  # of it for the measurement of the whole
+
+
+class Search:
+    """One search.
+
+    Args:
+        stage: the pipeline, and the cases on which an engine must answer rightly.
+        engines: those to try.
+        seconds: the time after which no more is tried; what has begun is brought to its end.
+        threads: of torch, and so of the engines.
+        progress: called with the fraction that is done and what comes next.
+    """
+
+    def __init__(
+        self, stage: Bench, engines: Sequence[Engine], seconds: float, threads: int,
+        progress: Callable[[float, str], None],
+    ) -> None:  # fmt: skip
+        self.stage, self.engines, self.seconds, self.threads, self.progress = stage, engines, seconds, threads, progress
+        self.start = time.perf_counter()
+        self.attempts: list[Attempt] = []
+        self.candidates: list[Match] = []
+        self.finished = True
+
+    def run(self) -> tuple[list[Match], Findings]:
+        """The candidates to keep, and the report. Ctrl-C ends the search; what was found until then counts."""
+        chosen: list[Match] = []
+        before = after = float("nan")
+        try:
+            self._try_all()
+        except KeyboardInterrupt:
+            self.finished = False
+        try:
+            chosen, before, after = self._best()
+        except KeyboardInterrupt:
+            self.finished = False
+        return chosen, self._findings(chosen, before, after)
+
+    # -- the regions -----------------------------------------------------------------------------------------
+
+    def _try_all(self) -> None:
+        found = renamed(regions(self.stage.program.graph))
+        for number, region in enumerate(found):
+            seen = observe(self.stage, region)
+            for index, engine in enumerate(self.engines):
+                if time.perf_counter() - self.start > self.seconds * (1 - _LAST):
+                    self.finished = False
+                    return
+                done = (number + index / len(self.engines)) / len(found)
+                self.progress(done, f"{engine.name} on {region.name}")
+                self._try(seen, engine)
+
+    def _try(self, seen: Observed, engine: Engine) -> None:
+        name = seen.region.name
+        made = seen.fault or try_engine(self.stage, seen, engine, self.seconds * _SHARE)
+        if isinstance(made, str):
+            self.attempts.append(Attempt(name, engine.name, reason=made))
+            return
+        self.candidates.append(made)
+        slow = "" if made.after < LEAST_GAIN * made.before else "it is no faster"
+        size = sum(map(len, made.engaged.artefact.files.values()))
+        self.attempts.append(Attempt(name, engine.name, made.before, made.after, made.difference, size, reason=slow))
+
+    # -- the whole -------------------------------------------------------------------------------------------
+
+    def _best(self) -> tuple[list[Match], float, float]:
+        """The combination that is fastest as a whole, with the seconds of the flat function and its own."""
+        self.progress(1 - _LAST, "the whole")
+        options: list[list[Match]] = [[], *self._combinations()]
+        given = [case for case in self.stage.cases if case.given]
+        ways = [self._way([each.engaged for each in option], given) for option in options]
+        times = interleaved(ways, max(0.2, self.seconds * _LAST))
+        order = sorted(range(len(options)), key=lambda index: times[index])
+        for index in order:
+            option = options[index]
+            if times[index] < LEAST_GAIN * times[0] and not self._fault(option):
+                return option, times[0], times[index]
+        return [], times[0], times[0]
+
+    def _combinations(self) -> Iterator[list[Match]]:
+        """The fastest engine of each op together, and each run of nodes alone, with the ops outside of it."""
+        fast = [each for each in self.candidates if each.after < LEAST_GAIN * each.before]
+        ops = _fastest([each for each in fast if each.engaged.region.body is not None])
+        runs = [each for each in fast if each.engaged.region.body is None]
+        if ops:
+            yield ops
+        for run in runs:
+            yield [run]
+        together = _fastest(runs)
+        if len(together) > 1:
+            yield together
+        if together and _outside(ops, together):
+            yield [*together, *_outside(ops, together)]
+
+    def _way(self, engaged: Sequence[Engaged], given: Sequence[Case]) -> Callable[[], None]:
+        program = self.stage.program
+        runner = self.stage.runner(calls(program.graph, engaged))
+        feeds = [case.feed(program) for case in given]
+
+        def run() -> None:
+            for feed in feeds:
+                runner.run(feed)
+
+        return run
+
+    def _fault(self, option: Sequence[Match]) -> str:
+        """Why engines that are right one by one are not together: their differences add up."""
+        return self.stage.verdict([each.engaged for each in option])[1] if len(option) > 1 else ""
+
+    def _findings(self, chosen: Sequence[Match], before: float, after: float) -> Findings:
+        taken = {(each.engaged.region.name, each.engaged.engine.name) for each in chosen}
+        marked = [
+            replace(each, chosen=True, reason="")
+            if (each.region, each.engine) in taken
+            else replace(each, reason=each.reason or "another choice is faster")
+            for each in self.attempts
+        ]
+        marked.sort(key=lambda each: not each.chosen)
+        worst = self.stage.verdict([each.engaged for each in chosen])[0] if chosen else 0.0
+        return Findings(
+            tuple(marked), before, after, worst, len(self.stage.cases), self.threads,
+            time.perf_counter() - self.start, self.finished,
+        )  # fmt: skip
+
+
+def _outside(ops: Sequence[Match], runs: Sequence[Match]) -> list[Match]:
+    """The ops that no run holds."""
+    held = {id(body) for run in runs for body in bodies(run.engaged.region.graph)}
+    return [op for op in ops if id(op.engaged.region.body) not in held]
+
+
+def _fastest(candidates: Sequence[Match]) -> list[Match]:
+    """The fastest candidate of each region."""
+    best: dict[Any, Match] = {}
+    for each in candidates:
+        place = each.engaged.region.place
+        if place not in best or each.after < best[place].after:
+            best[place] = each
+    return list(best.values())
+
+
+def choices(chosen: Sequence[Match]) -> tuple[EngineChoice, ...]:
+    """The candidates as a program keeps them."""
+    return tuple(choice(each.engaged, here()) for each in chosen)
+
+
+def choice(engaged: Engaged, measured_on: Mapping[str, str]) -> EngineChoice:
+    """An engine on a region as a program keeps it."""
+    place = engaged.region.place
+    if isinstance(place, int):
+        return EngineChoice(place, None, measured_on, engaged.artefact)
+    return EngineChoice(None, place, measured_on, engaged.artefact)
+
+
+def engines_of(names: Sequence[str] | None) -> list[Engine]:
+    """The engines of some names; by default all whose packages are installed.
+
+    Raises:
+        SignatureError: it is no list of names.
+        GraphError: there is no engine of a name; MissingExtraError: its package is not installed.
+    """
+    if names is None:
+        return [catalogue.find(name) for name in catalogue.known() if not catalogue.missing(name)]
+    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+        raise SignatureError("engines is no list of names", got=repr(names), expected="a list such as ['onnxruntime']")
+    return [catalogue.find(name) for name in dict.fromkeys(names) if name != ATEN]
+
+
+@contextmanager
+def threads_of_torch(count: int | None) -> Iterator[int]:
+    """Torch's number of threads for a while; None leaves it."""
+    before = torch.get_num_threads()
+    if count is not None:
+        torch.set_num_threads(count)
+    try:
+        yield torch.get_num_threads()
+    finally:
+        torch.set_num_threads(before)

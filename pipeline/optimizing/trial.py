@@ -1,0 +1,95 @@
+"""A pipeline with some regions run by engines: compared with the flat function, and timed against it."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...ops.engines.rescue import Engaged
+from ...ops.graph.device import Device
+from ...ops.graph.graph import Graph
+from ...ops.graph.program import Program
+from ...ops.runtime.engine_call import EngineCall
+from ...serialization.golden import Golden
+from ..comparing.golden import replay
+from ..running.runner import Runner
+from .cases import Case
+from .engaging import calls
+
+MOST_ROUNDS = 1000
+LEAST_ROUNDS = 3
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What all trials share.
+
+    Attributes:
+        program: the pipeline's program.
+        places: the device of every op's body, by its id.
+        cases: inputs with the outputs of the flat function.
+        terms: by how much outputs may differ.
+    """
+
+    program: Program
+    places: Mapping[int, Device]
+    cases: Sequence[Case]
+    terms: Golden
+
+    def runner(self, engines: Mapping[int, EngineCall]) -> Runner:
+        """A runner with a state of its own."""
+        return Runner(self.program, self.places, engines=engines)
+
+    def verdict(self, engaged: Sequence[Engaged]) -> tuple[float, str]:
+        """The largest difference from the flat function over all cases, and why it is too large; empty where not."""
+        program = self.program
+        runnable = _Trial(program, self.places, self.runner(calls(program.graph, engaged)))
+        pairs = [(case.feed(program), case.expected) for case in self.cases]
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="the engine .* fails on ")  # on empty tensors, where it may
+            report = replay(runnable, pairs, self.terms)
+        for each in engaged:
+            each.warned = False
+        worst = max((each.largest for each in report.outputs), default=0.0)
+        bad = [each for each in report.outputs if not each.within]
+        named = ", ".join(f"{each.name} differs by {each.largest:.2g}, allowed {each.tolerance:g}" for each in bad[:3])
+        return worst, named
+
+
+class _Trial:
+    """The parts of a pipeline that a replay needs; it runs each case from the initial state."""
+
+    def __init__(self, program: Program, places: Mapping[int, Device], runner: Runner) -> None:
+        self.graph: Graph = program.graph
+        self.placement = {str(key): str(place) for key, place in places.items()}
+        self.stateful = False
+        self._runner = runner
+
+    def session(self) -> _Trial:
+        """Itself, since each run begins from the initial state."""
+        return self
+
+    def run(self, feed: Mapping[str, Any]) -> Any:
+        """The outputs for a feed."""
+        if self._runner.stateful:
+            self._runner.state().reset()
+        return self._runner.run(feed)
+
+
+def interleaved(ways: Sequence[Callable[[], Any]], seconds: float) -> list[float]:
+    """The least seconds of each way, which take turns, so that another process slows all of them alike."""
+    best = [float("inf")] * len(ways)
+    until = time.perf_counter() + seconds
+    for way in ways:
+        way()
+    for number in range(MOST_ROUNDS):
+        if number >= LEAST_ROUNDS and time.perf_counter() > until:
+            break
+        for index, way in enumerate(ways):
+            start = time.perf_counter()
+            way()
+            best[index] = min(best[index], time.perf_counter() - start)
+    return best

@@ -1,0 +1,20 @@
+"""Engines that only tests have, and measurements that do not hang on the machine."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.engines.fakes import Interrupting, Mirror, Refusing, in_turn
+from tracepack.ops.engines import catalogue
+
+
+@pytest.fixture
+def mirror(monkeypatch: pytest.MonkeyPatch) -> type[Mirror]:
+    """The engine `mirror`, which every measurement finds faster than the flat function."""
+    monkeypatch.setattr(catalogue, "_offers", dict(catalogue._offers))
+    for each in (Mirror, Refusing, Interrupting):
+        catalogue.register(each.name, lambda each=each: each)
+    for module in ("candidate", "search"):
+        monkeypatch.setattr(f"tracepack.pipeline.optimizing.{module}.interleaved", in_turn)
+    monkeypatch.setattr(Mirror, "calls", [])
+    return Mirror

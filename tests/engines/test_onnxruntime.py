@@ -1,0 +1,112 @@
+"""The engine `onnxruntime`: a region as an ONNX model gives the answers of torch, at every size."""
+
+from __future__ import annotations
+
+import io
+import warnings
+
+import numpy as np
+import pytest
+import torch
+
+import tracepack
+from tests.engines.fakes import in_turn
+
+pytest.importorskip("onnxruntime", reason="the extra 'onnx' is not installed")
+pytest.importorskip("onnxscript", reason="the extra 'onnx' is not installed")
+
+
+class Words(torch.nn.Module):
+    """Embeds, and attends: gathers, products, a softmax, a norm, sizes that are computed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = torch.nn.Embedding(50, 32)
+        self.keys = torch.nn.Linear(32, 32)
+        self.norm = torch.nn.LayerNorm(32)
+        self.head = torch.nn.Linear(32, 16)
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        x = self.table(ids)
+        mixed = torch.softmax(self.keys(x) @ x.transpose(1, 2), -1) @ x
+        return self.head(self.norm(x + mixed)).mean(1)
+
+
+@pytest.fixture(scope="module")
+def made() -> tuple[tracepack.Pipeline, torch.nn.Module, bytes]:
+    """A pipeline on ONNX Runtime, its model, and its archive."""
+    torch.manual_seed(0)
+    model = Words().eval()
+    op = tracepack.script(model, name="words")
+
+    def process(ids: torch.Tensor) -> dict[str, object]:
+        scores = op(ids).softmax(-1)
+        top = scores.topk(3)
+        return {"scores": scores, "best": top.indices, "count": ids.shape[0]}
+
+    mod = tracepack.trace(process, torch.randint(0, 50, (2, 5)))
+    with pytest.MonkeyPatch.context() as patch:
+        for module in ("candidate", "search"):
+            patch.setattr(f"tracepack.pipeline.optimizing.{module}.interleaved", in_turn)
+        report = mod.optimize([{"ids": torch.randint(0, 50, (2, 5))}], engines=["onnxruntime"])
+    assert report.engines == {"pipeline": "onnxruntime"}, report
+    file = io.BytesIO()
+    mod.save(file, examples=[{"ids": torch.randint(0, 50, (2, 5))}])
+    return mod, model, file.getvalue()
+
+
+@pytest.mark.parametrize("shape", [(2, 5), (1, 1), (7, 3), (3, 11)])
+def test_every_size_gives_the_answers_of_torch(made, shape) -> None:
+    mod, model, _ = made
+    ids = torch.randint(0, 50, shape, generator=torch.Generator().manual_seed(shape[1]))
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("error")  # nothing is left to the flat function
+        wanted, found = model(ids).softmax(-1), mod.run({"ids": ids})
+    torch.testing.assert_close(found["scores"], wanted, rtol=1e-5, atol=1e-6)
+    assert torch.equal(found["best"], wanted.topk(3).indices)
+    assert (found["best"].dtype, found["count"]) == (torch.int64, shape[0])
+
+
+@pytest.mark.parametrize("wrong", [-1, 50])
+def test_an_index_out_of_range_is_the_error_of_torch(made, wrong) -> None:
+    mod, _, _ = made
+    with pytest.raises(tracepack.NodeError, match="index out of range"):
+        mod.run({"ids": torch.tensor([[0, wrong]])})
+
+
+def test_results_are_the_callers_own(made) -> None:
+    mod, _, _ = made
+    ids = torch.randint(0, 50, (2, 5))
+    first = mod.run({"ids": ids})["scores"]
+    kept = first.clone()
+    mod.run({"ids": ids})["scores"].zero_()
+    assert torch.equal(first, kept)
+    assert torch.equal(mod.run({"ids": ids})["scores"], kept)
+
+
+def test_arrays_and_strides_are_taken(made) -> None:
+    mod, _, _ = made
+    ids = torch.randint(0, 50, (5, 2))
+    wanted = mod.run({"ids": ids.t().contiguous()})["scores"]
+    assert torch.equal(mod.run({"ids": ids.t()})["scores"], wanted)
+    assert torch.equal(mod.run({"ids": np.ascontiguousarray(ids.t().numpy())})["scores"], wanted)
+
+
+def test_a_file_holds_the_weights_once_and_answers_alike(made) -> None:
+    mod, model, data = made
+    weights = sum(parameter.nbytes for parameter in model.parameters())
+    assert len(data) < weights + 70_000
+    loaded = tracepack.load(data, trust=True, verify="golden")
+    assert loaded.engines == {"pipeline": "onnxruntime"}
+    ids = torch.randint(0, 50, (4, 6))
+    assert torch.equal(loaded.run({"ids": ids})["scores"], mod.run({"ids": ids})["scores"])
+    with pytest.warns(UserWarning, match="runs on aten in place of onnxruntime: its engines need trust=True"):
+        plain = tracepack.load(data)
+    torch.testing.assert_close(plain.run({"ids": ids})["scores"], mod.run({"ids": ids})["scores"])
+
+
+def test_a_model_that_onnx_cannot_say_stays_with_the_flat_function() -> None:
+    mod = tracepack.trace(lambda x: torch.special.bessel_j0(x), torch.rand(3, 3))
+    report = mod.optimize([{"x": torch.rand(3, 3)}], engines=["onnxruntime"], seconds=5)
+    assert mod.engines == {"pipeline": "aten"}
+    assert report.attempts[0].reason

@@ -1,0 +1,61 @@
+"""The engines `openvino`, `frozen` and `inductor` give the answers of torch, at every size, also from a file."""
+
+from __future__ import annotations
+
+import io
+import warnings
+
+import pytest
+import torch
+
+import tracepack
+from tests.engines.fakes import in_turn
+from tracepack.ops.kernels.toolchain import has_toolchain
+
+COMPILING = [
+    pytest.mark.campaign,  # it compiles for half a minute
+    pytest.mark.skipif(not has_toolchain(), reason="needs a C++ compiler, and this machine has none"),
+]
+
+
+class Net(torch.nn.Module):
+    """A convolution, a norm, a mean over what is left, and a layer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv, self.norm = torch.nn.Conv2d(3, 8, 3, padding=1), torch.nn.BatchNorm2d(8)
+        self.head = torch.nn.Linear(8, 4)
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        y = self.head(torch.relu(self.norm(self.conv(x))).mean((2, 3)))
+        return y.softmax(-1), y.argmax(-1)
+
+
+@pytest.mark.parametrize("engine", ["openvino", "frozen", pytest.param("inductor", marks=COMPILING)])
+def test_every_size_gives_the_answers_of_torch(engine, monkeypatch) -> None:
+    if engine == "openvino":
+        pytest.importorskip("openvino", reason="the extra 'openvino' is not installed")
+        pytest.importorskip("onnxscript", reason="the extra 'openvino' is not installed")
+    for module in ("candidate", "search"):
+        monkeypatch.setattr(f"tracepack.pipeline.optimizing.{module}.interleaved", in_turn)
+    torch.manual_seed(0)
+    model = Net().eval()
+    op = tracepack.script(model, name="net")
+    mod = tracepack.trace(lambda x: op(x), torch.rand(2, 3, 8, 8))
+    report = mod.optimize([{"x": torch.rand(2, 3, 8, 8)}], engines=[engine])
+    assert report.engines == {"pipeline": engine}, report
+    file = io.BytesIO()
+    mod.save(file, examples=[{"x": torch.rand(2, 3, 8, 8)}])
+    loaded = tracepack.load(file.getvalue(), trust=True, verify="golden")
+    for shape in [(2, 3, 8, 8), (1, 3, 8, 8), (5, 3, 6, 9)]:
+        x = torch.rand(shape)
+        with torch.no_grad(), warnings.catch_warnings():
+            warnings.simplefilter("error")  # nothing is left to the flat function
+            wanted = model(x)
+            for found in (mod.run({"x": x}), loaded.run({"x": x})):
+                torch.testing.assert_close(found[0], wanted[0], rtol=1e-4, atol=1e-5)
+                assert torch.equal(found[1], wanted[1])
+    first = mod.run({"x": x})[0]
+    kept = first.clone()
+    mod.run({"x": x + 1})
+    assert torch.equal(first, kept), "a result was written again"

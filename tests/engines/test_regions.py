@@ -1,0 +1,110 @@
+"""Regions: what an engine may run is found, what it may not run is left, with the reason."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import tracepack
+from tests.models import MyCell
+from tracepack.ops.engines.region import Barrier, regions, whole
+from tracepack.ops.graph.traverse import bodies
+from tracepack.ops.runtime.plan import Plan
+
+
+class Count(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("runs", torch.zeros(()))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.runs += 1
+        return x * self.runs
+
+
+def names(function, *examples) -> list[str]:
+    return [region.name for region in regions(tracepack.trace(function, *examples).graph)]
+
+
+def test_a_pipeline_of_tensors_is_one_region_and_each_op_another() -> None:
+    cell = tracepack.script(MyCell().eval(), name="cell")
+    assert names(lambda x, h: cell(x * 2, h), torch.rand(3, 4), torch.rand(3, 4)) == ["pipeline", "op 'cell'"]
+
+
+def test_a_pipeline_that_is_one_op_is_one_region() -> None:
+    layer = tracepack.script(torch.nn.Linear(4, 2), name="layer")
+    assert names(lambda x: layer(x), torch.rand(3, 4)) == ["pipeline"]
+
+
+def test_texts_cut_a_pipeline() -> None:
+    labels = ["a", "b"]
+    layer = tracepack.script(torch.nn.Linear(4, 2), name="layer")
+    found = names(lambda x: [labels[j] for j in layer(x + 1).argmax(-1).tolist()], torch.rand(3, 4))
+    assert found == ["nodes 0-2", "op 'layer'"]
+
+
+def test_a_region_computes_what_its_nodes_compute() -> None:
+    layer = tracepack.script(torch.nn.Linear(4, 2), name="layer")
+    mod = tracepack.trace(lambda x: (torch.relu(layer(x)), x.shape[0] * 2), torch.rand(3, 4))
+    (region,) = [each for each in regions(mod.graph) if each.name == "pipeline"]
+    x = torch.randn(5, 4)
+    (found,) = Plan(region.graph).run([x], checked=False)
+    assert torch.equal(found, mod(x)[0])
+    assert [node.target.name for node in region.kept] == ["py.size", "py.mul"]
+
+
+def test_every_op_has_a_region_of_its_own_number() -> None:
+    first, second = (tracepack.script(torch.nn.Linear(4, 4), name=name) for name in ("first", "second"))
+    mod = tracepack.trace(lambda x: second(first(x)), torch.rand(3, 4))
+    found = {region.name: region.place for region in regions(mod.graph) if region.body is not None}
+    assert found == {"op 'first'": 0, "op 'second'": 1}
+    assert [body.name for body in bodies(mod.graph)] == ["first", "second"]
+
+
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [
+        (lambda x: tracepack.cond(x.sum() > 0, lambda x: x + 1, lambda x: x - 1, x), "cond has branches"),
+        (lambda x: x * float(x.sum()), "reads a value"),
+        (lambda x: x.numpy().sum(), "works on texts, lists or arrays"),
+    ],
+)
+def test_what_bars_a_region_is_named(function, reason) -> None:
+    found = whole(tracepack.trace(function, torch.rand(3, 4)).graph)
+    assert isinstance(found, Barrier)
+    assert reason in str(found)
+
+
+def test_an_op_with_state_is_no_region() -> None:
+    op = tracepack.script(Count(), name="count")
+    found = whole(tracepack.trace(lambda x: op(x), torch.ones(2)).graph)
+    assert str(found).startswith("count has ")
+    assert str(found).endswith("keeps state")
+
+
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [
+        (lambda x: (x.add_(1), x * 2)[1], "it writes to an input or a weight"),
+        (lambda x, k: x * k, "it takes a number"),
+    ],
+)
+def test_what_is_not_pure_is_no_region(function, reason) -> None:
+    examples = [torch.rand(3, 4), 2][: function.__code__.co_argcount]
+    assert whole(tracepack.trace(function, *examples).graph) == reason
+
+
+def test_an_op_whose_sizes_depend_on_data_is_checked_in_every_run() -> None:
+    layer = tracepack.script(torch.nn.Linear(4, 2), name="layer")
+    mod = tracepack.trace(lambda x: layer(x[x[:, 0] > 0.5]) * 2, torch.rand(9, 4))
+    assert [region.name for region in regions(mod.graph)] == ["nodes 0-2", "nodes 4-4", "op 'layer'"]
+    found = whole(mod.graph)
+    assert str(found) == "layer is checked in every run, since its sizes depend on data"
+
+
+def test_tensors_whose_sizes_depend_on_data_are_in_regions() -> None:
+    mod = tracepack.trace(lambda x: x[x > 0.5] * 2, torch.rand(9))
+    (region,) = regions(mod.graph)
+    x = torch.rand(20)
+    (found,) = Plan(region.graph).run([x], checked=False)
+    assert torch.equal(found, x[x > 0.5] * 2)
