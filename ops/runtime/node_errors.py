@@ -17,6 +17,7 @@ from ..graph.errors import GuardError, NodeError, TracepackError
 from ..graph.graph import Node, Value, target_name
 from ..graph.traverse import uses
 from ..graph.types import TensorType
+from .interrupts.alarm import is_of_handler
 from .primitives.tables import MissingEntryError
 from .primitives.views import OutsideError
 
@@ -30,7 +31,7 @@ def explain(error: BaseException, function: Callable[..., Any]) -> BaseException
         error: the exception.
         function: the function that `Emitter.function` returned.
     """
-    if not isinstance(error, Exception):  # an interrupt
+    if not isinstance(error, Exception) or is_of_handler(error):  # an interrupt, or a timeout
         return error
     if isinstance(error, TracepackError) and not _lacks_place(error):
         return error

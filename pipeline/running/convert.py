@@ -119,6 +119,10 @@ def _tensor(array: np.ndarray[Any, Any], kind: TensorType, where: str) -> torch.
         raise SignatureError("not numbers", where=f"input {where!r}", got=f"numpy {array.dtype}", expected=kind)
     if array.dtype.kind == "f" and array.dtype.itemsize > 8:
         raise SignatureError("torch has no dtype for the array", got=f"numpy {array.dtype}")
+    if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
+        got = "a masked array"
+        raise SignatureError("a tensor has no mask", where=f"input {where!r}", got=got, fix="Pass array.filled(...).")
+    array = np.asarray(array).astype(array.dtype.newbyteorder("="), copy=False)
     plain = array.flags.writeable and array.flags.c_contiguous
     return torch.from_numpy(array if plain else array.copy())
 
@@ -138,6 +142,8 @@ def _kept(value: torch.Tensor, found: torch.Tensor, rounds: bool) -> bool:
         same |= near & value.isfinite()
     elif not value.is_floating_point() and value.dtype != torch.bool:
         same &= (found.to(torch.float64) < 0) == (value.to(torch.float64) < 0)  # -1 and 2**64 - 1 have the same bits
+    if value.is_floating_point() != found.is_floating_point():  # the least integer and minus infinity turn back, too
+        same &= value.isfinite() & found.isfinite()
     return bool(same.all())
 
 

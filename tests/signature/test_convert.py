@@ -61,6 +61,11 @@ def test_equal_numbers_of_another_kind(value: Any, dtype: torch.dtype) -> None:
         ([float("inf")], torch.float8_e4m3fn, "from float64 to float8_e4m3fn"),
         ([1e39], torch.complex64, "from float64 to complex64"),
         (pandas.Series([1, None]), torch.int64, "from float64 to int64"),
+        (torch.tensor([-float("inf")], dtype=torch.float16), torch.int64, "from float16 to int64"),
+        (torch.tensor([-(2**31)], dtype=torch.int32), torch.float16, "from int32 to float16"),
+        (np.array([40000, 1], np.uint16), torch.int16, "from uint16 to int16"),
+        (np.array([-1], np.int8), torch.uint8, "from int8 to uint8"),
+        (np.ma.array([1.0, 2.0], mask=[0, 1]), torch.float32, "input 'x': a tensor has no mask; got a masked array"),
     ],
 )  # fmt: skip
 def test_what_would_be_lost_is_refused(value: Any, dtype: torch.dtype, text: str) -> None:
@@ -91,6 +96,12 @@ def test_numbers_become_what_torch_makes_of_them(numbers: list[Any], dtype: torc
     got, wanted = converting(lambda x: x, torch.ones(2, dtype=dtype))(numbers), torch.tensor(numbers, dtype=dtype)
     assert got.dtype == dtype
     assert got.view(torch.uint8).tolist() == wanted.view(torch.uint8).tolist()
+
+
+def test_arrays_of_the_other_byte_order() -> None:
+    mod = converting(lambda x: x * 2, torch.ones(2))
+    for kind in (">f4", "<f4", ">i2", ">f8"):
+        assert mod(np.array([1, 2, 3], kind)).tolist() == [2, 4, 6]
 
 
 def test_numbers_tables_and_strings() -> None:

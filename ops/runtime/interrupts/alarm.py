@@ -7,9 +7,10 @@ again at the end of the verb.
 
 from __future__ import annotations
 
+import functools
 import signal
 import threading
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 from .changes import Change
@@ -56,3 +57,28 @@ def rings() -> bool:
     if not callable(handler) or threading.current_thread() is not threading.main_thread():
         return False
     return not isinstance(getattr(handler, "__self__", None), Alarm)
+
+
+def is_of_handler(error: BaseException) -> bool:
+    """Whether the handler of a signal raised an error: it is no fault of the code that it interrupted."""
+    if threading.current_thread() is not threading.main_thread():
+        return False
+    handlers = [signal.getsignal(number) for number in signal.valid_signals()]
+    codes = {_code(handler) for handler in handlers if callable(handler)} - {None}
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code in codes:
+            return True
+        trace = trace.tb_next
+    return False
+
+
+def _code(handler: Any) -> CodeType | None:
+    """The code of a function, a method, a partial, or an object that can be called."""
+    while isinstance(handler, functools.partial):
+        handler = handler.func
+    function = getattr(handler, "__func__", handler)
+    if not hasattr(function, "__code__"):
+        function = getattr(type(handler).__call__, "__func__", type(handler).__call__)
+    found = getattr(function, "__code__", None)
+    return found if isinstance(found, CodeType) else None

@@ -1,0 +1,57 @@
+"""A timeout that the handler of an alarm raises while a pipeline runs comes out as it is."""
+
+from __future__ import annotations
+
+import functools
+import signal
+
+import pytest
+import torch
+
+import tracepack
+
+pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="this system has no alarms")
+
+
+class Late(Exception):
+    pass
+
+
+def late(number, frame):
+    raise Late
+
+
+class Handler:
+    def __call__(self, number, frame):
+        self.method(number, frame)
+
+    def method(self, number, frame):
+        raise Late
+
+
+@pytest.mark.parametrize("handler", [late, Handler(), Handler().method, functools.partial(late)])
+def test_a_timeout_of_a_run_is_no_error_of_a_node(handler, reloaded) -> None:
+    def slow(x):
+        return tracepack.while_loop(lambda x: x.max() < 1e30, lambda x: x * 1.000001, x) + 1
+
+    mod = reloaded(tracepack.trace(slow, torch.full((2,), 2e30)))
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        for seconds in (0.01, 0.02, 0.03):
+            signal.setitimer(signal.ITIMER_REAL, seconds)
+            with pytest.raises(Late):
+                mod(torch.ones(2))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert mod(torch.full((2,), 3e30)).tolist() == torch.full((2,), 3e30).add(1).tolist()
+
+
+def test_what_a_node_raises_itself_names_the_node_whatever_handlers_there_are() -> None:
+    before = signal.signal(signal.SIGALRM, late)
+    try:
+        mod = tracepack.trace(lambda x, i: x[i], torch.rand(3), torch.tensor([0]))
+        with pytest.raises(tracepack.NodeError, match="index"):
+            mod(torch.rand(3), torch.tensor([7]))
+    finally:
+        signal.signal(signal.SIGALRM, before)
