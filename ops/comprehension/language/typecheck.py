@@ -42,6 +42,7 @@ from ..expr.ir import (
     variables,
     walk,
 )
+from .literals import in_context
 from .syntax import (
     Apply,
     DefSyntax,
@@ -138,6 +139,7 @@ class _Scope:
         self._check_self_read(s, value, lhs, operator)
         self.types[s.target], self.ranks[s.target] = dtype, len(lhs)
         init = s.op.endswith("!") or operator == "="
+        value = in_context(value, dtype)
         return Statement(s.target, dtype, lhs, reduced, operator, init, value, ranges, exists, s.place)
 
     def _check_left(self, s: StatementSyntax) -> None:
@@ -305,7 +307,8 @@ class _Expressions:
 
     def _cast(self, node: Apply) -> Expr:
         (inner,) = self._arguments(node, 1)
-        return Op(SCALARS[node.name], "cast", (inner,), place=node.place)
+        dtype = SCALARS[node.name]
+        return Op(dtype, "cast", (in_context(inner, dtype),), place=node.place)
 
     def _call(self, node: Apply) -> Expr:
         arity = POLYMORPHIC[node.name] if node.name in POLYMORPHIC else BUILTINS[node.name].arity
@@ -317,7 +320,7 @@ class _Expressions:
             dtype = join(dtype, arg.dtype)
         if node.name not in POLYMORPHIC and not dtype.is_float:
             dtype = FLOAT32
-        return Op(dtype, node.name, tuple(args), place=node.place)
+        return Op(dtype, node.name, tuple(in_context(a, dtype) for a in args), place=node.place)
 
     def _operator(self, node: Operator) -> Expr:
         args = tuple(self.value(a) for a in node.args)
@@ -325,7 +328,8 @@ class _Expressions:
             self._require(args[0], "boolean", node.args[0].place)
             if args[1].dtype.is_bool != args[2].dtype.is_bool:
                 self._require(args[2], "boolean" if args[1].dtype.is_bool else "a number", node.args[2].place)
-            return Op(join(args[1].dtype, args[2].dtype), "?:", args, place=node.place)
+            dtype = join(args[1].dtype, args[2].dtype)
+            return Op(dtype, "?:", (args[0], *(in_context(a, dtype) for a in args[1:])), place=node.place)
         if node.op in ("&&", "||", "!"):
             for arg, written in zip(args, node.args, strict=True):
                 self._require(arg, "boolean", written.place)
@@ -334,4 +338,5 @@ class _Expressions:
         for arg, written in zip(args, node.args, strict=True):
             self._require(arg, "boolean" if both_bool else "a number", written.place)
         dtype = args[0].dtype if len(args) == 1 else join(args[0].dtype, args[1].dtype)
+        args = tuple(in_context(a, dtype) for a in args)
         return Op(BOOL if node.op in COMPARISONS else dtype, node.op, args, place=node.place)

@@ -188,16 +188,15 @@ def _join(needed: dict[str, Region], name: str, region: Region) -> None:
 def _run(nest: Nest, window: Region, program: Program, env: dict[str, torch.Tensor], clamp: bool) -> torch.Tensor:
     """The nest's target, right where the window reaches."""
     spans = {a: span for (a, _), span in zip(nest.axes, window, strict=True)}
-    kind = program.tensors[nest.target]
     sizes = [high - low for low, high in window]
-    whole = nest.is_scatter or is_ordered(nest, program)
-    if whole or min(sizes, default=1) <= 0 or (scan_of(nest) and prod(sizes) > MOST_PAIRS):
-        read = [a.tensor for e in (nest.value, *nest.index) for a in accesses(e)]
-        inputs = tuple(dict.fromkeys([*read, *([nest.base] if nest.base is not None else [])]))
-        alone = Program(program.name, inputs, (nest.target,), program.tensors, (nest,))
-        return TorchEmitter(alone, clamp)([env[n] for n in inputs])[0]
+    is_whole = nest.is_scatter or is_ordered(nest, program) or (scan_of(nest) and prod(sizes) > MOST_PAIRS)
+    is_reached = min(sizes, default=1) > 0
+    if 0 in nest.extents.values() or (is_whole and is_reached):
+        return _run_whole(nest, program, env, clamp)
+    result = _zeros(program, nest.target) if nest.base is None else env[nest.base].clone()
+    if not is_reached:
+        return result
     values = windowed(nest, env, spans, clamp)
-    result = torch.zeros(kind.shape, dtype=stored(kind.dtype)) if nest.base is None else env[nest.base].clone()
     target, names = result, nest.left
     for dim, index in enumerate(nest.index):
         name = next(iter(variables(index)), None)
@@ -209,3 +208,16 @@ def _run(nest: Nest, window: Region, program: Program, env: dict[str, torch.Tens
         values = combined(nest.op, target, values)
     target.copy_(values)
     return result
+
+
+def _run_whole(nest: Nest, program: Program, env: dict[str, torch.Tensor], clamp: bool) -> torch.Tensor:
+    """The nest's target as torch's operators compute it; nothing computed what a nest without iterations reads."""
+    read = [a.tensor for e in (nest.value, *nest.index) for a in accesses(e)]
+    inputs = tuple(dict.fromkeys([*read, *([nest.base] if nest.base is not None else [])]))
+    alone = Program(program.name, inputs, (nest.target,), program.tensors, (nest,))
+    return TorchEmitter(alone, clamp)([env[n] if n in env else _zeros(program, n) for n in inputs])[0]
+
+
+def _zeros(program: Program, name: str) -> torch.Tensor:
+    kind = program.tensors[name]
+    return torch.zeros(kind.shape, dtype=stored(kind.dtype))

@@ -147,12 +147,20 @@ def _as_x(g: Geometry, t: torch.Tensor) -> torch.Tensor:
     return t.permute(order).reshape(sizes)
 
 
+def _read(g: Geometry, t: torch.Tensor, names: list[str]) -> torch.Tensor:
+    """The places of a tensor that its variables reach, which may be the first of a dimension only."""
+    for dim, name in enumerate(names):
+        if t.shape[dim] != g.extents[name]:
+            t = t.narrow(dim, 0, g.extents[name])
+    return t
+
+
 def _as_w(g: Geometry, t: torch.Tensor, names: list[str]) -> torch.Tensor:
     """W as (groups * M, C, kernel...)."""
     kernels = [s.kernel for s in g.spatial]
     order = [names.index(v) for v in (*g.group, *g.outer, *g.inner, *kernels)]
     sizes = [g.size(g.group) * g.size(g.outer), g.size(g.inner), *(g.extents[k] for k in kernels)]
-    return t.permute(order).reshape(sizes)
+    return _read(g, t, names).permute(order).reshape(sizes)
 
 
 def _as_o(g: Geometry, t: torch.Tensor, names: list[str]) -> torch.Tensor:
@@ -160,7 +168,7 @@ def _as_o(g: Geometry, t: torch.Tensor, names: list[str]) -> torch.Tensor:
     outs = [s.out for s in g.spatial]
     order = [names.index(v) for v in (*g.batch, *g.group, *g.outer, *outs)]
     sizes = [g.size(g.batch), g.size(g.group) * g.size(g.outer), *(g.extents[v] for v in outs)]
-    return t.permute(order).reshape(sizes)
+    return _read(g, t, names).permute(order).reshape(sizes)
 
 
 def _back(g: Geometry, t: torch.Tensor, order: list[str], names: list[str]) -> torch.Tensor:

@@ -94,7 +94,7 @@ def _step(nest: Nest, program: Program, clamp: bool, consume: bool) -> Callable[
         return _finished(nest, target, view, consume)
     if _covers(nest, target) and (scan := match_scan(nest, lambda n, env: _whole(n, env, clamp))) is not None:
         return _finished(nest, target, scan, consume)
-    if nest.is_scatter or (nest.base is None and not _covers(nest, target)):
+    if nest.is_scatter:
         return lambda env: scattered(nest, target, env, _whole(nest, env, clamp), clamp, consume)
     return _finished(nest, target, lambda env: _in_target_order(nest, env, clamp), consume)
 
@@ -134,8 +134,12 @@ def _covers(nest: Nest, target: TensorType) -> bool:
 def _finished(
     nest: Nest, target: TensorType, values: Callable[[Env], torch.Tensor], consume: bool
 ) -> Callable[[Env], torch.Tensor]:
-    """Joins a step's values with the contents before, and makes the result contiguous and its own."""
+    """Joins a step's values with the contents before, and makes the result contiguous and its own.
+
+    What a gradient's nest does not reach is zero: an input may be read at some of its places only.
+    """
     dtype = stored(target.dtype)
+    is_part = nest.base is None and not nest.is_scatter and not _covers(nest, target)
 
     def step(env: Env) -> torch.Tensor:
         found = values(env)
@@ -143,6 +147,11 @@ def _finished(
             found = found.to(dtype)
         if nest.base is not None:
             return _onto_base(nest, own(env[nest.base], consume), found)
+        if is_part:
+            result = torch.zeros(target.shape, dtype=dtype, device=found.device)
+            region = _region(nest, result)
+            region.copy_(found.reshape(region.shape))
+            return result
         result = found.contiguous()
         memory = result.untyped_storage().data_ptr()
         if any(memory == t.untyped_storage().data_ptr() for t in env.values()):
@@ -154,13 +163,17 @@ def _finished(
 
 def _onto_base(nest: Nest, result: torch.Tensor, found: torch.Tensor) -> torch.Tensor:
     """Sets or accumulates into the region that the nest reaches."""
-    region = result
-    if not nest.is_scatter:
-        for dim, index in enumerate(nest.index):
-            form = affine(index)
-            name = next(iter(form.coefficients), None)
-            region = region.narrow(dim, form.const, nest.extents[name] if name else 1)
+    region = result if nest.is_scatter else _region(nest, result)
     region.copy_((found if nest.init else combined(nest.op, region, found.reshape(region.shape))).reshape(region.shape))
+    return result
+
+
+def _region(nest: Nest, result: torch.Tensor) -> torch.Tensor:
+    """The part of its target that a nest reaches, which is no scatter."""
+    for dim, index in enumerate(nest.index):
+        form = affine(index)
+        name = next(iter(form.coefficients), None)
+        result = result.narrow(dim, form.const, nest.extents[name] if name else 1)
     return result
 
 

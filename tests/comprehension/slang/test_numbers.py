@@ -102,3 +102,11 @@ def test_constants_are_exact(device):
     b, c = run(text, torch.zeros(3, dtype=torch.float64), device=device)
     assert b.tolist() == [0.1] * 3
     assert c.tolist() == (torch.tensor(0.1) + torch.tensor([16777217.0, 1.17e-38, 16777217.0])).tolist()
+
+
+def test_literals_among_doubles_are_doubles(device):
+    text = "def f(double(N) A, int32(N) K) -> (B, C, D) { B(i) = A(i) * (-1.78)\n C(i) = (1.5 + 1.78 * 1.78) - A(i)\n D(i) = A(i) * (0.1 * K(i)) }"
+    a, k = torch.rand(41, dtype=torch.float64), torch.arange(1, 42, dtype=torch.int32)
+    found = run(text, a, k, device=device)
+    for one, wanted in zip(found, (a * -1.78, (1.5 + 1.78 * 1.78) - a, a * (0.1 * k.double())), strict=True):
+        torch.testing.assert_close(one, wanted, rtol=1e-15, atol=0)
