@@ -185,17 +185,23 @@ def _options(tuned: Mapping[object, object]) -> dict[str, list[Options]]:
 
 
 def _unpacked(assets: Mapping[str, bytes]) -> dict[str, Path]:
-    """Compiled libraries as files, which the loader needs; they go with the process."""
+    """Compiled libraries as files, which the loader needs; they go with the process.
+
+    There are none where nothing can be written: what runs without them is slower, and right.
+    """
     found: dict[str, Path] = {}
     names = [n for n in assets if n.startswith(ARTIFACT) and n.endswith(".so")]
     if not names:
         return found
-    folder = tempfile.TemporaryDirectory(prefix="tracepack-")
-    _FOLDERS.append(folder)
-    for number, name in enumerate(names):
-        path = Path(folder.name) / f"{number}.so"
-        path.write_bytes(assets[name])
-        found[name[len(ARTIFACT) : -len(".so")]] = path
+    try:
+        folder = tempfile.TemporaryDirectory(prefix="tracepack-")
+        _FOLDERS.append(folder)
+        for number, name in enumerate(names):
+            path = Path(folder.name) / f"{number}.so"
+            path.write_bytes(assets[name])
+            found[name[len(ARTIFACT) : -len(".so")]] = path
+    except OSError:
+        return {}
     return found
 
 

@@ -18,43 +18,114 @@ import shutil
 import stat
 import tempfile
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from platformdirs import user_cache_path
 
+from ..graph.errors import TracepackError
 from ..runtime.user_code import user_stacklevel
 
 FORMAT = 5
 """Part of all keys; raise it whenever generated code or cached data change their meaning."""
 
 
+class CacheFolderError(TracepackError):
+    """No folder can be used for compiled code: the disk is full or read-only, or there is no folder at all."""
+
+
+@contextmanager
+def writing(place: Path) -> Iterator[None]:
+    """A context that turns errors of the system, met on writing to the cache, into ours.
+
+    Raises:
+        CacheFolderError: the system refused it.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise CacheFolderError(
+            f"compiled code cannot be kept in {place}: {error.strerror or error}",
+            fix="Set TRACEPACK_CACHE to a folder of yours, on a disk with free space.",
+        ) from error
+
+
 def cache_folder() -> Path:
-    """`TRACEPACK_CACHE`, else `tracepack` in the user's cache directory.
+    """`TRACEPACK_CACHE`, else `tracepack` in the user's cache directory; a folder that is gone is made again.
 
     Where this folder cannot be written, as in many containers, or belongs to another user, the process uses a temporary
     folder, with a warning that names the variable.
+
+    Raises:
+        CacheFolderError: there is no temporary folder either.
     """
-    return _usable(Path(os.environ.get("TRACEPACK_CACHE") or user_cache_path("tracepack", appauthor=False)))
+    wanted = _wanted()
+    found = _found.get(wanted)
+    if found is None or not _is_ours(found):  # whoever may write beside it may have put another in its place
+        found = _found[wanted] = _usable(wanted)
+    return found
+
+
+_found: dict[Path | None, Path] = {}
+"""The folder that is used in place of one that was wanted."""
+
+
+def _wanted() -> Path | None:
+    """An absolute path, or None for a user without a home directory."""
+    named = os.environ.get("TRACEPACK_CACHE")
+    if named:
+        return _absolute(named)
+    try:
+        path = user_cache_path("tracepack", appauthor=False)
+    except RuntimeError:  # what platformdirs and pathlib raise without HOME and an entry in the list of users
+        return None
+    return path if path.is_absolute() else None
 
 
 @cache
-def _usable(wanted: Path) -> Path:
+def _absolute(named: str) -> Path:
+    """The path that a name had when it was first used: a later `chdir` does not move the cache."""
+    with writing(Path(named)):
+        return Path(os.path.abspath(named))
+
+
+def _is_ours(folder: Path) -> bool:
+    try:
+        return folder.is_dir() and not _others(folder)
+    except OSError:
+        return False
+
+
+def _usable(wanted: Path | None) -> Path:
+    reason = "the user has no home directory" if wanted is None else _objection(wanted)
+    if wanted is not None and not reason:
+        return wanted
+    try:
+        found = Path(tempfile.mkdtemp(prefix="tracepack-"))
+    except OSError:
+        raise CacheFolderError(
+            f"compiled code cannot be kept: {reason}, and there is no temporary folder",
+            fix="Set TRACEPACK_CACHE to a folder of yours.",
+        ) from None
+    warnings.warn(
+        f"compiled code is kept for this process only: {reason}. Set TRACEPACK_CACHE to a folder of yours.",
+        stacklevel=user_stacklevel(),
+    )
+    return found
+
+
+def _objection(wanted: Path) -> str:
+    """The reason why a folder, which is made where it is missing, cannot be used; "" where it can."""
     try:
         wanted.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=wanted):
             reason = _others(wanted)
     except OSError as error:
         reason = f"cannot be written ({error.strerror})"
-    if not reason:
-        return wanted
-    found = Path(tempfile.mkdtemp(prefix="tracepack-"))
-    warnings.warn(
-        f"compiled code is kept for this process only: {wanted} {reason}. Set TRACEPACK_CACHE to a folder of yours.",
-        stacklevel=user_stacklevel(),
-    )
-    return found
+    return f"{wanted} {reason}" if reason else ""
 
 
 def _others(path: Path) -> str:
@@ -103,15 +174,20 @@ def _digest(path: Path, content: bytes) -> bytes:
 
 
 def folder(*parts: str) -> Path:
-    """A folder of the cache, which is made if it is missing."""
+    """A folder of the cache, which is made if it is missing.
+
+    Raises:
+        CacheFolderError: it cannot be made.
+    """
     path = cache_folder()
-    for part in parts:
-        path /= part
-        try:
-            path.mkdir(mode=0o700, exist_ok=True)
-        except FileExistsError:  # something else lies there
-            path.unlink(missing_ok=True)
-            path.mkdir(mode=0o700, exist_ok=True)
+    with writing(path):
+        for part in parts:
+            path /= part
+            try:
+                path.mkdir(mode=0o700, exist_ok=True)
+            except FileExistsError:  # something else lies there
+                path.unlink(missing_ok=True)
+                path.mkdir(mode=0o700, exist_ok=True)
     return path
 
 
@@ -121,25 +197,34 @@ def key(*parts: object) -> str:
 
 
 def write(path: Path, content: bytes) -> None:
-    """Writes a file that is read at once, or by people, under another name and renames it."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        _rename(Path(temporary), path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    """Writes a file that is read at once, or by people, under another name and renames it.
+
+    Raises:
+        CacheFolderError: the system refused it.
+    """
+    with writing(path.parent):
+        handle, temporary = tempfile.mkstemp(dir=path.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+            _rename(Path(temporary), path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
 
 
 def keep(made: Path, path: Path) -> None:
     """Renames a finished file of the same folder, or of one in it, to its name in the cache, with its digest.
 
     The digest comes first: a reader that finds the file finds what proves it.
+
+    Raises:
+        CacheFolderError: the system refused it.
     """
-    made.chmod(0o600)  # under a umask that lets a group write, no later process would trust the file
-    write(_digest_file(path), _digest(path, made.read_bytes()))
-    _rename(made, path)
+    with writing(path.parent):
+        made.chmod(0o600)  # under a umask that lets a group write, no later process would trust the file
+        write(_digest_file(path), _digest(path, made.read_bytes()))
+        _rename(made, path)
 
 
 def _rename(made: Path, path: Path) -> None:
@@ -153,8 +238,12 @@ def _rename(made: Path, path: Path) -> None:
 
 
 def write_kept(path: Path, content: bytes) -> None:
-    """Writes a file for `holds`."""
-    with tempfile.TemporaryDirectory(dir=path.parent) as directory:
+    """Writes a file for `holds`.
+
+    Raises:
+        CacheFolderError: the system refused it.
+    """
+    with writing(path.parent), tempfile.TemporaryDirectory(dir=path.parent) as directory:
         made = Path(directory, "made")
         made.write_bytes(content)
         keep(made, path)

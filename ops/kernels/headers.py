@@ -46,11 +46,12 @@ def precompiled(head: str, identity: str, flags: Sequence[str], run: Callable[[S
 def refuse(header: Path) -> None:
     """Notes that a precompiled header does not serve: kernels parse the text from now on."""
     disk.write(_refused(header), b"")
-    _compiled(header).unlink(missing_ok=True)
+    with disk.writing(header.parent):
+        _compiled(header).unlink(missing_ok=True)
 
 
 def _make(path: Path, flags: Sequence[str], run: Callable[[Sequence[str]], bool]) -> bool:
-    with tempfile.TemporaryDirectory(dir=path.parent) as directory:
+    with disk.writing(path.parent), tempfile.TemporaryDirectory(dir=path.parent) as directory:
         output = Path(directory, "header.gch")
         made = run([*flags, "-x", "c++-header", "-o", str(output), str(path)]) and output.exists()
         if not made or output.read_bytes()[:4] != b"gpch":

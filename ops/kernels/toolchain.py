@@ -6,6 +6,7 @@ Each family brings the flags that its code needs. The process's PATH is read and
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import shlex
 import shutil
@@ -19,7 +20,7 @@ from pathlib import Path
 from typing import Literal
 
 from ..graph.errors import TracepackError
-from .cache import keep
+from .cache import cache_folder, keep, writing
 from .headers import precompiled, refuse
 
 Family = Literal["gcc", "clang", "zig"]
@@ -42,7 +43,11 @@ class ToolchainError(TracepackError):
 
 
 class NoToolchainError(ToolchainError):
-    """The machine has no C++ compiler."""
+    """The machine has no C++ compiler, or one that cannot work here."""
+
+
+_OUTSIDE = (os.strerror(errno.ENOSPC), os.strerror(errno.EDQUOT), os.strerror(errno.EFBIG), "signal terminated program")
+"""What a compiler says that was ended, or could not write, whatever the code."""
 
 
 @dataclass(frozen=True)
@@ -82,9 +87,11 @@ class Toolchain:
 
         Raises:
             ToolchainError: the compiler refused the code.
+            NoToolchainError: it cannot compile anything here.
+            CacheFolderError: the library cannot be written.
         """
         header = self._header(head, flags)
-        with tempfile.TemporaryDirectory(dir=target.parent) as directory:
+        with writing(target.parent), tempfile.TemporaryDirectory(dir=target.parent) as directory:
             source, output = Path(directory, "kernel.cpp"), Path(directory, "kernel.so")
 
             def attempt(text: str, *more: str) -> subprocess.CompletedProcess[str]:
@@ -98,6 +105,8 @@ class Toolchain:
                     refuse(header)
             if done.returncode:
                 said = done.stderr.replace(f"{directory}{os.sep}", "")
+                if any(reason in said for reason in _OUTSIDE) or attempt("").returncode:
+                    raise self._useless(said)
                 raise ToolchainError(
                     f"the C++ compiler {self.command[0]} refused generated code: {_first_error(said)}",
                     log=said,
@@ -113,7 +122,28 @@ class Toolchain:
     def _run(self, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
         # The compiler must not preload the sanitizer of this process.
         environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
-        return subprocess.run([*self.command, *arguments], capture_output=True, text=True, check=False, env=environment)
+        try:
+            tempfile.gettempdir()
+        except FileNotFoundError:  # the compiler would find no place for its own files either
+            environment["TMPDIR"] = str(cache_folder())
+        try:
+            return subprocess.run(
+                [*self.command, *arguments],
+                capture_output=True,
+                encoding="utf-8",
+                errors="replace",
+                check=False,
+                env=environment,
+            )
+        except OSError as error:
+            raise self._useless(str(error)) from None
+
+    def _useless(self, said: str) -> NoToolchainError:
+        return NoToolchainError(
+            f"the C++ compiler {self.command[0]} cannot work here: {_first_error(said)}",
+            log=said,
+            fix="Does it compile an empty file? Is there space on the disk? The variable CXX chooses another compiler.",
+        )
 
 
 def sanitizers() -> list[str]:

@@ -100,7 +100,7 @@ def types_of_slang() -> dict[str, str]:
 
 
 def module_of_slangpy() -> bytes:
-    return (slangpy_tensors.tensor_module.__wrapped__(one_thread=True) / "slangpy.slang-module").read_bytes()
+    return (slangpy_tensors.tensor_module(one_thread=True) / "slangpy.slang-module").read_bytes()
 
 
 def verdict_on_a_gradient() -> str:

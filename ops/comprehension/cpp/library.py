@@ -23,7 +23,7 @@ from ...kernels.toolchain import (
     open_library,
     sanitizers,
 )
-from ..expr.errors import CompilerError
+from ..expr.errors import CompilerError, NoCompilerError
 from .prelude import prelude
 
 FLAGS = (
@@ -54,7 +54,8 @@ def compile_library(text: str) -> Path:
     """Compiles a text to a shared library, once.
 
     Raises:
-        CompilerError: there is no compiler, or it refused the text.
+        NoCompilerError: there is no compiler that works, or its library cannot be kept.
+        CompilerError: the compiler refused the text.
     """
     try:
         toolchain = find_toolchain()
@@ -63,8 +64,8 @@ def compile_library(text: str) -> Path:
             flags, libraries = _arguments(toolchain)
             head = prelude() if text.startswith(prelude()) else ""
             toolchain.compile(text.removeprefix(head), path, flags, libraries, head)
-    except NoToolchainError as error:
-        raise CompilerError(error.what, fix=error.fix) from None
+    except (NoToolchainError, disk.CacheFolderError) as error:
+        raise NoCompilerError(error.what, fix=error.fix) from None
     except ToolchainError as error:
         raise CompilerError(error.what, fix=error.fix) from error
     return path
@@ -129,9 +130,9 @@ def load_library(path: Path) -> ctypes.CDLL:
     """Loads a compiled library; calls release the interpreter's lock.
 
     Raises:
-        CompilerError: the system refuses it.
+        NoCompilerError: the system refuses it.
     """
     try:
         return open_library(path)
     except ToolchainError as error:
-        raise CompilerError(error.what, fix=error.fix) from error
+        raise NoCompilerError(error.what, fix=error.fix) from error

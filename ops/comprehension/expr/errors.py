@@ -137,6 +137,10 @@ class CompilerError(ComprehensionError):
     """The machine's compiler is missing or refused generated code."""
 
 
+class NoCompilerError(CompilerError):
+    """The machine has no compiler that works, or its code can neither be kept nor loaded: torch's operators can run."""
+
+
 class ConstantsError(ComprehensionError):
     """The text's braces and the constants that were given do not fit together."""
 

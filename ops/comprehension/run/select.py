@@ -12,11 +12,12 @@ from pathlib import Path
 import torch
 
 from ...graph.errors import DeviceError, MissingExtraError
+from ...kernels.cache import CacheFolderError
 from ...kernels.cpu import target
 from ..cpp.emitter import Check, CppEmitter
 from ..cpp.library import library_key
 from ..cpp.program import generate
-from ..expr.errors import CompilerError, ComprehensionWarning
+from ..expr.errors import CompilerError, ComprehensionWarning, NoCompilerError
 from ..expr.ir import Program
 from ..loops.description import ProgramSchedule
 from ..schedule.gpu import gpu_schedule
@@ -69,11 +70,13 @@ def make_runner(
         return TorchEmitter(program, clamp)
     try:
         return CppEmitter(program, schedule, clamp, check=_check(program, options, clamp))
+    except NoCompilerError as error:
+        (artifacts or _HERE).say(str(error))
     except CompilerError as error:
         if artifacts is None:
             raise
         artifacts.say(error.what)
-        return TorchEmitter(program, clamp)
+    return TorchEmitter(program, clamp)
 
 
 def has_slang() -> bool:
@@ -94,7 +97,7 @@ def _on_gpu(program: Program, options: Options, device: torch.device, clamp: boo
 
     try:
         return SlangEmitter(program, schedule, clamp, device.type, device.index or 0)
-    except (CompilerError, DeviceError, MissingExtraError) as error:
+    except (CacheFolderError, CompilerError, DeviceError, MissingExtraError) as error:
         if artifacts is None and not cuda:
             raise  # device="vulkan"
         (artifacts or _HERE).say(str(error))
@@ -112,7 +115,12 @@ def _carried(program: Program, options: Options, clamp: bool, artifacts: Artifac
         return None
     key = artifact_key(generate(program, schedule, target(), clamp).text)
     path = artifacts.libraries.get(key)
-    return None if path is None else CppEmitter(program, schedule, clamp, path, _check(program, options, clamp))
+    if path is None:
+        return None
+    try:
+        return CppEmitter(program, schedule, clamp, path, _check(program, options, clamp))
+    except NoCompilerError:  # code may not run from the folder of temporary files; from the cache, perhaps
+        return None
 
 
 def _check(program: Program, options: Options, clamp: bool) -> Check | None:

@@ -92,8 +92,10 @@ class Service:
         assert process.stdout is not None
         deadline = time.monotonic() + TIMEOUT
         line = b""
+        poll = select.poll()  # select() refuses the numbers of files from 1024 on
+        poll.register(process.stdout, select.POLLIN)
         while not line.endswith(b"\n"):
-            ready = select.select([process.stdout], [], [], max(deadline - time.monotonic(), 0))[0]
+            ready = poll.poll(max(deadline - time.monotonic(), 0) * 1000)
             part = os.read(process.stdout.fileno(), 1 << 20) if ready else b""
             if not part:
                 how = "the Slang compiler crashed" if ready else f"{TOO_LONG} {TIMEOUT:.0f} s"

@@ -45,7 +45,8 @@ def native_library(parts: Sequence[object], entry: str, code: Callable[[], str],
 
     Raises:
         SlangCompileError: the C++ compiler refused it.
-        CompilerNotFoundError: the machine has no C++ compiler.
+        CompilerNotFoundError: the machine has no C++ compiler that works.
+        CacheFolderError: the library cannot be kept.
     """
     toolchain = slang_toolchain()
     flags, libraries = flags_for(toolchain)
@@ -56,6 +57,8 @@ def native_library(parts: Sequence[object], entry: str, code: Callable[[], str],
         prepare(toolchain)
         try:
             toolchain.compile(text, path, flags, libraries, head)
+        except NoToolchainError as error:
+            raise _not_found(error) from None
         except ToolchainError as error:
             raise SlangCompileError(error.what, log=error.log, fix=error.fix) from None
     return path
@@ -115,11 +118,15 @@ def slang_toolchain() -> Toolchain:
     try:
         return find_toolchain()
     except NoToolchainError as error:
-        raise CompilerNotFoundError(
-            f"{error.what}, and Slang's CPU kernels need one",
-            where="tracepack.slang",
-            fix=f"{error.fix} With a Vulkan driver, tracepack.slang.load(..., device='vulkan') needs none of them.",
-        ) from None
+        raise _not_found(error) from None
+
+
+def _not_found(error: NoToolchainError) -> CompilerNotFoundError:
+    return CompilerNotFoundError(
+        f"{error.what}, and Slang's CPU kernels need one",
+        where="tracepack.slang",
+        fix=f"{error.fix} With a Vulkan driver, tracepack.slang.load(..., device='vulkan') needs none of them.",
+    )
 
 
 def flags_for(toolchain: Toolchain) -> tuple[list[str], list[str]]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
 
 from ...kernels import cache as disk
@@ -97,7 +96,6 @@ def module_name(*, one_thread: bool, bounds: bool) -> str:
     return f"slangpy-{disk.key(version(), one_thread, bounds, _INSIDE)}"
 
 
-@cache
 def tensor_module(*, one_thread: bool, bounds: bool = True) -> Path:
     """The directory of the changed module, compiled once: from its source each import costs 1.5 s.
 

@@ -205,7 +205,8 @@ class Source:
         """Writes the imported files under a directory of the cache."""
         for name, text in self.imports.items():
             target = directory / name
-            target.parent.mkdir(parents=True, exist_ok=True)
+            with disk.writing(directory):
+                target.parent.mkdir(parents=True, exist_ok=True)
             disk.write(target, text.encode())
 
 

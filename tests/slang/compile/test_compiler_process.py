@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -93,3 +96,15 @@ def test_threads_get_their_own_answers(fresh: client.Service) -> None:
     for thread in threads:
         thread.join(max(end - time.monotonic(), 0))
     assert found == [True] * 3
+
+
+def test_a_process_with_many_open_files(fresh: client.Service) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < 1200:
+        pytest.skip("this process may not open 1024 files")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 1200), hard))
+    with ExitStack() as opened:
+        opened.callback(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        for _ in range(1050):
+            opened.enter_context(Path(os.devnull).open())
+        assert answers(301)
