@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import tempfile
 import warnings
 from collections.abc import Sequence
@@ -41,6 +42,25 @@ class TuningCache:
         self._machine = _machine(device)
         self.path = cache_path(name, backward, device.type)
         self.said = False
+
+    def check(self) -> None:
+        """Finds out before a search whether its result can be written.
+
+        Raises:
+            OptionsError: it cannot.
+        """
+        try:
+            folder = self.path.resolve().parent
+            folder.mkdir(exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder):
+                is_folder = self.path.exists() and stat.S_ISDIR(os.stat(self.path).st_mode)
+            reason = "a folder has this name" if is_folder else ""
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+        if reason:
+            raise OptionsError(
+                f"the cache file cannot be written: {reason}", where=str(self.path), fix="Name a file in your folder."
+            )
 
     def best(self, layer: str, shapes: Sequence[tuple[int, ...]]) -> Options | None:
         """The fastest options for a layer and shapes on this kind of machine and as many threads, or None."""

@@ -80,7 +80,7 @@ def autotune(
         The best options, or `[forward, backward]`.
 
     Raises:
-        OptionsError: an unknown setting, or one out of its range.
+        OptionsError: an unknown setting, one out of its range, or a cache file that cannot be written.
     """
     for name, instead in _REPLACED.items():
         if name in settings:
@@ -184,6 +184,7 @@ class _LayerSearch:
         device = self._layer.runs_on(self._tensors)
         file = TuningCache(self._cache, backward, device) if self._cache else None
         if file is not None:
+            file.check()
             seeds += [o for _, o in file.all(self._layer.key, self._shapes)]
             if not seeds and file.is_stale(self._layer.key, self._shapes):
                 file.ignored("what was tuned on another kind of machine, compiler or number of threads")

@@ -216,3 +216,13 @@ def test_no_warning_in_the_ordinary_way(inputs):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         define(MATMUL)(*inputs)
+
+
+@pytest.mark.parametrize("name", ["no/such/x.tc", "file/x.tc", "dir.tc", "x" * 300, "a\0b"])
+def test_a_cache_that_cannot_be_written_is_refused_before_the_search(name, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("in the way")
+    (tmp_path / "dir.tc.options").mkdir()
+    monkeypatch.setattr(Search, "run", lambda *_: pytest.fail("the search began"))
+    layer = define("def f(float(N) A) -> (B) { B(i) = A(i) * 2 }")
+    with pytest.raises(errors.OptionsError, match=r"the cache file cannot be written: .* Name a file in your folder"):
+        layer.autotune((4,), cache=f"{tmp_path}/{name}")
