@@ -7,6 +7,7 @@ run here, which converts, checks and moves the inputs, and then remembers their 
 from __future__ import annotations
 
 import re
+import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
@@ -20,7 +21,7 @@ from ...ops.graph.device import CPU, Device
 from ...ops.graph.errors import SignatureError
 from ...ops.graph.graph import BodyCall, KernelCall, Node, Operator
 from ...ops.graph.program import Program, Slot
-from ...ops.graph.traverse import every_node
+from ...ops.graph.traverse import every_node, walk
 from ...ops.graph.types import TensorType
 from ...ops.runtime.checks import tensor_check
 from ...ops.runtime.engine_call import EngineCall
@@ -87,12 +88,15 @@ class Runner:
         self.reference = Plan(program.graph, lambda body: places[id(body)], home, state, grad, budget)
         self.plan = self.reference.with_engines(engines) if engines else self.reference
         self.seen: set[Any] = set()
-        self.run: Callable[[Mapping[str, Any]], Any] = _first_run(self)
+        first = _first_run(self)
+        self.run: Callable[[Mapping[str, Any]], Any] = _uncompiled(first) if self.draws else first
 
     def entry(self) -> Callable[[Mapping[str, Any]], Any]:
         """The function that runs a feed once the plan is compiled; runs of a pipeline with state exclude each other."""
         inputs = None if self.grad or self._budget is not None else self._entry_inputs()
         entry = self.run_slowly if inputs is None else make_entry(inputs, self.plan.fast, self.run_slowly, self.seen)
+        if self.draws:
+            entry = _uncompiled(entry)
         if not self.stateful:
             return entry
         lock = self.lock
@@ -209,10 +213,30 @@ class Runner:
         """Whether a run changes what later runs give."""
         return is_stateful(self.program.graph)
 
+    @cached_property
+    def draws(self) -> bool:
+        """Whether a run draws random numbers from a generator."""
+        return any(node.target == Operator("py.generator") for node in walk(self.program.graph))
+
     def state(self) -> State:
         """The state, complete: a generated function binds the tensors that it uses when it is made."""
         _ = self.plan.checked
         return self.plan.state
+
+
+def _uncompiled(entry: Callable[[Mapping[str, Any]], Any]) -> Callable[[Mapping[str, Any]], Any]:
+    """An entry that torch.compile leaves alone: it loses what a draw writes into the state of a generator."""
+    made: list[Any] = []
+
+    def run(feed: Mapping[str, Any]) -> Any:
+        if "torch._dynamo" not in sys.modules:  # its import takes a second
+            return entry(feed)
+        if not made:
+            disable: Any = torch.compiler.disable  # torch leaves it untyped
+            made.append(disable(entry))
+        return made[0](feed)
+
+    return run
 
 
 def _first_run(runner: Runner) -> Callable[[Mapping[str, Any]], Any]:
