@@ -94,7 +94,7 @@ def _step(nest: Nest, program: Program, clamp: bool, consume: bool) -> Callable[
         return _finished(nest, target, view, consume)
     if _covers(nest, target) and (scan := match_scan(nest, lambda n, env: _whole(n, env, clamp))) is not None:
         return _finished(nest, target, scan, consume)
-    if nest.is_scatter:
+    if nest.is_scatter or (nest.base is None and not _fits(nest, target)):
         return lambda env: scattered(nest, target, env, _whole(nest, env, clamp), clamp, consume)
     return _finished(nest, target, lambda env: _in_target_order(nest, env, clamp), consume)
 
@@ -166,6 +166,15 @@ def _onto_base(nest: Nest, result: torch.Tensor, found: torch.Tensor) -> torch.T
     region = result if nest.is_scatter else _region(nest, result)
     region.copy_((found if nest.init else combined(nest.op, region, found.reshape(region.shape))).reshape(region.shape))
     return result
+
+
+def _fits(nest: Nest, target: TensorType) -> bool:
+    """Whether every place that a nest writes lies in its target: of a gradient's, some may not."""
+    ends = [(affine(index).const, *(nest.extents[v] for v in affine(index).coefficients)) for index in nest.index]
+    return all(
+        start >= 0 and start + (sum(n) if n else 1) <= size
+        for (start, *n), size in zip(ends, target.shape, strict=True)
+    )
 
 
 def _region(nest: Nest, result: torch.Tensor) -> torch.Tensor:
