@@ -43,6 +43,15 @@ class Region:
     kept: tuple[Node, ...] = ()
     checks: tuple[Node, ...] = ()
 
+    def key(self, graph: Graph) -> int:
+        """What a plan knows it by: the id of the op's body, or of its first node in the graph of the pipeline."""
+        return id(self.body) if isinstance(self.place, int) else id(graph.nodes[self.place[0]])
+
+    @property
+    def count(self) -> int:
+        """The number of nodes that it stands for in the graph of the pipeline; 0 for an op."""
+        return 0 if isinstance(self.place, int) else self.place[1] - self.place[0]
+
 
 @dataclass(frozen=True)
 class Barrier:
@@ -59,12 +68,14 @@ def regions(graph: Graph) -> list[Region]:
     """The regions of a graph: runs of nodes, the longest first, then the ops that are called."""
     runs = [found for start, stop in _runs(graph) if isinstance(found := run_region(graph, start, stop), Region)]
     ops = [found for index in range(len(list(bodies(graph)))) if isinstance(found := op_region(graph, index), Region)]
-    alone = {id(run.graph.nodes[0].target.body) for run in runs if _is_one_call(run)}  # type: ignore[union-attr]
+    alone = {id(_only_call(run)) for run in runs} - {id(None)}
     return sorted(runs, key=lambda run: -len(run.graph.nodes)) + [op for op in ops if id(op.body) not in alone]
 
 
-def _is_one_call(run: Region) -> bool:
-    return len(run.graph.nodes) == 1 and isinstance(run.graph.nodes[0].target, BodyCall)
+def _only_call(run: Region) -> Body | None:
+    """The op that a run calls, where it does nothing else."""
+    target = run.graph.nodes[0].target
+    return target.body if len(run.graph.nodes) == 1 and isinstance(target, BodyCall) else None
 
 
 def whole(graph: Graph) -> Region | Barrier | str:

@@ -78,8 +78,8 @@ class Engaged:
     def call(self) -> EngineCall:
         """The call as a plan takes it."""
         region = self.region
-        count = 0 if region.body is not None else region.place[1] - region.place[0]  # type: ignore[index]
-        return EngineCall(self.function(), region.graph.inputs, region.graph.output, count, region.kept, region.checks)
+        graph = region.graph
+        return EngineCall(self.function(), graph.inputs, graph.output, region.count, region.kept, region.checks)
 
     def function(self) -> Callable[..., Sequence[torch.Tensor]]:
         """A function that runs the engine, and the nodes where it fails."""

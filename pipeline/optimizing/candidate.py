@@ -13,7 +13,6 @@ from ...ops.engines.engine import Declined, Engine, Task
 from ...ops.engines.region import Region
 from ...ops.engines.rescue import Engaged, Reference
 from ...ops.graph.errors import MissingExtraError
-from ...ops.graph.graph import Graph
 from ...ops.graph.traverse import constants
 from ...ops.runtime.engine_call import EngineCall
 from .trial import Bench, interleaved
@@ -70,7 +69,7 @@ def observe(stage: Bench, region: Region) -> Observed:
             kept.append([value.detach().clone(memory_format=torch.preserve_format) for value in values])
         return reference(*values)
 
-    runner = stage.runner({_key(stage.program.graph, region): _call(region, spy)})
+    runner = stage.runner({region.key(stage.program.graph): _call(region, spy)})
     given = 0
     for case in stage.cases:
         if runner.stateful:
@@ -81,14 +80,8 @@ def observe(stage: Bench, region: Region) -> Observed:
     return Observed(region, reference, kept, given, fault if kept else "it does not run on the examples")
 
 
-def _key(graph: Graph, region: Region) -> int:
-    return id(region.body) if region.body is not None else id(graph.nodes[region.place[0]])  # type: ignore[index]
-
-
 def _call(region: Region, function: Callable[..., Any]) -> EngineCall:
-    count = 0 if region.body is not None else region.place[1] - region.place[0]  # type: ignore[index]
-    checks = region.checks if region.body is not None else (*region.checks,)
-    return EngineCall(function, region.graph.inputs, region.graph.output, count, region.kept, checks)
+    return EngineCall(function, region.graph.inputs, region.graph.output, region.count, region.kept, region.checks)
 
 
 def _fault(region: Region, reference: Reference, values: Sequence[torch.Tensor]) -> str:

@@ -78,9 +78,7 @@ def calls(graph: Graph, engaged: Sequence[Engaged]) -> dict[int, EngineCall]:
     """The calls of engines as a plan takes them: by the id of the first node, or of the op's body."""
     found: dict[int, EngineCall] = {}
     for each in engaged:
-        place = each.region.place
-        key = id(each.region.body) if each.region.body is not None else id(graph.nodes[place[0]])  # type: ignore[index]
-        found[key] = each.call()
+        found[each.region.key(graph)] = each.call()
     return found
 
 

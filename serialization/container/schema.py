@@ -11,8 +11,8 @@ Changes:
     1.2 (2026-11-22): `metadata`, what the user wrote about the pipeline; a parameter may have a default. Operators on
         texts, tables and lists, and `map`, which an older reader refuses by name.
     1.3 (2026-11-22): a call of a tokenizer may have a second text and settings, and may decode. Operators that
-        sort and choose by keys, and more of math. Inputs that are lists of any length. Results that are a torch.Size.
-    1.4 (2026-11-22): `engines`, which run parts of the pipeline in place of its nodes.
+        sort and choose by keys, and more of math. Inputs that are lists of any length.
+    1.4 (2026-11-22): `engines`, which run parts of the pipeline in place of its nodes. Results that are a torch.Size.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def test_metadata_on_a_coloured_terminal(tmp_path: Path) -> None:
     path = str(tmp_path / "meta.tpk")
     tracepack.trace(lambda x: x + 1, torch.ones(3)).save(path, metadata=FALSE)
     shown = io.StringIO()
-    shown.isatty = lambda: True  # type: ignore[method-assign]
+    shown.isatty = lambda: True
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NO_COLOR", "1")
         patch.setenv("TERM", "dumb")

@@ -10,7 +10,7 @@ import torch
 
 import tracepack
 from tests.engines.fakes import Mirror
-from tests.models import MyCell
+from tests.models import Counter, MyCell
 
 
 @pytest.fixture
@@ -54,16 +54,7 @@ def test_a_region_is_one_line_that_names_its_engine(mod, mirror: type[Mirror]) -
 
 
 def test_the_state_stays_as_it_was() -> None:
-    class Count(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.register_buffer("runs", torch.zeros(()))
-
-        def forward(self, x: torch.Tensor) -> torch.Tensor:
-            self.runs += 1
-            return x * self.runs
-
-    op = tracepack.script(Count(), name="count")
+    op = tracepack.script(Counter(), name="count")
     mod = tracepack.trace(lambda x: op(x), torch.ones(2))
     mod.run({"x": torch.ones(2)})
     mod.profile({"x": torch.ones(2)})

@@ -6,20 +6,10 @@ import pytest
 import torch
 
 import tracepack
-from tests.models import MyCell
+from tests.models import Counter, MyCell
 from tracepack.ops.engines.region import Barrier, regions, whole
 from tracepack.ops.graph.traverse import bodies
 from tracepack.ops.runtime.plan import Plan
-
-
-class Count(torch.nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.register_buffer("runs", torch.zeros(()))
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        self.runs += 1
-        return x * self.runs
 
 
 def names(function, *examples) -> list[str]:
@@ -76,7 +66,7 @@ def test_what_bars_a_region_is_named(function, reason) -> None:
 
 
 def test_an_op_with_state_is_no_region() -> None:
-    op = tracepack.script(Count(), name="count")
+    op = tracepack.script(Counter(), name="count")
     found = whole(tracepack.trace(lambda x: op(x), torch.ones(2)).graph)
     assert str(found).startswith("count has ")
     assert str(found).endswith("keeps state")

@@ -30,7 +30,7 @@ class Table(Kernel):
         return {"table": self.value}
 
     def assets(self) -> dict[str, bytes]:
-        return self.files  # type: ignore[no-any-return]
+        return self.files
 
     @classmethod
     def build(cls, description: Mapping[str, Any], assets: Mapping[str, bytes]) -> Table:
@@ -102,7 +102,7 @@ def test_a_make_that_returns_no_kernel_is_named() -> None:
     class Thing:
         pass
 
-    registry.register("things", lambda: Table, make=lambda model: 5 if isinstance(model, Thing) else None)  # type: ignore[arg-type, return-value]
+    registry.register("things", lambda: Table, make=lambda model: 5 if isinstance(model, Thing) else None)
     text = "`make` of the kind of kernels 'things' returned no kernel; got builtins.int; expected a Kernel, or None"
     with pytest.raises(tp.ScriptError, match=text):
         tp.script(Thing())
