@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..ops.graph.device import parse_device, place
 from ..ops.graph.errors import ArchiveError, GoldenMismatchError
+from ..ops.graph.graph import Constant
 from ..ops.kernels.providers import KNOWN
 from ..ops.kinds import kernel_class
 from ..ops.runtime.interrupts.modes import outside
@@ -19,14 +20,12 @@ from ..ops.runtime.user_code import user_stacklevel
 from ..serialization.container.archive import Archive
 from ..serialization.container.faults import one_error
 from ..serialization.container.schema import WEIGHTS
-from ..serialization.container.signatures import require_signature
 from ..serialization.contents import trusted_build
-from ..serialization.engine_rows import engine_names
-from ..serialization.golden import golden_examples, golden_terms
 from ..serialization.program import load_program
-from .comparing.golden import Report, replay
 from .pipeline import Pipeline
-from .training import make_trainable
+
+if TYPE_CHECKING:
+    from .comparing.golden import Report
 
 ALWAYS_HASHED = 8 << 20  # bytes of weights that are hashed on every load: about 7 ms
 VERIFY = ("code", "all", "golden")
@@ -103,6 +102,8 @@ def load(
     archive = Archive(path)
     archive.check_listing()
     if signed_by is not None:
+        from ..serialization.container.signatures import require_signature
+
         require_signature(archive, signed_by)
     _check_placement(archive, wanted, gpu_ops, cpu_ops)
     if verify != "code" or archive.weights_size() <= ALWAYS_HASHED:
@@ -150,6 +151,8 @@ def _named(packages: Sequence[str], trust: bool) -> tuple[str, ...]:
 
 
 def _say_left(archive: Archive, reason: str) -> None:
+    from ..serialization.engine_rows import engine_names
+
     names = ", ".join(engine_names(archive.manifest))
     warnings.warn(f"{archive.label}: runs on aten in place of {names}: {reason}", stacklevel=user_stacklevel())
 
@@ -157,7 +160,7 @@ def _say_left(archive: Archive, reason: str) -> None:
 def _read(
     archive: Archive, trust: bool, packages: tuple[str, ...], grad: bool, options: dict[str, Any], native: bool
 ) -> Pipeline:
-    prepare = make_trainable if grad else lambda constants, origins: None
+    prepare = _trained_on if grad else _left
     with one_error(archive.label):
         program = load_program(
             archive, trusted_build(trust, archive.label, kernel_class, packages), prepare, engines=native
@@ -166,12 +169,25 @@ def _read(
         return Pipeline(program, grad=grad, **options)
 
 
+def _trained_on(constants: Sequence[Constant], origins: Sequence[Any]) -> None:
+    from .training import make_trainable
+
+    make_trainable(constants, origins)
+
+
+def _left(constants: Sequence[Constant], origins: Sequence[Any]) -> None:
+    """Leaves the constants as the archive holds them."""
+
+
 def verify_golden(pipeline: Pipeline, archive: Archive) -> Report:
     """Replays the golden examples of an archive and compares.
 
     Raises:
         GoldenMismatchError: it has none.
     """
+    from ..serialization.golden import golden_examples, golden_terms
+    from .comparing.golden import replay
+
     pairs = golden_examples(archive)
     if not pairs:
         raise GoldenMismatchError(
