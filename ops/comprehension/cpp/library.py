@@ -61,7 +61,7 @@ def compile_library(text: str) -> Path:
     """
     try:
         toolchain = find_toolchain()
-        path = disk.folder("comprehension") / f"{library_key(text, toolchain.identity)}.so"
+        path = disk.place("comprehension", f"{library_key(text, toolchain.identity)}.so")
         if not disk.holds(path):
             flags, libraries = _arguments(toolchain)
             head = prelude() if text.startswith(prelude()) else ""

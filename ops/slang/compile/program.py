@@ -51,7 +51,7 @@ class Program:
 
     def _reflected(self, **request: Any) -> dict[str, Any]:
         """The compiler's answer to a question about the module's types, kept on the disk."""
-        path = disk.folder("slang", "types") / f"{disk.key(self.source.key, version(), request)}.json"
+        path = disk.place("slang", "types", f"{disk.key(self.source.key, version(), request)}.json")
         found = disk.read_json(path)
         if found is None:
             found = self._ask(_ANCHOR, **request)
