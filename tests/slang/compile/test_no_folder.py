@@ -112,9 +112,7 @@ def test_a_zig_that_cannot_be_started_is_said_by_the_kernels_own_compile(
     found = zig(tmp_path, "")
     (tmp_path / "zig").write_bytes(b"\0 of another machine")
     monkeypatch.setattr(native_library, "find_toolchain", lambda: found)
-    with pytest.raises(
-        CompilerNotFoundError, match=r"zig cannot work here: .*Exec format error.*Slang's CPU kernels"
-    ):
+    with pytest.raises(CompilerNotFoundError, match=r"zig cannot work here: .*Exec format error.*Slang's CPU kernels"):
         call(406)
 
 
