@@ -78,7 +78,7 @@ class Program:
 
     def specialize(self, name: str, argument_types: Sequence[str]) -> FunctionType | None:
         """The concrete signature of a generic function for these types, or None where Slang finds none."""
-        found = self._reflected(do="specialize", name=name, types=list(argument_types))
+        found = self._reflected(do="concrete", name=name, types=list(argument_types))
         return FunctionType.of_plain(found) if found else None
 
     def find(self, name: str) -> tuple[FunctionType, ...]:
