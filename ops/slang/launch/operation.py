@@ -142,6 +142,11 @@ class Operation:
         )
 
     @property
+    def checks_indices(self) -> bool:
+        """Whether an index outside of a tensor is an error wherever this ran: on the CPU, with `bounds`."""
+        return self.program.source.bounds and not self.target and all(d.type == "cpu" for d in self._launchers)
+
+    @property
     def operator(self) -> str:
         """The name of the torch.library operator."""
         return f"tracepack::{self.name}"
