@@ -10,13 +10,14 @@ from typing import Any
 import torch
 
 from ..ops.graph.device import Device
-from ..ops.graph.errors import SignatureError, TracepackError
+from ..ops.graph.errors import SignatureError
 from ..ops.graph.graph import Constant, Graph, Operator
 from ..ops.graph.program import Program
 from ..ops.graph.traverse import named_bodies, walk
 from ..ops.runtime.interrupts.verbs import undisturbed
 from ..ops.runtime.placement import place_all, present
 from ..ops.runtime.primitives.random import seeded_state
+from .opening import Origin, carried, opened_again
 from .optimizing.optimizable import Optimizable
 
 
@@ -51,6 +52,7 @@ class Pipeline(Optimizable):
 
             require_gradients(program.graph)
         self.program, self.grad = program, grad
+        self.origin: Origin | None = None  # set where a file is opened
         self._options: dict[str, Any] = {
             "device": device, "gpu_ops": gpu_ops, "cpu_ops": cpu_ops, "convert": convert, "grad": grad,
             "budget": budget,
@@ -189,11 +191,18 @@ class Pipeline(Optimizable):
         return {name: str(self._places[id(body)]) for name, body in named_bodies(self.graph).items()}
 
     def __reduce__(self) -> Any:
-        raise TracepackError(
-            "a pipeline cannot be pickled or copied",
-            where=f"pipeline {self.name!r}",
-            fix="Save it and load the file where it is needed; `session()` gives one with a state of its own.",
-        )
+        """Pickles as the path and the hash of the file that it was loaded from, or as an archive's bytes.
+
+        Options of `load`, trust among them, and the state go with it. `copy.deepcopy` gives a pipeline of the same
+        file, whose weights are mapped once, with a state of its own.
+
+        Example:
+            >>> import pickle, torch, tracepack
+            >>> mod = tracepack.trace(lambda x: x * 2, torch.ones(3))
+            >>> pickle.loads(pickle.dumps(mod)).run({"x": torch.ones(2)})
+            tensor([2., 2.])
+        """
+        return opened_again, (type(self), *carried(self))
 
     def __repr__(self) -> str:
         return f"<Pipeline {self.name!r} {self.signature}>"

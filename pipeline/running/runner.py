@@ -26,6 +26,7 @@ from ...ops.graph.types import TensorType
 from ...ops.runtime.checks import tensor_check
 from ...ops.runtime.engine_call import EngineCall
 from ...ops.runtime.interrupts.changes import forkable, release
+from ...ops.runtime.interrupts.forks import runs_here
 from ...ops.runtime.interrupts.modes import outside
 from ...ops.runtime.interrupts.verbs import journaled
 from ...ops.runtime.node_errors import fail
@@ -247,6 +248,7 @@ def _first_run(runner: Runner) -> Callable[[Mapping[str, Any]], Any]:
     """Compiles the plan at the first run, so that a pipeline that is only inspected needs none."""
 
     def prepare() -> bool:
+        runs_here()
         _ = runner.plan.checked, runner.homes, runner._check
         return True
 
