@@ -17,6 +17,7 @@ class ServingConfig:
     Attributes:
         max_body: bytes of a request; a larger one is answered with 413.
         max_queue: requests that are run or wait; one more is answered with 429.
+        max_connections: open at a time; one more is answered with 429.
         timeout: seconds that a request may wait and run; then it is answered with 504. A run that has begun goes on: a
             budget ends it.
         max_batch: rows that are run together; 1 runs each request by itself.
@@ -38,6 +39,7 @@ class ServingConfig:
 
     max_body: int = 64 << 20
     max_queue: int = 256
+    max_connections: int = 1024
     timeout: float = 60.0
     max_batch: int = 1
     max_delay_ms: float = 0.0
