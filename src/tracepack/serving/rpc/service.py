@@ -55,11 +55,11 @@ def rpc_server(repository: Repository, config: ServingConfig) -> Any:
         ],
         maximum_concurrent_rpcs=config.max_connections,
     )
-    server.add_generic_rpc_handlers((_handlers(Service(repository), config.token),))
+    server.add_generic_rpc_handlers((_handlers(ProtocolService(repository), config.token),))
     return server
 
 
-class Service:
+class ProtocolService:
     """The methods of the service.
 
     Args:
@@ -127,7 +127,7 @@ class Service:
         return message("RepositoryModelUnloadResponse")()
 
 
-def _handlers(service: Service, token: str | None) -> Any:
+def _handlers(service: ProtocolService, token: str | None) -> Any:
     """The methods as gRPC calls them, by the names of the protocol."""
     gate = _Gate(token)
     methods = {
