@@ -23,8 +23,8 @@ from .run.autograd import apply
 from .run.inputs import as_tensors, check_inputs, ordered, refuse_missing_contents, run_into
 from .run.kept_plans import KeptPlans
 from .run.output_gradients import check_count, reorderable
-from .run.plan import Plan, Reorder
-from .run.reorder import selected
+from .run.plan import Plan
+from .run.reorder import Reorder, selected
 from .run.seen_calls import PLAIN, SEEN, SeenCall
 from .run.select import Artifacts
 from .run.watched import is_watched, refuse_transforms
