@@ -128,7 +128,8 @@ def test_health_metadata_and_the_repository(triton) -> None:
     assert triton.is_model_ready("cell")
     described = triton.get_model_metadata("cell", as_json=True)
     assert described["inputs"] == [
-        {"name": "x", "datatype": "FP32", "shape": ["-1", "4"]}, {"name": "h", "datatype": "FP32", "shape": ["-1", "3"]},
+        {"name": "x", "datatype": "FP32", "shape": ["-1", "4"]},
+        {"name": "h", "datatype": "FP32", "shape": ["-1", "3"]},
     ]  # fmt: skip
     assert triton.get_server_metadata().name == "tracepack"
     triton.unload_model("half")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hmac
 import time
-from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -118,15 +117,15 @@ class Handlers:
 
     async def load(self, exchange: Exchange) -> Answer:
         """Loads a model, or loads it again."""
-        return await self._change(self._repository.load, exchange)
+        return await self._change("load", exchange)
 
     async def unload(self, exchange: Exchange) -> Answer:
         """Takes a model out of service."""
-        return await self._change(self._repository.unload, exchange)
+        return await self._change("unload", exchange)
 
-    async def _change(self, change: Any, exchange: Exchange) -> Answer:
+    async def _change(self, verb: str, exchange: Exchange) -> Answer:
         await exchange.body()
-        await asyncio.to_thread(change, str(exchange.path("model")))
+        await asyncio.to_thread(self._repository.change, verb, str(exchange.path("model")))
         return json_answer({})
 
     async def openapi(self, exchange: Exchange) -> Answer:

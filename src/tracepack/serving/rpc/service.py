@@ -45,21 +45,27 @@ OPEN = ("ServerLive", "ServerReady")  # probes have no token
 Method = Callable[[Any], Awaitable[Any]]
 
 
-def rpc_server(repository: Repository, config: ServingConfig) -> Any:
-    """A server of grpc.aio for the models of a repository, without a port yet; to be made on the loop that runs it."""
+def rpc_server(repository: Repository, config: ServingConfig, shared: bool = False) -> Any:
+    """A server of grpc.aio, without a port yet; to be made on the loop that runs it.
+
+    Args:
+        repository: the models.
+        config: limits, and the token.
+        shared: whether other processes listen on its port, too.
+    """
     server = grpc.aio.server(
         options=[
             ("grpc.max_receive_message_length", config.max_body),
             ("grpc.max_send_message_length", -1),
-            ("grpc.so_reuseport", 1),
+            ("grpc.so_reuseport", int(shared)),
         ],
         maximum_concurrent_rpcs=config.max_connections,
     )
-    server.add_generic_rpc_handlers((_handlers(Service(repository), config.token),))
+    server.add_generic_rpc_handlers((_handlers(Methods(repository), config.token),))
     return server
 
 
-class Service:
+class Methods:
     """The methods of the service.
 
     Args:
@@ -118,16 +124,16 @@ class Service:
 
     async def repository_model_load(self, request: Any) -> Any:
         """Loads a model, or loads it again."""
-        await asyncio.to_thread(self._repository.load, request.model_name)
+        await asyncio.to_thread(self._repository.change, "load", request.model_name)
         return message("RepositoryModelLoadResponse")()
 
     async def repository_model_unload(self, request: Any) -> Any:
         """Takes a model out of service."""
-        await asyncio.to_thread(self._repository.unload, request.model_name)
+        await asyncio.to_thread(self._repository.change, "unload", request.model_name)
         return message("RepositoryModelUnloadResponse")()
 
 
-def _handlers(service: Service, token: str | None) -> Any:
+def _handlers(service: Methods, token: str | None) -> Any:
     """The methods as gRPC calls them, by the names of the protocol."""
     gate = _Gate(token)
     methods = {
