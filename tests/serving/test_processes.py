@@ -83,6 +83,25 @@ def is_serving(running: Running, pid: int) -> bool:
     return len(os.listdir(f"/proc/{pid}/task")) > 0 and "libtorch" in Path(f"/proc/{pid}/maps").read_text()
 
 
+def test_sigterm_answers_what_has_begun(tmp_path) -> None:
+    def count(x):
+        return tracepack.while_loop(lambda i, v: i < 300_000, lambda i, v: (i + 1, v + 1), 0, x)[1]
+
+    tracepack.trace(count, torch.ones(2)).save(tmp_path / "slow.tpk")
+    with served(tmp_path, tmp_path / "slow.tpk") as running:
+        answers: list[httpx.Response] = []
+        thread = threading.Thread(target=lambda: answers.append(ask(running, "slow")))
+        thread.start()
+        pending = 'tracepack_requests_pending{model="slow",version="1"} 1.0'
+        until(lambda: pending in httpx.get(f"{running.url}/metrics", timeout=60).text)
+        running.process.send_signal(signal.SIGTERM)
+        thread.join()
+        assert running.process.wait(60) == 0
+        assert (answers[0].status_code, answers[0].json()) == (200, [300_001.0, 300_002.0])
+        with pytest.raises(httpx.ConnectError):
+            ask(running, "slow")
+
+
 def test_sighup_takes_a_new_file_and_keeps_the_old_one_where_examples_fail(tmp_path) -> None:
     path = scaling(3.0, tmp_path / "scale.tpk")
     with served(tmp_path, tmp_path) as running, Client(running) as client:

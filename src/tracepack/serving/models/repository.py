@@ -81,6 +81,10 @@ class Repository:
                 if name not in self._ready:
                     self._reasons[name] = text_of(error)
                 raise
+            for version, old in self._ready.get(name, {}).items():
+                new = made.get(version)
+                if new is not None and new.sequences is not None and old.sequences:
+                    new.sequences.follow(old.sequences)
             self._ready[name] = made
             self._reasons.pop(name, None)
 
@@ -150,7 +154,9 @@ class Repository:
     def _made(self, name: str, version: str, source: Any) -> ServedModel:
         """A model of a source, after its golden examples passed."""
         if isinstance(source, Pipeline):
-            return ServedModel(name, version, source, self._executor, self.config)
+            made = ServedModel(name, version, source, self._executor, self.config)
+            made.warm([])
+            return made
         config = self.config
         path = os.fspath(source)
         pipeline = load(

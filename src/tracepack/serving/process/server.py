@@ -21,6 +21,7 @@ from ...ops.graph.errors import SignatureError, TracepackError
 from ..http.application import application
 from ..http.connections import limited_protocol
 from ..models.repository import Repository
+from ..telemetry.watcher import Watcher
 from .launch import LaunchOptions
 from .listening import bracketed
 from .sources_of_models import Found, find_models, stamp
@@ -55,6 +56,7 @@ class Server:
         found = find_models(options.paths)
         self.repository = Repository(found, self.config)
         self._stamps = {name: stamp(versions) for name, versions in found.items()}
+        self._watcher = Watcher(self.config)
         self._reloading: asyncio.Task[None] | None = None
         for name in found:
             if name not in options.unloaded:
@@ -142,7 +144,7 @@ class Server:
     def _http_config(self) -> Any:
         options, config = self.options, self.config
         return uvicorn.Config(
-            application(self.repository, config), log_config=None, log_level="warning", access_log=False,
+            application(self.repository, config, self._watcher), log_config=None, log_level="warning", access_log=False,
             lifespan="off", ws="none", http=limited_protocol(config.max_connections), server_header=False,
             timeout_graceful_shutdown=max(1, int(options.drain)), ssl_certfile=options.tls_cert,
             ssl_keyfile=options.tls_key,
@@ -154,7 +156,10 @@ class Server:
         from ..rpc.service import rpc_server
 
         shared = self.options.workers > 1
-        server, address = rpc_server(self.repository, self.config, shared), f"{bracketed(self.options.host)}:{port}"
+        server, address = (
+            rpc_server(self.repository, self.config, self._watcher, shared),
+            f"{bracketed(self.options.host)}:{port}",
+        )
         try:
             if self.options.tls_cert is None or self.options.tls_key is None:
                 bound = server.add_insecure_port(address)

@@ -20,6 +20,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from prometheus_client.multiprocess import mark_process_dead
+
 from ...ops.graph import errors
 from .launch import LaunchOptions
 from .listening import describe, listen, log_to_stderr, reserve
@@ -120,6 +122,8 @@ class _Supervisor:
                 return
             code = await worker.process.wait()
             self._workers.discard(worker)
+            forget: Any = mark_process_dead  # it has no types
+            forget(worker.process.pid, self._environment["PROMETHEUS_MULTIPROC_DIR"])
             if "failed" in told and not self._said:
                 kind = getattr(errors, str(told.get("kind")), errors.TracepackError)
                 raise kind(told["failed"])
