@@ -11,11 +11,11 @@ import io
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from ..ops.graph.device import parse_device, place
 from ..ops.graph.errors import ArchiveError, GoldenMismatchError
-from ..ops.graph.graph import Graph, KernelCall
+from ..ops.graph.graph import Constant, Graph, KernelCall
 from ..ops.graph.program import Program
 from ..ops.graph.traverse import every_node
 from ..ops.kernels.providers import KNOWN
@@ -29,13 +29,27 @@ from ..ops.runtime.user_code import user_stacklevel
 from ..serialization.container.archive import Archive
 from ..serialization.container.faults import one_error
 from ..serialization.container.schema import WEIGHTS
-from ..serialization.container.signatures import public_pems, require_signature
 from ..serialization.contents import trusted_build
-from ..serialization.engine_rows import engine_names
-from ..serialization.golden import golden_examples, golden_terms
 from ..serialization.program import load_program
-from .comparing.golden import Report, Runnable, replay
-from .training import make_trainable
+
+if TYPE_CHECKING:
+    from .comparing.golden import Report, Runnable
+
+    class Openable(Runnable, Protocol):
+        """What opening a file needs of a pipeline."""
+
+        program: Program
+        grad: bool
+        origin: Origin | None
+        _options: dict[str, Any]
+
+        @property
+        def stateful(self) -> bool: ...  # noqa: D102 - those of Pipeline
+        def session(self) -> Any: ...  # noqa: D102
+        def state(self) -> dict[str, Any]: ...  # noqa: D102
+        def load_state(self, state: Mapping[str, Any]) -> None: ...  # noqa: D102
+        def save(self, path: Any) -> None: ...  # noqa: D102
+
 
 ALWAYS_HASHED = 8 << 20  # bytes of weights that are hashed on every load: about 7 ms
 VERIFY = ("code", "all", "golden")
@@ -72,23 +86,7 @@ class Origin:
     terms: Terms
 
 
-class Openable(Runnable, Protocol):
-    """What opening a file needs of a pipeline."""
-
-    program: Program
-    grad: bool
-    origin: Origin | None
-    _options: dict[str, Any]
-
-    @property
-    def stateful(self) -> bool: ...  # noqa: D102 - those of Pipeline
-    def session(self) -> Any: ...  # noqa: D102
-    def state(self) -> dict[str, Any]: ...  # noqa: D102
-    def load_state(self, state: Mapping[str, Any]) -> None: ...  # noqa: D102
-    def save(self, path: Any) -> None: ...  # noqa: D102
-
-
-P = TypeVar("P", bound=Openable)
+P = TypeVar("P", bound="Openable")
 
 
 def open_pipeline(make: Callable[..., P], path: Any, terms: Terms, digest: str | None = None) -> P:
@@ -108,9 +106,7 @@ def open_pipeline(make: Callable[..., P], path: Any, terms: Terms, digest: str |
     archive = Archive(path)
     _check_unchanged(archive, digest)
     archive.check_listing()
-    keys = None if terms.signed_by is None else public_pems(terms.signed_by)
-    if keys is not None:
-        require_signature(archive, keys)
+    keys = None if terms.signed_by is None else _signed(archive, terms.signed_by)
     _check_placement(archive, wanted, terms)
     if terms.verify != "code" or archive.weights_size() <= ALWAYS_HASHED:
         archive.check(WEIGHTS)
@@ -134,12 +130,31 @@ def open_pipeline(make: Callable[..., P], path: Any, terms: Terms, digest: str |
 
 
 def _read(archive: Archive, terms: Terms, packages: tuple[str, ...], native: bool) -> Program:
-    prepare = make_trainable if terms.grad else lambda constants, origins: None
+    prepare = _trained_on if terms.grad else _left
     with one_error(archive.label):
         build = trusted_build(terms.trust, archive.label, kernel_class, packages)
         program = load_program(archive, build, prepare, engines=native)
         admit(program.graph, trust=terms.trust, label=archive.label)
         return program
+
+
+def _signed(archive: Archive, keys: Any) -> list[bytes]:
+    """The keys as bytes, after one of them was found to have signed the file."""
+    from ..serialization.container.signatures import public_pems, require_signature  # what few need, as below
+
+    pems = public_pems(keys)
+    require_signature(archive, pems)
+    return pems
+
+
+def _trained_on(constants: Sequence[Constant], origins: Sequence[Any]) -> None:
+    from .training import make_trainable
+
+    make_trainable(constants, origins)
+
+
+def _left(constants: Sequence[Constant], origins: Sequence[Any]) -> None:
+    """Leaves the constants as the archive holds them."""
 
 
 def _check_placement(archive: Archive, wanted: Any, terms: Terms) -> None:
@@ -166,6 +181,8 @@ def _named(packages: Sequence[str], trust: bool) -> tuple[str, ...]:
 
 
 def _say_left(archive: Archive, reason: str) -> None:
+    from ..serialization.engine_rows import engine_names
+
     names = ", ".join(engine_names(archive.manifest))
     warnings.warn(f"{archive.label}: runs on aten in place of {names}: {reason}", stacklevel=user_stacklevel())
 
@@ -176,6 +193,9 @@ def verify_golden(pipeline: Openable, archive: Archive) -> Report:
     Raises:
         GoldenMismatchError: it has none.
     """
+    from ..serialization.golden import golden_examples, golden_terms
+    from .comparing.golden import replay
+
     pairs = golden_examples(archive)
     if not pairs:
         raise GoldenMismatchError(

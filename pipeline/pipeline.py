@@ -17,14 +17,8 @@ from ..ops.graph.traverse import named_bodies, walk
 from ..ops.runtime.interrupts.verbs import undisturbed
 from ..ops.runtime.placement import place_all, present
 from ..ops.runtime.primitives.random import seeded_state
-from ..serialization.golden import kept_examples
-from ..serialization.program import save_program
-from ..serialization.user_metadata import check_metadata
-from .comparing.golden import golden_terms, record_examples
 from .opening import Origin, carried, opened_again
-from .optimizing.engaging import engage
 from .optimizing.optimizable import Optimizable
-from .training import named_parameters, require_gradients
 
 
 class Pipeline(Optimizable):
@@ -54,6 +48,8 @@ class Pipeline(Optimizable):
         budget: Mapping[str, float] | None = None,
     ) -> None:
         if grad:
+            from .training import require_gradients
+
             require_gradients(program.graph)
         self.program, self.grad = program, grad
         self.origin: Origin | None = None  # set where a file is opened
@@ -63,7 +59,11 @@ class Pipeline(Optimizable):
         }  # fmt: skip
         self._places = place_all(program.graph, device, present(), gpu_ops, cpu_ops)
         plain = grad or budget is not None  # gradients and budgets are the flat function's
-        self._engaged = [] if plain or not program.engines else engage(program, self._places.values())
+        self._engaged = []
+        if program.engines and not plain:
+            from .optimizing.engaging import engage  # as above: what few pipelines need is imported by these
+
+            self._engaged = engage(program, self._places.values())
         self._runner = self._new_runner(None)
 
     # -- running ---------------------------------------------------------------------------------------------
@@ -110,7 +110,11 @@ class Pipeline(Optimizable):
             >>> sorted(mod.weights())
             ['head.bias', 'head.weight']
         """
-        return named_parameters(self.graph) if self.grad else {}
+        if not self.grad:
+            return {}
+        from .training import named_parameters
+
+        return named_parameters(self.graph)
 
     # -- state -----------------------------------------------------------------------------------------------
 
@@ -241,6 +245,11 @@ class Pipeline(Optimizable):
             >>> tracepack.load(path).run({"x": torch.ones(2)})
             tensor([2., 2.])
         """
+        from ..serialization.golden import kept_examples
+        from ..serialization.program import save_program
+        from ..serialization.user_metadata import check_metadata
+        from .comparing.golden import golden_terms, record_examples
+
         kept, kept_tolerance = kept_examples(self.program.source) if examples is None else ([], None)
         recorded = list(record_examples(self, kept if examples is None else examples, self._runner.binding.plain))
         if tolerance is not None and not recorded:

@@ -95,7 +95,11 @@ class Runner:
     def entry(self) -> Callable[[Mapping[str, Any]], Any]:
         """The function that runs a feed once the plan is compiled; runs of a pipeline with state exclude each other."""
         inputs = None if self.grad or self._budget is not None else self._entry_inputs()
-        entry = self.run_slowly if inputs is None else make_entry(inputs, self.plan.fast, self.run_slowly, self.seen)
+        entry: Callable[[Mapping[str, Any]], Any] = self.run_slowly
+        if inputs is not None:
+            entry = make_entry(inputs, self.plan.fast, self.run_slowly, self.seen)
+            # What torch's compiler traces in its place: the signatures that were seen would fix the sizes.
+            entry._torchdynamo_inline = self.run_slowly  # type: ignore[attr-defined]
         if self.draws:
             entry = _uncompiled(entry)
         if not self.stateful:
@@ -156,7 +160,7 @@ class Runner:
         key = _signature_key(flat)
         plan = self.reference if any(map(is_traced, flat)) else self.plan
         fast = key is not None and key in self.seen
-        with Taking(flat):
+        with Taking(flat, self.state() if self.stateful else None):
             result = self._execute(plan.fast if fast else plan.checked, flat)
         if self.writes:
             give_back(given, flat)

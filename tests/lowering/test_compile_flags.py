@@ -66,3 +66,33 @@ def test_a_loop_on_data_runs_plainly_in_another_thread_while_a_model_is_exported
         tracepack.script(model, example=X)
     assert len(FOUND) > 0
     assert all(found == (wanted, wanted) for found in FOUND)
+
+
+class AsksAsTransformersDoes(nn.Module):
+    """Keeps what torch says in a variable, and goes on with operators of bool."""
+
+    def forward(self, x):
+        tracing = torch.compiler.is_compiling()
+        tracing |= isinstance(x, int)
+        FOUND.append((tracing, torch.compiler.is_exporting()))
+        return x + 1 if tracing is True else x.cumsum(0) - x.cumsum(0) + x + 1
+
+
+def test_a_model_that_is_exported_gets_bools_from_torch() -> None:
+    model = AsksAsTransformersDoes()
+    op = tracepack.script(model, example=X)
+    assert (True, True) in FOUND
+    FOUND.append(elsewhere(lambda: (torch.compiler.is_compiling(), torch.compiler.is_exporting())))
+    assert all(type(value) is bool for found in FOUND for value in found)
+    torch.testing.assert_close(op(X), X + 1)
+
+
+def test_the_functions_of_torch_have_their_own_code_again() -> None:
+    codes = torch.compiler.is_compiling.__code__, torch.compiler.is_exporting.__code__
+    model = Exported(lambda: (torch.compiler.is_compiling(), torch.compiler.is_exporting()))
+    tracepack.script(model, example=X)
+    assert FOUND
+    assert set(FOUND) == {(False, False)}
+    assert (torch.compiler.is_compiling.__code__, torch.compiler.is_exporting.__code__) == codes
+    assert torch.compiler.is_compiling.__code__.co_names[-1] == "_is_compiling_flag"
+    assert "bool" not in torch.compiler.is_compiling.__code__.co_names

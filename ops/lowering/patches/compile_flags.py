@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import CodeType
 from typing import Any
 
 import torch
@@ -28,6 +29,27 @@ class ThreadFlag:
 
 
 _FLAGS = ("_is_compiling_flag", "_is_exporting_flag")
+_is_compiling_flag = _is_exporting_flag = False  # the code below finds torch's in their place
+
+
+def _is_compiling() -> bool:
+    if torch.jit.is_scripting():  # type: ignore[attr-defined]  # Torch does not list it.
+        return False
+    else:
+        return bool(_is_compiling_flag)
+
+
+def _is_exporting() -> bool:
+    return bool(_is_exporting_flag)
+
+
+def _giving_bools(code: CodeType) -> Callable[[CodeType, Patch], CodeType]:
+    """What replaces the code of a function of torch that returns a flag: models hold the function, and need a bool."""
+
+    def replace(original: CodeType, patch: Patch) -> CodeType:
+        return code.replace(co_filename=original.co_filename, co_firstlineno=original.co_firstlineno)
+
+    return replace
 
 
 def _in_one_thread(original: Callable[[], Any], patch: Patch) -> Callable[[], Any]:
@@ -52,11 +74,15 @@ def _in_one_thread(original: Callable[[], Any], patch: Patch) -> Callable[[], An
     return context
 
 
-_context = Patch(_trace, "_compiling_state_context", _in_one_thread)
+_patches = (
+    Patch(_trace, "_compiling_state_context", _in_one_thread),
+    Patch(torch.compiler.is_compiling, "__code__", _giving_bools(_is_compiling.__code__)),
+    Patch(torch.compiler.is_exporting, "__code__", _giving_bools(_is_exporting.__code__)),
+)
 
 
 class CompileFlags(Patched):
     """While it is entered, torch.export sets its flags for this thread only."""
 
     def __init__(self) -> None:
-        super().__init__(_context)
+        super().__init__(*_patches)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from ...runtime.interrupts.changes import Change, Kept, Lock
@@ -29,7 +30,7 @@ class Patch:
     """An attribute that is replaced while any thread needs it.
 
     Args:
-        owner: a class or a module.
+        owner: a class, a module, or a function, whose `__code__` is replaced.
         name: the name of the attribute.
         replace: makes the replacement from the original, which is None where there is none, and from this patch, whose
             `needed` tells whether the calling thread is one that needs it.
@@ -51,9 +52,9 @@ class Patch:
         with _patching():
             self._users.append(user)
             if self._replacement is None:
-                self._original = vars(self.owner).get(self.name, _ABSENT)
+                self._original = self._present()
                 self._replacement = self._replace(None if self._original is _ABSENT else self._original, self)
-            if vars(self.owner).get(self.name) is not self._replacement:
+            if self._present() is not self._replacement:
                 setattr(self.owner, self.name, self._replacement)
 
     def remove(self, user: Patched) -> None:
@@ -63,12 +64,17 @@ class Patch:
                 self._users.remove(user)
             if self._users or self._replacement is None:
                 return
-            if vars(self.owner).get(self.name) is self._replacement:  # an attribute that was set meanwhile stays
+            if self._present() is self._replacement:  # an attribute that was set meanwhile stays
                 if self._original is _ABSENT:
                     delattr(self.owner, self.name)
                 else:
                     setattr(self.owner, self.name, self._original)
             self._replacement = None
+
+    def _present(self) -> Any:
+        if isinstance(self.owner, FunctionType):
+            return getattr(self.owner, self.name)
+        return vars(self.owner).get(self.name, _ABSENT)  # not what a class inherits
 
 
 class Patched(Change):

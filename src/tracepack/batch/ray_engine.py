@@ -36,7 +36,7 @@ def run_on_ray(plan: Plan, progress: Progress, *, address: str | None, workers: 
         with warnings.catch_warnings():  # the only way to bound retries is to go in Ray 2.64
             warnings.filterwarnings("ignore", "`ray_remote_args` is deprecated")
             found = ray.data.from_items(items, override_num_blocks=len(items)).map_batches(
-                Worker, fn_constructor_args=(plan,), batch_size=1, compute=ray.data.ActorPoolStrategy(size=count),
+                PartWorker, fn_constructor_args=(plan,), batch_size=1, compute=ray.data.ActorPoolStrategy(size=count),
                 num_cpus=1, num_gpus=num_gpus or None, max_restarts=_RESTARTS, max_task_retries=_RESTARTS,
             )  # fmt: skip
         return _followed(plan, found, progress)
@@ -105,7 +105,7 @@ def _workers(wanted: int | None, num_gpus: float, items: int) -> int:
     return min(wanted or most, items)
 
 
-class Worker:
+class PartWorker:
     """An actor that computes parts.
 
     Args:

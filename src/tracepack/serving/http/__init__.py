@@ -1,0 +1,1 @@
+"""HTTP: the Open Inference Protocol, and plain JSON for those who know no protocol."""

@@ -1,0 +1,1 @@
+"""The models of a server: loaded, unloaded and replaced by name, and run one by one, together, or as streams."""

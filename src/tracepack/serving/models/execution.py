@@ -1,0 +1,111 @@
+"""Where a run happens: on the event loop where it is short, else in a thread.
+
+Handing a run to a thread and back costs about 0.1 ms, and two threads that take turns at the interpreter much more; so
+what takes less than a millisecond runs where it is. How long a run takes is measured, for each size of input.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from ..config import ServingConfig
+from ..protocol.rejections import TIMED_OUT, RejectedError
+
+SHORT = 1e-3  # seconds that a run may hold the event loop
+
+
+@dataclass(slots=True)
+class Passage:
+    """What one request took, in seconds, split as Triton splits it.
+
+    Attributes:
+        rows: of the batch that it was run in; 1 where the pipeline has no rows.
+        requests: that were run together with it, itself included.
+        id: that the client gave the request.
+    """
+
+    queue: float = 0.0
+    compute_input: float = 0.0
+    infer: float = 0.0
+    compute_output: float = 0.0
+    rows: int = 1
+    requests: int = 1
+    id: str = ""
+
+
+class Pace:
+    """How long runs of a model take, by the magnitude of their inputs; the slower of the last two counts."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[float, float]] = {}
+
+    def is_short(self, size: int) -> bool:
+        """Whether a run on inputs of so many bytes was seen to be short."""
+        known = self._known.get(size.bit_length())
+        return known is not None and max(known) < SHORT
+
+    def note(self, size: int, seconds: float) -> None:
+        """Notes what a run took; the first one of a size, which compiles, does not count."""
+        before = self._known.get(size.bit_length())
+        self._known[size.bit_length()] = (before[1], seconds) if before else (SHORT, seconds)
+
+
+class Executor:
+    """Runs work, from one event loop at a time.
+
+    Args:
+        config: how many runs at a time, with how many threads each, and for how long.
+    """
+
+    def __init__(self, config: ServingConfig) -> None:
+        self._timeout = config.timeout
+        # The number of threads is one of each thread: what the main thread sets does not reach the others.
+        self._pool = ThreadPoolExecutor(config.parallel, "tracepack-run", torch.set_num_threads, (config.threads,))
+
+    async def run(self, work: Callable[[], Any], size: int, pace: Pace, passage: Passage) -> Any:
+        """What the work returns.
+
+        Args:
+            work: a run.
+            size: bytes of its inputs.
+            pace: of the model.
+            passage: gets the time that it waited and took.
+
+        Raises:
+            RejectedError: it took longer than the timeout, waiting included.
+        """
+
+        def job() -> Any:
+            begun = time.perf_counter()
+            passage.queue += begun - submitted
+            try:
+                return work()
+            finally:
+                passage.infer = time.perf_counter() - begun
+                pace.note(size, passage.infer)
+
+        submitted = time.perf_counter()
+        if pace.is_short(size):
+            return job()
+        loop = asyncio.get_running_loop()
+        return await self.within(loop.run_in_executor(self._pool, job))
+
+    async def within(self, awaited: Any) -> Any:
+        """Waits for at most the timeout.
+
+        Raises:
+            RejectedError: it takes longer.
+        """
+        try:
+            return await asyncio.wait_for(awaited, self._timeout)
+        except (asyncio.TimeoutError, TimeoutError):
+            raise RejectedError(
+                TIMED_OUT, "the request took too long", expected=f"at most {self._timeout:g} s"
+            ) from None

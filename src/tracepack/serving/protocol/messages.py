@@ -1,0 +1,72 @@
+"""One request for inference and its response, whatever the wire form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .rejections import BAD_REQUEST, RejectedError
+
+
+@dataclass(frozen=True)
+class NamedTensor:
+    """A tensor of the protocol.
+
+    Attributes:
+        datatype: such as ``"FP32"``.
+        shape: its sizes.
+        value: a torch tensor; for BYTES a flat list of texts.
+    """
+
+    name: str
+    datatype: str
+    shape: tuple[int, ...]
+    value: Any
+
+
+@dataclass(frozen=True)
+class InferRequest:
+    """A request.
+
+    Attributes:
+        inputs: by name.
+        outputs: the outputs that are wanted, each with whether it is sent as bytes; empty for all.
+        id: given back in the response.
+        parameters: of the request: ``sequence_id``, ``binary_data_output`` and the like.
+    """
+
+    inputs: Mapping[str, NamedTensor]
+    outputs: Mapping[str, bool] = field(default_factory=dict)
+    id: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class InferResponse:
+    """A response.
+
+    Attributes:
+        outputs: those that were asked for, in this order; all of them otherwise.
+        parameters: what is said of the answer: the sequence that it belongs to.
+    """
+
+    model: str
+    version: str
+    id: str
+    outputs: tuple[NamedTensor, ...]
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+def by_name(inputs: list[NamedTensor]) -> dict[str, NamedTensor]:
+    """The inputs of a request by name.
+
+    Raises:
+        RejectedError: one is given twice.
+    """
+    found = {tensor.name: tensor for tensor in inputs}
+    if len(found) < len(inputs):
+        names = [tensor.name for tensor in inputs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise RejectedError(BAD_REQUEST, "an input is given twice", where=f"input {twice!r}")
+    return found

@@ -1,0 +1,1 @@
+"""gRPC: the service ``inference.GRPCInferenceService`` of the Open Inference Protocol, and Triton's stream of it."""
