@@ -26,6 +26,7 @@ def serving_rpc(models: dict[str, Any], **settings: Any) -> Iterator[str]:
     """A gRPC server on a loop of its own; gives its address."""
     from tracepack.serving.models.repository import Repository
     from tracepack.serving.rpc.service import rpc_server
+    from tracepack.serving.telemetry.watcher import Watcher
 
     config = ServingConfig.of(settings)
     repository = Repository({name: {"1": model} for name, model in models.items()}, config)
@@ -33,7 +34,7 @@ def serving_rpc(models: dict[str, Any], **settings: Any) -> Iterator[str]:
     loop, started, ended = asyncio.new_event_loop(), queue.Queue(), asyncio.Event()
 
     async def run() -> None:
-        server = rpc_server(repository, config)
+        server = rpc_server(repository, config, Watcher(config))
         started.put(server.add_insecure_port("127.0.0.1:0"))
         await server.start()
         await ended.wait()

@@ -1,4 +1,4 @@
-"""The command line: ``tracepack inspect | show | run | verify | bench | optimize | export | profile | sign FILE``.
+"""The command line: ``tracepack COMMAND FILE``, with the commands of `commands/`.
 
 `inspect`, `show` and `sign` never import torch. An error is one line on standard error and an exit code of
 `exit_codes`; a traceback is shown before it only where the environment variable TRACEPACK_TRACEBACK asks for it.
@@ -101,6 +101,10 @@ def _perform(options: Namespace) -> Report:
             from .commands.sign import sign
 
             return sign(options.file, options.key)
+        case "serve":
+            from .commands.serve import serve
+
+            return serve(**options.server())
     try:
         import torch as torch
     except ImportError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from typing import Any
 
 from .. import __version__
 from .exit_codes import MEANINGS
@@ -43,6 +44,12 @@ class Namespace(argparse.Namespace):
     engine: list[str]
     tolerance: float | None
     trace: str | None
+    files: list[str]
+
+    def server(self) -> dict[str, Any]:
+        """The arguments of ``serve`` as `tracepack.serving.serve` takes them; what was not given is left out."""
+        given = {name: value for name, value in vars(self).items() if name not in ("command", "json", "files")}
+        return {"paths": self.files, **{name: value for name, value in given.items() if value is not None}}
 
 
 def parse(arguments: Sequence[str] | None) -> Namespace:
@@ -71,6 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     _sized(export)
     _profile(_command(commands, "profile", "measure what each node of a run takes"))
     sign = _command(commands, "sign", "sign an archive: its manifest, and with it every member")
+    _serve(commands)
     sign.add_argument("--key", required=True, metavar="KEY.pem", help="an Ed25519 private key, without a password")
     for name in ("run", "verify", "bench", "optimize", "export", "profile"):
         _loading(commands.choices[name])
@@ -131,6 +139,50 @@ def _bench(command: argparse.ArgumentParser) -> None:
     command.add_argument("--seconds", type=_positive, default=1.0, help="how long to measure (default 1)")
     command.add_argument("--runs", type=_count, help="measure this many runs instead")
     command.add_argument("--threads", type=_threads, help="threads of torch, 1 to 1024")
+
+
+def _serve(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    text = "answer requests by HTTP and gRPC (Open Inference Protocol v2)"
+    command = commands.add_parser("serve", help=text, description=text[0].upper() + text[1:] + ".")
+    command.set_defaults(json=False)
+    add = command.add_argument
+    add(
+        "files", metavar="FILE", nargs="+", help="an archive, or a folder of them; a model is called by its file's stem"
+    )
+    add("--host", help="the address to listen on (default 127.0.0.1, this machine only)")
+    add("--http-port", type=_port, help="default 8000; 0 takes a free one")
+    add("--grpc-port", type=_port, help="default 8001; 0 takes a free one")
+    add("--no-grpc", action="store_true", default=None, help="HTTP only")
+    add("--workers", type=_threads, help="processes that share the ports (default 1)")
+    add("--max-batch", type=_count, help="rows of several requests that are run together (default 1: none)")
+    add("--max-delay-ms", type=float, help="how long a request waits for others to be run with (default 0)")
+    add("--max-body", type=_count, help="bytes of a request (default 64 MiB); more is answered with 413")
+    add("--max-queue", type=_count, help="requests that are run or wait, of a model (default 256); else 429")
+    add("--max-connections", type=_count, help="open at a time (default 1024); else 429")
+    add("--timeout", type=_positive, help="seconds that a request may take (default 60); else 504")
+    add("--parallel", type=_threads, help="runs at a time in a process")
+    add("--threads", type=_threads, help="threads of torch for each run")
+    add("--max-sequences", type=_count, help="open streams of each model with state (default 1024)")
+    add("--sequence-idle", type=_positive, help="seconds after which an idle stream is dropped (default 300)")
+    add("--budget-seconds", type=_positive, help="end a run that takes longer")
+    add("--budget-bytes", type=_count, help="end a run whose operators make more")
+    add("--token-file", metavar="FILE", help="a file with the token that clients send as Authorization: Bearer")
+    add("--tls-cert", metavar="FILE.pem", help="the certificate for TLS; needs --tls-key")
+    add("--tls-key", metavar="FILE.pem", help="its key")
+    add("--trust", metavar="MODEL", action="append", help="the name of a model that may run code")
+    add("--signed-by", metavar="KEY.pem", action="append", help="refuse files not signed by one of these")
+    add("--packages", metavar="NAME", action="append", type=_module, help="a module whose operators files may call")
+    add("--device", help="where ops of accelerators run: cpu, cuda:1, gpu:0")
+    add("--watch", action="store_true", default=None, help="load files again that are replaced; SIGHUP does so once")
+    add("--drain", type=_positive, help="seconds for what has begun at SIGTERM (default 30)")
+    add("--log-requests", action="store_true", default=None, help="a line of JSON for each request, on standard error")
+    add("--spans", action="store_true", default=None, help="a span of OpenTelemetry for each request")
+
+
+def _port(text: str) -> int:
+    if not _is_number(text) or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"{text[:80]!r} is no port")
+    return int(text)
 
 
 def _loading(command: argparse.ArgumentParser) -> None:

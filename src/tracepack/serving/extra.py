@@ -13,8 +13,15 @@ def require_extra(*modules: str) -> None:
     Raises:
         MissingExtraError: one is not.
     """
-    missing = [name for name in modules if importlib.util.find_spec(name) is None]
+    missing = [name for name in modules if not _is_installed(name)]
     if missing:
         raise MissingExtraError(
             f"serving needs {', '.join(missing)}, which is not installed", fix="pip install 'tracepack[serve]'"
         )
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:  # of the package around it
+        return False

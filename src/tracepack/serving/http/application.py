@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hmac
 import time
-from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -17,10 +16,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ...serialization.container.version import __version__
 from ..config import ServingConfig
-from ..models.execution import Passage
 from ..models.repository import Repository
 from ..protocol.http_body import BINARY_HEADER, parse_request, render_response
 from ..protocol.rejections import UNAUTHORIZED, UNAVAILABLE, RejectedError
+from ..telemetry.metrics import CONTENT_TYPE
+from ..telemetry.watcher import Watcher
 from .exchange import Answer, Endpoint, Exchange, Handler, error_answer, json_answer, send_answer
 from .openapi import openapi
 from .plain_rows import answer_plainly
@@ -29,9 +29,15 @@ OPEN = ("/v2/health/live", "/v2/health/ready")  # probes have no token
 EXTENSIONS = ["binary_tensor_data", "model_repository", "sequence"]
 
 
-def application(repository: Repository, config: ServingConfig) -> Starlette:
-    """The application that serves the models of a repository."""
-    handlers = Handlers(repository)
+def application(repository: Repository, config: ServingConfig, watcher: Watcher | None = None) -> Starlette:
+    """The application that serves the models of a repository.
+
+    Args:
+        repository: the models.
+        config: limits, and the token.
+        watcher: of the requests; by default one of its own.
+    """
+    handlers = Handlers(repository, watcher or Watcher(config))
 
     def route(path: str, handler: Handler, method: str = "GET") -> Route:
         return Route(path, Endpoint(handler, config.max_body), methods=[method])
@@ -49,6 +55,7 @@ def application(repository: Repository, config: ServingConfig) -> Starlette:
         route("/v2/repository/models/{model}/unload", handlers.unload, "POST"),
         route("/v1/{model}", handlers.plain, "POST"),
         route("/openapi.json", handlers.openapi),
+        route("/metrics", handlers.metrics),
     ]
     guards = [] if config.token is None else [Middleware(TokenGuard, token=config.token)]
     return Starlette(routes=routes, middleware=guards, exception_handlers={HTTPException: _routing_error})
@@ -59,10 +66,11 @@ class Handlers:
 
     Args:
         repository: the models.
+        watcher: of the requests.
     """
 
-    def __init__(self, repository: Repository) -> None:
-        self._repository = repository
+    def __init__(self, repository: Repository, watcher: Watcher) -> None:
+        self._repository, self._watcher = repository, watcher
 
     async def server(self, exchange: Exchange) -> Answer:
         """The metadata of the server."""
@@ -98,19 +106,26 @@ class Handlers:
         """Answers a request for inference."""
         model = self._repository.model(str(exchange.path("model")), exchange.path("version"))
         body = await exchange.body()
-        passage, begun = Passage(), time.perf_counter()
-        request = parse_request(body, exchange.header(BINARY_HEADER))
-        passage.compute_input = time.perf_counter() - begun
-        response = await model.infer(request, passage)
-        begun = time.perf_counter()
-        headers, content = render_response(response, request)
-        passage.compute_output += time.perf_counter() - begun
+        with self._watcher.request(model, "http", exchange.headers) as passage:
+            begun = time.perf_counter()
+            request = parse_request(body, exchange.header(BINARY_HEADER))
+            passage.compute_input = time.perf_counter() - begun
+            response = await model.infer(request, passage)
+            begun = time.perf_counter()
+            headers, content = render_response(response, request)
+            passage.compute_output += time.perf_counter() - begun
         return 200, headers, content
 
     async def plain(self, exchange: Exchange) -> Answer:
         """Answers plain JSON."""
         model = self._repository.model(str(exchange.path("model")))
-        return json_answer(await answer_plainly(model, await exchange.body()))
+        body = await exchange.body()
+        with self._watcher.request(model, "json", exchange.headers) as passage:
+            return json_answer(await answer_plainly(model, body, passage))
+
+    async def metrics(self, exchange: Exchange) -> Answer:
+        """The metrics for Prometheus."""
+        return 200, {"content-type": CONTENT_TYPE}, self._watcher.metrics.text()
 
     async def index(self, exchange: Exchange) -> Answer:
         """Lists the models."""
@@ -118,15 +133,15 @@ class Handlers:
 
     async def load(self, exchange: Exchange) -> Answer:
         """Loads a model, or loads it again."""
-        return await self._change(self._repository.load, exchange)
+        return await self._change("load", exchange)
 
     async def unload(self, exchange: Exchange) -> Answer:
         """Takes a model out of service."""
-        return await self._change(self._repository.unload, exchange)
+        return await self._change("unload", exchange)
 
-    async def _change(self, change: Any, exchange: Exchange) -> Answer:
+    async def _change(self, verb: str, exchange: Exchange) -> Answer:
         await exchange.body()
-        await asyncio.to_thread(change, str(exchange.path("model")))
+        await asyncio.to_thread(self._repository.change, verb, str(exchange.path("model")))
         return json_answer({})
 
     async def openapi(self, exchange: Exchange) -> Answer:

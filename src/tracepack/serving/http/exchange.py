@@ -38,6 +38,10 @@ class Exchange:
         found = self._headers.get(name.lower().encode())
         return None if found is None else found.decode("latin-1")
 
+    def headers(self) -> Headers:
+        """All headers, by their names in lower case."""
+        return {name.decode("latin-1"): value.decode("latin-1") for name, value in self._headers.items()}
+
     def path(self, name: str) -> str | None:
         """A part of the path; None where the route has none of this name."""
         found: str | None = self._scope["path_params"].get(name)

@@ -24,7 +24,7 @@ from ..protocol.rejections import BAD_REQUEST, RejectedError
 MOST_ROWS = 10_000
 
 
-async def answer_plainly(model: ServedModel, body: Any) -> Any:
+async def answer_plainly(model: ServedModel, body: Any, passage: Passage) -> Any:
     """The answer to a body of plain JSON.
 
     Raises:
@@ -33,7 +33,7 @@ async def answer_plainly(model: ServedModel, body: Any) -> Any:
     """
     document = parse_json(body)
     if isinstance(document, dict):
-        return plain(await _one(model, document))
+        return plain(await _one(model, document, passage))
     if not isinstance(document, list) or not document or not all(isinstance(row, dict) for row in document):
         raise RejectedError(
             BAD_REQUEST, "neither an object of inputs nor a list of them", got=repr(document)[:60],
@@ -42,17 +42,17 @@ async def answer_plainly(model: ServedModel, body: Any) -> Any:
     if len(document) > MOST_ROWS:
         raise RejectedError(BAD_REQUEST, "too many rows", got=len(document), expected=f"{MOST_ROWS} at most")
     if not await asyncio.to_thread(_works_by_rows, model):
-        return [plain(await _one(model, row)) for row in document]
-    return _split(await _one(model, _stacked(document)), len(document))
+        return [plain(await _one(model, row, passage)) for row in document]
+    return _split(await _one(model, _stacked(document), passage), len(document))
 
 
 def _works_by_rows(model: ServedModel) -> bool:
     return not model.why_not_by_rows
 
 
-async def _one(model: ServedModel, inputs: Mapping[str, Any]) -> Any:
+async def _one(model: ServedModel, inputs: Mapping[str, Any], passage: Passage) -> Any:
     feed = build_feed(model.pipeline.program.parameters, inputs)
-    return await model.perform(feed, {}, Passage())
+    return await model.perform(feed, {}, passage)
 
 
 def _stacked(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:

@@ -28,6 +28,7 @@ class Passage:
     Attributes:
         rows: of the batch that it was run in; 1 where the pipeline has no rows.
         requests: that were run together with it, itself included.
+        id: that the client gave the request.
     """
 
     queue: float = 0.0
@@ -36,6 +37,7 @@ class Passage:
     compute_output: float = 0.0
     rows: int = 1
     requests: int = 1
+    id: str = ""
 
 
 class Pace:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -14,8 +14,10 @@ from ..config import ServingConfig
 from ..protocol.interface import Interface
 from ..protocol.messages import InferRequest, InferResponse
 from ..protocol.rejections import TOO_MANY, RejectedError
+from .batching import Batcher, joined
 from .execution import Executor, Pace, Passage
 from .row_check import why_not_by_rows
+from .sequences import Sequences
 
 
 class ServedModel:
@@ -38,14 +40,21 @@ class ServedModel:
         self._executor, self._config = executor, config
         self.waiting = 0  # requests that are run or wait
         self._examples: list[Mapping[str, Any]] = []
+        self.sequences = Sequences(pipeline, name, config) if pipeline.stateful else None
+        self._batcher: Batcher | None = None
 
     def metadata(self) -> dict[str, Any]:
         """The metadata of the protocol, with the signature beside it."""
         return {
             "platform": "tracepack",
             **self.interface.described(),
-            "parameters": {"signature": self.pipeline.signature},
+            "parameters": {"signature": self.pipeline.signature, "batching": self._batching()},
         }
+
+    def _batching(self) -> str:
+        if self._config.max_batch == 1:
+            return "off"
+        return f"off: {self.why_not_by_rows}" if self.why_not_by_rows else f"up to {self._config.max_batch} rows"
 
     async def infer(self, request: InferRequest, passage: Passage) -> InferResponse:
         """Answers a request.
@@ -58,7 +67,7 @@ class ServedModel:
             RejectedError: the request does not fit, or there are too many.
             TracepackError: as `Pipeline.run`.
         """
-        begun = time.perf_counter()
+        passage.id, begun = request.id, time.perf_counter()
         feed = self.interface.feed(request)
         passage.compute_input += time.perf_counter() - begun
         result = await self.perform(feed, request.parameters, passage)
@@ -80,17 +89,20 @@ class ServedModel:
             )
         self.waiting += 1
         try:
-            return await self.run(feed, passage)
+            if self.sequences is not None:
+                return await self._executor.within(
+                    self.sequences.run(parameters, lambda session: self._run(session, [feed], passage))
+                )
+            if self._batcher is not None:
+                return await self._executor.within(self._batcher.submit(feed, passage))
+            return await self._run(self.pipeline, [feed], passage)
         finally:
             self.waiting -= 1
 
-    async def run(self, feed: Mapping[str, Any], passage: Passage) -> Any:
-        """Runs a feed by itself.
-
-        Raises:
-            TracepackError: as `Pipeline.run`; RejectedError: it took too long.
-        """
-        return await self._executor.run(lambda: self.pipeline.run(feed), size_of(feed), self.pace, passage)
+    async def _run(self, pipeline: Pipeline, feeds: Sequence[Mapping[str, Any]], passage: Passage) -> Any:
+        """Runs the rows of all feeds together."""
+        size = sum(map(size_of, feeds))
+        return await self._executor.run(lambda: pipeline.run(joined(feeds)), size, self.pace, passage)
 
     @cached_property
     def why_not_by_rows(self) -> str:
@@ -98,8 +110,18 @@ class ServedModel:
         return why_not_by_rows(self.pipeline, self._examples)
 
     def warm(self, feeds: list[Mapping[str, Any]]) -> None:
-        """Runs examples, so that the first request finds the plan compiled and its pace known."""
+        """Gets ready: finds out whether requests may be run together, and runs examples.
+
+        So the first request finds the plan compiled and its pace known.
+        """
         self._examples = feeds
+        if self._config.max_batch > 1 and not self.why_not_by_rows:
+            config = self._config
+            self._batcher = Batcher(
+                lambda feeds, passage: self._run(self.pipeline, feeds, passage),
+                config.max_batch,
+                config.max_delay_ms / 1e3,
+            )
         pipeline = self.pipeline.session() if self.pipeline.stateful else self.pipeline
         for feed in feeds:
             for _ in range(3):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...ops.graph.errors import TracepackError
@@ -37,6 +37,8 @@ class Repository:
         self._ready: dict[str, dict[str, ServedModel]] = {}
         self._reasons: dict[str, str] = {}
         self._loading = threading.Lock()
+        self.tell: Callable[[str, str], None] = lambda verb, name: None  # told of changes that a client asked for
+        self.draining = False  # whether the server ends, and wants no new requests
 
     def model(self, name: str, version: str | None = None) -> ServedModel:
         """A model that is ready; without a version the newest one.
@@ -77,10 +79,45 @@ class Repository:
             try:
                 made = {version: self._made(name, version, source) for version, source in sources.items()}
             except TracepackError as error:
-                self._reasons[name] = text_of(error)
+                if name not in self._ready:
+                    self._reasons[name] = text_of(error)
                 raise
+            for version, old in self._ready.get(name, {}).items():
+                new = made.get(version)
+                if new is not None and new.sequences is not None and old.sequences:
+                    new.sequences.follow(old.sequences)
             self._ready[name] = made
             self._reasons.pop(name, None)
+
+    def change(self, verb: str, name: str) -> None:
+        """Loads or unloads a model as a client asks, and tells the other workers.
+
+        Args:
+            verb: ``"load"`` or ``"unload"``.
+            name: of the model.
+
+        Raises:
+            TracepackError: as `load` and `unload`.
+        """
+        (self.load if verb == "load" else self.unload)(name)
+        self.tell(verb, name)
+
+    def replace(self, name: str, versions: Mapping[str, Any]) -> None:
+        """Loads a model from new sources, or one that is new.
+
+        Raises:
+            TracepackError: as `load`; the old sources and the old versions stay.
+        """
+        before = self.sources.get(name)
+        self.sources[name] = dict(versions)
+        try:
+            self.load(name)
+        except TracepackError:
+            if before is None:
+                del self.sources[name]
+            else:
+                self.sources[name] = before
+            raise
 
     def unload(self, name: str) -> None:
         """Takes a model out of service; requests that have begun are answered.
@@ -107,7 +144,9 @@ class Repository:
     @property
     def ready(self) -> bool:
         """Whether every model is loaded that was not taken out of service."""
-        return all(self._ready.get(name) or self._reasons.get(name) == "unloaded" for name in self.sources)
+        return not self.draining and all(
+            self._ready.get(name) or self._reasons.get(name) == "unloaded" for name in self.sources
+        )
 
     def loaded(self) -> list[ServedModel]:
         """Every model that is ready."""
@@ -116,7 +155,9 @@ class Repository:
     def _made(self, name: str, version: str, source: Any) -> ServedModel:
         """A model of a source, after its golden examples passed."""
         if isinstance(source, Pipeline):
-            return ServedModel(name, version, source, self._executor, self.config)
+            made = ServedModel(name, version, source, self._executor, self.config)
+            made.warm([])
+            return made
         config = self.config
         path = os.fspath(source)
         pipeline = load(

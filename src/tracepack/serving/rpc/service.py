@@ -14,7 +14,6 @@ import grpc.aio
 
 from ...serialization.container.version import __version__
 from ..config import ServingConfig
-from ..models.execution import Passage
 from ..models.repository import Repository
 from ..protocol.protobuf import SERVICE, message
 from ..protocol.protobuf_body import parse_message, render_message
@@ -30,6 +29,7 @@ from ..protocol.rejections import (
     status_of,
     text_of,
 )
+from ..telemetry.watcher import Watcher
 
 log = logging.getLogger("tracepack.serving")
 
@@ -42,20 +42,27 @@ CODES = {
 EXTENSIONS = ["model_repository", "sequence"]
 OPEN = ("ServerLive", "ServerReady")  # probes have no token
 
-Method = Callable[[Any], Awaitable[Any]]
+Method = Callable[[Any, Any], Awaitable[Any]]
 
 
-def rpc_server(repository: Repository, config: ServingConfig) -> Any:
-    """A server of grpc.aio for the models of a repository, without a port yet; to be made on the loop that runs it."""
+def rpc_server(repository: Repository, config: ServingConfig, watcher: Watcher, shared: bool = False) -> Any:
+    """A server of grpc.aio, without a port yet; to be made on the loop that runs it.
+
+    Args:
+        repository: the models.
+        config: limits, and the token.
+        watcher: of the requests.
+        shared: whether other processes listen on its port, too.
+    """
     server = grpc.aio.server(
         options=[
             ("grpc.max_receive_message_length", config.max_body),
             ("grpc.max_send_message_length", -1),
-            ("grpc.so_reuseport", 1),
+            ("grpc.so_reuseport", int(shared)),
         ],
         maximum_concurrent_rpcs=config.max_connections,
     )
-    server.add_generic_rpc_handlers((_handlers(ProtocolService(repository), config.token),))
+    server.add_generic_rpc_handlers((_handlers(ProtocolService(repository, watcher), config.token),))
     return server
 
 
@@ -64,20 +71,21 @@ class ProtocolService:
 
     Args:
         repository: the models.
+        watcher: of the requests.
     """
 
-    def __init__(self, repository: Repository) -> None:
-        self._repository = repository
+    def __init__(self, repository: Repository, watcher: Watcher) -> None:
+        self._repository, self._watcher = repository, watcher
 
-    async def server_live(self, request: Any) -> Any:
+    async def server_live(self, request: Any, context: Any) -> Any:
         """Whether the process answers."""
         return message("ServerLiveResponse")(live=True)
 
-    async def server_ready(self, request: Any) -> Any:
+    async def server_ready(self, request: Any, context: Any) -> Any:
         """Whether all models are loaded."""
         return message("ServerReadyResponse")(ready=self._repository.ready)
 
-    async def model_ready(self, request: Any) -> Any:
+    async def model_ready(self, request: Any, context: Any) -> Any:
         """Whether a model is loaded."""
         try:
             self._repository.model(request.name, request.version or None)
@@ -87,11 +95,11 @@ class ProtocolService:
             return message("ModelReadyResponse")(ready=False)
         return message("ModelReadyResponse")(ready=True)
 
-    async def server_metadata(self, request: Any) -> Any:
+    async def server_metadata(self, request: Any, context: Any) -> Any:
         """The metadata of the server."""
         return message("ServerMetadataResponse")(name="tracepack", version=__version__, extensions=EXTENSIONS)
 
-    async def model_metadata(self, request: Any) -> Any:
+    async def model_metadata(self, request: Any, context: Any) -> Any:
         """The metadata of a model."""
         described = self._repository.model(request.name, request.version or None).metadata()
         return message("ModelMetadataResponse")(
@@ -99,32 +107,38 @@ class ProtocolService:
             inputs=described["inputs"], outputs=described["outputs"],
         )  # fmt: skip
 
-    async def model_infer(self, request: Any) -> Any:
+    async def model_infer(self, request: Any, context: Any) -> Any:
         """Answers a request for inference."""
         model = self._repository.model(request.model_name, request.model_version or None)
-        passage, begun = Passage(), time.perf_counter()
-        parsed = parse_message(request)
-        passage.compute_input = time.perf_counter() - begun
-        response = await model.infer(parsed, passage)
-        begun = time.perf_counter()
-        made = render_message(response)
-        passage.compute_output += time.perf_counter() - begun
+        with self._watcher.request(model, "grpc", lambda: _headers(context)) as passage:
+            begun = time.perf_counter()
+            parsed = parse_message(request)
+            passage.compute_input = time.perf_counter() - begun
+            response = await model.infer(parsed, passage)
+            begun = time.perf_counter()
+            made = render_message(response)
+            passage.compute_output += time.perf_counter() - begun
         return made
 
-    async def repository_index(self, request: Any) -> Any:
+    async def repository_index(self, request: Any, context: Any) -> Any:
         """Lists the models."""
         rows = [row for row in self._repository.index() if row["state"] == "READY" or not request.ready]
         return message("RepositoryIndexResponse")(models=rows)
 
-    async def repository_model_load(self, request: Any) -> Any:
+    async def repository_model_load(self, request: Any, context: Any) -> Any:
         """Loads a model, or loads it again."""
-        await asyncio.to_thread(self._repository.load, request.model_name)
+        await asyncio.to_thread(self._repository.change, "load", request.model_name)
         return message("RepositoryModelLoadResponse")()
 
-    async def repository_model_unload(self, request: Any) -> Any:
+    async def repository_model_unload(self, request: Any, context: Any) -> Any:
         """Takes a model out of service."""
-        await asyncio.to_thread(self._repository.unload, request.model_name)
+        await asyncio.to_thread(self._repository.change, "unload", request.model_name)
         return message("RepositoryModelUnloadResponse")()
+
+
+def _headers(context: Any) -> dict[str, str]:
+    """The metadata of a call, as far as it is text."""
+    return {name: value for name, value in context.invocation_metadata() or () if isinstance(value, str)}
 
 
 def _handlers(service: ProtocolService, token: str | None) -> Any:
@@ -172,7 +186,7 @@ class _Gate:
             try:
                 if asked:
                     self._check(context)
-                return await method(request)
+                return await method(request, context)
             except Exception as error:
                 await context.abort(*_code_and_text(error))
 
@@ -189,7 +203,7 @@ class _Gate:
                 await context.abort(*_code_and_text(error))
             async for request in requests:
                 try:
-                    yield response(infer_response=await method(request))
+                    yield response(infer_response=await method(request, context))
                 except Exception as error:
                     text = _code_and_text(error)[1]
                     yield response(error_message=text, infer_response={"id": request.id})

@@ -1,0 +1,1 @@
+"""The processes of ``tracepack serve``: one server, or a supervisor of several that share a port."""

@@ -1,0 +1,72 @@
+"""A worker: one server whose sockets and channel come from its supervisor; ``python -m`` starts it.
+
+It says on the channel that it is ready, and of which models it loads and unloads; it is told of those of the others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import socket
+import sys
+from typing import Any
+
+from ...ops.graph.errors import TracepackError
+from .launch import LaunchOptions
+from .listening import log_to_stderr
+from .server import Server, event_loop
+
+log = logging.getLogger("tracepack.serving")
+
+
+def main() -> int:
+    """Runs a worker; its arguments are the options, the socket of HTTP and the channel, both by number."""
+    options = LaunchOptions.from_json(sys.argv[1])
+    listening, channel = (socket.socket(fileno=int(number)) for number in sys.argv[2:4])
+    log_to_stderr(bool(options.settings.get("log_requests")))
+    try:
+        server = Server(options)
+        server.refuse_state()
+    except TracepackError as error:
+        channel.sendall(_line({"failed": str(error), "kind": type(error).__name__}))
+        return 1
+    loop = event_loop()
+    try:
+        loop.run_until_complete(_serve(server, listening, channel))
+    finally:
+        loop.close()
+    return 0
+
+
+async def _serve(server: Server, listening: socket.socket, channel: socket.socket) -> None:
+    reader, writer = await asyncio.open_unix_connection(sock=channel)
+    loop = asyncio.get_running_loop()
+
+    def tell(verb: str, model: str) -> None:
+        loop.call_soon_threadsafe(writer.write, _line({"do": verb, "model": model}))
+
+    server.repository.tell = tell
+    following = loop.create_task(_follow(server, reader))
+    await server.run(listening, server.options.grpc_port, lambda port: writer.write(_line({"ready": True})))
+    following.cancel()
+    writer.close()
+
+
+async def _follow(server: Server, reader: asyncio.StreamReader) -> None:
+    """Does what the other workers did; ends the server where the supervisor is gone."""
+    while line := await reader.readline():
+        told = json.loads(line)
+        try:
+            await asyncio.to_thread(getattr(server.repository, told["do"]), told["model"])
+        except TracepackError as error:
+            log.warning("another worker was asked to %s model %r: %s", told["do"], told["model"], error)
+    server.drain()
+
+
+def _line(row: dict[str, Any]) -> bytes:
+    return json.dumps(row).encode() + b"\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

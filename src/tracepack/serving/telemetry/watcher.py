@@ -1,0 +1,97 @@
+"""Watches requests from outside: each is measured, and on request a line of log and a span."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+from ...ops.graph.errors import MissingExtraError
+from ..config import ServingConfig
+from ..models.execution import Passage
+from ..models.model import ServedModel
+from ..protocol.rejections import status_of, text_of
+from .metrics import Metrics
+
+log = logging.getLogger("tracepack.requests")
+
+
+class Watcher:
+    """What watches the requests of a server.
+
+    Args:
+        config: whether there are lines of log and spans.
+
+    Raises:
+        MissingExtraError: spans are asked for, and OpenTelemetry is not installed.
+    """
+
+    def __init__(self, config: ServingConfig) -> None:
+        self.metrics = Metrics()
+        self._logs = config.log_requests
+        self._spans = _spans() if config.spans else None
+
+    @contextmanager
+    def request(self, model: ServedModel, protocol: str, headers: Callable[[], Mapping[str, str]]) -> Iterator[Passage]:
+        """A context around the work for one request.
+
+        Args:
+            model: that answers.
+            protocol: ``"http"``, ``"grpc"`` or ``"json"``.
+            headers: gives those of the request, with the caller's trace.
+        """
+        passage, begun = Passage(), time.perf_counter()
+        self.metrics.begin(model.name, model.version)
+        failed: BaseException | None = None
+        try:
+            with nullcontext() if self._spans is None else self._spans(model, protocol, headers()):
+                yield passage
+        except BaseException as error:
+            failed = error
+            raise
+        finally:
+            seconds = time.perf_counter() - begun
+            self.metrics.end(model.name, model.version, passage, seconds, failed is None)
+            if self._logs:
+                log.info(json.dumps(_row(model, protocol, passage, seconds, failed), ensure_ascii=False))
+
+
+def _row(
+    model: ServedModel, protocol: str, passage: Passage, seconds: float, failed: BaseException | None
+) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "time": round(time.time(), 3),
+        "model": model.name,
+        "version": model.version,
+        "protocol": protocol,
+        "id": passage.id,
+        "status": 200 if failed is None else status_of(failed),
+        "ms": round(seconds * 1e3, 3),
+        "queue_ms": round(passage.queue * 1e3, 3),
+        "infer_ms": round(passage.infer * 1e3, 3),
+        "rows": passage.rows,
+        "requests": passage.requests,
+    }
+    return row if failed is None else {**row, "error": text_of(failed)}
+
+
+def _spans() -> Callable[[ServedModel, str, Mapping[str, str]], Any]:
+    """Opens a span of OpenTelemetry as a child of the caller's."""
+    try:
+        from opentelemetry import propagate, trace
+    except ImportError:
+        raise MissingExtraError(
+            "spans need OpenTelemetry, which is not installed", fix="pip install opentelemetry-sdk"
+        ) from None
+    tracer = trace.get_tracer("tracepack")
+
+    def span(model: ServedModel, protocol: str, headers: Mapping[str, str]) -> Any:
+        attributes = {"tracepack.model": model.name, "tracepack.version": model.version, "rpc.system": protocol}
+        return tracer.start_as_current_span(
+            f"infer {model.name}", propagate.extract(headers), trace.SpanKind.SERVER, attributes
+        )
+
+    return span

@@ -1,0 +1,67 @@
+"""Runs ``tracepack serve`` as a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ENDS = 60  # seconds after which a process that should have ended or started has failed
+
+
+@dataclass
+class Running:
+    """A server: its process, its addresses, and the file of its standard error."""
+
+    process: subprocess.Popen
+    url: str
+    rpc: str | None
+    log: Path
+
+    def workers(self) -> list[int]:
+        """The processes that a supervisor started."""
+        found = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
+        return [int(number) for number in found.split()]
+
+
+@contextmanager
+def served(folder: Path, *arguments: Any, **environment: str) -> Iterator[Running]:
+    """A server on free ports, ready; it is ended with SIGTERM where the test did not end it."""
+    log = folder / "server.log"
+    command = [sys.executable, "-m", "tracepack", "serve", *map(str, arguments), "--http-port", "0", "--grpc-port", "0"]
+    with log.open("w") as errors:
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=errors, text=True,
+            env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
+        )  # fmt: skip
+    try:
+        ready, _, _ = select.select([process.stdout], [], [], ENDS)
+        line = process.stdout.readline() if ready else ""
+        assert line, f"the server did not start: {log.read_text()}"
+        row = json.loads(line)
+        yield Running(process, row["serving"], row["grpc"], log)
+    finally:
+        process.terminate()
+        try:
+            process.wait(ENDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+        process.stdout.close()
+
+
+def until(condition: Any, seconds: float = ENDS) -> Any:
+    """What a condition gives as soon as that is something; an error where it never is."""
+    end = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < end, "it never came to be"
+        time.sleep(0.02)
+    return found
