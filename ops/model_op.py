@@ -92,6 +92,11 @@ class ModelOp(InferenceOp):
         self._copy: Any = None
         self._is_known = False
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy, and pickle, take: the model. A copy lowers it anew, in its initial state."""
+        fresh: dict[str, Any] = {"_shared": {}, "_lowered": {}, "_copy": None, "state": State()}
+        return {**self.__dict__, **fresh}
+
     # -- running ---------------------------------------------------------------------------------------------
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

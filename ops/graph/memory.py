@@ -117,7 +117,7 @@ class _Follower:
     def _operator(self, node: Node, name: str) -> None:
         kind, given = effect(name), self.of(uses(node))
         first = self.of(leaves(node.args[:1])) if node.args else given
-        if kind == WRITES_ANY:
+        if kind == WRITES_ANY and not _is_norm(name):
             self.found.written |= given
         elif kind in (WRITES, RESHAPES) or _writes_by_option(node, name):
             self.found.written |= first
@@ -166,18 +166,28 @@ _THREE_ARRAYS = frozenset(
 
 def _statistics(node: Node, name: str) -> list[Any]:
     """Arguments that layers also write: running statistics of a norm in training, an embedding with `max_norm`."""
-    base = name.split(".")[1] if name.startswith("aten.") else name.rpartition(".")[2]
+    base = _base(name)
     if base in ("embedding", "embedding_bag"):
         longest = node.kwargs.get("max_norm", node.args[3] if len(node.args) > 3 else None)
         return [] if longest is None or name.startswith("aten.") else list(leaves(node.args))
-    if not base.endswith(("batch_norm", "instance_norm")):
+    if not _is_norm(name) or name.endswith(".no_stats"):
         return []
     options = ("training", "train", "use_input_stats")
     given = [node.kwargs[key] for key in options if key in node.kwargs] or list(node.args[5:6])
     if given and given[0] is False:
         return []
     named = [node.kwargs.get(key) for key in ("running_mean", "running_var")]
-    return [leaf for leaf in leaves([*node.args[1:5], *named]) if leaf is not None]
+    first = 1 if name.startswith("torch.nn.functional.") else 3  # elsewhere weight and bias come before them
+    return [leaf for leaf in leaves([*node.args[first : first + 2], *named]) if leaf is not None]
+
+
+def _is_norm(name: str) -> bool:
+    """Whether an operator normalises, and may update running statistics; it never writes to its weight and bias."""
+    return _base(name).endswith(("batch_norm", "instance_norm", "batch_norm_legit", "batch_norm_with_update"))
+
+
+def _base(name: str) -> str:
+    return name.split(".")[1] if name.startswith("aten.") else name.rpartition(".")[2]
 
 
 INPLACE_AT = {

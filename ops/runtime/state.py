@@ -110,6 +110,8 @@ def _check(name: str, now: Any, value: Any) -> None:
     if not isinstance(now, torch.Tensor):
         return
     got = f"{value.dtype} {tuple(value.shape)}" if isinstance(value, torch.Tensor) else type(value).__name__
+    if isinstance(value, torch.Tensor) and value.is_meta:
+        got += " on meta, which has no data"
     wanted = f"{now.dtype} {tuple(now.shape)}"
     if got != wanted:
         raise SignatureError("the tensor has another dtype or shape", where=f"state {name!r}", got=got, expected=wanted)

@@ -5,7 +5,7 @@ Its data, which an archive stores, is `Parameters` of `ops.graph.program`; here 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from enum import Enum
 from typing import Any
 
@@ -19,7 +19,6 @@ from ...ops.graph.text import plain_text
 from ...ops.graph.traverse import map_leaves
 from ...ops.graph.types import STRINGS, ListType, TensorType, Type
 from ...ops.runtime.checks import check_item
-from ...ops.runtime.primitives.named_tuples import map_values
 from ...ops.tracing_hook import current
 from .convert import converted
 from .marks import Marks
@@ -32,10 +31,18 @@ class Binding:
         parameters: how the pipeline is called.
         marks: what else a call must keep to.
         convert: whether lists, numbers, columns and other dtypes become what the inputs are, where nothing is lost.
+        written: the numbers of the flat inputs that a run writes into.
     """
 
-    def __init__(self, parameters: Parameters, marks: Marks | None = None, convert: bool = False) -> None:
+    def __init__(
+        self,
+        parameters: Parameters,
+        marks: Marks | None = None,
+        convert: bool = False,
+        written: Collection[int] = (),
+    ) -> None:
         self._parameters, self._marks, self._convert = parameters, marks or Marks(), convert
+        self._written = written
 
     def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """Arguments of a call as a feed dict.
@@ -104,6 +111,8 @@ class Binding:
         match tree:
             case Slot(index):
                 kind = self._parameters.types[index]
+                if self._written and isinstance(value, np.ndarray):
+                    _require_memory(value, index in self._written, where)
                 flat[index] = to_leaf(converted(value, kind, where) if self._convert else value, kind, where)
             case Record():
                 fields = getattr(type(value), "_fields", tree.fields)
@@ -303,23 +312,22 @@ def _from_numpy(array: np.ndarray[Any, Any]) -> torch.Tensor:
         raise SignatureError("torch has no dtype for the array", got=f"numpy {array.dtype}") from error
 
 
-def thawed(tree: Any) -> Any:
-    """The same inputs with copies of read-only arrays, for a pipeline that writes into its inputs."""
-    return map_values(_thawed_leaf, tree, lambda value, items: type(value)(*items))
+def _require_memory(array: np.ndarray[Any, Any], written: bool, where: str) -> None:
+    """Refuses an array of which a tensor over the same memory cannot be made for a pipeline that writes into inputs.
 
-
-def _thawed_leaf(leaf: Any) -> Any:
-    if not isinstance(leaf, np.ndarray):
-        return leaf
-    if leaf.flags.writeable and any(stride < 0 for stride in leaf.strides):
-        raise SignatureError(
-            "the pipeline writes into this array, which has negative strides", fix="Pass a copy: array.copy()."
-        )
-    return leaf if leaf.flags.writeable else leaf.copy()
+    An array that is only read may share the memory of one that is written, so that no copy does for it either.
+    """
+    if written and not array.flags.writeable:
+        what = "the pipeline writes into this array, which is read-only"
+    elif any(stride < 0 for stride in array.strides):
+        what = "the pipeline writes into its inputs, and this array has negative strides"
+    else:
+        return
+    raise SignatureError(what, where=f"input {where!r}", fix="Pass a copy: array.copy().")
 
 
 class _Writable:
-    """A view of a read-only array, of which torch makes a tensor without a warning; `thawed` copies it for a write."""
+    """A view of a read-only array, of which torch makes a tensor without a warning; nothing writes into it."""
 
     def __init__(self, array: np.ndarray[Any, Any]) -> None:
         self._base = array

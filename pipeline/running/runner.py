@@ -20,6 +20,7 @@ import torch
 from ...ops.graph.device import CPU, Device
 from ...ops.graph.errors import SignatureError
 from ...ops.graph.graph import BodyCall, KernelCall, Node, Operator
+from ...ops.graph.memory import touched
 from ...ops.graph.program import Program, Slot
 from ...ops.graph.traverse import every_node, walk
 from ...ops.graph.types import TensorType
@@ -35,7 +36,7 @@ from ...ops.runtime.primitives.numpy import writes
 from ...ops.runtime.safety.budget import Budget
 from ...ops.runtime.state import State, is_stateful
 from ...ops.tracing_hook import current, recording
-from .binding import Binding, thawed
+from .binding import Binding
 from .conditions import pins
 from .fast_entry import EntryInputs, make_entry
 from .marks import Marks
@@ -79,7 +80,8 @@ class Runner:
     ) -> None:
         self.program, self.grad = program, grad
         self.marks = Marks.of(program.graph)
-        self.binding = Binding(program.parameters, self.marks, convert and not self.writes)
+        written = touched(program.graph).inputs() if self.writes else ()
+        self.binding = Binding(program.parameters, self.marks, convert and not self.writes, written)
         self._budget = budget
         self.lock = forkable(threading.RLock())
         # Torch code that makes new tensors runs on the device of the accelerator's ops, if there are any.
@@ -144,7 +146,7 @@ class Runner:
 
     @journaled
     def _run_checked(self, feed: Mapping[str, Any]) -> Any:
-        given = self.binding.flatten(thawed(feed) if self.writes else feed)
+        given = self.binding.flatten(feed)
         recorder = current()
         if recorder is not None:
             self._check_traced(recorder.concrete(given))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 import torch
@@ -23,13 +25,53 @@ def test_writes_into_inputs_have_the_effect_that_they_have_in_python() -> None:
     assert torch.equal(example, X)
 
 
-def test_a_writable_array_is_written_and_a_read_only_one_is_not(reloaded) -> None:
+def test_a_writable_array_is_written_and_a_read_only_one_is_refused(reloaded) -> None:
+    words = "^input 'x': the pipeline writes into this array, which is read-only. Pass a copy: " + re.escape(
+        "array.copy()."
+    )
     for mod in (tracepack.trace(write, X), reloaded(tracepack.trace(write, X))):
-        for make in (lambda a: a, lambda a: np.frombuffer(a.tobytes(), dtype=np.float32).reshape(a.shape)):
-            array = make(OTHER.numpy().copy())
-            expected = OTHER.clone()
+        for _ in range(2):
+            array, expected = OTHER.numpy().copy(), OTHER.clone()
             assert mod.run({"x": array}) == write(expected)
-            assert (array == (expected.numpy() if array.flags.writeable else OTHER.numpy())).all()
+            assert (array == expected.numpy()).all()
+            frozen = np.frombuffer(OTHER.numpy().tobytes(), dtype=np.float32).reshape(OTHER.shape)
+            with pytest.raises(tracepack.SignatureError, match=words):
+                mod.run({"x": frozen})
+            assert (frozen == OTHER.numpy()).all()
+
+
+def written_and_read(a, b):
+    a += 1
+    return b * 2
+
+
+READ_ONLY = {
+    "a view": lambda x: x.view(),
+    "a window": lambda x: np.lib.stride_tricks.sliding_window_view(x, 1)[:, 0],
+    "one element": lambda x: np.broadcast_to(x[1:2], (4,)),
+    "other memory": np.copy,
+}
+
+
+@pytest.mark.parametrize("name", READ_ONLY)
+def test_a_read_only_array_sees_what_is_written_into_its_memory(name, reloaded) -> None:
+    mod = reloaded(tracepack.trace(written_and_read, np.arange(3.0), np.arange(3.0)))
+    for _ in range(2):
+        found = []
+        for function in (written_and_read, mod):
+            x = np.arange(4.0)
+            b = READ_ONLY[name](x)
+            b.flags.writeable = False
+            found.append((function(x, b).tolist(), x.tolist()))
+        assert found[0] == found[1]
+
+
+def test_an_array_with_negative_strides_beside_one_that_is_written_is_refused(reloaded) -> None:
+    mod, x = reloaded(tracepack.trace(written_and_read, np.arange(3.0), np.arange(3.0))), np.arange(4.0)
+    words = "^input 'b': the pipeline writes into its inputs, and this array has negative strides. Pass a copy: "
+    with pytest.raises(tracepack.SignatureError, match=words):
+        mod(x, x[::-1])
+    assert x.tolist() == [0, 1, 2, 3]
 
 
 def test_a_read_only_array_is_not_copied_for_a_pipeline_that_only_reads() -> None:

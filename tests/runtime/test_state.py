@@ -292,6 +292,16 @@ def test_only_a_module_has_a_mode_to_keep() -> None:
         tracepack.script(lambda x: x, training=True)
 
 
+def test_a_state_without_data_is_refused() -> None:
+    op = tracepack.script(BatchStatistics())
+    mod = tracepack.trace(lambda x: op(x), torch.rand(4, 3))
+    before = mod.state()
+    name = next(name for name, value in before.items() if isinstance(value, torch.Tensor))
+    with pytest.raises(tracepack.SignatureError, match=f"state '{name}': .* on meta, which has no data; expected"):
+        mod.load_state({**before, name: before[name].to("meta")})
+    assert all(torch.equal(value, before[key]) for key, value in mod.state().items())
+
+
 def drawn_with(x):
     return x + torch.rand(2, generator=DRAWN)
 
