@@ -84,20 +84,23 @@ def is_serving(running: Running, pid: int) -> bool:
 
 
 def test_sigterm_answers_what_has_begun(tmp_path) -> None:
-    def count(x):
-        return tracepack.while_loop(lambda i, v: i < 300_000, lambda i, v: (i + 1, v + 1), 0, x)[1]
+    def count(x, runs):
+        return tracepack.while_loop(lambda i, v: i < runs, lambda i, v: (i + 1, v + 1), 0, x)[1]
 
-    tracepack.trace(count, torch.ones(2)).save(tmp_path / "slow.tpk")
+    tracepack.trace(count, torch.ones(2), 3).save(tmp_path / "slow.tpk")
     with served(tmp_path, tmp_path / "slow.tpk") as running:
         answers: list[httpx.Response] = []
-        thread = threading.Thread(target=lambda: answers.append(ask(running, "slow")))
+        body = {**BODY, "runs": 100_000}
+        thread = threading.Thread(
+            target=lambda: answers.append(httpx.post(f"{running.url}/v1/slow", json=body, timeout=60))
+        )
         thread.start()
         pending = 'tracepack_requests_pending{model="slow",version="1"} 1.0'
         until(lambda: pending in httpx.get(f"{running.url}/metrics", timeout=60).text)
         running.process.send_signal(signal.SIGTERM)
         thread.join()
         assert running.process.wait(60) == 0
-        assert (answers[0].status_code, answers[0].json()) == (200, [300_001.0, 300_002.0])
+        assert (answers[0].status_code, answers[0].json()) == (200, [100_001.0, 100_002.0])
         with pytest.raises(httpx.ConnectError):
             ask(running, "slow")
 
