@@ -91,10 +91,10 @@ class Quantize(torch.nn.Module):
 class Layer(torch.nn.Module):
     """Whole tensors, and positions on a grid whose size is the batch's."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, bounds: bool = True) -> None:
         super().__init__()
         self.w, self.b = (torch.nn.Parameter(torch.randn(size)) for size in ((6, 5), (6,)))
-        self.functions = slang.load(LAYER)
+        self.functions = slang.load(LAYER, bounds=bounds)
 
     def forward(self, x: torch.Tensor) -> Result:
         y = torch.empty(x.shape[0], 6)
@@ -226,14 +226,24 @@ def test_packed_loaded_and_trained_in_a_fresh_process(tmp_path: Path) -> None:
             close(found_gradients, list(gradients))
 
 
-def test_sizes_that_were_not_seen_are_not_tried_on_whole_tensors(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("bounds", [True, False])
+def test_sizes_that_were_not_seen_are_tried_on_whole_tensors_only_where_indices_are_checked(
+    bounds: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     seen: set[tuple[int, ...]] = set()
     run = Launcher.forward
     monkeypatch.setattr(Launcher, "forward", lambda self, args: (seen.add(tuple(args[3].shape)), run(self, args))[1])
-    module = Layer()
+    module = Layer(bounds=bounds)
     op = tracepack.script(module, device="cpu")
-    tracepack.trace(lambda x: op(x), *module.inputs(7))
-    assert {size for _, size in seen} == {5}  # the layer would read past a row of another size
+    pipeline = tracepack.trace(lambda x: op(x), *module.inputs(7))
+    sizes = {size for _, size in seen}
+    assert (sizes == {5}) is not bounds  # the layer would read past a row of another size
+    for batch in (4, 1, 0) if bounds else (4,):
+        (x,) = module.inputs(batch)
+        close(pipeline(x), module.reference(x))
+    if bounds:
+        with pytest.raises(tracepack.TracepackError):
+            pipeline(torch.randn(2, 4))
 
 
 def test_include_paths_are_one_folder_or_several(tmp_path: Path) -> None:
