@@ -1,35 +1,14 @@
-"""Loads a pipeline from its archive: checks it, places its ops, and maps its weights."""
+"""`load`: a pipeline from its archive, ready to run."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..ops.graph.device import parse_device, place
-from ..ops.graph.errors import ArchiveError, GoldenMismatchError
-from ..ops.kernels.providers import KNOWN
-from ..ops.kinds import kernel_class
 from ..ops.runtime.interrupts.modes import outside
 from ..ops.runtime.interrupts.verbs import undisturbed
-from ..ops.runtime.placement import accelerator, check_choices, present
-from ..ops.runtime.safety.admission import admit
-from ..ops.runtime.safety.budget import Budget
-from ..ops.runtime.user_code import user_stacklevel
-from ..serialization.container.archive import Archive
-from ..serialization.container.faults import one_error
-from ..serialization.container.schema import WEIGHTS
-from ..serialization.container.signatures import require_signature
-from ..serialization.contents import trusted_build
-from ..serialization.engine_rows import engine_names
-from ..serialization.golden import golden_examples, golden_terms
-from ..serialization.program import load_program
-from .comparing.golden import Report, replay
+from .opening import Terms, open_pipeline
 from .pipeline import Pipeline
-from .training import make_trainable
-
-ALWAYS_HASHED = 8 << 20  # bytes of weights that are hashed on every load: about 7 ms
-VERIFY = ("code", "all", "golden")
 
 
 @undisturbed
@@ -95,86 +74,8 @@ def load(
         >>> tracepack.load(file.getvalue()).run({"x": torch.zeros(2)})
         tensor([1., 1.])
     """
-    if verify not in VERIFY:
-        raise ArchiveError("unknown value of verify", got=repr(verify), expected=f"one of {list(VERIFY)}")
-    check_choices(gpu_ops, cpu_ops)
-    wanted = None if device is None else parse_device(device, accelerator())
-    limits, named = Budget.of(budget), _named(packages, trust)
-    archive = Archive(path)
-    archive.check_listing()
-    if signed_by is not None:
-        require_signature(archive, signed_by)
-    _check_placement(archive, wanted, gpu_ops, cpu_ops)
-    if verify != "code" or archive.weights_size() <= ALWAYS_HASHED:
-        archive.check(WEIGHTS)
-    if verify != "code":
-        for name in archive.names():
-            archive.check(name)
-    options = {
-        "device": wanted,
-        "gpu_ops": gpu_ops,
-        "cpu_ops": cpu_ops,
-        "convert": convert,
-        "budget": limits and budget,
-    }
-    native = (trust or signed_by is not None) and not grad and limits is None
-    if not native and archive.manifest.get("engines") and not grad:
-        _say_left(archive, "its engines keep to no budget" if trust else "its engines need trust=True")
-    pipeline = _read(archive, trust, named, grad, options, native)
-    if verify == "golden":
-        verify_golden(pipeline, archive).require()
-    return pipeline
-
-
-def _check_placement(archive: Archive, wanted: Any, gpu_ops: str, cpu_ops: str) -> None:
-    """Places every op before any weight is read; warns where none goes to the device that was asked for."""
-    here, placed = present(), set()
-    for row in archive.manifest["bodies"]:
-        if isinstance(row, dict):
-            scripted = parse_device(row.get("device"))
-            placed.add(place(scripted, wanted, here, gpu_ops=gpu_ops, cpu_ops=cpu_ops, op=str(row.get("name"))))
-    if wanted is not None and not wanted.is_cpu and wanted not in placed and gpu_ops == "gpu":
-        warnings.warn(
-            f"{archive.label}: nothing runs on {wanted}: all ops were scripted for the CPU; cpu_ops='gpu' moves them",
-            stacklevel=user_stacklevel(),
-        )
-
-
-def _named(packages: Sequence[str], trust: bool) -> tuple[str, ...]:
-    """The packages that may be imported."""
-    if isinstance(packages, str) or not all(isinstance(each, str) and each for each in packages):
-        raise ArchiveError(
-            "packages is no list of names", got=repr(packages), expected="a list such as ['torchvision']"
-        )
-    return (*packages, *(KNOWN if trust else ()))
-
-
-def _say_left(archive: Archive, reason: str) -> None:
-    names = ", ".join(engine_names(archive.manifest))
-    warnings.warn(f"{archive.label}: runs on aten in place of {names}: {reason}", stacklevel=user_stacklevel())
-
-
-def _read(
-    archive: Archive, trust: bool, packages: tuple[str, ...], grad: bool, options: dict[str, Any], native: bool
-) -> Pipeline:
-    prepare = make_trainable if grad else lambda constants, origins: None
-    with one_error(archive.label):
-        program = load_program(
-            archive, trusted_build(trust, archive.label, kernel_class, packages), prepare, engines=native
-        )
-        admit(program.graph, trust=trust, label=archive.label)
-        return Pipeline(program, grad=grad, **options)
-
-
-def verify_golden(pipeline: Pipeline, archive: Archive) -> Report:
-    """Replays the golden examples of an archive and compares.
-
-    Raises:
-        GoldenMismatchError: it has none.
-    """
-    pairs = golden_examples(archive)
-    if not pairs:
-        raise GoldenMismatchError(
-            "the archive has no golden examples", where=archive.label, fix="Save it with save(path, examples=[...])."
-        )
-    return replay(pipeline.session() if pipeline.stateful else pipeline, pairs, golden_terms(archive))
+    terms = Terms(
+        device, trust, verify, gpu_ops, cpu_ops, convert, grad, budget,
+        packages=packages, signed_by=signed_by,
+    )  # fmt: skip
+    return open_pipeline(Pipeline, path, terms)

@@ -10,20 +10,15 @@ from typing import Any
 import torch
 
 from ..ops.graph.device import Device
-from ..ops.graph.errors import SignatureError, TracepackError
+from ..ops.graph.errors import SignatureError
 from ..ops.graph.graph import Constant, Graph, Operator
 from ..ops.graph.program import Program
 from ..ops.graph.traverse import named_bodies, walk
 from ..ops.runtime.interrupts.verbs import undisturbed
 from ..ops.runtime.placement import place_all, present
 from ..ops.runtime.primitives.random import seeded_state
-from ..serialization.golden import kept_examples
-from ..serialization.program import save_program
-from ..serialization.user_metadata import check_metadata
-from .comparing.golden import golden_terms, record_examples
-from .optimizing.engaging import engage
+from .opening import Origin, carried, opened_again
 from .optimizing.optimizable import Optimizable
-from .training import named_parameters, require_gradients
 
 
 class Pipeline(Optimizable):
@@ -53,15 +48,22 @@ class Pipeline(Optimizable):
         budget: Mapping[str, float] | None = None,
     ) -> None:
         if grad:
+            from .training import require_gradients
+
             require_gradients(program.graph)
         self.program, self.grad = program, grad
+        self.origin: Origin | None = None  # set where a file is opened
         self._options: dict[str, Any] = {
             "device": device, "gpu_ops": gpu_ops, "cpu_ops": cpu_ops, "convert": convert, "grad": grad,
             "budget": budget,
         }  # fmt: skip
         self._places = place_all(program.graph, device, present(), gpu_ops, cpu_ops)
         plain = grad or budget is not None  # gradients and budgets are the flat function's
-        self._engaged = [] if plain or not program.engines else engage(program, self._places.values())
+        self._engaged = []
+        if program.engines and not plain:
+            from .optimizing.engaging import engage  # as above: what few pipelines need is imported by these
+
+            self._engaged = engage(program, self._places.values())
         self._runner = self._new_runner(None)
 
     # -- running ---------------------------------------------------------------------------------------------
@@ -108,7 +110,11 @@ class Pipeline(Optimizable):
             >>> sorted(mod.weights())
             ['head.bias', 'head.weight']
         """
-        return named_parameters(self.graph) if self.grad else {}
+        if not self.grad:
+            return {}
+        from .training import named_parameters
+
+        return named_parameters(self.graph)
 
     # -- state -----------------------------------------------------------------------------------------------
 
@@ -185,11 +191,18 @@ class Pipeline(Optimizable):
         return {name: str(self._places[id(body)]) for name, body in named_bodies(self.graph).items()}
 
     def __reduce__(self) -> Any:
-        raise TracepackError(
-            "a pipeline cannot be pickled or copied",
-            where=f"pipeline {self.name!r}",
-            fix="Save it and load the file where it is needed; `session()` gives one with a state of its own.",
-        )
+        """Pickles as the path and the hash of the file that it was loaded from, or as an archive's bytes.
+
+        Options of `load`, trust among them, and the state go with it. `copy.deepcopy` gives a pipeline of the same
+        file, whose weights are mapped once, with a state of its own.
+
+        Example:
+            >>> import pickle, torch, tracepack
+            >>> mod = tracepack.trace(lambda x: x * 2, torch.ones(3))
+            >>> pickle.loads(pickle.dumps(mod)).run({"x": torch.ones(2)})
+            tensor([2., 2.])
+        """
+        return opened_again, (type(self), *carried(self))
 
     def __repr__(self) -> str:
         return f"<Pipeline {self.name!r} {self.signature}>"
@@ -232,6 +245,11 @@ class Pipeline(Optimizable):
             >>> tracepack.load(path).run({"x": torch.ones(2)})
             tensor([2., 2.])
         """
+        from ..serialization.golden import kept_examples
+        from ..serialization.program import save_program
+        from ..serialization.user_metadata import check_metadata
+        from .comparing.golden import golden_terms, record_examples
+
         kept, kept_tolerance = kept_examples(self.program.source) if examples is None else ([], None)
         recorded = list(record_examples(self, kept if examples is None else examples, self._runner.binding.plain))
         if tolerance is not None and not recorded:

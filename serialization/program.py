@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from ..ops.graph.graph import Constant
 from ..ops.graph.kernel import Kernel
-from ..ops.graph.program import Program
+from ..ops.graph.program import EngineChoice, Program
 from .container.archive import Archive
 from .container.archive_writer import write
 from .container.schema import EXAMPLES, WEIGHTS
 from .container.version import __version__
 from .contents import Contents, decode, encode
-from .engine_rows import decode_engines, encode_engines
-from .golden import Example, Golden, encode_examples, encode_golden
 from .limits import check_copies, mutable
 from .parameters import decode_parameters, encode_parameters
 from .user_metadata import decode_metadata
 from .weights import TensorTable, mapped_weights, tensors_of
+
+if TYPE_CHECKING:
+    from .golden import Example, Golden
 
 
 def save_program(target: Any, program: Program, examples: Sequence[Example] = (), golden: Golden | None = None) -> None:
@@ -36,6 +37,9 @@ def save_program(target: Any, program: Program, examples: Sequence[Example] = ()
     Raises:
         ArchiveError: the file cannot be written.
     """
+    from .engine_rows import encode_engines
+    from .golden import encode_examples, encode_golden
+
     contents = Contents(program.name, program.graph, encode_parameters(program.parameters), program.facts)
     producer = {"tracepack": __version__, "torch": torch.__version__, "python": platform.python_version()}
     manifest, members, tables = encode(contents, producer)
@@ -84,5 +88,9 @@ def load_program(
     contents = decode(archive, constants, build)
     parameters = decode_parameters(archive.manifest, len(contents.graph.inputs))
     metadata = decode_metadata(archive.manifest.get("metadata"))
-    chosen = decode_engines(archive, constants) if engines else ()
+    chosen: tuple[EngineChoice, ...] = ()
+    if engines and archive.manifest.get("engines"):
+        from .engine_rows import decode_engines
+
+        chosen = decode_engines(archive, constants)
     return Program(contents.name, contents.graph, parameters, contents.facts, weights, metadata, chosen)

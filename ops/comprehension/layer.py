@@ -21,14 +21,16 @@ from .language.typecheck import check
 from .program.specialise import dry_run
 from .run.autograd import apply
 from .run.inputs import as_tensors, check_inputs, ordered, refuse_missing_contents, run_into
+from .run.kept_plans import KeptPlans
 from .run.output_gradients import check_count, reorderable
-from .run.plan import Plan, Reorder
-from .run.reorder import selected
+from .run.plan import Plan
+from .run.reorder import Reorder, selected
 from .run.seen_calls import PLAIN, SEEN, SeenCall
 from .run.select import Artifacts
 from .run.watched import is_watched, refuse_transforms
 from .schedule.options import Options, OptionsLike, OptionsPair, options_pair
 from .torch_library import Operators
+from .tune.cache import CacheName
 from .tune.tuned import cached_pair, tuned_key
 from .tune.tuner import autotune
 
@@ -131,7 +133,7 @@ class Layer:
             check_count(reorderable(self._backward, self.name), len(self._dtypes), self.reordered)
         self._order = None if self.reordered is None else [names.index(name) for name in self.reordered]
         self._siblings: dict[tuple[str, ...], Layer] = {}
-        self._plans: dict[object, Plan] = {}
+        self._plans = KeptPlans()
         self._seen: list[SeenCall] = []
         self._tuned: dict[str, list[Options]] = {}
         self._artifacts: Artifacts | None = None
@@ -175,7 +177,7 @@ class Layer:
         *inputs: Any,
         options: OptionsLike | None = None,
         outputs: torch.Tensor | Sequence[torch.Tensor] | None = None,
-        cache: str | None = None,
+        cache: CacheName | None = None,
         reorder_function: Reorder | None = None,
         **named: Any,
     ) -> Result:
@@ -246,7 +248,7 @@ class Layer:
         inputs: Sequence[Any],
         options: OptionsLike | None,
         outputs: torch.Tensor | Sequence[torch.Tensor] | None,
-        cache: str | None,
+        cache: CacheName | None,
         reorder: Reorder | None,
     ) -> Result:
         if any(isinstance(t, torch.Tensor) and type(t) not in PLAIN for t in inputs):
@@ -275,19 +277,15 @@ class Layer:
     # -- plans and options -------------------------------------------------------------------------------
 
     def plan(
-        self, tensors: Sequence[torch.Tensor], options: OptionsLike | None = None, cache: str | None = None
+        self, tensors: Sequence[torch.Tensor], options: OptionsLike | None = None, cache: CacheName | None = None
     ) -> Plan:
-        """What runs for these inputs and options; compiled once."""
+        """What runs for these inputs and options; compiled once, and kept among those that were used last."""
         shapes = [tuple(t.shape) for t in tensors]
         device = self.runs_on(tensors)
         pair = self._pair(options, cache, shapes, device)
         key = (tuple(shapes), device, pair.key())
-        if key not in self._plans:
-            clamp = self.gather == "clamp"
-            self._plans[key] = Plan(
-                self.definition, self._backward, shapes, device, clamp, pair, self._artifacts, self._order
-            )
-        return self._plans[key]
+        more = device, self.gather == "clamp", pair, self._artifacts, self._order
+        return self._plans.get(key, lambda: Plan(self.definition, self._backward, shapes, *more))
 
     def runs_on(self, tensors: Sequence[torch.Tensor]) -> torch.device:
         """Where a call with these inputs runs: `vulkan` if that was asked for, else where they are."""
@@ -295,7 +293,7 @@ class Layer:
         return torch.device(self.device) if self.device and where.type == "cpu" else where
 
     def _pair(
-        self, options: OptionsLike | None, cache: str | None, shapes: list[tuple[int, ...]], device: torch.device
+        self, options: OptionsLike | None, cache: CacheName | None, shapes: list[tuple[int, ...]], device: torch.device
     ) -> OptionsPair:
         if options is not None:
             return options_pair(options)

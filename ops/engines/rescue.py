@@ -17,6 +17,8 @@ import torch
 
 from ..graph.program import Artefact
 from ..runtime.engine_call import EngineCall
+from ..runtime.interrupts.changes import forkable
+from ..runtime.interrupts.forks import forgets_in_forks
 from ..runtime.node_errors import fail
 from ..runtime.plan import Plan
 from ..runtime.user_code import user_stacklevel
@@ -64,9 +66,10 @@ class Engaged:
 
     def __init__(self, engine: Engine, artefact: Artefact, region: Region, reference: Reference) -> None:
         self.engine, self.artefact, self.region, self.reference = engine, artefact, region, reference
-        self._lock = threading.Lock()
+        self._lock = forkable(threading.Lock())
         self._open: Callable[..., Sequence[torch.Tensor]] | None = None
         self.warned = False
+        forgets_in_forks(self)
 
     def open(self) -> Callable[..., Sequence[torch.Tensor]]:
         """The function of the engine, which is made once."""
@@ -74,6 +77,11 @@ class Engaged:
             if self._open is None:
                 self._open = self.engine.open(self.artefact, self.region)
             return self._open
+
+    def forget(self) -> Sequence[object]:
+        """Lets go of the function, which the next call makes anew."""
+        found, self._open = self._open, None
+        return [] if found is None else [found]
 
     def call(self) -> EngineCall:
         """The call as a plan takes it."""
@@ -83,19 +91,15 @@ class Engaged:
 
     def function(self) -> Callable[..., Sequence[torch.Tensor]]:
         """A function that runs the engine, and the nodes where it fails."""
-        run: Callable[..., Sequence[torch.Tensor]] | None = None
 
         def call(*values: torch.Tensor) -> Sequence[torch.Tensor]:
-            nonlocal run
             if torch.compiler.is_dynamo_compiling() or engines_rest():
                 return self.reference(*values)
             for value in values:
                 if not value.numel():  # runtimes are not made for empty tensors: some end the process
                     return self.reference(*values)
             try:
-                if run is None:
-                    run = self.open()
-                return run(*values)
+                return (self._open or self.open())(*values)
             except Exception as error:
                 return self._rescued(values, error)
 

@@ -1,8 +1,8 @@
 """The one cache on disk: compiled code, by a key of the source, the compilers and the target.
 
 Compiled code runs without further checks, so the folder belongs to one user: it is made with mode 0700, and a folder
-or a library that another user owns or may write is not used. A file is written under another name and renamed, so that
-a reader never sees a part of it, and processes may share the cache.
+or a library that another user than root owns, or may write, is not used. A file is written under another name and
+renamed, so that a reader never sees a part of it, and processes may share the cache.
 
 A full disk or a lost power supply leaves files empty, short or changed, and the loader of libraries dies of some of
 them. So each file that is used again has its digest beside it, in a file of its own since a library may hold nothing
@@ -93,6 +93,7 @@ def _absolute(named: str) -> Path:
 
 
 def _is_ours(folder: Path) -> bool:
+    """Whether compiled code may be read from a folder, and written to it if it can be."""
     try:
         return folder.is_dir() and not _others(folder)
     except OSError:
@@ -128,13 +129,17 @@ def _objection(wanted: Path) -> str:
     return f"{wanted} {reason}" if reason else ""
 
 
+_ROOT = 0
+"""The user who can replace the interpreter as well, and whose the files of an image are."""
+
+
 def _others(path: Path) -> str:
     """The reason why another user could have written to a folder or a file; "" where none could."""
     return _foreign(path, path.stat())
 
 
 def _foreign(path: Path, status: os.stat_result) -> str:
-    if hasattr(os, "getuid") and status.st_uid != os.getuid():
+    if hasattr(os, "getuid") and status.st_uid not in (os.getuid(), _ROOT):
         return "belongs to another user"
     if os.name == "posix" and status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         return f"can be written by other users (chmod go-w {path})"
@@ -189,6 +194,22 @@ def folder(*parts: str) -> Path:
                 path.unlink(missing_ok=True)
                 path.mkdir(mode=0o700, exist_ok=True)
     return path
+
+
+def place(*parts: str) -> Path:
+    """The path of a file, by the folders in the cache and its name, to be read where it `holds`, and else to be made.
+
+    A cache that cannot be written, as that of an image whose file system is read-only, gives the files that it holds.
+
+    Raises:
+        CacheFolderError: the file is not there, and no folder can be made for it.
+    """
+    wanted = _wanted()
+    if wanted is not None:
+        kept = wanted.joinpath(*parts)
+        if _is_ours(wanted) and holds(kept):
+            return kept
+    return folder(*parts[:-1]) / parts[-1]
 
 
 def key(*parts: object) -> str:

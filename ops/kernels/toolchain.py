@@ -120,12 +120,6 @@ class Toolchain:
         return precompiled(head, self.identity, flags, lambda arguments: not self._run(arguments).returncode)
 
     def _run(self, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
-        # The compiler must not preload the sanitizer of this process.
-        environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
-        try:
-            tempfile.gettempdir()
-        except FileNotFoundError:  # the compiler would find no place for its own files either
-            environment["TMPDIR"] = str(cache_folder())
         try:
             return subprocess.run(
                 [*self.command, *arguments],
@@ -133,7 +127,7 @@ class Toolchain:
                 encoding="utf-8",
                 errors="replace",
                 check=False,
-                env=environment,
+                env=compiler_environment(),
             )
         except OSError as error:
             raise self._useless(str(error)) from None
@@ -144,6 +138,20 @@ class Toolchain:
             log=said,
             fix="Does it compile an empty file? Is there space on the disk? The variable CXX chooses another compiler.",
         )
+
+
+def compiler_environment() -> dict[str, str]:
+    """The environment of a compiler: without the sanitizer that this process loads, and with a place for its files.
+
+    Raises:
+        CacheFolderError: there is no place.
+    """
+    environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+    try:
+        tempfile.gettempdir()
+    except FileNotFoundError:  # the compiler would find none either
+        environment["TMPDIR"] = str(cache_folder())
+    return environment
 
 
 def sanitizers() -> list[str]:

@@ -11,6 +11,8 @@ from torch._subclasses.fake_tensor import FakeTensor
 
 from ..graph.errors import GraphError, LoweringError
 from ..graph.kernel import Kernel
+from ..runtime.interrupts.changes import forkable
+from ..runtime.interrupts.forks import forgets_in_forks
 from .external_data import refuse_external_data
 from .session import Session, require_provider
 
@@ -36,7 +38,8 @@ class OnnxKernel(Kernel):
         refuse_external_data(data, f"op {name!r}")
         self.data, self._name = data, name
         self._sessions: dict[torch.device, Session] = {}
-        self._lock = threading.Lock()
+        self._lock = forkable(threading.Lock())
+        forgets_in_forks(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> OnnxKernel:
         return self
@@ -70,6 +73,12 @@ class OnnxKernel(Kernel):
         with self._lock:  # two threads may ask at once
             found = self._sessions.get(device) or Session(self.data, str(device), f"op {self._name!r}")
             self._sessions[device] = found
+        return found
+
+    def forget(self) -> list[Session]:
+        """Lets go of the sessions, which the next calls make anew."""
+        found = list(self._sessions.values())
+        self._sessions.clear()
         return found
 
     def check_device(self, device: str) -> None:

@@ -22,6 +22,7 @@ from ..graph.traverse import leaves, uses
 from ..graph.types import BOOL, FLOAT, INT, TensorType
 from .engine_call import EngineCall
 from .inplace import in_place
+from .interrupts.alarm import is_of_handler
 from .primitives.callables import resolve, template
 from .primitives.numpy import on_cpu
 from .safety.growth import bits_of, inlined
@@ -63,6 +64,8 @@ class Emitter:
             raise
         # Python's compiler has limits of its own, and a graph from a file can hold what no recorder writes.
         except Exception as error:
+            if is_of_handler(error):
+                raise
             got = f"{type(error).__name__}: {error}".split("\n")[0][:120]
             raise GraphError("the graph cannot be compiled", got=got) from error
 

@@ -17,6 +17,7 @@ from ..graph.errors import SignatureError
 from ..graph.graph import Constant, Graph, KernelCall
 from ..graph.kernel import Kernel
 from ..graph.traverse import bodies, own_constants, walk
+from .primitives.random import present
 
 
 class State:
@@ -52,7 +53,7 @@ class State:
 
     def snapshot(self) -> Any:
         """All present values, for `restore`."""
-        tensors = {key: tensor.clone() for key, (_, tensor) in self._tensors.items()}
+        tensors = {key: present(tensor).clone() for key, (_, tensor) in self._tensors.items()}
         return tensors, {key: session.attributes() for key, (_, session) in self._kernels.items()}
 
     def restore(self, saved: Any) -> None:
@@ -72,7 +73,7 @@ class State:
         found: dict[str, Any] = {}
         for name, thing in named(graph):
             if isinstance(thing, Constant):
-                found[name] = self._of(thing)[0].clone()
+                found[name] = present(self._of(thing)[0]).clone()
             else:
                 found |= {f"{name}.{key}": value for key, value in self.kernel(thing).attributes().items()}
         return found

@@ -49,8 +49,8 @@ class SlangKernel(Kernel):
 
     @property
     def unchecked(self) -> bool:
-        """Whether the function takes whole tensors, which it may index anywhere."""
-        return not self.operation.spec.is_pointwise
+        """Whether the function takes whole tensors whose indices are not checked."""
+        return not (self.operation.spec.is_pointwise or self.operation.checks_indices)
 
     @property
     def operator(self) -> str:

@@ -7,17 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ...ops.engines.rescue import Engaged
 from ...ops.graph.device import Device
 from ...ops.graph.errors import SignatureError
 from ...ops.runtime.safety.budget import Budget
 from ...ops.runtime.state import State
-from ...serialization.golden import kept_examples
 from ..running.runner import Runner
 from ..signature.described import DescribedProgram
-from .engaging import calls, names
 
 if TYPE_CHECKING:
+    from ...ops.engines.rescue import Engaged
     from .findings import Findings
     from .profile import Profile
     from .trial import Bench
@@ -37,10 +35,14 @@ class Optimizable(DescribedProgram):
 
     def _new_runner(self, state: State | None) -> Runner:
         """A runner with the engines that were chosen, and a state that is given or its own."""
-        options = self._options
+        options, engines = self._options, {}
+        if self._engaged:
+            from .engaging import calls
+
+            engines = calls(self.graph, self._engaged)
         return Runner(
             self.program, self._places, grad=self.grad, convert=options["convert"],
-            budget=Budget.of(options["budget"]), engines=calls(self.graph, self._engaged), state=state,
+            budget=Budget.of(options["budget"]), engines=engines, state=state,
         )  # fmt: skip
 
     @property
@@ -52,6 +54,8 @@ class Optimizable(DescribedProgram):
             >>> tracepack.trace(lambda x: x * 2, torch.ones(3)).engines
             {'pipeline': 'aten'}
         """
+        from .engaging import names
+
         return dict(names(self.graph, self._engaged))
 
     def optimize(
@@ -124,6 +128,7 @@ class Optimizable(DescribedProgram):
             MissingExtraError: a package of the extra ``onnx`` is not installed.
             ArchiveError: the file cannot be written.
         """
+        from ...serialization.golden import kept_examples
         from .onnx_file import write_onnx
 
         feeds = kept_examples(self.program.source)[0] if examples is None else examples

@@ -20,7 +20,7 @@ from ...ops.graph.traverse import map_leaves
 from ...ops.graph.types import STRINGS, ListType, TensorType, Type
 from ...ops.runtime.checks import check_item
 from ...ops.runtime.primitives.named_tuples import map_values
-from ..proxies.lists import TracedList
+from ...ops.tracing_hook import current
 from .convert import converted
 from .marks import Marks
 
@@ -201,9 +201,12 @@ def to_leaf(value: Any, kind: Type, where: str) -> Any:
         if tensor is None:
             raise SignatureError("not a tensor", where=f"input {where!r}", got=type(value).__name__, expected=kind)
         return tensor
-    if type(value) is TracedList and (kind == STRINGS or isinstance(kind, ListType)):
-        to_leaf(value.concrete, kind, where)
-        return value  # inside a recording: the list of its example fits
+    if current() is not None and (kind == STRINGS or isinstance(kind, ListType)):
+        from ..proxies.lists import TracedList  # only a recording needs them
+
+        if type(value) is TracedList:
+            to_leaf(value.concrete, kind, where)
+            return value  # the list of its example fits
     if isinstance(kind, ListType):
         return _listed(value, kind, where)
     if isinstance(value, np.generic):

@@ -26,6 +26,7 @@ from ...ops.graph.types import TensorType
 from ...ops.runtime.checks import tensor_check
 from ...ops.runtime.engine_call import EngineCall
 from ...ops.runtime.interrupts.changes import forkable, release
+from ...ops.runtime.interrupts.forks import runs_here
 from ...ops.runtime.interrupts.modes import outside
 from ...ops.runtime.interrupts.verbs import journaled
 from ...ops.runtime.node_errors import fail
@@ -94,7 +95,11 @@ class Runner:
     def entry(self) -> Callable[[Mapping[str, Any]], Any]:
         """The function that runs a feed once the plan is compiled; runs of a pipeline with state exclude each other."""
         inputs = None if self.grad or self._budget is not None else self._entry_inputs()
-        entry = self.run_slowly if inputs is None else make_entry(inputs, self.plan.fast, self.run_slowly, self.seen)
+        entry: Callable[[Mapping[str, Any]], Any] = self.run_slowly
+        if inputs is not None:
+            entry = make_entry(inputs, self.plan.fast, self.run_slowly, self.seen)
+            # What torch's compiler traces in its place: the signatures that were seen would fix the sizes.
+            entry._torchdynamo_inline = self.run_slowly  # type: ignore[attr-defined]
         if self.draws:
             entry = _uncompiled(entry)
         if not self.stateful:
@@ -155,7 +160,7 @@ class Runner:
         key = _signature_key(flat)
         plan = self.reference if any(map(is_traced, flat)) else self.plan
         fast = key is not None and key in self.seen
-        with Taking(flat):
+        with Taking(flat, self.state() if self.stateful else None):
             result = self._execute(plan.fast if fast else plan.checked, flat)
         if self.writes:
             give_back(given, flat)
@@ -243,6 +248,7 @@ def _first_run(runner: Runner) -> Callable[[Mapping[str, Any]], Any]:
     """Compiles the plan at the first run, so that a pipeline that is only inspected needs none."""
 
     def prepare() -> bool:
+        runs_here()
         _ = runner.plan.checked, runner.homes, runner._check
         return True
 

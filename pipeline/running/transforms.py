@@ -8,6 +8,8 @@ from typing import Any
 import torch
 
 from ...ops.runtime.interrupts.changes import Change
+from ...ops.runtime.interrupts.modes import outside
+from ...ops.runtime.state import State
 
 _functorch: Any = torch._C._functorch
 
@@ -32,20 +34,30 @@ def is_traced(value: Any) -> bool:
 class Taking(Change):
     """While it is entered, operators take fake tensors together with the real weights of a pipeline.
 
+    With fake inputs torch follows the pipeline, and nothing is computed: so its state is restored afterwards.
+
     Args:
         inputs: the flat inputs; where none of them is fake, nothing is changed.
+        state: the state of the pipeline, if runs change it.
     """
 
-    def __init__(self, inputs: Sequence[Any]) -> None:
+    def __init__(self, inputs: Sequence[Any], state: State | None) -> None:
         found = [getattr(value, "fake_mode", None) for value in inputs if type(value) is not torch.Tensor]
         self.modes = [(mode, mode.allow_non_fake_inputs) for mode in found if mode is not None]
+        self.state = state if self.modes else None
+        self.saved: Any = None
 
     def make(self) -> None:
         """Lets the fake modes of the inputs take real tensors."""
+        if self.state is not None:
+            self.saved = outside(self.state.snapshot)()
         for mode, _ in self.modes:
             mode.allow_non_fake_inputs = True
 
     def undo(self) -> None:
-        """Restores the settings of the fake modes."""
+        """Restores the settings of the fake modes, and the state."""
         for mode, allowed in self.modes:
             mode.allow_non_fake_inputs = allowed
+        if self.state is not None and self.saved is not None:
+            outside(self.state.restore)(self.saved)
+            self.saved = None

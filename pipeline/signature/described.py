@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...ops.graph.graph import Graph
 from ...ops.graph.memory import touched
 from ...ops.graph.program import Program
 from ...ops.graph.text import guards_text, types_text
 from ..running.conditions import conditions
-from .fields import SignatureField, input_fields, output_fields
-from .json_schema import json_schema
+
+if TYPE_CHECKING:
+    from .fields import SignatureField
 
 
 class DescribedProgram:
@@ -55,11 +56,15 @@ class DescribedProgram:
             >>> [(field.path, field.dtype, field.shape) for field in mod.outputs]
             [(('best',), 'float32', ('N', None))]
         """
+        from .fields import input_fields
+
         return input_fields(self.program.parameters)
 
     @property
     def outputs(self) -> list[SignatureField]:
         """The outputs as data, like `inputs`; the size of a dimension that data decides is None."""
+        from .fields import output_fields
+
         return output_fields(self.graph)
 
     def json_schema(self) -> dict[str, Any]:
@@ -73,6 +78,8 @@ class DescribedProgram:
             >>> mod.json_schema()["properties"]["inputs"]["properties"]["x"]
             {'type': 'array', 'items': {'type': 'number'}, 'x-dtype': 'float32', 'x-shape': ['N']}
         """
+        from .json_schema import json_schema
+
         return json_schema(self.name, self.program.parameters, self.graph)
 
     @property

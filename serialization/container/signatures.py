@@ -52,7 +52,7 @@ def require_signature(archive: Archive, keys: Any) -> None:
         ArchiveError: a member was altered, or a key cannot be read.
     """
     _, invalid = _library()
-    known = [public_key(key) for key in (keys if isinstance(keys, list | tuple | set) else [keys])]
+    known = _public_keys(keys)
     raw = {_raw(key): key for key in known}
     message, seen = signed_bytes(archive), signatures(archive)
     for name, signature in seen:
@@ -121,6 +121,21 @@ def _library() -> tuple[Any, type[Exception]]:
 def _raw(key: Any) -> bytes:
     serialization, _ = _library()
     return bytes(key.public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw))
+
+
+def _public_keys(keys: Any) -> list[Any]:
+    return [public_key(key) for key in (keys if isinstance(keys, list | tuple | set) else [keys])]
+
+
+def public_pems(keys: Any) -> list[bytes]:
+    """The PEM of each public key, as `require_signature` takes them, so that another process can have them.
+
+    Raises:
+        ArchiveError: one cannot be read.
+    """
+    serialization, _ = _library()
+    form = (serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+    return [bytes(key.public_bytes(*form)) for key in _public_keys(keys)]
 
 
 def public_key(key: Any) -> Any:

@@ -15,7 +15,7 @@ import torch
 import tracepack
 from tests.archive.files import corrupt, rewritten
 from tracepack.pipeline.comparing import golden
-from tracepack.pipeline.load import verify_golden
+from tracepack.pipeline.opening import verify_golden
 from tracepack.serialization.container.archive import Archive
 
 

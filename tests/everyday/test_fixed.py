@@ -14,7 +14,7 @@ from tests.everyday.case import loaded
 from tests.everyday.idioms import asserted
 from tests.everyday.labels import LABELS, SCORES
 from tests.everyday.texts import TEXTS
-from tracepack.pipeline.load import verify_golden
+from tracepack.pipeline.opening import verify_golden
 from tracepack.serialization.container.archive import Archive
 
 FIXED = {

@@ -63,6 +63,7 @@ def test_a_folder_of_another_user_is_not_used(tmp_path, monkeypatch):
     foreign = tmp_path / "foreign"
     foreign.mkdir(mode=0o700)
     monkeypatch.setenv("TRACEPACK_CACHE", str(foreign))
+    monkeypatch.setattr(cache, "_ROOT", -1)
     monkeypatch.setattr(cache.os, "getuid", lambda: os.stat(foreign).st_uid + 1)
     with pytest.warns(UserWarning, match=r"foreign belongs to another user\. Set TRACEPACK_CACHE to a folder of yours"):
         assert cache_folder() != foreign
@@ -77,6 +78,7 @@ def test_a_library_that_others_may_write_is_compiled_anew(tmp_path, monkeypatch)
     library.chmod(0o775)
     assert not holds(library)
     library.chmod(0o700)
+    monkeypatch.setattr(cache, "_ROOT", -1)
     monkeypatch.setattr(cache.os, "getuid", lambda: os.stat(library).st_uid + 1)
     assert not holds(library)
 

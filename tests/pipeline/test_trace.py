@@ -244,13 +244,3 @@ def test_a_module_or_an_op_names_its_inputs_itself():
         mod = tracepack.trace(process, left, right)
         assert mod.input_names == ["left", "right"]
         assert torch.equal(mod.run({"left": left, "right": right}), left - right)
-
-
-def test_a_pipeline_is_not_pickled():
-    import copy
-    import pickle
-
-    mod = tracepack.trace(lambda x: x + 1, torch.rand(2))
-    for way in (pickle.dumps, copy.copy, copy.deepcopy):
-        with pytest.raises(tracepack.TracepackError, match=r"cannot be pickled or copied. Save it and load the file"):
-            way(mod)

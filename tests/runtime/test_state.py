@@ -290,3 +290,34 @@ def test_only_a_module_has_a_mode_to_keep() -> None:
     words = "^training=True needs a model with a mode; got function; expected an nn.Module"
     with pytest.raises(tracepack.ScriptError, match=words):
         tracepack.script(lambda x: x, training=True)
+
+
+def drawn_with(x):
+    return x + torch.rand(2, generator=DRAWN)
+
+
+def drawn_within(x):
+    with tracepack.drawing(DRAWN):
+        return x + torch.rand(2)
+
+
+DRAWN = torch.Generator()
+
+
+@pytest.mark.parametrize("function", [drawn_with, drawn_within])
+def test_the_state_of_a_generator_is_that_after_the_last_run(function) -> None:
+    x = torch.zeros(2)
+    mod = reloaded(tracepack.trace(function, x))
+    wanted = torch.Generator()
+    mod.seed(5)
+    wanted.manual_seed(5)
+    assert torch.equal(mod(x), torch.rand(2, generator=wanted))
+    kept = mod.state()
+    assert [state.tolist() for state in kept.values()] == [wanted.get_state().tolist()]
+    second = torch.rand(2, generator=wanted)
+    assert torch.equal(mod(x), second)
+    mod.profile({"x": x})
+    assert torch.equal(mod(x), torch.rand(2, generator=wanted))
+    for pipeline in (mod, mod.session()):
+        pipeline.load_state(kept)
+        assert torch.equal(pipeline(x), second)

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import tracepack
+from tracepack.ops.runtime.emitter import Emitter
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="this system has no alarms")
 
@@ -45,6 +46,23 @@ def test_a_timeout_of_a_run_is_no_error_of_a_node(handler, reloaded) -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert mod(torch.full((2,), 3e30)).tolist() == torch.full((2,), 3e30).add(1).tolist()
+
+
+def test_a_timeout_while_the_plan_is_compiled_comes_out_as_it_is(monkeypatch, reloaded) -> None:
+    def rung(self, *args):
+        signal.raise_signal(signal.SIGALRM)
+        raise AssertionError("the handler did not raise")
+
+    mod = reloaded(tracepack.trace(lambda x: x + 1, torch.ones(2)))
+    before = signal.signal(signal.SIGALRM, late)
+    try:
+        with monkeypatch.context() as patched:
+            patched.setattr(Emitter, "_function", rung)
+            with pytest.raises(Late):
+                mod(torch.ones(2))
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert mod(torch.ones(2)).tolist() == [2, 2]
 
 
 def test_what_a_node_raises_itself_names_the_node_whatever_handlers_there_are() -> None:

@@ -7,9 +7,11 @@ denormals off for the thread that loads it.
 
 from __future__ import annotations
 
+import _ctypes
 import ctypes
 import hashlib
 import platform
+import weakref
 from pathlib import Path
 
 from ...kernels import cache as disk
@@ -59,7 +61,7 @@ def compile_library(text: str) -> Path:
     """
     try:
         toolchain = find_toolchain()
-        path = disk.folder("comprehension") / f"{library_key(text, toolchain.identity)}.so"
+        path = disk.place("comprehension", f"{library_key(text, toolchain.identity)}.so")
         if not disk.holds(path):
             flags, libraries = _arguments(toolchain)
             head = prelude() if text.startswith(prelude()) else ""
@@ -127,12 +129,14 @@ def _libraries() -> list[str]:
 
 
 def load_library(path: Path) -> ctypes.CDLL:
-    """Loads a compiled library; calls release the interpreter's lock.
+    """Loads a compiled library, for as long as it or a function of it is used; calls release the interpreter's lock.
 
     Raises:
         NoCompilerError: the system refuses it.
     """
     try:
-        return open_library(path)
+        library = open_library(path)
     except ToolchainError as error:
         raise NoCompilerError(error.what, fix=error.fix) from error
+    weakref.finalize(library, _ctypes.dlclose, library._handle).atexit = False  # ctypes itself keeps it for ever
+    return library

@@ -9,7 +9,8 @@ import torch
 
 from ...kernels.torch_library import are_batched
 from ..expr.errors import DerivativeError
-from .plan import Reorder, Training
+from .plan import Training
+from .reorder import Reorder
 
 
 class Apply(torch.autograd.Function):

@@ -21,9 +21,8 @@ from ..program.quotients import by_quotients
 from ..program.specialise import specialise
 from ..schedule.options import Options, OptionsPair
 from .output_gradients import Taken, check_types, reorderable
+from .reorder import Reorder, on_probes
 from .select import Artifacts, Run, make_runner
-
-Reorder = Callable[[list[torch.Tensor]], Sequence[torch.Tensor]]
 
 
 @dataclass
@@ -107,8 +106,9 @@ class Plan:
         """The sizes of what a function gives, which another one may give otherwise."""
         p, backward = self.program, reorderable(self._named, self._definition.name)
         kinds = [p.tensors[o] for o in p.outputs]
-        probes = [torch.empty(k.shape, dtype=stored(k.dtype), device="meta") for k in kinds]
-        return tuple(tuple(t.shape) for t in self._taken(backward).check(reorder(probes), "meta"))
+        own = torch.device("cpu") if self._device.type == "vulkan" else self._device
+        given, device = on_probes(reorder, [(k.shape, stored(k.dtype)) for k in kinds], own)
+        return tuple(tuple(t.shape) for t in self._taken(backward).check(given, device))
 
     def _taken(self, backward: Definition, shapes: tuple[tuple[int, ...], ...] | None = None) -> Taken:
         return Taken(backward, backward.params[len(self._definition.params) :], shapes)

@@ -26,21 +26,26 @@ from ..schedule.options import Options
 VERSION = 1
 KEPT = 10
 """Options that are kept for one key, the fastest first."""
+CacheName = str | os.PathLike[str]
+"""What a user gives for a cache file: `"conv.tc"`, `Path("conv.tc")`, `"~/conv.tc"`."""
 
 
 class TuningCache:
     """One cache file.
 
     Args:
-        name: the name that the user gave.
+        name: the name or path that the user gave.
         backward: whether it is the file of the backward.
         device: the device of the entries, by default the CPU.
+
+    Raises:
+        OptionsError: the name is none.
     """
 
-    def __init__(self, name: str, backward: bool = False, device: torch.device | None = None) -> None:
+    def __init__(self, name: CacheName, backward: bool = False, device: torch.device | None = None) -> None:
         device = device or torch.device("cpu")
         self._machine = _machine(device)
-        self.path = cache_path(name, backward, device.type)
+        self.path = cache_path(_checked_name(name), backward, device.type)
         self.said = False
 
     def check(self) -> None:
@@ -56,7 +61,7 @@ class TuningCache:
                 is_folder = self.path.exists() and stat.S_ISDIR(os.stat(self.path).st_mode)
             reason = "a folder has this name" if is_folder else ""
         except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
+            reason = _reason(error)
         if reason:
             raise OptionsError(
                 f"the cache file cannot be written: {reason}", where=str(self.path), fix="Name a file in your folder."
@@ -85,7 +90,17 @@ class TuningCache:
         return bool(found) and not any({k: e.get(k) for k in key} == key for e in found)
 
     def store(self, layer: str, shapes: Sequence[tuple[int, ...]], best: Sequence[tuple[float, Options]]) -> None:
-        """Adds an entry, and keeps the fastest ones of its key."""
+        """Adds an entry, and keeps the fastest ones of its key; warns where it cannot be written."""
+        best = [(ms, options) for ms, options in best if ms < float("inf")]
+        if not best:  # an interrupt came before anything was timed
+            return
+        try:
+            self._merge(layer, shapes, best)
+        except (OSError, ValueError) as error:
+            text = f"'{self.path}' cannot be written ({_reason(error)}): the options found are kept in this layer only"
+            warnings.warn(text, ComprehensionWarning, stacklevel=4)
+
+    def _merge(self, layer: str, shapes: Sequence[tuple[int, ...]], best: Sequence[tuple[float, Options]]) -> None:
         key = self._key(layer, shapes)
         merged: dict[str, tuple[float, Options]] = {}
         for ms, options in [*best, *(self.all(layer, shapes) if self.path.exists() else [])]:
@@ -96,9 +111,9 @@ class TuningCache:
         self._write([*others, entry])
 
     def _entries(self) -> list[Any]:
-        if not self.path.exists():
-            return []
         try:
+            if not self.path.exists():
+                return []
             data = json.loads(self.path.read_text())
             if data["version"] == VERSION:
                 return list(data["entries"])
@@ -116,12 +131,35 @@ class TuningCache:
         folder = self.path.resolve().parent
         folder.mkdir(exist_ok=True)
         with tempfile.NamedTemporaryFile("w", dir=folder, suffix=".options", delete=False) as f:
-            json.dump({"version": VERSION, "entries": entries}, f, indent=1)
-        os.replace(f.name, self.path)
+            try:
+                json.dump({"version": VERSION, "entries": entries}, f, indent=1)
+                f.flush()
+                os.replace(f.name, self.path)
+            except BaseException:
+                Path(f.name).unlink(missing_ok=True)
+                raise
 
     def _key(self, layer: str, shapes: Sequence[tuple[int, ...]]) -> dict[str, Any]:
         """The layer's key holds text and dtypes; options are only as good as the machine they were timed on."""
         return {"layer": layer, "sizes": [list(s) for s in shapes], **self._machine}
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)
+
+
+def _checked_name(name: object) -> str:
+    """The name of a cache file as text, `~` as the user's folder.
+
+    Raises:
+        OptionsError: it is no name of a file.
+    """
+    path = os.fspath(name) if isinstance(name, os.PathLike) else name
+    if not isinstance(path, str):
+        raise OptionsError("cache= is no name of a file", got=repr(name), expected="text or a Path, as 'conv.tc'")
+    if Path(path.removesuffix("/options")).name in ("", ".."):
+        raise OptionsError("cache= names no file", got=repr(path), expected="the name of a file, as 'conv.tc'")
+    return os.path.expanduser(path)
 
 
 def cache_path(name: str, backward: bool, device: str) -> Path:

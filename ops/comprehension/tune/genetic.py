@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -29,57 +29,13 @@ from ..run.select import Run
 from ..schedule.analysis import Rated, rated
 from ..schedule.options import Options
 from ..torch.emitter import TorchEmitter
-from .progress import Progress
+from .progress import Progress, ProgressError
+from .search_settings import Settings
 
 SETTLING = 3.0
 """Seconds at most for timing the fastest again in the end; a quarter of the time where less is given."""
 WORSE = 1.6
 """How much worse than its best sum as written the analysis may rate a schedule that the search draws."""
-
-
-_LEAST = {
-    "generations": 1, "pop_size": 1, "threads": 1, "crossover_rate": 0, "mutation_rate": 0, "number_elites": 0,
-}  # fmt: skip
-"""The least value of each whole number among the settings."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How the search runs.
-
-    Args:
-        generations: rounds of breeding.
-        pop_size: candidates in each.
-        crossover_rate: percent of candidates that mix two parents.
-        mutation_rate: percent of nests whose schedule is drawn anew.
-        number_elites: candidates that live on unchanged.
-        threads: compilers at once.
-        seconds: stop after so long, forward and backward together, also within a generation; None is never.
-        progress: a bar on stderr with the best time so far, or a function that takes it as lines; left out, a bar
-            where stderr is a terminal.
-        seed: the seed of the random choices.
-    """
-
-    generations: int = 2
-    pop_size: int = 10
-    crossover_rate: int = 80
-    mutation_rate: int = 7
-    number_elites: int = 1
-    threads: int = 8
-    seconds: float | None = None
-    progress: bool | Callable[[str], None] | None = None
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        for name, least in _LEAST.items():
-            value = getattr(self, name)
-            if type(value) is not int:
-                raise OptionsError(f"{name} is no whole number", where="autotune", got=repr(value))
-            if value < least:
-                raise OptionsError(f"{name} is below {least}", where="autotune", got=value)
-        seconds = self.seconds
-        if seconds is not None and not (isinstance(seconds, (int, float)) and seconds > 0):
-            raise OptionsError("seconds is no positive number", where="autotune", got=repr(seconds))
 
 
 @dataclass(frozen=True)
@@ -102,6 +58,9 @@ class Search:
         clamp: whether indices are clamped, as for emitters.
         settings: the settings of the search.
         label: its name in the progress line.
+
+    Attributes:
+        interrupted: whether Ctrl-C, or an error of the function that shows the progress, ended it.
     """
 
     def __init__(
@@ -121,6 +80,11 @@ class Search:
         self._analysed = _Candidate(None)
         self.interrupted = False
 
+    @property
+    def failed(self) -> Exception | None:
+        """The error of the function that shows the progress."""
+        return self._progress.failed
+
     def run(self, seeds: Sequence[Options]) -> list[tuple[float, Options]]:
         """Milliseconds and options, the fastest first; an interrupt ends the search with what was found."""
         population = [_Candidate(None)]
@@ -134,13 +98,12 @@ class Search:
                 population = self._bred()
             self._settle()
             self._progress.close()
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, ProgressError):
             self.interrupted = True
-            self._progress.close("interrupted, the best so far is kept")
+            self._progress.interrupted()
         ranked = sorted(self._times.items(), key=lambda item: item[1])
-        if not ranked:
-            return [(float("inf"), Options())]
-        return [(1e3 * seconds, candidate.options) for candidate, seconds in ranked if seconds < float("inf")]
+        found = [(1e3 * seconds, candidate.options) for candidate, seconds in ranked if seconds < float("inf")]
+        return found or [(float("inf"), Options())]
 
     def _left(self) -> float:
         """Seconds until the search settles."""

@@ -22,8 +22,8 @@ from ..schedule.options import Options
 from ..slang.emitter import SlangEmitter
 from ..slang.program import lowered
 from ..torch.emitter import TorchEmitter
-from .genetic import Settings
-from .progress import Progress
+from .progress import Progress, ProgressError
+from .search_settings import Settings
 
 
 class GpuSearch:
@@ -38,7 +38,7 @@ class GpuSearch:
         device: `cuda` or `vulkan`.
 
     Attributes:
-        interrupted: whether Ctrl-C ended it.
+        interrupted: whether Ctrl-C, or an error of the function that shows the progress, ended it.
     """
 
     def __init__(
@@ -59,6 +59,11 @@ class GpuSearch:
         self._times: dict[ProgramSchedule | None, float] = {}
         self.interrupted = False
 
+    @property
+    def failed(self) -> Exception | None:
+        """The error of the function that shows the progress."""
+        return self._progress.failed
+
     def run(self, seeds: Sequence[Options]) -> list[tuple[float, Options]]:
         """Milliseconds and options, the fastest first; an interrupt ends the search with what was found."""
         try:
@@ -69,15 +74,16 @@ class GpuSearch:
             for at in sorted(range(len(nests)), key=lambda i: -nests[i].iterations):
                 self._tune(at, nests[at])
             self._progress.close()
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, ProgressError):
             self.interrupted = True
-            self._progress.close("interrupted, the best so far is kept")
+            self._progress.interrupted()
         ranked = sorted(self._times.items(), key=lambda item: item[1])
-        return [
+        found = [
             (1e3 * seconds, Options("torch") if schedule is None else Options(schedule=schedule))
             for schedule, seconds in ranked
             if seconds < float("inf")
         ]
+        return found or [(float("inf"), Options())]
 
     def _try_options(self, options: Options) -> None:
         try:

@@ -9,7 +9,7 @@ import torch
 
 from ..expr.errors import ComprehensionWarning
 from ..schedule.options import Options, OptionsPair
-from .cache import TuningCache
+from .cache import CacheName, TuningCache
 
 
 def tuned_key(shapes: Sequence[tuple[int, ...]], device: torch.device) -> str:
@@ -19,12 +19,12 @@ def tuned_key(shapes: Sequence[tuple[int, ...]], device: torch.device) -> str:
 
 
 def cached_pair(
-    cache: str, layer: str, name: str, shapes: list[tuple[int, ...]], device: torch.device
+    cache: CacheName, layer: str, name: str, shapes: list[tuple[int, ...]], device: torch.device
 ) -> OptionsPair | None:
     """The options in a cache file for these shapes; warns of a missing file or entry.
 
     Args:
-        cache: the file, as given by the user.
+        cache: the name or path of the file, as given by the user.
         layer: the layer's key.
         name: of the layer.
         shapes: of its inputs.

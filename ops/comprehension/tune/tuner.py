@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import torch
@@ -15,8 +15,10 @@ from ..run.plan import Plan
 from ..run.select import GPUS, has_slang
 from ..schedule.options import Options, OptionsLike, options_pair
 from ..torch.emitter import TorchEmitter
-from .cache import TuningCache
-from .genetic import Search, Settings
+from .cache import CacheName, TuningCache
+from .genetic import Search
+from .search_settings import Settings, checked_settings
+from .timed_inputs import check_examples, example_tensors
 
 
 class Tunable(Protocol):
@@ -53,6 +55,10 @@ class _Search(Protocol):
 
     interrupted: bool
 
+    @property
+    def failed(self) -> Exception | None:
+        """The error of the function that shows the progress."""
+
     def run(self, seeds: Sequence[Options]) -> list[tuple[float, Options]]:
         """Milliseconds and options, the fastest first."""
 
@@ -61,11 +67,14 @@ def autotune(
     layer: Tunable,
     *inputs: Any,
     options: Any = None,
-    cache: str | None = None,
+    cache: CacheName | None = None,
     training: bool | None = None,
     **settings: Any,
 ) -> Options | list[Options]:
     """Searches for the fastest options of a layer, and uses them from then on for these sizes.
+
+    Everything that is given is checked before the search; what a search found is used and written even where the next
+    one fails.
 
     Args:
         layer: the layer to tune.
@@ -80,96 +89,107 @@ def autotune(
         The best options, or `[forward, backward]`.
 
     Raises:
-        OptionsError: an unknown setting, one out of its range, or a cache file that cannot be written.
+        OptionsError: an unknown setting, one out of its range, options that do not fit the layer, or a cache file that
+            cannot be written.
+        ComprehensionInputError: inputs that do not fit the layer, or without elements: there is nothing to time.
     """
-    for name, instead in _REPLACED.items():
-        if name in settings:
-            raise OptionsError(f"there is no setting '{name}'", where="autotune", fix=instead)
-    known = [field.name for field in fields(Settings)]
-    for name in settings:
-        if name not in known:
-            raise OptionsError(f"unknown setting '{name}'", where="autotune", expected=f"one of {', '.join(known)}")
-    chosen = Settings(**settings)
-    tensors = layer.check_inputs(_tensors(layer, inputs))
+    chosen = checked_settings(settings)
+    if training is not None and type(training) is not bool:
+        raise OptionsError("training is no bool", where="autotune", got=repr(training), expected="True, False or None")
+    tensors = layer.check_inputs(example_tensors(layer.definition, inputs))
+    check_examples(layer.definition, tensors)
     if training is None:
         training = layer.backward_definition is not None or any(t.requires_grad for t in tensors)
     wanted = frozenset(
         i for i, t in enumerate(tensors) if t.is_floating_point() and (t.requires_grad or not _any_grad(tensors))
     )
-    tensors = [t.detach().contiguous() for t in tensors]
-    shapes = [tuple(t.shape) for t in tensors]
     both = training and bool(wanted)
     if both and chosen.seconds is not None:
         chosen = replace(chosen, seconds=chosen.seconds / 2)
-    search = _LayerSearch(layer, tensors, chosen, cache, options)
-    best = [search.forward()]
-    if both:
-        best.append(Options() if search.interrupted else search.backward(wanted))
-    layer.set_tuned(shapes, best, layer.runs_on(tensors))
-    return best if len(best) == 2 else best[0]
-
-
-_REPLACED = {
-    "gpus": "The tuner measures where the inputs are: put them on the device, one process for each.",
-    "elites": "It is called number_elites.",
-    "proto": "It is called cache.",
-}
-"""Settings of the tuner of Tensor Comprehensions, and what to do instead."""
+    tensors = [t.detach().contiguous() for t in tensors]
+    return _LayerSearch(layer, tensors, chosen, cache, options).run(wanted if both else None)
 
 
 def _any_grad(tensors: Sequence[torch.Tensor]) -> bool:
     return any(t.requires_grad for t in tensors)
 
 
-def _tensors(layer: Tunable, inputs: Sequence[Any]) -> list[Any]:
-    """Random tensors where sizes were given; integers point into the smallest dimension of any input."""
-    shapes = [tuple(x.shape) if isinstance(x, torch.Tensor) else x for x in inputs]
-    smallest = min((d for s in shapes if isinstance(s, (tuple, list)) for d in s), default=1)
-    found: list[Any] = []
-    for given, param in zip(inputs, layer.definition.params, strict=False):
-        if not isinstance(given, (tuple, list)):
-            found.append(given)
-            continue
-        shape, dtype = tuple(given), stored(param.dtype)
-        values = torch.randn(shape) if param.dtype.is_float else torch.randint(0, smallest, shape)
-        found.append(values.to(dtype))
-    return [*found, *inputs[len(found) :]]
+@dataclass
+class _Job:
+    """The search for the options of one program."""
+
+    search: _Search
+    seeds: list[Options]
+    file: TuningCache | None
 
 
 class _LayerSearch:
     """Tunes the forward and the backward of a layer for given inputs."""
 
     def __init__(
-        self, layer: Tunable, tensors: list[torch.Tensor], settings: Settings, cache: str | None, options: Any
+        self,
+        layer: Tunable,
+        tensors: list[torch.Tensor],
+        settings: Settings,
+        cache: CacheName | None,
+        options: Any,
     ) -> None:
         self._layer, self._tensors, self._settings, self._cache = layer, tensors, settings, cache
         self._given = None if options is None else options_pair(options)
+        self._both_given = isinstance(options, list | tuple) and len(options) == 2
         self._shapes = [tuple(t.shape) for t in tensors]
+        self._device = layer.runs_on(tensors)
         self._plan = layer.plan(tensors, Options("torch"))
-        self.interrupted = False
 
-    def forward(self) -> Options:
-        """The best options of the forward."""
+    def run(self, wanted: frozenset[int] | None) -> Options | list[Options]:
+        """The best options of the forward, and of the backward for the wanted gradients unless they are None.
+
+        Both searches are prepared first, so that no mistake is found after the first one.
+        """
+        jobs = [self._forward(), *([] if wanted is None else [self._backward(wanted)])]
+        best: list[Options] = []
+        failed: Exception | None = None
+        for job in jobs:
+            best.append(Options() if best and jobs[0].search.interrupted else self._found(job))
+            self._layer.set_tuned(self._shapes, list(best), self._device)
+            failed = failed or job.search.failed
+        if failed is not None:
+            raise failed
+        return best if wanted is not None else best[0]
+
+    def _found(self, job: _Job) -> Options:
+        found = job.search.run(job.seeds)
+        if job.file is not None:
+            job.file.store(self._layer.key, self._shapes, found)
+        return found[0][1]
+
+    def _forward(self) -> _Job:
         where = self._tensors[0].device if self._tensors else None
         contents = [
             torch.zeros(t.shape, dtype=stored(t.dtype), device=where)
             for t in (self._plan.program.tensors[c] for c in self._plan.program.contents)
         ]
         given = self._given.forward if self._given else None
-        return self._tune(self._plan.program, [*self._tensors, *contents], False, given)
+        if given is not None:
+            given.resolve(self._plan.program)
+        return self._job(self._plan.program, [*self._tensors, *contents], False, given)
 
-    def backward(self, wanted: frozenset[int]) -> Options:
-        """The best options of the backward, on gradients of ones."""
+    def _backward(self, wanted: frozenset[int]) -> _Job:
+        """On gradients of ones."""
         if self._layer.backward_definition is not None:
-            training_inputs = self._named_inputs()
-            program = self._plan.named(wanted, [tuple(t.shape) for t in training_inputs[len(self._tensors) :]])
-            return self._tune(program, training_inputs, True, self._given.backward if self._given else None)
-        forward, backward = self._plan.derived(wanted)
-        everything = [*self._tensors, *TorchEmitter(forward, True)(self._tensors)]
-        order = [*forward.inputs, *forward.outputs]
-        inputs = [everything[order.index(s)] for s in backward.saved]
-        inputs += [torch.ones_like(everything[order.index(s)]) for s in backward.seeds]
-        return self._tune(backward.program, inputs, True, self._given.backward if self._given else None)
+            inputs = self._named_inputs()
+            program = self._plan.named(wanted, [tuple(t.shape) for t in inputs[len(self._tensors) :]])
+        else:
+            forward, backward = self._plan.derived(wanted)
+            everything = [*self._tensors, *TorchEmitter(forward, True)(self._tensors)]
+            order = [*forward.inputs, *forward.outputs]
+            inputs = [everything[order.index(s)] for s in backward.saved]
+            inputs += [torch.ones_like(everything[order.index(s)]) for s in backward.seeds]
+            program = backward.program
+        given = self._given.backward if self._given else None
+        if given is not None and self._both_given:  # one for both need not fit the backward's axes
+            given.resolve(program)
+        return self._job(program, inputs, True, given)
 
     def _named_inputs(self) -> list[torch.Tensor]:
         """The named backward's inputs; gradients get the shapes that its own parameters bind to."""
@@ -179,26 +199,20 @@ class _LayerSearch:
         wanted = len(definition.params) - len(self._tensors)
         return [*self._tensors, *[torch.ones_like(outputs[i]) for i in self._plan.seeds][-wanted:]]
 
-    def _tune(self, program: Program, inputs: list[torch.Tensor], backward: bool, given: Options | None) -> Options:
+    def _job(self, program: Program, inputs: list[torch.Tensor], backward: bool, given: Options | None) -> _Job:
         seeds = [given] if given is not None else []
-        device = self._layer.runs_on(self._tensors)
-        file = TuningCache(self._cache, backward, device) if self._cache else None
+        file = TuningCache(self._cache, backward, self._device) if self._cache is not None else None
         if file is not None:
             file.check()
             seeds += [o for _, o in file.all(self._layer.key, self._shapes)]
             if not seeds and file.is_stale(self._layer.key, self._shapes):
                 file.ignored("what was tuned on another kind of machine, compiler or number of threads")
-        search = self._search(program, inputs, "backward" if backward else "forward", device)
-        found = search.run(seeds)
-        self.interrupted = search.interrupted
-        if file is not None:
-            file.store(self._layer.key, self._shapes, found)
-        return found[0][1]
+        return _Job(self._search(program, inputs, "backward" if backward else "forward"), seeds, file)
 
-    def _search(self, program: Program, inputs: list[torch.Tensor], label: str, device: torch.device) -> _Search:
+    def _search(self, program: Program, inputs: list[torch.Tensor], label: str) -> _Search:
         clamp = self._layer.gather == "clamp"
-        if device.type not in GPUS or not has_slang():
+        if self._device.type not in GPUS or not has_slang():
             return Search(program, inputs, clamp, self._settings, label)
         from .gpu_search import GpuSearch
 
-        return GpuSearch(program, inputs, clamp, self._settings, label, device)
+        return GpuSearch(program, inputs, clamp, self._settings, label, self._device)

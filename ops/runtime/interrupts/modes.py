@@ -74,6 +74,14 @@ def _pre_dispatch() -> list[Any]:
     return [mode for mode in found if mode is not None]
 
 
+def makes_graph() -> bool:
+    """Whether torch makes a graph of what this thread runs, as `make_fx` and `torch.export` do."""
+    key = _C._TorchDispatchModeKey.PROXY
+    if _C._get_dispatch_mode(key) is not None:
+        return True
+    return _has_pre_dispatch() and _operators._get_dispatch_mode_pre_dispatch(key) is not None
+
+
 def _say_which() -> None:
     """Sets torch's own flags for the dispatch modes that are on."""
     stack = [_C._get_dispatch_stack_at(i) for i in range(_C._len_torch_dispatch_stack())]

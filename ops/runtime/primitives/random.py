@@ -15,7 +15,9 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from ...graph.errors import SignatureError
 from ..interrupts.changes import Change, Lock
+from ..interrupts.modes import makes_graph
 from ..interrupts.verbs import journaled
 
 _borrowing = Lock()  # held while torch's global generator draws for functions that take no generator
@@ -35,6 +37,12 @@ def generator(state: torch.Tensor, kept: bool) -> torch.Generator:
     if known is not None:
         return known
     return _made(state)
+
+
+def present(state: torch.Tensor) -> torch.Tensor:
+    """What a tensor of a State holds now: the state of its live generator where there is one, which draws changed."""
+    known = _known(state)
+    return state if known is None else known.get_state().to(state.device)
 
 
 @journaled
@@ -58,7 +66,17 @@ def _live(state: torch.Tensor) -> torch.Generator:
 def drawing_from(
     source: torch.Generator, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """Calls a function that draws from torch's global generator, with the state of `source` in that generator."""
+    """Calls a function that draws from torch's global generator, with the state of `source` in that generator.
+
+    Raises:
+        SignatureError: torch makes a graph of the run, which would draw from the global generator in whatever state.
+    """
+    if makes_graph():
+        raise SignatureError(
+            "torch cannot make a graph of random numbers that are drawn within tracepack.drawing",
+            fix="Trace the function anew with the generator as an argument of what draws, as in "
+            "torch.rand(3, generator=g), or take the random numbers as an input.",
+        )
     with _borrowing(), Borrowed(source):
         return function(*args, **kwargs)
 

@@ -13,12 +13,21 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from math import prod
 from pathlib import Path
 
 from ...kernels import cache as disk
 from ...kernels.cpu import processor
-from ...kernels.toolchain import STANDARD, NoToolchainError, Toolchain, ToolchainError, find_toolchain, sanitizers
+from ...kernels.toolchain import (
+    STANDARD,
+    NoToolchainError,
+    Toolchain,
+    ToolchainError,
+    compiler_environment,
+    find_toolchain,
+    sanitizers,
+)
 from ..language.errors import CompilerNotFoundError, SlangCompileError
 from .client import ask
 from .cpp.finish import CHANGES, finish_code
@@ -51,7 +60,7 @@ def native_library(parts: Sequence[object], entry: str, code: Callable[[], str],
     toolchain = slang_toolchain()
     flags, libraries = flags_for(toolchain)
     key = disk.key(*parts, version(), CHANGES, toolchain.identity, flags, processor())
-    path = disk.folder("slang", "kernels") / f"{key}.so"
+    path = disk.place("slang", "kernels", f"{key}.so")
     if not disk.holds(path):
         head, text = finish_code(code(), entry, bounds)
         prepare(toolchain)
@@ -152,24 +161,29 @@ def _has_libmvec() -> bool:
 
 def prepare(toolchain: Toolchain) -> None:
     """Has zig build its C++ library, and says so: its very first compile takes over a minute."""
-    marker = disk.folder("slang", "zig") / "ready"
-    if toolchain.family != "zig" or marker.exists():
+    if toolchain.family != "zig":
+        return
+    folder = disk.folder("slang", "zig")
+    marker = folder / "ready"
+    if marker.exists():
         return
     print(
         "tracepack: no g++ or clang++ here, so zig builds its C++ library first; this once takes a minute or two",
         file=sys.stderr,
         flush=True,
     )
-    with tempfile.TemporaryDirectory() as directory:
+    with disk.writing(folder), tempfile.TemporaryDirectory(dir=folder) as directory:
         source, output = Path(directory, "warm.cpp"), Path(directory, "warm.so")
         source.write_text("#include <cmath>\n", encoding="utf-8")
-        _run_with_progress([*toolchain.command, *flags_for(toolchain)[0], "-o", str(output), str(source)])
+        command = [*toolchain.command, *flags_for(toolchain)[0], "-o", str(output), str(source)]
+        with suppress(OSError):  # the kernel's own compile meets it, too, and says so
+            _run_with_progress(command, compiler_environment())
     disk.write(marker, b"")
 
 
-def _run_with_progress(arguments: list[str]) -> None:
+def _run_with_progress(arguments: list[str], environment: dict[str, str]) -> None:
     """Runs a command, with a dot on stderr for each 5 seconds that it takes."""
-    with subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+    with subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment) as process:
         while True:
             try:
                 process.wait(timeout=5)

@@ -51,7 +51,7 @@ class Program:
 
     def _reflected(self, **request: Any) -> dict[str, Any]:
         """The compiler's answer to a question about the module's types, kept on the disk."""
-        path = disk.folder("slang", "types") / f"{disk.key(self.source.key, version(), request)}.json"
+        path = disk.place("slang", "types", f"{disk.key(self.source.key, version(), request)}.json")
         found = disk.read_json(path)
         if found is None:
             found = self._ask(_ANCHOR, **request)
@@ -78,7 +78,7 @@ class Program:
 
     def specialize(self, name: str, argument_types: Sequence[str]) -> FunctionType | None:
         """The concrete signature of a generic function for these types, or None where Slang finds none."""
-        found = self._reflected(do="specialize", name=name, types=list(argument_types))
+        found = self._reflected(do="concrete", name=name, types=list(argument_types))
         return FunctionType.of_plain(found) if found else None
 
     def find(self, name: str) -> tuple[FunctionType, ...]:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Sequence
 from ctypes import byref, c_void_p
 from dataclasses import replace
-from typing import Any
 
 from ..language.errors import SlangCompileError
 from ..language.types import FLOATS, THIS, Direction, Field, FunctionType, Parameter, SlangType, split_name
@@ -45,6 +44,12 @@ _WORDS = frozenset(
 _WITHOUT_FIELDS = re.compile(r"(?:String|NativeString|Differential\w*Pair<.*>)$")
 """Structs of Slang's own that show neither their fields nor those of their memory."""
 _VIEW = re.compile(r"^(?:slangpy\.)?(?P<base>I?(?P<access>RW|W)?(?P<diff>Diff|Primal)?Tensor)<(?P<rest>.+)>$")
+
+
+def _hidden(name: str, what: str) -> SlangCompileError:
+    return SlangCompileError(
+        f"Slang has generic functions {name!r} of its own, and {what}", fix="Give yours another name."
+    )
 
 
 class Reflection:
@@ -129,6 +134,7 @@ class Reflection:
         else:
             function = self._lib.spReflection_FindFunctionByName(self._root, name.encode())
         if not function:
+            self._refuse_hidden(name, own)
             return []
         concrete, type_ = "<" in name, self._type(struct) if struct else None
         if type_ and own == CONSTRUCTOR:
@@ -137,6 +143,18 @@ class Reflection:
         if type_ is None:
             return found
         return [self._method(type_, *both) for both in zip(self._each(function), found, strict=True)]
+
+    def _refuse_hidden(self, name: str, own: str) -> None:
+        """Refuses a generic of the module by its types, `mul<float>`, where Slang has generics of its name as well."""
+        generic, bracket, _ = own.partition("<")
+        function = self._lib.spReflection_FindFunctionByName(self._root, generic.encode()) if bracket else None
+        if (
+            function
+            and name == own
+            and not self._is_all_users(function)
+            and any(map(self._is_users, self._each(function)))
+        ):
+            raise _hidden(generic, f"finds no {name} among them")
 
     def _struct_named(self, name: str) -> int:
         """The pointer of a type, 0 where there is none."""
@@ -160,12 +178,26 @@ class Reflection:
         struct = self._struct_named(owner)
         is_method = bool(struct) and not self._lib.spReflectionFunction_FindModifier(function, _STATIC)
         own = types[1:] if is_method else types
-        array = (c_void_p * len(own))(*own)
-        concrete = self._lib.spReflectionFunction_specializeWithArgTypes(function, len(own), array)
+        concrete = self._specialized(function, own)
+        if not owner and not self._is_all_users(function):
+            if concrete and not self._is_users(concrete):
+                raise _hidden(name, f"takes its own for {', '.join(argument_types)}")
+            # Where none is better, the kernel's call finds the module's first; here Slang finds none.
+            users = filter(self._is_users, self._each(function))
+            concrete = concrete or next(filter(None, (self._specialized(user, own) for user in users)), None)
         if not concrete:
             return None
         found = self._function(name, concrete, concrete=True)
         return self._method(self._type(struct), concrete, found) if is_method else found
+
+    def _specialized(self, function: int, types: Sequence[int]) -> int | None:
+        array = (c_void_p * len(types))(*types)
+        found: int | None = self._lib.spReflectionFunction_specializeWithArgTypes(function, len(types), array)
+        return found
+
+    def _is_all_users(self, function: int) -> bool:
+        each = self._each(function)
+        return len(each) == 1 or all(map(self._is_users, each))
 
     def type_named(self, name: str) -> SlangType | None:
         """A type by the name that Slang code would write."""
@@ -312,12 +344,3 @@ class Reflection:
             access,
             bool(match["diff"]),
         )
-
-
-def describe(request: Request) -> dict[str, Any]:
-    """The signatures of a compiled source as plain data, for the cache."""
-    reflection = Reflection(request)
-    functions = {
-        name: [overload.plain() for overload in overloads] for name, overloads in reflection.functions().items()
-    }
-    return {"functions": functions, "members": reflection.members(), "globals": reflection.globals()}

@@ -107,16 +107,15 @@ def tensor_module(*, one_thread: bool, bounds: bool = True) -> Path:
         SlangCompileError: this release of slangpy has another text.
     """
     name = module_name(one_thread=one_thread, bounds=bounds)
-    directory = disk.folder("slang", name)
-    compiled = directory / "slangpy.slang-module"
+    compiled = disk.place("slang", name, "slangpy.slang-module")
     if disk.holds(compiled):
-        return directory
+        return compiled.parent
     sources = disk.folder("slang", name, "source")
     _write(sources, one_thread, bounds)
     made = sources / "made.slang-module"
     ask(arguments=module_arguments(sources / "slangpy.slang", one_thread=one_thread), do="module", target=str(made))
     disk.keep(made, compiled)
-    return directory
+    return compiled.parent
 
 
 def _write(directory: Path, one_thread: bool, bounds: bool) -> None:

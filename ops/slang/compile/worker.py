@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..language.errors import SlangCompileError
-from .reflection import Reflection, describe
+from .reflection import Reflection
 from .slangc import Request
 
 IDLE = 20.0
@@ -26,7 +26,7 @@ MOST_MEMORY = 1 << 30
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
-    """Answers one request: `do` is `code`, `describe`, `specialize`, `find`, `type` or `module`.
+    """Answers one request: `do` is `code`, `describe`, `concrete`, `find`, `type` or `module`.
 
     Raises:
         SlangCompileError: Slang refused the source.
@@ -36,18 +36,26 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
         case "code":
             return {"code": compiled.code()}
         case "describe":
-            return describe(compiled)
+            return _described(Reflection(compiled))
         case "find":
             return {"overloads": [each.plain() for each in Reflection(compiled).find(request["name"])]}
         case "type":
             type_ = Reflection(compiled).type_named(request["name"])
             return type_.plain() if type_ else {}
-        case "specialize":
+        case "concrete":
             found = Reflection(compiled).specialize(request["name"], request["types"])
             return found.plain() if found else {}
         case _:
             Path(request["target"]).write_bytes(compiled.container())
             return {}
+
+
+def _described(reflection: Reflection) -> dict[str, Any]:
+    """The signatures of a compiled source as plain data, for the cache."""
+    functions = {
+        name: [overload.plain() for overload in overloads] for name, overloads in reflection.functions().items()
+    }
+    return {"functions": functions, "members": reflection.members(), "globals": reflection.globals()}
 
 
 def main() -> None:

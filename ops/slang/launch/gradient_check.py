@@ -63,7 +63,7 @@ def repair_for(
     Raises:
         SlangGradientError: the gradient disagrees with the values in all ways of compiling it.
     """
-    path = disk.folder("slang", "checks") / f"{disk.key('repair', 4, source.key, spec.plain())}.json"
+    path = disk.place("slang", "checks", f"{disk.key('repair', 4, source.key, spec.plain())}.json")
     known = disk.read_json(path)
     if known is None:
         few = [_few(spec, i, argument, batch) for i, argument in enumerate(arguments)]

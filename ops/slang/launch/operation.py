@@ -142,6 +142,11 @@ class Operation:
         )
 
     @property
+    def checks_indices(self) -> bool:
+        """Whether an index outside of a tensor is an error wherever this ran: on the CPU, with `bounds`."""
+        return self.program.source.bounds and not self.target and all(d.type == "cpu" for d in self._launchers)
+
+    @property
     def operator(self) -> str:
         """The name of the torch.library operator."""
         return f"tracepack::{self.name}"
@@ -171,6 +176,19 @@ class Operation:
     ) -> list[torch.Tensor]:
         """The backward kernel: the gradient of each slot in `needs`."""
         return self._launcher(arguments).backward(arguments, gradients, needs)
+
+    def run_backward_by_hand(
+        self, arguments: Sequence[Any], gradients: Sequence[torch.Tensor], needs: tuple[int, ...]
+    ) -> list[torch.Tensor]:
+        """The same for arguments that may come from anywhere.
+
+        Raises:
+            NotDifferentiableError: the function has no derivative.
+            SlangArgumentError: gradients or slots that are none of the function's.
+        """
+        self.check_differentiable()
+        self._launcher(arguments).check_backward(arguments, gradients, needs)
+        return self.run_backward(arguments, gradients, needs)
 
     def _launcher(self, arguments: Sequence[Any]) -> Launcher:
         slots = self.tensor_slots

@@ -47,13 +47,18 @@ def import_slangpy() -> Any:
     return slangpy
 
 
-@cache
 def cpu_shaders() -> Path:
-    """A copy of SlangPy's shader folder whose float additions are plain; a dispatch has one thread there."""
-    target = disk.folder("slang", f"shaders-{disk.key(version())}")
-    for path in (package_directory() / "slang").glob("*.slang"):
-        text = path.read_text(encoding="utf-8")
-        disk.write(target / path.name, without_atomics(text).encode())
+    """A copy of SlangPy's shader folder whose float additions are plain; a dispatch has one thread there.
+
+    It is made again where a file of it is missing or damaged.
+    """
+    sources = sorted((package_directory() / "slang").glob("*.slang"))
+    name = f"shaders-{disk.key(version())}"
+    target = disk.place("slang", name, sources[0].name).parent
+    if not all(disk.holds(target / path.name) for path in sources):
+        target = disk.folder("slang", name)
+        for path in sources:
+            disk.write_kept(target / path.name, without_atomics(path.read_text(encoding="utf-8")).encode())
     return target
 
 
@@ -122,6 +127,7 @@ def _open(spy: Any, kind: str, options: Any, index: int) -> Any:
     kept = {
         "compiler_options": options,
         "shader_cache_path": str(_shader_cache(kind)),
+        "enable_hot_reload": False,  # shaders that are made again would end all that the device holds
     }
     try:
         if kind == "cuda":
@@ -168,8 +174,10 @@ def module_on(device: Any, source: Source) -> Any:
     stay what it was, and two texts under one path are an error there.
     """
     key = (id(device), source.key)
+    spy = import_slangpy()
+    if device.info.type == spy.DeviceType.cpu:
+        cpu_shaders()  # which a device reads when it first compiles a form of call, and may have been removed since
     if key not in _modules:
-        spy = import_slangpy()
         allow_dispatches(device)
         session = _session_with_imports(device, source) if source.imports else device
         loaded = session.load_module_from_source(f"{source.name}_{source.key}", with_lines(source))
@@ -178,34 +186,37 @@ def module_on(device: Any, source: Source) -> Any:
 
 
 def _session_with_imports(device: Any, source: Source) -> slangpy.SlangSession:
-    folder = disk.folder("slang", "sources", source.key)
-    source.write_imports(folder)
+    folder = _imports(source)
     options = device.slang_session.desc.compiler_options
     options.include_paths = [folder, *options.include_paths]
     return device.create_slang_session(options, add_default_include_paths=True)
 
 
-_sessions: dict[tuple[str, int, str], slangpy.SlangSession] = {}
+def _imports(source: Source) -> Path:
+    folder = disk.folder("slang", "sources", source.key)
+    source.write_imports(folder)
+    return folder
+
+
+_sessions: dict[tuple[str, int, str, tuple[Path, ...]], slangpy.SlangSession] = {}
 
 
 def session_for(kind: str, index: int, source: Source) -> slangpy.SlangSession:
     """A compiler session in which a source finds its imports, and SlangPy's tensors are plain pointers."""
-    key = (kind, index, source.key)
+    # Made before each kernel, since the cache may have been removed after the last one.
+    includes = [_imports(source)]
+    includes += [tensor_module(one_thread=False, bounds=source.bounds)] if source.uses_slangpy else []
+    key = (kind, index, source.key, tuple(includes))
     if key not in _sessions:
-        _sessions[key] = _open_session(kind, index, source)
+        _sessions[key] = _open_session(kind, index, includes)
     return _sessions[key]
 
 
-def _open_session(kind: str, index: int, source: Source) -> slangpy.SlangSession:
+def _open_session(kind: str, index: int, includes: list[Path]) -> slangpy.SlangSession:
     spy = import_slangpy()
     options = spy.SlangCompilerOptions()
     options.optimization = spy.SlangOptimizationLevel.maximal
-    folder = disk.folder("slang", "sources", source.key)
-    source.write_imports(folder)
-    options.include_paths = [
-        folder,
-        *([tensor_module(one_thread=False, bounds=source.bounds)] if source.uses_slangpy else []),
-    ]
+    options.include_paths = includes
     if kind != "cuda":  # there SlangPy defines the macro
         options.defines = {"__TARGET_CUDA__": "1"}
     return shared_device(kind, index).create_slang_session(options, add_default_include_paths=False)

@@ -193,10 +193,10 @@ def test_the_bar(capsys, monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     progress.show(0.5, "best 10.0000 ms", False)
     progress.show(1.0, "best 9.0000 ms", True)
-    progress.close("interrupted")
+    progress.interrupted()
     first, second, *rest = capsys.readouterr().err.split("\r")[1:]
     assert first == f"mm forward [{'#' * 12}{'.' * 12}] best 10.0000 ms, 0 s"
-    assert second == f"mm forward [{'#' * 24}] best 9.0000 ms, 0 s \nmm forward: interrupted\n"
+    assert second == f"mm forward [{'#' * 24}] best 9.0000 ms, 0 s \nmm forward: interrupted, the best so far is kept\n"
     assert not rest
     monkeypatch.setattr(sys.stderr, "isatty", lambda: False)
     progress.show(0.5, "best 2 ms", False)

@@ -180,3 +180,52 @@ def test_the_errors_of_an_op_are_those_of_the_function(ops: Named) -> None:
         ops("add")(torch.ones(3), torch.zeros(3, dtype=torch.float64))
     with pytest.raises(slang.SlangShapeError, match="the tensor for 'c' has the wrong sizes"):
         ops("add")(torch.ones(2, 3), torch.zeros(3))
+
+
+class Model(torch.nn.Module):
+    """A model whose forward calls a Slang function of whole tensors over a grid."""
+
+    def __init__(self, body: str, *, bounds: bool = True) -> None:
+        super().__init__()
+        text = 'import "slangpy";\n[Differentiable] void f(int i, IDiffTensor<float, 1> x, IWDiffTensor<float, 1> y) '
+        self.f = slang.load(f"{text}{{ {body} }}", bounds=bounds).f
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = torch.empty_like(x)
+        self.f(slang.grid(x.shape), x, y)
+        return y
+
+
+def opened(model: Model) -> tp.Pipeline:
+    """The model as an op, in a pipeline that was loaded."""
+    op, file = tp.script(model), io.BytesIO()
+    tp.trace(lambda x: op(x), torch.randn(5)).save(file)
+    return tp.load(file.getvalue(), trust=True)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("y[i] = 2 * x[i] * x[i];", lambda x: 2 * x * x),
+        ("y[i] = x[i] - x[x.shape[0] - 1 - i];", lambda x: x - x.flip(0)),
+        ("y[i] = x[i] + (i > 0 ? x[i - 1] : 0.0f);", lambda x: x + torch.nn.functional.pad(x, (1, 0))[: len(x)]),
+    ],
+)
+def test_a_model_that_calls_a_function_with_a_grid_takes_every_size(
+    body: str, expected: Callable[[torch.Tensor], torch.Tensor]
+) -> None:
+    model = Model(body)
+    loaded = opened(model)
+    assert "(x: f32[N]) -> f32[N]>" in repr(loaded)
+    for size in (7, 2, 1, 0):
+        x = torch.randn(size)
+        torch.testing.assert_close(model(x), expected(x))
+        torch.testing.assert_close(loaded(x), expected(x))
+
+
+@pytest.mark.parametrize(("body", "bounds"), [("y[i] = x[i] + x[1];", True), ("y[i] = x[i] + x[0];", False)])
+def test_sizes_that_the_function_refuses_or_does_not_check_stay_out(body: str, bounds: bool) -> None:
+    loaded = opened(Model(body, bounds=bounds))
+    assert "where N >= 2" in repr(loaded)
+    with pytest.raises(tp.SignatureError, match=r"the sizes do not satisfy N >= 2; got N = 1"):
+        loaded(torch.randn(1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -248,3 +249,37 @@ def test_a_tensor_type_without_its_elements() -> None:
     text = r"^<text>:2: .*used without argument\. Write its elements and its number of axes, IDiffTensor<float, 1>"
     with pytest.raises(slang.SlangCompileError, match=text):
         slang.load('import "slangpy";\n[Differentiable] float f(int i, IDiffTensor x) { return x[i]; }')
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "types"),
+    [
+        ("T mul<T : IFloat>(T x, T y) { return x - y; }", "mul", "float, float"),
+        ("T max<T : IFloat>(T a, T b) { return a + b; }", "max", "float, float"),
+        ("[Differentiable] T sin<T : IFloat>(T x) { return x * x; }", "sin", "float"),
+    ],
+)
+def test_a_generic_that_slang_would_take_for_its_own_says_which_name_to_change(
+    text: str, name: str, types: str
+) -> None:
+    module = slang.load(text)
+    own = rf"Slang has generic functions '{name}' of its own, and "
+    with pytest.raises(slang.SlangCompileError, match=rf"{own}takes its own for {types}\. Give yours another name"):
+        getattr(module, name)(*[torch.rand(3)] * (types.count(",") + 1))
+    with pytest.raises(slang.SlangCompileError, match=rf"{own}finds no {name}<float> among them\. Give yours another"):
+        module[f"{name}<float>"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("T mul<T : __BuiltinFloatingPointType>(T a, T b) { return a * b + T(1.0); }", lambda a, b: a * b + 1),
+        ("T max<T : __BuiltinFloatingPointType>(T x, T y) { return x - y; }", lambda a, b: a - b),
+        ("float max(float a, float b) { return a - b; }", lambda a, b: a - b),
+        ("T clamp<T : IFloat>(T x, T y) { return x - y; } T clamp<T : IFloat>(T x) { return x; }", lambda a, b: a - b),
+    ],
+)
+def test_a_function_named_as_one_of_slangs_is_the_users_where_slang_finds_it(text: str, expected: Any) -> None:
+    module, a, b = slang.load(text), torch.rand(3), torch.rand(3)
+    (name,) = dir(module)
+    torch.testing.assert_close(getattr(module, name)(a, b), expected(a, b))

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...ops.graph.errors import TracepackError
-from ...pipeline.load import load, verify_golden
+from ...pipeline.load import load
+from ...pipeline.opening import verify_golden
 from ...pipeline.pipeline import Pipeline
 from ...serialization.container.archive import Archive
 from ...serialization.golden import golden_examples
