@@ -90,7 +90,7 @@ def test_the_picture(capsys: pytest.CaptureFixture[str], file: str, tmp_path: Pa
 
 
 def test_boxes_of_a_picture_do_not_overlap() -> None:
-    from tracepack.cli.svg.layout import Box, lay_out
+    from tracepack.ops.graph.svg.layout import Box, lay_out
 
     rng = np.random.default_rng(0)
     boxes = [Box(float(rng.integers(20, 120)), float(rng.integers(20, 60))) for _ in range(40)]

@@ -23,6 +23,7 @@ from ..schedule.options import Options, OptionsPair
 from .output_gradients import Taken, check_types, reorderable
 from .reorder import Reorder, on_probes
 from .select import Artifacts, Run, make_runner
+from .tensor_guards import guards
 
 
 @dataclass
@@ -48,6 +49,17 @@ class Training:
     """What a reorder_function must give."""
     zeros: tuple[tuple[int, torch.dtype], ...] = ()
     """Of the seeds those of integers, which are zero, and the types that the backward has for them."""
+
+    plain: Callable[..., bool] | None = None
+    """Whether gradients are as those that were read before: contiguous, of their types, each an output's."""
+
+    def reads(self, gradients: Sequence[torch.Tensor]) -> bool:
+        """Whether the backward can read these gradients as they are, in the order of the outputs."""
+        if self.plain is not None:
+            return self.plain(*gradients)
+        if self.taken is None and not self.zeros and self.seeds == tuple(range(self.outputs)):
+            self.plain = guards(gradients)
+        return False
 
     def read(self, gradients: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         """The seeds among the outputs' gradients."""

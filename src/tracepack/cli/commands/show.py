@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from ...ops.graph.graph import Body, Graph
+from ...ops.graph.svg.picture import svg
 from ...ops.graph.text import graph_text
 from ...ops.graph.traverse import named_bodies
 from ..exit_codes import UsageError
 from ..manifest import Described, describe
 from ..output_files import is_stdout, write_output
 from ..report import Block, Report, Text
-from ..svg.picture import svg
 
 
 def show(path: str, *, picture: str | None, with_bodies: bool, op: str | None, lines: bool) -> Report:

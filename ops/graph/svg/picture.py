@@ -8,11 +8,11 @@ from html import escape
 from itertools import pairwise
 from typing import Any
 
-from ...ops.graph.errors import printable
-from ...ops.graph.graph import BodyCall, Graph, Guard, KernelCall, Literal, Node, Operator, Record, Value, target_name
-from ...ops.graph.text import plain_text
-from ...ops.graph.traverse import leaves, map_leaves, uses
-from ...ops.graph.types import TensorType
+from ..errors import printable
+from ..graph import BodyCall, Graph, Guard, KernelCall, Literal, Node, Operator, Record, Value, target_name
+from ..text import plain_text
+from ..traverse import leaves, map_leaves, uses
+from ..types import TensorType
 from .layout import Box, Layout, lay_out
 
 MARGIN, TITLE = 28.0, 34.0
