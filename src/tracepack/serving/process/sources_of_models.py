@@ -29,8 +29,10 @@ def find_models(paths: Sequence[str]) -> Found:
             files += [(folder.name, file.stem, file) for folder in folders for file in _files(folder)]
             if not files:
                 raise ArchiveError("the folder holds no models", where=str(path), expected=f"*{SUFFIX}, NAME/1{SUFFIX}")
-        else:
+        elif path.is_file():
             files = [(path.stem, "1", path)]
+        else:
+            raise ArchiveError("there is no such file", where=str(path))
         for name, version, file in files:
             versions = found.setdefault(name, {})
             if version in versions:

@@ -127,6 +127,8 @@ class _Supervisor:
             if "failed" in told and not self._said:
                 kind = getattr(errors, str(told.get("kind")), errors.TracepackError)
                 raise kind(told["failed"])
+            if not (self._said or worker.ready):
+                raise errors.TracepackError("a worker ended before it was ready", got=f"code {code}")
             failures = 0 if worker.ready else failures + 1
             log.warning("worker %d ended with code %d; another one starts", worker.process.pid, code)
             await asyncio.sleep(min(0.1 * 2**failures, LONGEST_PAUSE) if failures else 0)

@@ -1,0 +1,189 @@
+"""Serving: what a request costs beyond `mod.run`, and what 64 clients get, with batching and without.
+
+    python -m benchmarks.serving
+
+The server is a process of its own; client and server share the cores of this machine. The note of a row has what the
+same client takes against bare Starlette that reads the body and answers with constant bytes. Every first answer is
+compared with `mod.run`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+import torch
+
+import tracepack
+from benchmarks.interleaved import save, show
+
+Row = dict[str, object]
+RUNS, CLIENTS, SECONDS = 1000, 64, 5.0
+SHAPES = {"batch 1": (1, 384), "256 x 384": (256, 384)}
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "small.tpk")
+        pack(path)
+        rows = [*overheads(path), *throughputs(path)]
+    show(rows)
+    save("serving", rows)
+
+
+def pack(path: Path) -> None:
+    """A small network, whose run takes some microseconds a row."""
+    torch.manual_seed(0)
+    layers = torch.nn.Sequential(torch.nn.Linear(384, 64), torch.nn.ReLU(), torch.nn.Linear(64, 8))
+    op = tracepack.script(layers.eval())
+    example = torch.rand(4, 384)
+    tracepack.trace(lambda x: op(x), example).save(path, examples=[{"x": example}])
+
+
+@contextmanager
+def server(path: Path, *arguments: str) -> Iterator[tuple[str, str]]:
+    """A server on free ports: the address of HTTP and that of gRPC."""
+    command = [sys.executable, "-m", "tracepack", "serve", str(path), "--http-port", "0", "--grpc-port", "0"]
+    process = subprocess.Popen([*command, *arguments], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        row = json.loads(process.stdout.readline())
+        yield row["serving"].removeprefix("http://"), row["grpc"]
+    finally:
+        process.terminate()
+        process.wait()
+
+
+@contextmanager
+def constant_server(answer: bytes, header: str) -> Iterator[str]:
+    """Starlette that reads a body and answers with constant bytes: the address."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", _CONSTANT, answer.hex(), header], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None
+        yield process.stdout.readline().strip()
+    finally:
+        process.terminate()
+        process.wait()
+
+
+_CONSTANT = """
+import sys, socket, uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+body = bytes.fromhex(sys.argv[1])
+async def answer(request: Request):
+    await request.body()
+    return Response(body, headers={"Inference-Header-Content-Length": sys.argv[2]})
+app = Starlette(routes=[Route("/v2/models/{model}/infer", answer, methods=["POST"])])
+listening = socket.create_server(("127.0.0.1", 0))
+print(f"127.0.0.1:{listening.getsockname()[1]}", flush=True)
+uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off")).run([listening])
+"""
+
+
+def overheads(path: Path) -> list[Row]:
+    """p50 of one client's requests, beside a run in this process."""
+    import tritonclient.grpc as rpc_client
+    import tritonclient.http as http_client
+
+    mod, rows = tracepack.load(path), []
+    torch.set_num_threads(1)
+    with server(path) as (http, rpc):
+        for name, shape in SHAPES.items():
+            data = np.random.default_rng(0).random(shape, dtype="f4")
+            alone = p50(lambda data=data: mod.run({"x": data}))
+            with http_client.InferenceServerClient(http) as made:
+                taken = p50(asking(http_client, made, data))
+                answer = made.infer("small", inputs(http_client, data))
+                assert np.array_equal(answer.as_numpy("out"), mod.run({"x": torch.from_numpy(data)}).numpy())
+            header, body = constant_answer(shape[0])
+            with constant_server(body, header) as bare, http_client.InferenceServerClient(bare) as made:
+                client = p50(asking(http_client, made, data))
+            rows.append(row(f"HTTP binary, {name}", alone, taken, client, 0.5 if shape[0] == 1 else 1.0))
+            with rpc_client.InferenceServerClient(rpc) as made:
+                taken = p50(asking(rpc_client, made, data))
+            rows.append(row(f"gRPC, {name}", alone, taken, None, 0.7 if shape[0] == 1 else 1.0))
+    return rows
+
+
+def constant_answer(count: int) -> tuple[str, bytes]:
+    row = {"name": "out", "datatype": "FP32", "shape": [count, 8], "parameters": {"binary_data_size": count * 32}}
+    head = json.dumps({"model_name": "small", "outputs": [row]}).encode()
+    return str(len(head)), head + bytes(count * 32)
+
+
+def inputs(module, data: np.ndarray) -> list:
+    return [module.InferInput("x", list(data.shape), "FP32").set_data_from_numpy(data)]
+
+
+def asking(module, made, data: np.ndarray) -> Callable[[], object]:
+    return lambda: made.infer("small", inputs(module, data)).as_numpy("out")
+
+
+def p50(call: Callable[[], object]) -> float:
+    """The median of many calls, in milliseconds."""
+    taken = []
+    for index in range(RUNS + 100):
+        begun = time.perf_counter()
+        call()
+        if index >= 100:
+            taken.append(time.perf_counter() - begun)
+    return median(taken) * 1e3
+
+
+def row(name: str, alone: float, taken: float, client: float | None, limit: float) -> Row:
+    note = f"mod.run {alone:.3f}, request {taken:.3f}"
+    note += "" if client is None else f", client and bare Starlette {client:.3f}"
+    return {"what": f"{name}: p50 over mod.run", "value": taken - alone, "unit": "ms", "limit": limit, "note": note}
+
+
+def throughputs(path: Path) -> list[Row]:
+    """Requests a second that 64 clients get, each asking for one row after the other."""
+    rows = []
+    for name, arguments in {
+        "64 clients, gRPC": (), "64 clients, gRPC, --max-batch 64": ("--max-batch", "64"),
+    }.items():  # fmt: skip
+        with server(path, *arguments) as (_, rpc):
+            command = [sys.executable, "-m", "benchmarks.serving", "clients", rpc]
+            done = subprocess.run(command, capture_output=True, text=True, check=True)
+            rows.append({"what": name, "value": 1e6 / float(done.stdout), "unit": "us/req", "limit": float("inf")})
+    return rows
+
+
+async def clients(address: str) -> float:
+    """Requests a second that all clients get together."""
+    import tritonclient.grpc as rpc_client
+    from tritonclient.grpc import aio
+
+    given = inputs(rpc_client, np.random.default_rng(0).random((1, 384), dtype="f4"))
+    async with aio.InferenceServerClient(address) as made:
+        end = time.perf_counter() + SECONDS
+
+        async def ask() -> int:
+            count = 0
+            while time.perf_counter() < end:
+                await made.infer("small", given)
+                count += 1
+            return count
+
+        return sum(await asyncio.gather(*(ask() for _ in range(CLIENTS)))) / SECONDS
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["clients"]:
+        print(asyncio.run(clients(sys.argv[2])))
+    else:
+        main()
