@@ -19,14 +19,15 @@ from .kernel import ComprehensionKernel
 from .language.definitions import chosen, formatted, named, parsed
 from .language.typecheck import check
 from .program.specialise import dry_run
-from .run.autograd import apply
+from .run.autograd import TrainedCall, apply
 from .run.inputs import as_tensors, check_inputs, ordered, refuse_missing_contents, run_into
 from .run.kept_plans import KeptPlans
 from .run.output_gradients import check_count, reorderable
-from .run.plan import Plan, Reorder
-from .run.reorder import selected
-from .run.seen_calls import PLAIN, SEEN, SeenCall
+from .run.plan import Plan
+from .run.reorder import Reorder, selected
+from .run.seen_calls import SEEN, SeenCall
 from .run.select import Artifacts
+from .run.tensor_guards import PLAIN
 from .run.watched import is_watched, refuse_transforms
 from .schedule.options import Options, OptionsLike, OptionsPair, options_pair
 from .torch_library import Operators
@@ -212,18 +213,17 @@ class Layer:
         if plain and len(inputs) == len(self._dtypes):
             for seen in self._seen:
                 if seen.covers(*inputs):
-                    return self._run(seen.plan, inputs, None, seen.wanted)
+                    train = seen.wanted and torch.is_grad_enabled()
+                    return self._run(seen.plan, inputs, seen.call or seen.trained() if train else None)
         return self._slow_call(inputs, options, outputs, cache, reorder_function)
 
-    def _run(
-        self, plan: Plan, inputs: Sequence[torch.Tensor], reorder: Reorder | None, wanted: frozenset[int]
-    ) -> Result:
-        """Runs a plan on contiguous inputs whose shapes and types are known to fit, some of which require gradients."""
-        if wanted and torch.is_grad_enabled():
-            found = apply(plan.training(wanted, reorder), reorder, *inputs)
-            return found[0] if self._single else list(found)
-        results = plan.forward(inputs)
-        return results[0] if self._single else results
+    def _run(self, plan: Plan, inputs: Sequence[torch.Tensor], call: TrainedCall | None) -> Result:
+        """Runs a plan on contiguous inputs whose shapes and types are known to fit, or its training."""
+        if call is None:
+            results = plan.forward(inputs)
+            return results[0] if self._single else results
+        found = apply(call, *inputs)
+        return found if self._single else list(found) if isinstance(found, tuple) else [found]
 
     def _recorded_call(self, inputs: Sequence[Any], outputs: object, reorder: Reorder | None) -> Result:
         """The call as one operator. Nothing of a tensor is read here, as a recorder would take it for a fact."""
@@ -264,7 +264,8 @@ class Layer:
         seen = SeenCall(tensors, plan)
         if options is None and cache is None and reorder is None and all(t.is_cpu for t in tensors):
             self._seen = [seen, *self._seen][:SEEN]
-        return self._run(plan, tensors, reorder, seen.wanted)
+        train = seen.wanted and torch.is_grad_enabled()
+        return self._run(plan, tensors, (plan.training(seen.wanted, reorder), reorder) if train else None)
 
     def check_inputs(self, inputs: Sequence[Any]) -> list[torch.Tensor]:
         """The inputs as tensors; shapes are left to the plan.

@@ -17,7 +17,8 @@ from .expr.dtypes import stored
 from .expr.ir import Definition
 from .program.specialise import specialise
 from .run.autograd import no_second_derivative, refuse_batched
-from .run.output_gradients import check_gradients
+from .run.inputs import refuse_several_devices
+from .run.output_gradients import check_gradients, check_wanted
 from .run.plan import Plan
 from .run.watched import no_forward_mode
 
@@ -95,6 +96,7 @@ class Operators:
         self, inputs: list[torch.Tensor], gradients: list[torch.Tensor], wanted: list[int]
     ) -> list[torch.Tensor]:
         tensors = [t.contiguous().resolve_neg() for t in self.layer.check_inputs(inputs)]
+        check_wanted(wanted, self.layer.definition)
         plan = self.layer.plan(tensors)
         training = plan.training(frozenset(wanted), None)
         check_gradients(plan.program, gradients, training.seeds, self.layer.name)
@@ -107,15 +109,16 @@ class Operators:
     def _fake(self, *inputs: torch.Tensor) -> Any:
         if in_forward_mode():
             raise no_forward_mode(self.layer.name)
+        refuse_several_devices(inputs, self.layer.name)
         program = specialise(self.layer.definition, [tuple(t.shape) for t in inputs])
         kinds = [program.tensors[o] for o in program.outputs]
         device = inputs[0].device if inputs else torch.device("cpu")
         return self._shaped([torch.empty(k.shape, dtype=stored(k.dtype), device=device) for k in kinds])
 
-    @staticmethod
     def _fake_backward(
-        inputs: list[torch.Tensor], gradients: list[torch.Tensor], wanted: list[int]
+        self, inputs: list[torch.Tensor], gradients: list[torch.Tensor], wanted: list[int]
     ) -> list[torch.Tensor]:
+        refuse_several_devices([*inputs, *gradients], self.layer.name)
         return [torch.empty(inputs[i].shape, dtype=inputs[i].dtype, device=inputs[i].device) for i in wanted]
 
     @staticmethod

@@ -110,6 +110,10 @@ class BudgetError(TracepackError):
     """A run takes longer, or more memory, than the budget that `load` was given for it."""
 
 
+class BatchError(TracepackError):
+    """A job over a table cannot run: its source cannot be read, or its target belongs to another job."""
+
+
 class GoldenMismatchError(TracepackError):
     """An archive's golden examples no longer give the outputs that were stored with them."""
 

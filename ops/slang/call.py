@@ -152,7 +152,7 @@ class Call:
         targets = {i: self._target(bound, i) for i in spec.differentiable_slots}
         needs = tuple(i for i, target in targets.items() if target is not None)
         with torch.no_grad():
-            for index, gradient in zip(needs, operation.run_backward(flat, gradients, needs), strict=True):
+            for index, gradient in zip(needs, operation.run_backward_by_hand(flat, gradients, needs), strict=True):
                 target: Any = targets[index]
                 # The gradient of a tensor that was changed in place becomes that of its old content.
                 fresh = target.grad is None or any(output.slot == index for output in spec.outputs)

@@ -4,7 +4,7 @@ those that are refused, each with the reason that the user reads.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -118,9 +118,19 @@ METADATA: dict[Any, str | None] = {
 }
 """A function that reads metadata -> the ``py.…`` operator of its guard, where sizes could decide the answer."""
 
+
+def _profiled(*names: str) -> Iterator[Any]:
+    """What a span of torch's profiler calls at its begin and its end: a span is no part of what a function computes."""
+    for name in names:
+        packet = getattr(torch.ops.profiler, name)
+        yield packet
+        yield from (getattr(packet, overload) for overload in packet.overloads())
+
+
 # Functions that run unrecorded, since they compute nothing that a graph needs.
 IGNORED: set[Any] = {
     T.__hash__, T.__dir__, torch.device,
+    *_profiled("_record_function_enter", "_record_function_enter_new", "_record_function_exit"),
 }  # fmt: skip
 
 TEXTS: set[Any] = {T.__repr__, T.__format__, T.__float__, T.__int__, T.__bool__, T.item, T.tolist}

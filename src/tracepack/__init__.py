@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from .serialization.container.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from . import batch as batch
     from .ops import comprehension as comprehension
     from .ops import slang as slang
     from .ops.graph.errors import TracepackError as TracepackError
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
     from .pipeline.trace import trace as trace
 
 _ERRORS = (
-    "ArchiveError", "BudgetError", "DeviceError", "GoldenMismatchError", "GraphError", "GuardError", "LoweringError",
-    "MissingExtraError", "NodeError", "NonContiguousOutputError", "OpaqueOpWarning", "PlacementError",
+    "ArchiveError", "BatchError", "BudgetError", "DeviceError", "GoldenMismatchError", "GraphError", "GuardError",
+    "LoweringError", "MissingExtraError", "NodeError", "NonContiguousOutputError", "OpaqueOpWarning", "PlacementError",
     "RecordError", "ScriptError", "SignatureError", "TracepackError", "TrustError", "UnknownOperatorError",
 )  # fmt: skip
 _HOMES = {
@@ -51,7 +52,7 @@ _HOMES = {
     "while_loop": "pipeline.recording.control_flow",
     **dict.fromkeys(_ERRORS, "ops.graph.errors"),
 }
-_MODULES = {"comprehension": "ops.comprehension", "slang": "ops.slang"}
+_MODULES = {"batch": "batch", "comprehension": "ops.comprehension", "slang": "ops.slang"}
 # The names are those that the module gives on demand.
 __all__ = sorted([*_HOMES, *_MODULES, "__version__"])  # noqa: PLE0605
 

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -16,12 +17,11 @@ EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 def test_the_first_example(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (example,) = EXAMPLES
-    images, kernel, bias = torch.randn(2, 3, 9, 9), torch.randn(4, 3, 3, 3), torch.randn(4)
-    leaves = [t.requires_grad_() for t in (images, kernel, bias)]
     shortened = example.replace("seconds=60", "seconds=1, progress=False")
     assert shortened != example
-    found = {"images": images, "kernel": kernel, "bias": bias}
+    found: dict[str, Any] = {}
     exec(compile(shortened, "docs/comprehension.md", "exec"), found)
+    images, kernel, bias = leaves = [found[name] for name in ("images", "kernel", "bias")]
     expected = F.conv2d(images, kernel, bias, stride=2).relu()
     torch.testing.assert_close(found["out"], expected, rtol=1e-4, atol=1e-4)
     gradients = torch.autograd.grad(expected.sum(), leaves)

@@ -129,7 +129,7 @@ def test_the_face():
     assert tp.comprehension.define is define
 
 
-@pytest.mark.long
+@pytest.mark.campaign
 def test_sample(capsys):
     path = Path(__file__).parents[2] / "samples" / "comprehension_layer.py"
     assert runpy.run_path(str(path))["main"](epochs=6) > 0.85

@@ -43,7 +43,7 @@ def test_an_interrupt_at_any_bytecode_leaves_no_half_operator() -> None:
         name = f"interrupted_test_{number}"
         tracer = presses.AtBytecode(presses.is_any, 0, number)
         try:
-            with presses.traced(tracer):
+            with presses.dropped(), presses.traced(tracer):
                 defined(name)
         except presses.Interrupted:
             landed += 1

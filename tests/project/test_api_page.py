@@ -48,6 +48,6 @@ def test_the_examples_run(thing: Any) -> None:
     module = sys.modules[thing.__module__]
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.FAIL_FAST)
     said: list[str] = []
-    for example in doctest.DocTestFinder().find(thing, thing.__name__, module=module):
+    for example in doctest.DocTestFinder().find(thing, thing.__name__, module=module, globs={}):  # as a reader has it
         runner.run(example, out=said.append)
     assert runner.failures == 0, "".join(said)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 
+@pytest.mark.campaign
 def test_the_digits_are_learnt_packed_and_loaded() -> None:
     pytest.importorskip("sklearn", reason="scikit-learn, which ships the digits, is not installed")
     sample = runpy.run_path(str(Path(__file__).parents[2] / "samples" / "slang_training.py"))

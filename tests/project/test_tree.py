@@ -53,6 +53,7 @@ SAME_MODULES = {
     "random": "random numbers, recorded and drawn",
     "numpy": "numpy's functions, patched and called",
     "inspect": "what a file holds: a command, and for TorchScript",
+    "batch": "many rows at once: the texts of a tokenizer, and the command",
     "verify": "that a thing is whole: a graph, and a command for a file",
     "layout": "places: of arguments in memory, of nodes in a picture",
 }

@@ -21,9 +21,16 @@ from tests.campaigns.check import difference
 from tests.recording.cases import OTHER, TALL, X, right
 from tracepack.pipeline.patches import builtins
 
+
+def spans(x):
+    with torch.profiler.record_function("outer"), torch.autograd.profiler.record_function("inner", "of x"):
+        return x.sum(1) * 2
+
+
 # name -> a function of one tensor of two dimensions that holds for every number of rows
 FREE = {
     "item": lambda x: x * x.sum().item(),
+    "spans of the profiler": spans,
     "arithmetic on items": lambda x: (x.mean().item() * 2 + 1) / x.shape[0] - x[0, 0].item() ** 2,
     "item returned": lambda x: {"n": x.shape[0], "mean": x.mean().item(), "any": x.any().item()},
     "item of a bool": lambda x: x * (x > 0).all().item(),

@@ -114,8 +114,23 @@ def _on_one_device(tensors: list[torch.Tensor], name: str) -> list[torch.Tensor]
         return tensors
     shaped = {t.device for t in tensors if t.dim()}
     if len(shaped) > 1:
-        raise ComprehensionInputError(f"the inputs of '{name}' are on several devices", got=sorted(map(str, devices)))
+        raise _on_several(devices, name)
     return [t.to(next(iter(shaped or devices))) for t in tensors]
+
+
+def refuse_several_devices(tensors: Sequence[torch.Tensor], name: str) -> None:
+    """Refuses tensors on several devices where nothing is computed: for one on meta beside others torch asks for sizes.
+
+    Raises:
+        ComprehensionInputError: they are.
+    """
+    devices = {t.device for t in tensors if t.dim() or t.is_meta}  # a number goes where the others are
+    if len(devices) > 1:
+        raise _on_several(devices, name)
+
+
+def _on_several(devices: set[torch.device], name: str) -> ComprehensionInputError:
+    return ComprehensionInputError(f"the inputs of '{name}' are on several devices", got=sorted(map(str, devices)))
 
 
 def refuse_missing_contents(program: Program, name: str) -> None:

@@ -118,8 +118,24 @@ def _is_zero(param: TensorSpec, inputs: int, backward: Definition, dtype: torch.
     return not dtype.is_floating_point and param in backward.params[inputs:]
 
 
+def _sparse(tensor: torch.Tensor) -> tuple[torch.layout, ...]:
+    return () if tensor.layout is torch.strided else (tensor.layout,)
+
+
+def check_wanted(wanted: Sequence[int], definition: Definition) -> None:
+    """Refuses the place of a gradient that is none of an input's.
+
+    Raises:
+        DerivativeError: it is.
+    """
+    lost = [i for i in wanted if not 0 <= i < len(definition.params)]
+    if lost:
+        expected = f"0 to {len(definition.params) - 1}"
+        raise DerivativeError("an input has no such place", where=definition.name, got=lost[0], expected=expected)
+
+
 def check_gradients(program: Program, gradients: Sequence[torch.Tensor], seeds: Sequence[int], name: str) -> None:
-    """Refuses gradients that are not of the outputs' types and sizes.
+    """Refuses gradients that are not dense or not of the outputs' types and sizes.
 
     Args:
         program: the forward.
@@ -131,7 +147,7 @@ def check_gradients(program: Program, gradients: Sequence[torch.Tensor], seeds: 
         DerivativeError: they are not.
     """
     kinds = [program.tensors[o] for o in program.outputs]
-    got = [(tuple(g.shape), g.dtype) for g in gradients]
+    got: list[tuple[object, ...]] = [(tuple(g.shape), g.dtype, *_sparse(g)) for g in gradients]
     fits = len(got) == len(kinds) and all(got[i] == (kinds[i].shape, stored(kinds[i].dtype)) for i in seeds)
     if not fits:
         expected = [(k.shape, stored(k.dtype)) for k in kinds]

@@ -21,9 +21,9 @@ from ..program.quotients import by_quotients
 from ..program.specialise import specialise
 from ..schedule.options import Options, OptionsPair
 from .output_gradients import Taken, check_types, reorderable
+from .reorder import Reorder, on_probes
 from .select import Artifacts, Run, make_runner
-
-Reorder = Callable[[list[torch.Tensor]], Sequence[torch.Tensor]]
+from .tensor_guards import guards
 
 
 @dataclass
@@ -49,6 +49,17 @@ class Training:
     """What a reorder_function must give."""
     zeros: tuple[tuple[int, torch.dtype], ...] = ()
     """Of the seeds those of integers, which are zero, and the types that the backward has for them."""
+
+    plain: Callable[..., bool] | None = None
+    """Whether gradients are as those that were read before: contiguous, of their types, each an output's."""
+
+    def reads(self, gradients: Sequence[torch.Tensor]) -> bool:
+        """Whether the backward can read these gradients as they are, in the order of the outputs."""
+        if self.plain is not None:
+            return self.plain(*gradients)
+        if self.taken is None and not self.zeros and self.seeds == tuple(range(self.outputs)):
+            self.plain = guards(gradients)
+        return False
 
     def read(self, gradients: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         """The seeds among the outputs' gradients."""
@@ -107,8 +118,9 @@ class Plan:
         """The sizes of what a function gives, which another one may give otherwise."""
         p, backward = self.program, reorderable(self._named, self._definition.name)
         kinds = [p.tensors[o] for o in p.outputs]
-        probes = [torch.empty(k.shape, dtype=stored(k.dtype), device="meta") for k in kinds]
-        return tuple(tuple(t.shape) for t in self._taken(backward).check(reorder(probes), "meta"))
+        own = torch.device("cpu") if self._device.type == "vulkan" else self._device
+        given, device = on_probes(reorder, [(k.shape, stored(k.dtype)) for k in kinds], own)
+        return tuple(tuple(t.shape) for t in self._taken(backward).check(given, device))
 
     def _taken(self, backward: Definition, shapes: tuple[tuple[int, ...], ...] | None = None) -> Taken:
         return Taken(backward, backward.params[len(self._definition.params) :], shapes)

@@ -1,23 +1,20 @@
 """The signatures of a layer's earlier calls, so that a call like one of them needs no further checks.
 
-Checks of inputs are most of the cost of a small kernel's call, so each is made once. Those of a call like an earlier
-one are made by the guards of torch's compiler, in .3 us for two tensors; in Python they take ten times that.
+Checks of inputs are most of the cost of a small kernel's call, so each is made once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import torch
 
+from .autograd import TrainedCall
 from .plan import Plan
+from .tensor_guards import checks, guards
 
 SEEN = 8
 """Calls that a layer remembers, the latest first."""
-PLAIN = (torch.Tensor, torch.nn.Parameter)
-_Guards: Any = getattr(getattr(torch._C._dynamo, "guards", None), "TensorGuards", None)
-"""Private to torch, so there is a way without."""
 
 
 class SeenCall:
@@ -33,39 +30,16 @@ class SeenCall:
         wanted: the places of those.
     """
 
-    __slots__ = ("covers", "plan", "wanted")
+    __slots__ = ("call", "covers", "plan", "wanted")
 
     def __init__(self, tensors: Sequence[torch.Tensor], plan: Plan) -> None:
+        self.call: TrainedCall | None = None
         self.plan = plan
         self.wanted = frozenset(i for i, x in enumerate(tensors) if x.requires_grad)
-        self.covers: Callable[..., bool] = _guards(tensors) or _checks(tensors)
+        self.covers: Callable[..., bool] = guards(tensors) or checks(tensors)
 
-
-def _guards(tensors: Sequence[torch.Tensor]) -> Callable[..., bool] | None:
-    """The check by torch's guards, which find no tensor twice in a call; None where they do not serve."""
-    if _Guards is None or len({id(x) for x in tensors}) < max(len(tensors), 1):
-        return None
-    sizes, strides = [list(x.shape) for x in tensors], [list(x.stride()) for x in tensors]
-    try:
-        guards = _Guards(*tensors, dynamic_dims_sizes=sizes, dynamic_dims_strides=strides)
-        check: Callable[..., bool] = guards.check
-        return check if check(*tensors) else None
-    except (TypeError, AttributeError):
-        return None
-
-
-def _checks(tensors: Sequence[torch.Tensor]) -> Callable[..., bool]:
-    """The same check in Python."""
-    kinds = [(x.shape, x.dtype, x.requires_grad) for x in tensors]
-
-    def covers(*inputs: object) -> bool:
-        for x, (shape, dtype, wanted) in zip(inputs, kinds, strict=True):
-            if type(x) not in PLAIN or x.shape != shape or x.dtype is not dtype:  # type: ignore[attr-defined]  # by type
-                return False
-            if not x.is_cpu or not x.is_contiguous() or x.is_neg():  # type: ignore[attr-defined]  # a tensor, see above
-                return False
-            if x.requires_grad is not wanted:  # type: ignore[attr-defined]  # a tensor, see above
-                return False
-        return True
-
-    return covers
+    def trained(self) -> TrainedCall:
+        """What runs where gradients are wanted."""
+        if self.call is None:
+            self.call = self.plan.training(self.wanted, None), None
+        return self.call

@@ -7,14 +7,17 @@ from torch.autograd import forward_ad
 
 from ..expr.errors import DerivativeError
 
+_function_modes, _dispatch_modes = torch._C._len_torch_function_stack, torch._C._len_torch_dispatch_stack
+_tracing, _transforms = torch._C._get_tracing_state, torch._C._functorch.peek_interpreter_stack
+
 
 def is_watched() -> bool:
     """Whether a mode, a tracer or a transform of torch is at work."""
-    return (
-        torch._C._len_torch_function_stack() > 0
-        or torch._C._len_torch_dispatch_stack() > 0
-        or torch._C._get_tracing_state() is not None
-        or torch._C._functorch.peek_interpreter_stack() is not None
+    return bool(
+        _function_modes()
+        or _dispatch_modes()
+        or _tracing() is not None
+        or _transforms() is not None
         or forward_ad._current_level >= 0
     )
 

@@ -10,7 +10,7 @@ import torch
 from ..expr.dtypes import stored
 from ..expr.errors import ComprehensionInputError
 from ..expr.ir import Definition
-from ..run.seen_calls import PLAIN
+from ..run.tensor_guards import PLAIN
 
 _NOTHING = "Tune at the sizes that it runs at; a call with empty tensors needs no options."
 

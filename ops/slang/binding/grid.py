@@ -23,6 +23,7 @@ class grid:
         shape: the sizes of the grid.
 
     Example:
+        >>> from tracepack.slang import grid
         >>> grid(shape=(2, 3)).shape
         (2, 3)
     """

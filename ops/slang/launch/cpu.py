@@ -27,6 +27,7 @@ from ..language.errors import SlangArgumentError, SlangCompileError, SlangIndexE
 from ..language.sources import ROUNDS, rounds_by_sizes
 from ..language.specialization import Specialization
 from .call_plan import Backward, Entry, Plan
+from .fakes import on_another_device
 from .gradient_check import Ways, is_suspect, repair_for, repairs
 
 Words = list[Any]
@@ -96,13 +97,7 @@ class Launcher:
     def _check_devices(self, arguments: Sequence[Any]) -> None:
         for index in self._tensor_slots:
             if arguments[index].device != self._device:
-                raise SlangArgumentError(
-                    f"the tensor for {self._spec.slot_name(index)!r} is on another device than the others",
-                    where=str(self._spec.function),
-                    got=arguments[index].device,
-                    expected=self._device,
-                    fix="Move all tensors of a call to one device.",
-                )
+                raise on_another_device(self._spec, index, arguments[index].device, self._device)
 
     def _entry(self, variant: Variant) -> Entry:
         return self._program.entry(self._spec, variant)
@@ -113,11 +108,11 @@ class Launcher:
         for argument, mode in zip(arguments, plan.layout.modes, strict=True):
             if mode == "v":
                 words.append(argument)
-            elif argument.layout is torch.strided and argument.is_contiguous():
+            elif argument.layout is torch.strided and argument.is_contiguous() and not argument.is_neg():
                 words.append(self._pointer(argument))
             else:
                 check_strided(self._spec, arguments)
-                copy = argument.contiguous()
+                copy = argument.contiguous().resolve_neg()
                 keep.append(copy)
                 words.append(self._pointer(copy))
         return words
@@ -192,6 +187,30 @@ class Launcher:
                 raise
         backward = plan.backwards[needs] = self._make_backward(plan, needs, ROUNDS)
         return self._differentiate(plan, backward, arguments, gradients, needs)
+
+    def check_backward(self, arguments: Sequence[Any], gradients: Sequence[torch.Tensor], needs: Sequence[int]) -> None:
+        """Refuses what no autograd gives to `backward`, whose kernel reads tensors by address.
+
+        Raises:
+            SlangArgumentError: the gradients are not those of the outputs, or a slot of `needs` has none.
+        """
+        plan, spec = self.plan(arguments), self._spec
+        lost = [index for index in needs if index not in spec.differentiable_slots]
+        if lost:
+            raise SlangArgumentError(
+                "an argument has no gradient", where=str(spec.function), got=lost[0], expected=spec.differentiable_slots
+            )
+        kinds = [plan.outputs[index] for index in spec.differentiable_outputs]
+        expected = [f"{dtype} {tuple(shape)} on {self._device}" for shape, _, dtype, _ in kinds]
+        got = [f"{g.dtype} {tuple(g.shape)} on {g.device}" for g in gradients]
+        got = [
+            f"{each}, {g.layout}" if g.layout is not torch.strided else each
+            for each, g in zip(got, gradients, strict=True)
+        ]
+        if got != expected:
+            raise SlangArgumentError(
+                "the gradients are not those of the outputs", where=str(spec.function), got=got, expected=expected
+            )
 
     def _fewest_rounds(self, plan: Plan) -> int:
         """The first limit to try for loops that have none: a loop over a tensor has as many rounds as its sizes say."""
@@ -268,7 +287,7 @@ class Launcher:
             elif slot >= 0:
                 incoming.append(_copy(gradient))
             else:
-                incoming.append(gradient.contiguous())
+                incoming.append(gradient.contiguous().resolve_neg())
         return incoming
 
     def _results(

@@ -177,6 +177,19 @@ class Operation:
         """The backward kernel: the gradient of each slot in `needs`."""
         return self._launcher(arguments).backward(arguments, gradients, needs)
 
+    def run_backward_by_hand(
+        self, arguments: Sequence[Any], gradients: Sequence[torch.Tensor], needs: tuple[int, ...]
+    ) -> list[torch.Tensor]:
+        """The same for arguments that may come from anywhere.
+
+        Raises:
+            NotDifferentiableError: the function has no derivative.
+            SlangArgumentError: gradients or slots that are none of the function's.
+        """
+        self.check_differentiable()
+        self._launcher(arguments).check_backward(arguments, gradients, needs)
+        return self.run_backward(arguments, gradients, needs)
+
     def _launcher(self, arguments: Sequence[Any]) -> Launcher:
         slots = self.tensor_slots
         if not slots or arguments[slots[0]].is_cpu:

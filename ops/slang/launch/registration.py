@@ -9,6 +9,7 @@ import torch
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from ...kernels.torch_library import Gradient, define, in_forward_mode
+from ..language.errors import SlangArgumentError
 from ..language.specialization import Slot
 from .fakes import fake_outputs, zeros_for_missing
 from .operation import (
@@ -66,10 +67,19 @@ def register(operation: Operation) -> Any:
 def _register_backward(operation: Operation, slots: str) -> Any:
     def run(*arguments: Any) -> list[torch.Tensor]:
         *inputs, gradients, needs = arguments
-        return operation.run_backward(inputs, gradients, tuple(needs))
+        return operation.run_backward_by_hand(inputs, gradients, tuple(needs))
 
     def fake(*arguments: Any) -> list[torch.Tensor]:
-        *inputs, _, needs = arguments
+        *inputs, gradients, needs = arguments
+        fakes = fake_outputs(operation.spec, inputs)
+        for index, gradient in zip(operation.spec.differentiable_outputs, gradients, strict=False):
+            if gradient.device != fakes[index].device:  # torch runs this for a tensor on meta beside others
+                raise SlangArgumentError(
+                    "the gradient of an output is on another device than the arguments",
+                    where=str(operation.spec.function),
+                    got=gradient.device,
+                    expected=fakes[index].device,
+                )
         return [torch.empty_like(inputs[index], memory_format=torch.contiguous_format) for index in needs]
 
     def refuse(ctx: Any, *gradients: Any) -> NoReturn:

@@ -12,6 +12,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from ..ops.graph.errors import MissingExtraError, TracepackError, printable
 from . import exit_codes as exits
@@ -115,6 +116,7 @@ def _perform(options: Namespace) -> Report:
 
 
 def _perform_with_torch(options: Namespace) -> Report:
+    from .commands.batch import batch
     from .commands.bench import Effort, bench
     from .commands.export import export
     from .commands.optimize import Wanted, optimize
@@ -128,6 +130,8 @@ def _perform_with_torch(options: Namespace) -> Report:
     match options.command:
         case "run":
             return run(options.file, options.input, options.value, options.output, loading)
+        case "batch":
+            return batch(options.file, options.source, options.target, loading, _job(options))
         case "verify":
             return verify(options.file, loading, hashes_only=options.hashes_only)
         case "optimize":
@@ -140,3 +144,13 @@ def _perform_with_torch(options: Namespace) -> Report:
             sizes = dict(options.size)
             return profile(options.file, loading, sizes, runs=runs, threads=threads, trace=options.trace)
     return bench(options.file, loading, dict(options.size), Effort(options.seconds, options.runs, options.threads))
+
+
+def _job(options: Namespace) -> dict[str, Any]:
+    """The arguments of `tracepack.batch.run` that the command line names."""
+    return {
+        "engine": options.engine_name, "batch_size": options.batch_size, "part_rows": options.part_rows,
+        "map": {name: columns[0] if len(columns) == 1 else columns for name, columns in options.map},
+        "keep": options.keep, "id": options.id, "address": options.address, "workers": options.workers,
+        "num_gpus": options.num_gpus,
+    }  # fmt: skip

@@ -44,6 +44,17 @@ class Namespace(argparse.Namespace):
     engine: list[str]
     tolerance: float | None
     trace: str | None
+    source: str
+    target: str
+    engine_name: str
+    batch_size: int | None
+    map: list[tuple[str, list[str]]]
+    keep: list[str] | None
+    id: str | None
+    part_rows: int | None
+    address: str | None
+    workers: int | None
+    num_gpus: float
     files: list[str]
 
     def server(self) -> dict[str, Any]:
@@ -80,7 +91,8 @@ def _parser() -> argparse.ArgumentParser:
     sign = _command(commands, "sign", "sign an archive: its manifest, and with it every member")
     _serve(commands)
     sign.add_argument("--key", required=True, metavar="KEY.pem", help="an Ed25519 private key, without a password")
-    for name in ("run", "verify", "bench", "optimize", "export", "profile"):
+    _batch(_command(commands, "batch", "run a pipeline over Parquet, CSV or JSON lines; goes on where it was ended"))
+    for name in ("run", "verify", "bench", "optimize", "export", "profile", "batch"):
         _loading(commands.choices[name])
     return parser
 
@@ -132,6 +144,36 @@ def _profile(command: argparse.ArgumentParser) -> None:
     command.add_argument("--runs", type=_count, default=10, help="measure this many runs (default 10)")
     command.add_argument("--threads", type=_count, help="threads of torch")
     _sized(command)
+
+
+def _batch(command: argparse.ArgumentParser) -> None:
+    command.add_argument("source", metavar="SOURCE", help="a .parquet, .csv, .tsv or .jsonl file, or a folder of them")
+    command.add_argument("target", metavar="TARGET", help="the folder to write; bad rows go to TARGET.errors.parquet")
+    command.add_argument("--engine", choices=("local", "ray"), default="local", dest="engine_name")
+    command.add_argument("--batch-size", type=_count, help="rows of a run (default: measured)")
+    command.add_argument(
+        "--map", metavar="INPUT=COLUMN", action="append", default=[], type=_columns,
+        help="the column of an input that is called otherwise; INPUT=A,B,C makes a row of several",
+    )  # fmt: skip
+    command.add_argument(
+        "--keep", metavar="A,B", type=_names, help="the columns to keep; all by default, none for --keep="
+    )
+    command.add_argument("--id", metavar="COLUMN", help="the column that names rows in the table of errors")
+    command.add_argument("--part-rows", type=_count, help="rows of one file of the target (default: some 64 MiB)")
+    command.add_argument("--address", help="of a Ray cluster (default: a new one on this machine)")
+    command.add_argument("--workers", type=_count, help="processes of Ray (default: one for each CPU)")
+    command.add_argument("--num-gpus", type=float, default=0, help="GPUs of each of them")
+
+
+def _columns(text: str) -> tuple[str, list[str]]:
+    name, separator, columns = text.partition("=")
+    if not separator or not name or not columns:
+        raise argparse.ArgumentTypeError(f"{text[:80]!r} is not INPUT=COLUMN")
+    return name, columns.split(",")
+
+
+def _names(text: str) -> list[str]:
+    return [name for name in text.split(",") if name]
 
 
 def _bench(command: argparse.ArgumentParser) -> None:

@@ -17,7 +17,7 @@ OK, FAILED, USAGE, ARCHIVE, DEVICE, TRUST, RUN, MISSING, INTERNAL, INTERRUPTED =
 MEANINGS = {
     OK: "done",
     FAILED: "verify: a member was altered, or a golden example gives outputs beyond their tolerance",
-    USAGE: "the command was not understood, or a file named on it cannot be read or written",
+    USAGE: "the command was not understood, or a file or folder named on it cannot be read or written",
     ARCHIVE: "the archive is missing, truncated, altered, foreign, or of a newer format",
     DEVICE: "an op cannot be placed on the device",
     TRUST: "the archive holds an op that can run code, and --trust was not given; or no key of --signed-by signed it",
@@ -52,6 +52,7 @@ def keys_of(read: Callable[[str], Any], paths: Sequence[str]) -> list[Any]:
 _CODES: dict[type[TracepackError], int] = {
     errors.GoldenMismatchError: FAILED,
     UsageError: USAGE,
+    errors.BatchError: USAGE,
     errors.ArchiveError: ARCHIVE,
     errors.GraphError: ARCHIVE,
     errors.DeviceError: DEVICE,

@@ -1,6 +1,8 @@
 # ruff: noqa: E501 - texts of comprehensions read better on one line
 """Gradients: derived and checked by gradcheck on both emitters, named as on the page, reordered, and free."""
 
+import itertools
+
 import pytest
 import torch
 
@@ -241,3 +243,28 @@ def test_extremes_of_what_is_computed_again_keep_their_gradient(options):
     torch.testing.assert_close(
         torch.autograd.grad(found.sum(), a), torch.autograd.grad(expected.sum(), a), rtol=1e-4, atol=1e-4
     )
+
+
+def test_gradients_of_every_kind_one_after_the_other() -> None:
+    """The first plain gradient opens a short way, which the others must not take."""
+    layer = define("def f(float(N,M) A, float(M) B) -> (O, P) { O(n,m) = A(n,m) * B(m)  P(n,m) = A(n,m) * A(n,m) }")
+    a, b = torch.randn(4, 6, requires_grad=True), torch.randn(6, requires_grad=True)
+    plain = torch.randn(4, 6)
+    kinds = {
+        "plain": plain,
+        "expanded": torch.tensor(2.0).expand(4, 6),
+        "transposed": torch.randn(6, 4).t(),
+        "with gaps": torch.randn(4, 12)[:, ::2],
+        "negated": torch._neg_view(plain),
+    }
+    for first, second in itertools.product(kinds.values(), repeat=2):
+        seeds = (first, second)
+        found = torch.autograd.grad(layer(a, b), (a, b), seeds)
+        torch.testing.assert_close(found, torch.autograd.grad((a * b, a * a), (a, b), seeds), rtol=1e-4, atol=1e-4)
+        (only,) = torch.autograd.grad(layer(a, b)[1], a, second)
+        torch.testing.assert_close(only, 2 * a * second, rtol=1e-4, atol=1e-4)
+    (once,) = torch.autograd.grad(layer(a, b)[1], a, plain, create_graph=True)
+    (twice,) = torch.autograd.grad(once.sum(), a)
+    torch.testing.assert_close(twice, 2 * plain, rtol=1e-4, atol=1e-4)
+    with pytest.raises(errors.DerivativeError, match="gradients of layers are not taken several at once"):
+        torch.autograd.grad(layer(a, b)[1], a, torch.randn(3, 4, 6), is_grads_batched=True)

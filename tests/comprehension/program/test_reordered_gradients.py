@@ -159,6 +159,52 @@ def test_the_backward_operator_checks_what_it_is_given(layer: Layer, inputs: lis
     with pytest.raises(errors.ComprehensionInputError, match="'convolution' takes 3 inputs; got 2"):
         backward(plain[:2], right, [0])
 
+    for place in (3, -1):
+        with pytest.raises(errors.DerivativeError, match=f"an input has no such place; got {place}; expected 0 to 2"):
+            backward(plain, right, [place])
+    with pytest.raises(errors.DerivativeError, match="the gradients are not those of the outputs; got .*sparse_coo"):
+        backward(plain, [right[0], right[1].to_sparse()], [0])
+
+
+def test_the_operators_refuse_a_tensor_on_meta_beside_others(layer: Layer, inputs: list[torch.Tensor]) -> None:
+    """torch asks for sizes only then, and what came back had never been computed."""
+    plain, right = [x.detach() for x in inputs], [torch.randn(2, 4, 4, 6)] * 2
+    name = layer.operator.split("::")[1]
+    message = r"the inputs of 'convolution' are on several devices; got \['cpu', 'meta'\]"
+    with pytest.raises(errors.ComprehensionInputError, match=message):
+        getattr(torch.ops.tracepack, name)(plain[0].to("meta"), *plain[1:])
+    with pytest.raises(errors.ComprehensionInputError, match=message):
+        getattr(torch.ops.tracepack, f"{name}_backward")(plain, [right[0], right[1].to("meta")], [0])
+
+
+READING: dict[str, Callable[[list[torch.Tensor]], Any]] = {
+    "a branch": lambda g: [g[1] if g[1].sum() > 0 else g[0]],
+    "a number": lambda g: [g[1] * g[1].sum().item() / g[1].sum()],
+    "an array": lambda g: [torch.from_numpy(g[1].numpy().copy())],
+    "places": lambda g: [g[1][g[1].isfinite()].reshape(g[1].shape)],
+}
+
+
+@pytest.mark.parametrize("case", READING)
+def test_a_function_of_a_call_may_read_values(inputs: list[torch.Tensor], case: str) -> None:
+    own = define(REORDER, training=True, name="convolution", backward="convolution_grad")
+    seed = torch.rand(2, 4, 4, 6)
+    expected = torch.autograd.grad(torch.conv2d(*inputs), inputs, seed)
+    torch.testing.assert_close(gradients(own, inputs, READING[case], seed), expected, rtol=1e-4, atol=1e-4)
+
+
+def test_a_function_that_reads_values_is_held_to_the_sizes_that_it_gave_first(
+    layer: Layer, inputs: list[torch.Tensor]
+) -> None:
+    with pytest.raises(errors.DerivativeError, match=TAKES.format(r"a tensor torch\.float32 \(1, .*", ".*")):
+        gradients(layer, inputs, lambda g: [g[1][:1] if g[1].sum() < 0 else g[1]], -torch.ones(2, 4, 4, 6))
+
+
+def test_the_users_own_error_is_named(layer: Layer, inputs: list[torch.Tensor]) -> None:
+    message = "the reorder_function fails on ones of the outputs' sizes; got IndexError: list index out of range"
+    with pytest.raises(errors.DerivativeError, match=message):
+        layer(*inputs, reorder_function=lambda g: [g[7]])
+
 
 def test_compiled_code_counts_its_tensors() -> None:
     own = define("def f(float(N) X, float(N) Y) -> (O) { O(n) = X(n) + Y(n) }")

@@ -62,11 +62,11 @@ def rpc_server(repository: Repository, config: ServingConfig, watcher: Watcher, 
         ],
         maximum_concurrent_rpcs=config.max_connections,
     )
-    server.add_generic_rpc_handlers((_handlers(ProtocolService(repository, watcher), config.token),))
+    server.add_generic_rpc_handlers((_handlers(Methods(repository, watcher), config.token),))
     return server
 
 
-class ProtocolService:
+class Methods:
     """The methods of the service.
 
     Args:
@@ -141,7 +141,7 @@ def _headers(context: Any) -> dict[str, str]:
     return {name: value for name, value in context.invocation_metadata() or () if isinstance(value, str)}
 
 
-def _handlers(service: ProtocolService, token: str | None) -> Any:
+def _handlers(service: Methods, token: str | None) -> Any:
     """The methods as gRPC calls them, by the names of the protocol."""
     gate = _Gate(token)
     methods = {

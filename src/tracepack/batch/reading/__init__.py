@@ -1,0 +1,1 @@
+"""Reading a source: its files, and the parts into which their rows are cut."""

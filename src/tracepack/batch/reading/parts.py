@@ -1,0 +1,69 @@
+"""Parts: the rows that are computed, written and, after a crash, computed again as one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+SAMPLE_BYTES = 1 << 20  # of a text file, from which its columns are inferred
+
+
+@dataclass(frozen=True)
+class BadRow:
+    """A row that gave no answer.
+
+    Attributes:
+        row: its number in its file, from 0, where lines of CSV with another number of columns do not count; None for
+            such a line.
+        error: what is wrong.
+        line: where it failed: the node and the user's line; empty where the row cannot be read.
+        id: its value of the id column, if there is one.
+    """
+
+    row: int | None
+    error: str
+    line: str = ""
+    id: Any = None
+
+
+@dataclass(frozen=True)
+class Part:
+    """The rows of a part.
+
+    Attributes:
+        file: the number of its file.
+        number: its number in the file.
+        rows: those that could be read.
+        at: the number in the file of each of them.
+        bad: the others.
+    """
+
+    file: int
+    number: int
+    rows: pa.Table
+    at: Sequence[int]
+    bad: list[BadRow] = field(default_factory=list)
+
+
+Found = Iterator[tuple[int, pa.Table, Sequence[int], list[BadRow]]]
+
+
+def cut(batches: Iterator[pa.RecordBatch], size: int) -> Iterator[pa.Table]:
+    """Tables of `size` rows from record batches of any size; the last may have fewer."""
+    held: list[pa.RecordBatch] = []
+    count = 0
+    for batch in batches:
+        start = 0
+        while count + batch.num_rows - start >= size:
+            held.append(batch.slice(start, size - count))
+            start += size - count
+            yield pa.Table.from_batches(held)
+            held, count = [], 0
+        if start < batch.num_rows:
+            held.append(batch.slice(start))
+            count += batch.num_rows - start
+    if held:
+        yield pa.Table.from_batches(held)

@@ -1,0 +1,162 @@
+"""Sources: the files of a job, and the parts into which their rows are cut.
+
+A part is what is computed, written and, after a crash, computed again as one. Which rows it has depends on the source
+and on the number of rows of a part alone, so that a job that goes on finds the parts that are there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ...ops.graph.errors import BatchError
+from .parquet_files import parquet_parts
+from .parts import SAMPLE_BYTES, Part
+from .text_files import csv_parts, csv_schema, json_parts, json_schema_of
+
+KINDS = {
+    ".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl",
+}  # fmt: skip
+_PART_BYTES = 64 << 20
+_MOST_ROWS = 1 << 17
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """A file of the source: its name within it, and what tells that it was changed."""
+
+    path: str
+    name: str
+    size: int
+    changed: int
+
+
+@dataclass(frozen=True)
+class Source:
+    """Files of one kind with one schema, in the order of their names."""
+
+    path: str
+    kind: str
+    files: tuple[SourceFile, ...]
+    schema: pa.Schema
+
+    def part_rows(self, batch: int) -> int:
+        """How many rows a part has: a multiple of the batch that takes some 64 MiB of memory."""
+        first = self.files[0]
+        if self.kind == "parquet":
+            found = pq.read_metadata(first.path)
+            size = sum(found.row_group(group).total_byte_size for group in range(found.num_row_groups))
+            wide = size / max(found.num_rows, 1)
+        else:
+            with open(first.path, "rb") as opened:
+                sample = opened.read(SAMPLE_BYTES)
+            wide = len(sample) / max(sample.count(b"\n"), 1)
+        wanted = min(_PART_BYTES / max(wide, 1), _MOST_ROWS)
+        return max(1, int(wanted) // batch) * batch
+
+    def count(self, file: int) -> int | None:
+        """The number of rows of a file; None where only reading it would tell."""
+        return int(pq.read_metadata(self.files[file].path).num_rows) if self.kind == "parquet" else None
+
+    def total(self) -> int | None:
+        """The number of rows of all files; None where only reading them would tell."""
+        counts = [self.count(file) for file in range(len(self.files))]
+        return None if None in counts else sum(count or 0 for count in counts)
+
+    def parts(self, file: int, columns: Sequence[str], size: int, is_done: Callable[[int], bool]) -> Iterator[Part]:
+        """The parts of a file that are not done.
+
+        Raises:
+            BatchError: the file cannot be read.
+        """
+        each = self.files[file]
+        schema = pa.schema([self.schema.field(name) for name in columns])
+        try:
+            match self.kind:
+                case "parquet":
+                    found = parquet_parts(each.path, columns, size, is_done)
+                case "jsonl":
+                    found = json_parts(each.path, schema, size, is_done)
+                case _:
+                    found = csv_parts(each.path, schema, size, is_done, "\t" if self.kind == "tsv" else ",")
+            for number, rows, at, bad in found:
+                yield Part(file, number, rows.cast(schema), at, bad)
+        except (pa.ArrowException, OSError) as error:
+            raise BatchError("cannot read the file", where=repr(each.path), got=str(error)[:200]) from error
+
+
+def find_source(path: str | os.PathLike[str]) -> Source:
+    """The source that a path names: a file, or a folder of files of one kind.
+
+    Raises:
+        BatchError: there is none, or its files are of several kinds or schemas.
+    """
+    root = Path(os.path.abspath(path))
+    if not root.exists():
+        raise BatchError("there is no such file or folder", where=repr(str(path)))
+    found = [root] if root.is_file() else sorted(each for each in root.rglob("*") if _counts(each, root))
+    kinds = {KINDS.get(each.suffix.lower(), each.suffix) for each in found}
+    if len(kinds) != 1 or not kinds <= set(KINDS.values()):
+        raise BatchError(
+            "no source of one kind", where=repr(str(path)), got=", ".join(sorted(map(repr, kinds))) or "no files",
+            expected=f"files of one kind: {' '.join(KINDS)}",
+        )  # fmt: skip
+    files = tuple(_file(each, root) for each in found)
+    kind = kinds.pop()
+    return Source(str(root), kind, files, _schema(kind, files))
+
+
+def _counts(path: Path, root: Path) -> bool:
+    """Whether a file belongs to the source; names that start so are notes of other programs."""
+    return path.is_file() and not any(part.startswith((".", "_")) for part in path.relative_to(root).parts)
+
+
+def _file(path: Path, root: Path) -> SourceFile:
+    status = path.stat()
+    name = path.name if path == root else path.relative_to(root).as_posix()
+    return SourceFile(str(path), name, status.st_size, status.st_mtime_ns)
+
+
+def _schema(kind: str, files: Sequence[SourceFile]) -> pa.Schema:
+    """The schema of all files.
+
+    Raises:
+        BatchError: a file has another one, or cannot be read.
+    """
+    found: pa.Schema | None = None
+    for each in files:
+        try:
+            match kind:
+                case "parquet":
+                    schema = pq.read_schema(each.path).remove_metadata()
+                case "jsonl":
+                    schema = json_schema_of(each.path)
+                case _:
+                    schema = csv_schema(each.path, "\t" if kind == "tsv" else ",")
+        except (pa.ArrowException, OSError) as error:
+            raise BatchError("cannot read the file", where=repr(each.path), got=str(error)[:200]) from error
+        if len(set(schema.names)) < len(schema.names):
+            raise BatchError("two columns have one name", where=repr(each.path), got=", ".join(schema.names))
+        if found is None:
+            found = schema
+        elif kind == "parquet" and not schema.equals(found):
+            raise BatchError(
+                "the file has other columns than the first", where=repr(each.path), got=_columns(schema),
+                expected=_columns(found),
+            )  # fmt: skip
+        elif schema.names != found.names and kind != "jsonl":
+            raise BatchError(
+                "the file has other columns than the first", where=repr(each.path), got=", ".join(schema.names),
+                expected=", ".join(found.names),
+            )  # fmt: skip
+    assert found is not None
+    return found
+
+
+def _columns(schema: pa.Schema) -> str:
+    return ", ".join(f"{each.name}: {each.type}" for each in schema)

@@ -1,0 +1,1 @@
+"""The rows of a part: columns to inputs, runs, answers to columns."""

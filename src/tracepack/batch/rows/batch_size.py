@@ -1,0 +1,117 @@
+"""How many rows a run takes: measured on rows of the source, which are also run alone and together."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...ops.graph.errors import BatchError
+from .columns import Values
+from .compute import Work
+
+SIZES = (1, 4, 16, 64, 256, 1024, 4096, 16384)
+_SECONDS = 0.2  # for each size
+_BETTER = 1.1  # by what a larger batch must be faster, since it takes more memory
+_MOST_BYTES = 256 << 20  # of the answers of a run
+_TRIED = 4  # rows that are run alone and together
+_CLOSE = {pa.float32(): 1e-4, pa.float64(): 1e-8}
+
+
+def sound_values(work: Work, first: pa.Table) -> tuple[Values, int]:
+    """The values of rows from the beginning that a run takes, and how many there are."""
+    faults = work.binding.bad(first)
+    rows = first.take([row for row in range(first.num_rows) if row not in faults])
+    values, lost = work.binding.values(rows)
+    if lost:
+        rows = rows.take([row for row in range(rows.num_rows) if row not in lost])
+        values, _ = work.binding.values(rows)
+    return values, rows.num_rows
+
+
+def check_alone(work: Work, values: Values, count: int) -> None:
+    """Checks that rows together give what each gives alone, but for rounding.
+
+    Raises:
+        BatchError: they do not.
+    """
+    tried = min(count, _TRIED)
+    try:
+        together = work.run(values, 0, tried)
+        alone = [work.run(values, row, row + 1) for row in range(tried)]
+    except BatchError:
+        raise
+    except Exception:  # a bad row; the job will say which
+        return
+    for index, name in enumerate(work.answers.schema.names):
+        if not _equal(together[index], pa.concat_arrays([each[index] for each in alone])):
+            raise BatchError(
+                "the answer for a row depends on the rows beside it", where=f"output {name!r}",
+                got=f"{_first(together, index)} for the first of {tried} rows", expected=_first(alone[0], index),
+                fix="Run each row alone: batch_size=1.",
+            )  # fmt: skip
+
+
+def _first(answers: Sequence[Any], column: int) -> str:
+    return repr(answers[column][0].as_py())[:150]
+
+
+def _equal(left: Any, right: Any) -> bool:
+    """Whether two arrays are equal, floating numbers but for rounding."""
+    if left.type != right.type or len(left) != len(right):
+        return False
+    if pa.types.is_list(left.type):
+        lengths = pc.list_value_length(left).equals(pc.list_value_length(right))
+        return lengths and _equal(left.flatten(), right.flatten())
+    if pa.types.is_struct(left.type):
+        return all(_equal(a, b) for a, b in zip(left.flatten(), right.flatten(), strict=True))
+    if not pa.types.is_floating(left.type):
+        return bool(left.equals(right))
+    close = _CLOSE.get(left.type, 2e-2)
+    a, b = left.to_numpy(zero_copy_only=False), right.to_numpy(zero_copy_only=False)
+    largest = max(1.0, float(np.nanmax(np.abs(a), initial=0)))
+    return bool(np.allclose(a, b, rtol=close, atol=close * largest, equal_nan=True))
+
+
+def measured(work: Work, values: Values, count: int) -> int:
+    """The batch size with which rows take the least time; a smaller one where it hardly differs.
+
+    Args:
+        work: whose own batch size does not count.
+        values: of sound rows.
+        count: how many they are.
+    """
+    if work.binding.by_row or count == 0:
+        return 1
+    best, least = 1, float("inf")
+    for size in SIZES:
+        if size > count and best > 1:
+            break
+        taken = _seconds(work, values, min(size, count))
+        if taken is None:
+            break
+        seconds, wide = taken
+        if seconds * _BETTER < least:
+            best, least = size, seconds
+        if wide * size * 4 > _MOST_BYTES:
+            break
+    return best
+
+
+def _seconds(work: Work, values: Values, size: int) -> tuple[float, float] | None:
+    """The least time of a run for a row, and the bytes of its answers; None where a row of them fails."""
+    try:
+        answers: Sequence[Any] = work.run(values, 0, size)
+        least, end = float("inf"), time.monotonic() + _SECONDS
+        while True:
+            start = time.perf_counter()
+            work.run(values, 0, size)
+            least = min(least, time.perf_counter() - start)
+            if time.monotonic() > end:
+                return least / size, sum(each.nbytes for each in answers) / size
+    except Exception:
+        return None

@@ -1,0 +1,133 @@
+"""What a job is: its source, its target, and what is done with each part."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+
+from ..ops.graph.errors import BatchError
+from ..pipeline.pipeline import Pipeline
+from .reading.parts import Part
+from .reading.source_files import Source, find_source
+from .rows.batch_size import check_alone, measured, sound_values
+from .rows.columns import bind
+from .rows.compute import Work
+from .rows.output_columns import OutputTable
+from .target import JobKey, TargetFolder
+
+_FIRST_ROWS = 16384
+Progress = Callable[[int, "int | None", int], None]
+"""Called with the rows that are done, all rows where that is known, and the bad rows."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A job whose target is claimed.
+
+    Attributes:
+        source: the files.
+        target: the folder.
+        work: what is done with a part.
+        part_rows: the rows of a part.
+    """
+
+    source: Source
+    target: TargetFolder
+    work: Work
+    part_rows: int
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that are read, in the order of the source."""
+        wanted = self.work.columns
+        return [name for name in self.source.schema.names if name in wanted]
+
+    def do(self, part: Part) -> tuple[pa.Table, list[Any]]:
+        """Computes a part; in a process of its own where an earlier start ended in it."""
+        again = self.target.begin(part.file, part.number)
+        return self.work.compute(part, isolated=again)
+
+    def write(self, part: Part, rows: pa.Table, bad: Sequence[Any]) -> None:
+        """Writes a part."""
+        self.target.write(part.file, part.number, rows, bad, self.source.files[part.file].name)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A job whose target is not yet claimed; `work` has no batch size."""
+
+    source: Source
+    target: TargetFolder
+    work: Work
+    first: pa.Table
+    key: JobKey
+
+    def plan(self, batch_size: int | None, part_rows: int | None) -> Plan:
+        """Claims the target; numbers that are not given are those of an earlier start, or measured.
+
+        Raises:
+            BatchError: the target belongs to another job, or answers depend on the rows beside.
+        """
+        earlier = (self.target.manifest() or {}).get("job", {})
+        batch = 1 if self.work.binding.by_row else batch_size or earlier.get("batch_size") or self._measured()
+        if batch > 1:
+            check_alone(self.work, *sound_values(self.work, self.first.slice(0, 64)))
+        rows = part_rows or earlier.get("part_rows") or self.source.part_rows(batch)
+        self.target.claim(replace(self.key, batch_size=batch, part_rows=rows))
+        return Plan(self.source, self.target, replace(self.work, batch=batch), rows)
+
+    def _measured(self) -> int:
+        return measured(self.work, *sound_values(self.work, self.first))
+
+
+def prepared(
+    pipeline: Pipeline,
+    digest: str,
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    named: Mapping[str, str | Sequence[str]],
+    keep: Sequence[str] | None,
+    id_column: str | None,
+) -> Setting:
+    """Finds the source, the columns of all inputs, and the columns of the target.
+
+    Raises:
+        BatchError: something is missing, or does not fit.
+    """
+    found = find_source(source)
+    names = found.schema.names
+    kept = tuple(names if keep is None else keep)
+    for name in (*kept, *([id_column] if id_column else [])):
+        if name not in names:
+            raise BatchError(f"the source has no column {name!r}", expected=", ".join(names))
+    folder = TargetFolder(target, found.schema.field(id_column).type if id_column else None)
+    if str(folder.path) == found.path or str(folder.path).startswith(found.path + os.sep):
+        raise BatchError("the target is within the source", where=repr(str(folder.path)))
+    first = _first(found, names)
+    binding = bind(pipeline, found.schema, named, first)
+    answers = OutputTable(pipeline, binding.by_row)
+    written = [*(n for n in names if n in kept or n == id_column), *answers.schema.names]
+    if twice := sorted({name for name in written if written.count(name) > 1}):
+        raise BatchError(
+            f"an output is called like the column {twice[0]!r}", where=f"pipeline {pipeline.name!r}",
+            fix="Leave the column out: name those to keep.",
+        )  # fmt: skip
+    inputs = {each.name: list(each.columns) for each in binding.inputs}
+    files = [[each.name, each.size, each.changed] for each in found.files]
+    key = JobKey(
+        {"path": found.path, "files": files}, digest, inputs, sorted(kept), id_column, 0, 0,
+    )  # fmt: skip
+    return Setting(found, folder, Work(pipeline, binding, answers, 1, kept, id_column), first, key)
+
+
+def _first(source: Source, columns: Sequence[str]) -> pa.Table:
+    """Rows from the beginning of the source."""
+    for file in range(len(source.files)):
+        for part in source.parts(file, columns, _FIRST_ROWS, lambda number: number > 0):
+            if part.rows.num_rows:
+                return part.rows
+    raise BatchError("the source has no rows", where=repr(source.path))

@@ -1,0 +1,231 @@
+"""The target of a job: a folder of Parquet files, one for each part, that only this job writes.
+
+A part is there with all of its rows or not at all: it is written beside, synced and renamed. The manifest says which
+job the folder belongs to, so that a job that was ended goes on where it stopped, and another one is refused.
+
+    TARGET/_tracepack.json                   the job
+    TARGET/part-00000-000000.parquet         by the number of the file and of the part in it
+    TARGET/_work/part-….errors.parquet       the bad rows of a part, until the end of the job
+    TARGET/_work/part-….started              a part that is being computed
+    TARGET.errors.parquet                    all bad rows, at the end of the job
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ..ops.graph.errors import BatchError
+from .reading.parts import BadRow
+
+MANIFEST, WORK, LOCK = "_tracepack.json", "_work", "_lock"
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class JobKey:
+    """What makes a job this one.
+
+    Attributes:
+        source: the folder or file, its files with size and time of their change.
+        pipeline: the sha256 of the manifest of the archive.
+        inputs: the columns of each input.
+        keep: the columns that are kept.
+        id: the column of ids.
+        batch_size: the rows of a run.
+        part_rows: the rows of a part.
+    """
+
+    source: Any
+    pipeline: str
+    inputs: Any
+    keep: Any
+    id: str | None
+    batch_size: int
+    part_rows: int
+
+
+class TargetFolder:
+    """The folder of a job.
+
+    Args:
+        path: the folder, which is made.
+        id_type: the type of the column of ids; None where there is none, and the number of a row stands for it.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], id_type: pa.DataType | None) -> None:
+        self.path = Path(os.path.abspath(path))
+        self.errors_path = self.path.with_name(self.path.name + ".errors.parquet")
+        self._has_ids = id_type is not None
+        text = pa.string()
+        self._schema = pa.schema(
+            [("id", id_type or pa.int64()), ("file", text), ("row", pa.int64()), ("error", text), ("line", text)]
+        )
+
+    @contextlib.contextmanager
+    def owned(self) -> Iterator[None]:
+        """A context in which no other process may write to the folder.
+
+        Raises:
+            BatchError: another one does, or the folder has other files.
+        """
+        there = self.path.exists()
+        if there and not self.path.is_dir():
+            raise BatchError("the target is a file", where=repr(str(self.path)), expected="a folder, or nothing there")
+        if (
+            there
+            and not (self.path / MANIFEST).exists()
+            and any(e.name not in (LOCK, WORK) for e in self.path.iterdir())
+        ):
+            raise BatchError(
+                "the target has files of something else", where=repr(str(self.path)), expected="a new folder",
+            )  # fmt: skip
+        try:
+            (self.path / WORK).mkdir(parents=True, exist_ok=True)
+            lock = open(self.path / LOCK, "w")  # noqa: SIM115 - open as long as the job runs
+        except OSError as error:
+            raise BatchError("cannot write to the target", where=repr(str(self.path)), got=error.strerror) from error
+        with lock:
+            _lock(lock, self.path)
+            for left in self.path.glob("_work/*.tmp"):
+                left.unlink()
+            yield
+
+    def manifest(self) -> dict[str, Any] | None:
+        """What the folder says of its job; None for a new one.
+
+        Raises:
+            BatchError: it cannot be read.
+        """
+        path = self.path / MANIFEST
+        if not path.exists():
+            return None
+        try:
+            found: dict[str, Any] = json.loads(path.read_text())
+            if found["version"] != VERSION:
+                raise BatchError("the target was written by another version of tracepack", where=repr(str(self.path)))
+            return found
+        except (ValueError, KeyError, TypeError) as error:
+            raise BatchError("the manifest of the target is damaged", where=repr(str(path))) from error
+
+    def claim(self, key: JobKey) -> None:
+        """Writes the manifest, or compares it with that of an earlier start.
+
+        Raises:
+            BatchError: the folder belongs to another job.
+        """
+        wanted, found = json.loads(json.dumps(asdict(key))), self.manifest()
+        if found is None:
+            self._write_manifest({"version": VERSION, "job": wanted})
+            return
+        for name, value in wanted.items():
+            if found["job"].get(name) != value:
+                raise BatchError(
+                    f"the target belongs to a job with another {name.replace('_', ' ')}", where=repr(str(self.path)),
+                    got=_short(name, value), expected=_short(name, found["job"].get(name)),
+                    fix="Name another target, or delete this one.",
+                )  # fmt: skip
+
+    def _write_manifest(self, manifest: dict[str, Any]) -> None:
+        with self._replacing(self.path / MANIFEST) as temporary:
+            temporary.write_text(json.dumps(manifest, indent=1))
+
+    @contextlib.contextmanager
+    def _replacing(self, path: Path) -> Iterator[Path]:
+        """A file to write, which takes the place of another as a whole."""
+        temporary = self.path / WORK / f"{path.name}.{os.getpid()}.tmp"
+        yield temporary
+        with open(temporary, "rb+") as file:
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+
+    # -- parts -------------------------------------------------------------------------------------------------
+
+    def part_path(self, file: int, number: int) -> Path:
+        """Where a part is written."""
+        return self.path / f"part-{file:05d}-{number:06d}.parquet"
+
+    def is_done(self, file: int, number: int) -> bool:
+        """Whether a part is there."""
+        return self.part_path(file, number).exists()
+
+    def begin(self, file: int, number: int) -> bool:
+        """Notes that a part is being computed; returns whether that was so before, and never ended."""
+        path = self._work(file, number, "started")
+        before = path.exists()
+        path.touch()
+        return before
+
+    def write(self, file: int, number: int, rows: pa.Table, bad: Sequence[BadRow], name: str) -> None:
+        """Writes a part: its bad rows first, so that they are there when the part is.
+
+        Args:
+            file: the number of the file.
+            number: that of the part in it.
+            rows: with their answers.
+            bad: the other rows.
+            name: of the file of the source.
+        """
+        if bad:
+            columns: dict[str, list[Any]] = {
+                "id": [each.id if self._has_ids else each.row for each in bad],
+                "file": [name] * len(bad),
+                "row": [each.row for each in bad],
+                "error": [each.error for each in bad],
+                "line": [each.line or None for each in bad],
+            }
+            with self._replacing(self._work(file, number, "errors.parquet")) as temporary:
+                pq.write_table(pa.table(columns, schema=self._schema), temporary)
+        else:
+            self._work(file, number, "errors.parquet").unlink(missing_ok=True)
+        with self._replacing(self.part_path(file, number)) as temporary:
+            pq.write_table(rows, temporary)
+        self._work(file, number, "started").unlink(missing_ok=True)
+
+    def _work(self, file: int, number: int, end: str) -> Path:
+        return self.path / WORK / f"part-{file:05d}-{number:06d}.{end}"
+
+    def finish(self) -> tuple[int, int]:
+        """Writes the table of all bad rows, and returns how many rows and bad rows there are."""
+        found = sorted(self.path.glob("_work/*.errors.parquet"))
+        errors = 0
+        if found:
+            with self._replacing(self.errors_path) as temporary, pq.ParquetWriter(temporary, self._schema) as writer:
+                for path in found:
+                    table = pq.read_table(path, schema=self._schema)
+                    errors += table.num_rows
+                    writer.write_table(table)
+        else:
+            self.errors_path.unlink(missing_ok=True)
+        rows = sum(pq.read_metadata(path).num_rows for path in sorted(self.path.glob("part-*.parquet")))
+        manifest = self.manifest()
+        if manifest is not None:
+            self._write_manifest({**manifest, "complete": {"rows": rows, "errors": errors}})
+        return rows, errors
+
+
+def _short(name: str, value: Any) -> str:
+    if name == "source":
+        return f"{value['path']!r} with {len(value['files'])} files"[:200]
+    return repr(value)[:80] if name != "pipeline" else str(value)[:16]
+
+
+def _lock(file: Any, path: Path) -> None:
+    try:
+        import fcntl
+    except ImportError:  # a system without it: the user starts no two jobs with one target
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise BatchError(
+            "another process writes to the target", where=repr(str(path)), fix="Wait for it, or end it."
+        ) from None
