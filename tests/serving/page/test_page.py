@@ -65,7 +65,7 @@ def test_a_model_is_shown_with_signature_and_graph(page, models) -> None:
     assert page.locator("#signature").text_content() == models["cell"].signature
     image = page.get_by_role("img", name="Graph of cell; as text below")
     image.wait_for()
-    page.wait_for_function("document.querySelector('#graph img').naturalWidth > 100")
+    page.wait_for_function("() => document.querySelector('#graph img').naturalWidth > 100")
     assert "GRUCell" in page.locator("#graph-text").text_content()
 
 
@@ -222,7 +222,7 @@ def test_the_token_is_asked_for_and_kept_in_memory(chromium, models) -> None:
             page.keyboard.press("Enter")
             page.get_by_label("n", exact=True).fill("1")
             assert answer(page) == 2
-            page.wait_for_function("document.querySelector('#graph img')?.naturalWidth > 50")
+            page.wait_for_function("() => document.querySelector('#graph img')?.naturalWidth > 50")
             assert page.evaluate("[localStorage.length, sessionStorage.length, document.cookie]") == [0, 0, ""]
             assert "sesame" not in page.content() + page.url
             page.reload()

@@ -87,7 +87,7 @@ def test_a_hostile_graph_runs_no_script_in_the_page_nor_by_itself(chromium, addr
 
         page.route("**/page/data/graph/**", instead)
         page.goto(f"http://{address}/#cell/1")
-        page.wait_for_function("document.querySelector('#graph img')?.naturalWidth === 90")
+        page.wait_for_function("() => document.querySelector('#graph img')?.naturalWidth === 90")
         assert page.title() == "tracepack"
         page.goto(f"http://{address}/page/data/graph/cell/1")
         page.locator("rect").wait_for()
