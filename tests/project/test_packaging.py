@@ -35,6 +35,8 @@ def sources() -> set[str]:
     """Every file of the package but caches, as a path inside it."""
     found = {path.relative_to(ROOT / "src" / "tracepack") for path in (ROOT / "src" / "tracepack").rglob("*.py")}
     found.add(Path("py.typed"))
+    page = ROOT / "src" / "tracepack" / "serving" / "page"
+    found |= {path.relative_to(ROOT / "src" / "tracepack") for path in page.iterdir() if path.is_file()}
     for folder in ("ops", "pipeline", "serialization"):
         files = (path for path in (ROOT / folder).rglob("*") if path.is_file() and "__pycache__" not in path.parts)
         found |= {path.relative_to(ROOT) for path in files}

@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from ...serialization.container.version import __version__
 from ..config import ServingConfig
 from ..models.repository import Repository
+from ..page.page_routes import OPEN_FILES, page_handlers
 from ..protocol.http_body import BINARY_HEADER, parse_request, render_response
 from ..protocol.rejections import UNAUTHORIZED, UNAVAILABLE, RejectedError
 from ..telemetry.metrics import CONTENT_TYPE
@@ -25,7 +26,7 @@ from .exchange import Answer, Endpoint, Exchange, Handler, error_answer, json_an
 from .openapi import openapi
 from .plain_rows import answer_plainly
 
-OPEN = ("/v2/health/live", "/v2/health/ready")  # probes have no token
+OPEN = ("/v2/health/live", "/v2/health/ready", *OPEN_FILES)  # probes have no token, and the page asks for it
 EXTENSIONS = ["binary_tensor_data", "model_repository", "sequence"]
 
 
@@ -37,7 +38,8 @@ def application(repository: Repository, config: ServingConfig, watcher: Watcher 
         config: limits, and the token.
         watcher: of the requests; by default one of its own.
     """
-    handlers = Handlers(repository, watcher or Watcher(config))
+    watcher = watcher or Watcher(config)
+    handlers = Handlers(repository, watcher)
 
     def route(path: str, handler: Handler, method: str = "GET") -> Route:
         return Route(path, Endpoint(handler, config.max_body), methods=[method])
@@ -56,6 +58,7 @@ def application(repository: Repository, config: ServingConfig, watcher: Watcher 
         route("/v1/{model}", handlers.plain, "POST"),
         route("/openapi.json", handlers.openapi),
         route("/metrics", handlers.metrics),
+        *(route(path, handler) for path, handler in page_handlers(repository, watcher.metrics).items()),
     ]
     guards = [] if config.token is None else [Middleware(TokenGuard, token=config.token)]
     return Starlette(routes=routes, middleware=guards, exception_handlers={HTTPException: _routing_error})

@@ -62,6 +62,7 @@ def openapi(models: Sequence[ServedModel]) -> dict[str, Any]:
         "/v2": {"get": _operation("The server")},
         "/v2/health/live": {"get": _operation("Whether the process answers")},
         "/v2/health/ready": {"get": _operation("Whether all models are loaded")},
+        "/": {"get": _operation("A page for people, with a form for each model")},
         "/metrics": {"get": _operation("Metrics for Prometheus, as text")},
         "/v2/repository/index": {"post": _operation("The models and their states")},
         "/v2/repository/models/{model}/load": {"parameters": [_NAME], "post": _operation("Loads a model, or again")},
