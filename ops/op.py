@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.utils import _pytree as pytree
 
 from .graph.device import CPU, Device
 from .graph.graph import KernelCall, Target
@@ -75,10 +76,16 @@ class _KernelApplication:
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         assert isinstance(self.target, KernelCall)
-        return self.state.kernel(self.target.kernel)(*args, **kwargs)
+        return _run_kernel(self.target.kernel, self.state, args, kwargs)
 
     def rebuild(self, result: Any) -> Any:
         return result
+
+
+def _run_kernel(kernel: Kernel, state: State, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if not kernel.from_package:
+        args, kwargs = pytree.tree_map_only(torch.Tensor, torch.Tensor.contiguous, (args, kwargs))
+    return state.kernel(kernel)(*args, **kwargs)
 
 
 class KernelOp(InferenceOp):
@@ -89,8 +96,8 @@ class KernelOp(InferenceOp):
         self.kernel, self.state = kernel, State()
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Runs the kernel."""
-        return self.state.kernel(self.kernel)(*args, **kwargs)
+        """Runs the kernel, on contiguous tensors, as a pipeline does."""
+        return _run_kernel(self.kernel, self.state, args, kwargs)
 
     def application(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The call as one node of a kernel."""

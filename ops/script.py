@@ -221,7 +221,7 @@ def _scripted(model: Any, device: Any, name: str | None, contiguous: bool) -> In
         lowerer=lambda call, tensors: lower_scripted(
             model, call, tensors, name=title, device=str(where), contiguous=contiguous
         ),
-        fallback=lambda error: opaque(model, title, error),
+        fallback=lambda error: opaque(model, title, error, contiguous),
     )
 
 

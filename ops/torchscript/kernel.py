@@ -12,6 +12,7 @@ from torch.utils import _pytree as pytree
 
 from ..graph.errors import LoweringError, OpaqueOpWarning
 from ..graph.kernel import Kernel
+from ..runtime.checks import require_contiguous
 from ..runtime.user_code import user_stacklevel
 from .inspect import changing, from_bytes, in_evaluation, relocated, to_bytes
 
@@ -24,13 +25,18 @@ class TorchScriptKernel(Kernel):
         name: the op's name.
         reason: why it could not be lowered.
         changes: the names of the attributes that calls may change.
+        contiguous: whether a non-contiguous output is made contiguous, and not refused; None, which older files
+            have, leaves it.
     """
 
     kind: ClassVar[str] = "torchscript"
     runs_code: ClassVar[bool] = True
 
-    def __init__(self, data: bytes, name: str, reason: str, changes: Sequence[str] = ()) -> None:
+    def __init__(
+        self, data: bytes, name: str, reason: str, changes: Sequence[str] = (), contiguous: bool | None = None
+    ) -> None:
         self.data, self._name, self.reason, self.changes = data, name, reason, tuple(changes)
+        self.contiguous = contiguous
         self._modules: dict[str, Any] = {}
         self._latest: Any = None  # the module of the last call, which has the present state
 
@@ -40,8 +46,10 @@ class TorchScriptKernel(Kernel):
         return self._name
 
     def description(self) -> dict[str, Any]:
-        """The op's name, and the reason why it is opaque."""
-        return {"name": self._name, "reason": self.reason, "changes": list(self.changes)}
+        """The op's name, the reason why it is opaque, and what becomes of outputs that are not contiguous."""
+        return {
+            "name": self._name, "reason": self.reason, "changes": list(self.changes), "contiguous": self.contiguous,
+        }  # fmt: skip
 
     def assets(self) -> dict[str, bytes]:
         """The TorchScript file."""
@@ -51,12 +59,23 @@ class TorchScriptKernel(Kernel):
     def build(cls, description: Mapping[str, Any], assets: Mapping[str, bytes]) -> TorchScriptKernel:
         """Keeps the bytes; they are loaded at the first call."""
         changes = [str(path) for path in description.get("changes", ())]
-        return cls(assets["module.pt"], str(description["name"]), str(description["reason"]), changes)
+        kept = description.get("contiguous")
+        contiguous = None if kept is None else bool(kept)
+        return cls(assets["module.pt"], str(description["name"]), str(description["reason"]), changes, contiguous)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Runs the module on the device of its first tensor."""
-        tensors = [leaf for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
-        return self._module(str(tensors[0].device) if tensors else "cpu")(*args, **kwargs)
+        """Runs the module on the device of its first tensor.
+
+        Raises:
+            NonContiguousOutputError: an output is not contiguous.
+        """
+        tensors = _tensors((args, kwargs))
+        result = self._module(str(tensors[0].device) if tensors else "cpu")(*args, **kwargs)
+        if self.contiguous:
+            return pytree.tree_map_only(torch.Tensor, torch.Tensor.contiguous, result)
+        if self.contiguous is not None:
+            require_contiguous(self.name, _tensors(result))
+        return result
 
     def _module(self, device: str) -> Any:
         """The module on a device, with the present state."""
@@ -75,7 +94,7 @@ class TorchScriptKernel(Kernel):
 
     def session(self) -> TorchScriptKernel:
         """A kernel of the same module with its own state."""
-        return TorchScriptKernel(self.data, self._name, self.reason, self.changes)
+        return TorchScriptKernel(self.data, self._name, self.reason, self.changes, self.contiguous)
 
     def reset(self) -> None:
         """Makes the next call load the module again."""
@@ -91,7 +110,11 @@ class TorchScriptKernel(Kernel):
         _write(module, self.changes, values, None)
 
 
-def opaque(model: Any, name: str, error: LoweringError) -> TorchScriptKernel:
+def _tensors(tree: Any) -> list[torch.Tensor]:
+    return [leaf for leaf in pytree.tree_leaves(tree) if isinstance(leaf, torch.Tensor)]
+
+
+def opaque(model: Any, name: str, error: LoweringError, contiguous: bool) -> TorchScriptKernel:
     """The kernel for a ScriptModule that cannot be lowered; warns."""
     reason = error.got or error.what
     warnings.warn(
@@ -100,7 +123,7 @@ def opaque(model: Any, name: str, error: LoweringError) -> TorchScriptKernel:
         stacklevel=user_stacklevel(),
     )
     module = in_evaluation(model)
-    return TorchScriptKernel(to_bytes(module), name, str(error)[:500], changing(module))
+    return TorchScriptKernel(to_bytes(module), name, str(error)[:500], changing(module), contiguous)
 
 
 def _read(module: Any, paths: Sequence[str]) -> dict[str, Any]:

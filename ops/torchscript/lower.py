@@ -49,6 +49,7 @@ def lower_scripted(
                 raise LoweringError(
                     "the ScriptModule changes a tensor in place that a branch may return", where=f"op {name!r}"
                 )
+            _refuse_unused_reads(program.graph)
             body = convert(program, name, device, call.names, [f"L['{user}']" for user in users], contiguous)
             lowered = Lowered(*prove(body, tensors, lambda: _Reference(model, call)))
             _share(lowered.body, model)
@@ -80,10 +81,22 @@ def _is_same(a: torch.Tensor, b: torch.Tensor) -> bool:
 def _converted(model: Any, args: tuple[Any, ...]) -> Any:
     from torch._export.converter import TS2EPConverter
 
+    from .conversions import converted_numbers
     from .loops import converted_loops
 
-    with torch.no_grad(), Silence(), converted_loops():
+    with torch.no_grad(), Silence(), converted_loops(), converted_numbers():
         return TS2EPConverter(_branching(in_evaluation(model)), args).convert()
+
+
+def _refuse_unused_reads(graph: torch.fx.Graph) -> None:
+    """Refuses a graph that reads a number from a tensor and does not use it: torch took it for a constant.
+
+    Raises:
+        LoweringError: it does.
+    """
+    for node in graph.nodes:
+        if node.target in (torch.ops.aten._local_scalar_dense.default, torch.ops.aten.item.default) and not node.users:
+            raise LoweringError("torch's converter takes a number that data decides for a constant")
 
 
 def _branching(module: Any) -> Any:

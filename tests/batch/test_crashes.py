@@ -38,6 +38,7 @@ def start(*arguments: Any) -> subprocess.Popen[str]:
     return process
 
 
+@pytest.mark.campaign
 def test_a_job_that_is_killed_at_any_moment_goes_on(scores: Path, rows: Any, tmp_path: Path) -> None:
     table = rows(64 * 60)
     lists = table["x"].to_pylist()
@@ -136,6 +137,7 @@ tracepack.batch.run(sys.argv[1], sys.argv[2], sys.argv[3], batch_size=16, part_r
 """
 
 
+@pytest.mark.campaign
 def test_a_row_that_ends_the_process_is_quarantined_when_the_job_is_started_again(
     scores: Path, rows: Any, tmp_path: Path
 ) -> None:

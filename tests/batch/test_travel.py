@@ -192,12 +192,14 @@ def test_an_error_comes_back_from_a_worker_as_it_is(file: Path) -> None:
     assert pickle.loads(pickle.dumps(caught.value)).__dict__.keys() == caught.value.__dict__.keys()
 
 
+@pytest.mark.campaign
 def test_joblib(file: Path) -> None:
     joblib = pytest.importorskip("joblib", reason="joblib is not installed")
     mod = tracepack.load(file)
     assert same(joblib.Parallel(n_jobs=2)(joblib.delayed(mod.run)(feed) for feed in FEEDS), mod)
 
 
+@pytest.mark.campaign
 def test_dask(file: Path) -> None:
     dask = pytest.importorskip("dask", reason="dask is not installed")
     mod = tracepack.load(file)
@@ -218,6 +220,7 @@ class Rows(torch.utils.data.Dataset):
         return self.mod.run(FEEDS[index])
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize("method", [m for m in ("fork", "spawn") if m in multiprocessing.get_all_start_methods()])
 def test_the_workers_of_a_data_loader(file: Path, method: str) -> None:
     mod = tracepack.load(file)

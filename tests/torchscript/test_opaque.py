@@ -130,10 +130,10 @@ def test_voice_activity_in_a_fresh_process(tmp_path: Path) -> None:
 
 
 class LoopsOnData(torch.nn.Module):
-    """As many steps as the largest value says."""
+    """As many steps as the largest value says, up to seven: the remainder is what torch cannot convert."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        for step in range(int(x.abs().max().item())):
+        for step in range(int(x.abs().max().item()) % 8):
             x = x * 0.5 + step
         return x
 

@@ -8,6 +8,7 @@ the cluster does not have. A part whose worker died is computed in a process of 
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import os
 import warnings
@@ -46,13 +47,12 @@ def _followed(plan: Plan, found: Any, progress: Progress) -> int:
     total, computed, errors = plan.source.total(), 0, 0
     try:
         for row in found.iter_rows():
+            if row["refusal"]:
+                raise BatchError(**json.loads(row["refusal"]))
             computed += row["rows"]
             errors += row["errors"]
             progress(computed, total, errors)
     except ray.exceptions.RayError as error:
-        cause = getattr(error, "cause", None)
-        if isinstance(cause, BatchError):
-            raise cause from None
         raise BatchError(
             "a worker of Ray failed", got=str(error).strip().splitlines()[-1][:300],
             fix="Start the job again: it goes on where it stopped.",
@@ -116,7 +116,15 @@ class PartWorker:
         self._plan = plan
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, list[Any]]:
-        """Computes and writes the parts of one item."""
+        """Computes and writes the parts of one item; an error of ours is a part of the answer, since Ray hides it."""
+        try:
+            return {**self._answer(batch), "refusal": [""]}
+        except BatchError as error:
+            parts = {name: getattr(error, name) for name in ("what", "where", "got", "expected", "fix")}
+            said = json.dumps({name: None if part is None else str(part) for name, part in parts.items()})
+            return {"rows": [0], "errors": [0], "worker": [os.getpid()], "refusal": [said]}
+
+    def _answer(self, batch: dict[str, Any]) -> dict[str, list[Any]]:
         plan, file, wanted = self._plan, int(batch["file"][0]), int(batch["part"][0])
         rows = errors = 0
 
