@@ -73,7 +73,8 @@ class Pipeline(Optimizable):
 
         Args:
             feed: for each name of `input_names` a tensor, a numpy array or a DLPack object (both without a copy on
-                the CPU), a number or strings, in the containers that the function was traced with.
+                the CPU, but for arrays with negative strides), a number or strings, in the containers that the
+                function was traced with.
 
         Returns:
             What the function returns, in the same containers, without gradients.

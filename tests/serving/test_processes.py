@@ -19,6 +19,8 @@ import tracepack
 from tests.models import Counter
 from tests.serving.commands import Running, served, until
 from tracepack.cli import main
+from tracepack.pipeline.comparing.golden import golden_terms
+from tracepack.serialization.program import save_program
 
 pytest.importorskip("starlette", reason="the extra serve is not installed")
 BODY = {"x": [1.0, 2.0]}
@@ -28,6 +30,16 @@ def scaling(factor: float, path: Path) -> Path:
     """A file that multiplies by a factor, with a golden example."""
     mod = tracepack.trace(lambda x: x * factor, torch.ones(3))
     mod.save(path, examples=[{"x": torch.arange(3.0)}])
+    return path
+
+
+def lying(path: Path) -> Path:
+    """A whole file whose golden example the pipeline does not give."""
+    mod = tracepack.trace(lambda x: x * 7.0, torch.ones(3))
+    example = ({"x": torch.arange(3.0)}, torch.zeros(3))
+    save_program(path, mod.program, [example], golden_terms(mod.graph, mod.placement.values(), None))
+    with pytest.raises(tracepack.GoldenMismatchError):
+        tracepack.load(path, verify="golden")
     return path
 
 
@@ -124,6 +136,9 @@ def test_sighup_takes_a_new_file_and_keeps_the_old_one_where_examples_fail(tmp_p
         os.replace(path_bad, path)
         running.process.send_signal(signal.SIGHUP)
         until(lambda: "stays as it was" in running.log.read_text())
+        os.replace(lying(tmp_path / "bad"), path)
+        running.process.send_signal(signal.SIGHUP)
+        until(lambda: "golden examples give other outputs" in running.log.read_text())
         assert ask(running).json() == [5.0, 10.0]
         index = httpx.post(f"{running.url}/v2/repository/index").json()
         assert index == [{"name": "scale", "version": "1", "state": "READY", "reason": ""}]

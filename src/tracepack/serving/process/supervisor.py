@@ -60,6 +60,7 @@ class _Worker:
     """A process, and the channel to it."""
 
     process: asyncio.subprocess.Process
+    reader: asyncio.StreamReader
     channel: asyncio.StreamWriter
     ready: bool = False
 
@@ -142,13 +143,12 @@ class _Supervisor:
                 sys.executable, "-m", WORKER, options.to_json(), *map(str, sockets),
                 pass_fds=sockets, env=self._environment, stdin=asyncio.subprocess.DEVNULL,
             )  # fmt: skip
-        self._reader, channel = await asyncio.open_unix_connection(sock=ours)
-        return _Worker(process, channel)
+        return _Worker(process, *await asyncio.open_unix_connection(sock=ours))
 
     async def _follow(self, worker: _Worker) -> dict[str, Any]:
         """Hears a worker until it ends; gives the last that it said."""
-        reader, told = self._reader, {}
-        while line := await _line(reader):
+        told: dict[str, Any] = {}
+        while line := await _line(worker.reader):
             told = json.loads(line)
             if "ready" in told:
                 worker.ready = True
