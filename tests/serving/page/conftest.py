@@ -19,7 +19,7 @@ def greet(name, times: int = 2):
     return {"greeting": f"<img src=x onerror=alert('output')> {name}", "times": times * 2}
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # while it is open, its thread has an event loop, beside which no other one may run
 def chromium() -> Iterator[Any]:
     with real_browser() as found:
         yield found
