@@ -42,8 +42,8 @@ def show(rows: list[dict[str, object]]) -> None:
     """Prints rows: what, against what, the measured ratio or figure, and the limit it should stay under."""
     width = max(len(str(row["what"])) for row in rows)
     for row in rows:
-        value, limit = float(str(row["value"])), float(str(row["limit"]))
-        mark = "ok" if value <= limit else "OVER"
-        print(
-            f"{row['what']:{width}s}  {value:9.3f} {row['unit']:6s} limit {limit:<6g} {mark:5s} {row.get('note', '')}"
-        )
+        value, bound = float(str(row["value"])), "no limit"
+        if row["limit"] is not None:
+            limit = float(str(row["limit"]))
+            bound = f"limit {limit:<6g} {'ok' if value <= limit else 'OVER'}"
+        print(f"{row['what']:{width}s}  {value:9.3f} {row['unit']:6s} {bound:18s} {row.get('note', '')}")

@@ -44,11 +44,20 @@ if TYPE_CHECKING:
         _options: dict[str, Any]
 
         @property
-        def stateful(self) -> bool: ...  # noqa: D102 - those of Pipeline
-        def session(self) -> Any: ...  # noqa: D102
-        def state(self) -> dict[str, Any]: ...  # noqa: D102
-        def load_state(self, state: Mapping[str, Any]) -> None: ...  # noqa: D102
-        def save(self, path: Any) -> None: ...  # noqa: D102
+        def stateful(self) -> bool:
+            """Whether a run changes what later runs give."""
+
+        def session(self) -> Any:
+            """The same pipeline with a state of its own."""
+
+        def state(self) -> dict[str, Any]:
+            """Copies of all that runs change."""
+
+        def load_state(self, state: Mapping[str, Any]) -> None:
+            """Restores what `state` gave."""
+
+        def save(self, path: Any) -> None:
+            """Writes the archive."""
 
 
 ALWAYS_HASHED = 8 << 20  # bytes of weights that are hashed on every load: about 7 ms

@@ -101,7 +101,7 @@ class Runner:
         if inputs is not None:
             entry = make_entry(inputs, self.plan.fast, self.run_slowly, self.seen)
             # What torch's compiler traces in its place: the signatures that were seen would fix the sizes.
-            entry._torchdynamo_inline = self.run_slowly  # type: ignore[attr-defined]
+            entry._torchdynamo_inline = self.run_slowly  # type: ignore[attr-defined]  # torch's
         if self.draws:
             entry = _uncompiled(entry)
         if not self.stateful:
