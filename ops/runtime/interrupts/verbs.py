@@ -18,7 +18,7 @@ import torch
 from torch.fx import graph_module
 
 from ..user_code import is_users
-from .alarm import Alarm, rings
+from .alarm import Alarm, is_of_handler, rings
 from .changes import made, undo_from
 from .modes import Modes, Outside
 
@@ -71,8 +71,9 @@ class _Before:
 
     def restore(self, error: BaseException | None) -> None:
         """Restores that state; it may be called again."""
-        if error is not None and not (isinstance(error, Exception) and made() == self.made):
-            _let_go(error)
+        errors = _chain(error)
+        if made() > self.made or any(not isinstance(each, Exception) or is_of_handler(each) for each in errors):
+            _let_go(errors)
         self.modes.restore()
         if made() > self.made:
             with Outside():
@@ -94,19 +95,26 @@ def _insist(before: _Before, error: BaseException) -> None:
             continue
 
 
-def _let_go(error: BaseException) -> None:
+def _chain(error: BaseException | None) -> list[BaseException]:
+    """An error with those that it came from."""
+    found: dict[int, BaseException] = {}
+    pending = [error]
+    while pending:
+        each = pending.pop()
+        if each is not None and id(each) not in found:
+            found[id(each)] = each
+            pending += [each.__context__, each.__cause__]
+    return list(found.values())
+
+
+def _let_go(errors: list[BaseException]) -> None:
     """Ends the generators that an interrupt left suspended, which would otherwise undo their changes at a later time.
 
+    One of torch's that ends late includes its dispatch key again, for good, where it was entered inside of another.
     Frames of the user keep their variables, for a debugger.
     """
-    seen: set[int] = set()
-    pending: list[BaseException | None] = [error]
-    while pending:
-        found = pending.pop()
-        if found is not None and id(found) not in seen:
-            seen.add(id(found))
-            _clear(found.__traceback__)
-            pending += [found.__context__, found.__cause__]
+    for error in errors:
+        _clear(error.__traceback__)
     gc.collect()
 
 
