@@ -78,6 +78,6 @@ $(STAMPS)/demo: $(STAMPS)/torch pyproject.toml
 
 $(STAMPS)/dev: $(STAMPS)/demo
 	@echo "installing the tools for tests"
-	$(INSTALL) -e ".[text,cli,slang,sign,onnx,batch,serve]" --group dev --group demo \
+	$(INSTALL) -e ".[text,cli,slang,sign,onnx,openvino,batch,serve]" --group dev --group demo \
 	    $$($(BIN)/python -c "import torch; print('' if torch.version.cuda else '--group nvrtc')")
 	@touch $@

@@ -29,7 +29,7 @@ def browser() -> Iterator[Any]:
     """A browser, or a skip that says what is missing."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     if CHROMIUM is None:
-        pytest.skip("there is no chromium; .ci/install_chromium installs Debian's")
+        pytest.skip("there is no chromium; .ci/run installs Debian's")
     with playwright.sync_playwright() as running:
         opened = running.chromium.launch(
             executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
