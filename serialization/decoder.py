@@ -16,6 +16,7 @@ Reading raises `ArchiveError` with a path such as ``$.nodes[3].args[0]``.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -271,6 +272,17 @@ def expect(data: Any, kind: type | tuple[type, ...], path: str) -> Any:
         names = kind.__name__ if isinstance(kind, type) else " or ".join(k.__name__ for k in kind)
         raise malformed(path, type(data).__name__, names)
     return data
+
+
+def tolerance_in(value: Any, path: str) -> float | None:
+    """A tolerance in a manifest.
+
+    Raises:
+        ArchiveError: it is neither nil nor a float of at least 0.
+    """
+    if value is None or (type(value) is float and math.isfinite(value) and value >= 0):
+        return value
+    raise malformed(path, value, "nil, or a float of at least 0")
 
 
 def malformed(path: str, got: Any, expected: str) -> ArchiveError:

@@ -13,7 +13,7 @@ from ..ops.graph.graph import Constant
 from ..ops.graph.program import Artefact, EngineChoice
 from .container.archive import Archive
 from .container.archive_writer import Member, member
-from .decoder import expect, malformed
+from .decoder import expect, malformed, tolerance_in
 
 
 def encode_engines(
@@ -38,6 +38,7 @@ def encode_engines(
                 "nodes": None if choice.nodes is None else list(choice.nodes),
                 "package": artefact.package,
                 "processor": dict(sorted(choice.processor.items())),
+                "tolerance": choice.tolerance,
                 "description": dict(artefact.description),
                 "assets": assets,
                 "constants": {name: numbers[id(held)] for name, held in sorted(artefact.constants.items())},
@@ -75,7 +76,9 @@ def _choice(archive: Archive, row: Any, path: str, constants: Sequence[Constant]
     files = {expect(k, str, path): archive.read(expect(v, str, path)) for k, v in assets.items()}
     held = {expect(k, str, path): _constant(number, constants, path) for k, number in weights.items()}
     texts = {expect(k, str, path): expect(v, str, path) for k, v in processor.items()}
-    return EngineChoice(body, _span(nodes, path), texts, Artefact(engine, package, description, files, held))
+    artefact = Artefact(engine, package, description, files, held)
+    allowed = tolerance_in(row.get("tolerance"), f"{path}.tolerance")
+    return EngineChoice(body, _span(nodes, path), texts, artefact, allowed)
 
 
 def _span(nodes: list[Any] | None, path: str) -> tuple[int, int] | None:

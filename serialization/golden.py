@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +13,7 @@ from ..ops.graph.traverse import leaves, map_leaves
 from .container.archive import Archive
 from .container.faults import one_error
 from .container.schema import EXAMPLES
-from .decoder import Decoder, malformed
+from .decoder import Decoder, malformed, tolerance_in
 from .encoder import encode_tree
 from .limits import check_copies
 from .weights import MappedTensors, TensorTable, tensors_of
@@ -64,15 +63,10 @@ def golden_terms(archive: Archive) -> Golden | None:
             return None
         case {"tolerance": tolerance, "precisions": dict(precisions), "processor": dict(processor)}:
             names = _texts(precisions, "precisions", PRECISIONS)
-            return Golden(_tolerance(tolerance), names, _texts(processor, "processor"))
+            given = tolerance_in(tolerance, "$.golden.tolerance")
+            return Golden(given, names, _texts(processor, "processor"))
         case other:
             raise malformed("$.golden", other, "a tolerance, precisions and a processor")
-
-
-def _tolerance(value: Any) -> float | None:
-    if value is None or (type(value) is float and math.isfinite(value) and value >= 0):
-        return value
-    raise malformed("$.golden.tolerance", value, "nil, or a float of at least 0")
 
 
 def _texts(rows: dict[Any, Any], name: str, allowed: Sequence[str] | None = None) -> dict[str, str]:

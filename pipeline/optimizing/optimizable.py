@@ -58,6 +58,12 @@ class Optimizable(DescribedProgram):
 
         return dict(names(self.graph, self._engaged))
 
+    def tolerance_of_engines(self) -> float | None:
+        """By how much outputs may differ because of the engines that run; None for no more than by rounding."""
+        running = {id(each.artefact) for each in self._engaged}
+        found = [each.tolerance for each in self.program.engines if id(each.artefact) in running]
+        return max((each for each in found if each is not None), default=None)
+
     def optimize(
         self,
         examples: Sequence[Mapping[str, Any]],
@@ -106,7 +112,7 @@ class Optimizable(DescribedProgram):
         with threads_of_torch(threads) as count:
             bench = self._bench(examples, tolerance, seconds * SHARE_OF_CASES)
             chosen, findings = Search(bench, found, seconds, count, progress or _silent).run()
-        self.program = replace(self.program, engines=choices(chosen))
+        self.program = replace(self.program, engines=choices(chosen, tolerance))
         self._engaged = [each.engaged for each in chosen]
         self._runner = self._new_runner(self._runner.state())
         return findings

@@ -166,17 +166,18 @@ def _fastest(candidates: Sequence[Match]) -> list[Match]:
     return list(best.values())
 
 
-def choices(chosen: Sequence[Match]) -> tuple[EngineChoice, ...]:
-    """The candidates as a program keeps them."""
-    return tuple(choice(each.engaged, here()) for each in chosen)
+def choices(chosen: Sequence[Match], tolerance: float | None) -> tuple[EngineChoice, ...]:
+    """The candidates as a program keeps them, with the tolerance within which they were chosen."""
+    kept = None if tolerance is None else float(tolerance)
+    return tuple(choice(each.engaged, here(), kept) for each in chosen)
 
 
-def choice(engaged: Engaged, measured_on: Mapping[str, str]) -> EngineChoice:
+def choice(engaged: Engaged, measured_on: Mapping[str, str], tolerance: float | None = None) -> EngineChoice:
     """An engine on a region as a program keeps it."""
     place = engaged.region.place
     if isinstance(place, int):
-        return EngineChoice(place, None, measured_on, engaged.artefact)
-    return EngineChoice(None, place, measured_on, engaged.artefact)
+        return EngineChoice(place, None, measured_on, engaged.artefact, tolerance)
+    return EngineChoice(None, place, measured_on, engaged.artefact, tolerance)
 
 
 def engines_of(names: Sequence[str] | None) -> list[Engine]:

@@ -140,3 +140,29 @@ def test_a_file_goes_through_load_and_save(data, mirror) -> None:
     mod, file = tracepack.load(data, trust=True), io.BytesIO()
     mod.save(file)
     assert file.getvalue() == data
+
+
+def test_golden_examples_are_of_the_flat_function_and_hold_on_both_within_the_tolerance(mirror, monkeypatch) -> None:
+    monkeypatch.setattr(mirror, "change", staticmethod(lambda tensor: tensor + 0.01))
+    torch.manual_seed(0)
+    model = torch.nn.Linear(4, 2)
+    wanted = model(FEED["x"]).detach().tanh()
+    layer = tracepack.script(model, name="layer")
+    mod = tracepack.trace(lambda x: layer(x).tanh(), torch.rand(3, 4))
+    mod.optimize([FEED], engines=["mirror"], tolerance=0.02)
+    file = io.BytesIO()
+    mod.save(file, examples=[FEED])
+    with pytest.warns(UserWarning, match="runs on aten"):
+        plain = tracepack.load(file.getvalue(), verify="golden")
+    torch.testing.assert_close(plain.run(FEED), wanted, rtol=0, atol=1e-6)
+    fast = tracepack.load(file.getvalue(), trust=True, verify="golden")
+    torch.testing.assert_close(fast.run(FEED), wanted + 0.01, rtol=0, atol=1e-6)
+    monkeypatch.setattr(mirror, "change", staticmethod(lambda tensor: tensor + 0.1))
+    with pytest.raises(tracepack.GoldenMismatchError, match=r"differs by up to 0\.1 \(tolerance 0\.02\)"):
+        tracepack.load(file.getvalue(), trust=True, verify="golden")
+
+
+@pytest.mark.parametrize("wrong", [-1.0, float("inf"), 1, "0.1"])
+def test_a_tolerance_that_is_none_is_refused(data, wrong) -> None:
+    with pytest.raises(tracepack.ArchiveError, match=r"engines\[0\]\.tolerance"):
+        tracepack.load(forged(data, tolerance=wrong), trust=True)

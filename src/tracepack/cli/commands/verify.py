@@ -6,11 +6,12 @@ import re
 from typing import Any
 
 from ...ops.graph.errors import ArchiveError
-from ...pipeline.comparing.golden import OutputReport, replay
+from ...pipeline.comparing.golden import OutputReport
+from ...pipeline.opening import verify_golden
 from ...pipeline.pipeline import Pipeline
 from ...serialization.container.archive import Archive
 from ...serialization.container.signatures import require_signature
-from ...serialization.golden import golden_examples, golden_terms
+from ...serialization.golden import golden_examples
 from .. import exit_codes as exits
 from ..loading import Loading
 from ..report import Block, Report, Table, Text, one_line
@@ -49,11 +50,10 @@ def _intact(archive: Archive, name: str) -> bool:
 
 
 def _replay(archive: Archive, pipeline: Pipeline, data: dict[str, Any], blocks: list[Block]) -> None:
-    examples = golden_examples(archive)
-    if not examples:
+    if not golden_examples(archive):
         blocks.append(Text("no golden examples: save them with save(path, examples=[...])"))
         return
-    report = replay(pipeline, examples, golden_terms(archive))
+    report = verify_golden(pipeline, archive)
     names = {o.name: _plain_output(o.name) for o in report.outputs}
     outputs = [
         {

@@ -81,17 +81,16 @@ def _row(
 def _spans() -> Callable[[ServedModel, str, Mapping[str, str]], Any]:
     """Opens a span of OpenTelemetry as a child of the caller's."""
     try:
-        from opentelemetry import propagate, trace
+        from opentelemetry.propagate import extract
+        from opentelemetry.trace import SpanKind, get_tracer
     except ImportError:
         raise MissingExtraError(
             "spans need OpenTelemetry, which is not installed", fix="pip install opentelemetry-sdk"
         ) from None
-    tracer = trace.get_tracer("tracepack")
+    tracer = get_tracer("tracepack")
 
     def span(model: ServedModel, protocol: str, headers: Mapping[str, str]) -> Any:
         attributes = {"tracepack.model": model.name, "tracepack.version": model.version, "rpc.system": protocol}
-        return tracer.start_as_current_span(
-            f"infer {model.name}", propagate.extract(headers), trace.SpanKind.SERVER, attributes
-        )
+        return tracer.start_as_current_span(f"infer {model.name}", extract(headers), SpanKind.SERVER, attributes)
 
     return span
