@@ -77,7 +77,7 @@ def _choice(archive: Archive, row: Any, path: str, constants: Sequence[Constant]
     held = {expect(k, str, path): _constant(number, constants, path) for k, number in weights.items()}
     texts = {expect(k, str, path): expect(v, str, path) for k, v in processor.items()}
     artefact = Artefact(engine, package, description, files, held)
-    allowed = tolerance_in(row.get("tolerance"), f"{path}.tolerance")
+    allowed = tolerance_in(row.get("tolerance"), f"{path}.tolerance") or 0.0
     return EngineChoice(body, _span(nodes, path), texts, artefact, allowed)
 
 

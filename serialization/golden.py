@@ -32,11 +32,13 @@ class Golden:
         tolerance: the one that was given for all outputs of numbers, or None.
         precisions: the lowest precision on the way to each output that floating numbers take part in, by its name.
         processor: the kind of processor and the version of torch that computed the outputs.
+        engines: by how much floating numbers may differ at least, because of engines; no part of the archive's terms.
     """
 
     tolerance: float | None
     precisions: Mapping[str, str]
     processor: Mapping[str, str]
+    engines: float = 0.0
 
 
 def encode_golden(terms: Golden | None) -> dict[str, Any]:

@@ -8,7 +8,7 @@ that cannot take a region raises `Declined` with the reason; the region then sta
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
 from typing import Any, ClassVar
@@ -32,12 +32,16 @@ class Task:
         region: the region.
         examples: inputs of the region; sizes that are free are at least 2 in the first.
         threads: the number of threads.
+        given: the inputs that the region gets on the user's own examples; lower precision is fitted to these.
+        way: one of the engine's ways to compute in lower precision; empty for the precision of the region.
         shared: what engines made of the region and share, by a name of theirs.
     """
 
     region: Region
     examples: Sequence[Sequence[torch.Tensor]]
     threads: int
+    given: Sequence[Sequence[torch.Tensor]] = ()
+    way: str = ""
     shared: dict[str, Any] = field(default_factory=dict)
 
     def function(self, *, grad: bool = True) -> Callable[..., tuple[torch.Tensor, ...]]:
@@ -54,6 +58,15 @@ class Task:
         return [dim for dim, size in enumerate(shape.shape) if not isinstance(size, int)]
 
 
+WAY = "way"
+"""The key of an artefact's description that says in which way of lower precision it computes; absent for none."""
+
+
+def described(task: Task) -> dict[str, Any]:
+    """The description of an artefact that needs no other."""
+    return {WAY: task.way} if task.way else {}
+
+
 class Engine(ABC):
     """One engine.
 
@@ -61,11 +74,13 @@ class Engine(ABC):
         name: its name in reports and archives.
         package: the distribution that it needs, whose version artefacts keep.
         native: whether its artefacts are native code, or feed a native runtime, so that a file needs `trust=True`.
+        ways: the ways in which it computes in lower precision, by the name of the precision, ``"bf16"`` or ``"int8"``.
     """
 
     name: ClassVar[str]
     package: ClassVar[str]
     native: ClassVar[bool] = True
+    ways: ClassVar[Mapping[str, Sequence[str]]] = {}
 
     @abstractmethod
     def make(self, task: Task) -> Artefact:

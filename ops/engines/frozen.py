@@ -7,16 +7,16 @@ second copy of the weights; they are packed when it is opened.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from io import BytesIO
 from typing import Any, ClassVar
 
 import torch
 
 from ..graph.program import Artefact
-from .engine import Declined, Engine, Task
+from .engine import Declined, Engine, Task, described
+from .exporting.onnx_export import BF16, Exporting, cause, quietly
 from .index_checks import checked, index_checks
-from .onnx_export import Exporting, cause, quietly
 from .region import Region
 
 MODULE = "frozen.pt"
@@ -28,6 +28,7 @@ class Frozen(Engine):
 
     name: ClassVar[str] = "frozen"
     package: ClassVar[str] = "torch"
+    ways: ClassVar[Mapping[str, Sequence[str]]] = {BF16: (BF16,)}
 
     def make(self, task: Task) -> Artefact:
         """Traces and freezes the region.
@@ -45,7 +46,7 @@ class Frozen(Engine):
                 jit.save(jit.freeze(traced), buffer)
             except Exception as error:
                 raise Declined(f"torch.jit cannot trace it: {cause(error)}") from error
-        return Artefact(self.name, self.version(), {}, {MODULE: buffer.getvalue()}, {})
+        return Artefact(self.name, self.version(), described(task), {MODULE: buffer.getvalue()}, {})
 
     def open(self, artefact: Artefact, region: Region) -> Callable[..., Sequence[torch.Tensor]]:
         """The function, its weights packed.

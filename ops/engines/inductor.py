@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import tempfile
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any, ClassVar
@@ -18,9 +18,9 @@ from typing import Any, ClassVar
 import torch
 
 from ..graph.program import Artefact
-from .engine import Declined, Engine, Task
+from .engine import Declined, Engine, Task, described
+from .exporting.onnx_export import BF16, cause, exported, quietly
 from .index_checks import checked, index_checks
-from .onnx_export import cause, exported, quietly
 from .region import Region
 
 PACKAGE = "model.pt2"
@@ -31,6 +31,7 @@ class Inductor(Engine):
 
     name: ClassVar[str] = "inductor"
     package: ClassVar[str] = "torch"
+    ways: ClassVar[Mapping[str, Sequence[str]]] = {BF16: (BF16,)}
 
     def make(self, task: Task) -> Artefact:
         """Exports the region and compiles it.
@@ -47,7 +48,7 @@ class Inductor(Engine):
                 )
             except Exception as error:
                 raise Declined(f"torch cannot compile it: {cause(error)}") from error
-            return Artefact(self.name, self.version(), {}, {PACKAGE: Path(path).read_bytes()}, {})
+            return Artefact(self.name, self.version(), described(task), {PACKAGE: Path(path).read_bytes()}, {})
 
     def open(self, artefact: Artefact, region: Region) -> Callable[..., Sequence[torch.Tensor]]:
         """The compiled code, which runs with torch's threads.

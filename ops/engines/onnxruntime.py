@@ -6,7 +6,7 @@ what makes it fast, and costs memory of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import onnxruntime
@@ -16,9 +16,10 @@ from ..graph.program import Artefact
 from ..onnx.external_data import refuse_external_data
 from ..onnx.session import first_line, session_options
 from .engine import Declined, Engine, Task
+from .exporting.onnx_export import MODEL, onnx_artefact
+from .exporting.onnx_quantized import DYNAMIC, STATIC, quantized_artefact
+from .exporting.onnx_weights import declared
 from .index_checks import checked, index_checks
-from .onnx_export import MODEL, onnx_artefact
-from .onnx_weights import declared
 from .region import Region
 
 
@@ -27,14 +28,17 @@ class OnnxRuntime(Engine):
 
     name: ClassVar[str] = "onnxruntime"
     package: ClassVar[str] = "onnxruntime"
+    ways: ClassVar[Mapping[str, Sequence[str]]] = {"int8": (DYNAMIC, STATIC)}
 
     def make(self, task: Task) -> Artefact:
-        """Exports the region to ONNX.
+        """Exports the region to ONNX, and quantises it where a way asks for that.
 
         Raises:
             Declined: it cannot be exported, or numpy, by which tensors come in, lacks a dtype.
             MissingExtraError: onnxscript is not installed.
         """
+        if task.way:
+            return quantized_artefact(task, self.name, self.version())
         return onnx_artefact(task, self.name, self.version())
 
     def open(self, artefact: Artefact, region: Region) -> Callable[..., Sequence[torch.Tensor]]:

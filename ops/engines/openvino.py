@@ -7,7 +7,7 @@ memory twice, and afterwards in the form that it computes with, beside those of 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import openvino
@@ -15,10 +15,10 @@ import torch
 
 from ..graph.program import Artefact
 from ..onnx.external_data import refuse_external_data
-from .engine import Declined, Engine, Task
+from .engine import WAY, Declined, Engine, Task
+from .exporting.onnx_export import BF16, MODEL, onnx_artefact
+from .exporting.onnx_weights import embedded
 from .index_checks import checked, index_checks
-from .onnx_export import MODEL, onnx_artefact
-from .onnx_weights import embedded
 from .region import Region
 
 
@@ -27,6 +27,7 @@ class OpenVino(Engine):
 
     name: ClassVar[str] = "openvino"
     package: ClassVar[str] = "openvino"
+    ways: ClassVar[Mapping[str, Sequence[str]]] = {BF16: (BF16,)}
 
     def make(self, task: Task) -> Artefact:
         """Exports the region to ONNX.
@@ -38,7 +39,7 @@ class OpenVino(Engine):
         return onnx_artefact(task, self.name, self.version())
 
     def open(self, artefact: Artefact, region: Region) -> Callable[..., Sequence[torch.Tensor]]:
-        """The compiled model, with as many threads as torch has now, in the precision of the region.
+        """The compiled model, with as many threads as torch has now, in the precision of the region or in bfloat16.
 
         Raises:
             Declined: OpenVINO does not take the model, or it has other inputs and outputs than the region.
@@ -48,7 +49,8 @@ class OpenVino(Engine):
         core: Any = openvino.Core()
         settings = {
             "INFERENCE_NUM_THREADS": torch.get_num_threads(), "NUM_STREAMS": 1, "PERFORMANCE_HINT": "LATENCY",
-            "INFERENCE_PRECISION_HINT": "f32", "ENABLE_CPU_PINNING": False,
+            "INFERENCE_PRECISION_HINT": "bf16" if artefact.description.get(WAY) == BF16 else "f32",
+            "ENABLE_CPU_PINNING": False,
         }  # fmt: skip
         try:
             model = core.read_model(artefact.files[MODEL] + embedded(weights))

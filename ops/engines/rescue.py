@@ -22,7 +22,7 @@ from ..runtime.interrupts.forks import forgets_in_forks
 from ..runtime.node_errors import fail
 from ..runtime.plan import Plan
 from ..runtime.user_code import user_stacklevel
-from .engine import Engine
+from .engine import WAY, Engine
 from .region import Region
 from .rest import engines_rest
 
@@ -71,6 +71,16 @@ class Engaged:
         self.warned = False
         forgets_in_forks(self)
 
+    @property
+    def label(self) -> str:
+        """The engine, and its way of lower precision where it computes in one: ``"onnxruntime int8 static"``."""
+        return f"{self.engine.name} {self.way}".strip()
+
+    @property
+    def way(self) -> str:
+        """Its way of lower precision; empty for the precision of the region."""
+        return str(self.artefact.description.get(WAY, ""))
+
     def open(self) -> Callable[..., Sequence[torch.Tensor]]:
         """The function of the engine, which is made once."""
         with self._lock:  # two threads may ask at once
@@ -112,7 +122,7 @@ class Engaged:
             sizes = ", ".join(str(list(value.shape)) for value in values)
             text = " ".join(str(error).split())[:200]
             warnings.warn(
-                f"the engine {self.engine.name!r} fails on {self.region.name} with inputs of {sizes}, "
+                f"the engine {self.label!r} fails on {self.region.name} with inputs of {sizes}, "
                 f"which the flat function runs instead: {type(error).__name__}: {text}",
                 stacklevel=user_stacklevel(),
             )

@@ -115,14 +115,14 @@ class EngineChoice:
         nodes: the first node of the graph and the one after the last; None for an op.
         processor: the kind of processor on which it was measured; empty where a user named the engine.
         artefact: what the engine made of it.
-        tolerance: by how much outputs of the pipeline may differ because of it; None for no more than by rounding.
+        tolerance: by how much outputs of the pipeline may differ because of it; 0 for no more than by rounding.
     """
 
     body: int | None
     nodes: tuple[int, int] | None
     processor: Mapping[str, str]
     artefact: Artefact
-    tolerance: float | None = None
+    tolerance: float = 0.0
 
 
 @dataclass(frozen=True)

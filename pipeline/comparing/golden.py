@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -32,6 +32,7 @@ class OutputReport:
         equal: whether all were equal bit for bit.
         within: whether all were within the tolerance.
         passed: whether all are accepted: within the tolerance, or decided by rounding on another kind of processor.
+        error: the largest relative error: the norm of the difference to that of the stored output.
     """
 
     name: str
@@ -40,6 +41,7 @@ class OutputReport:
     equal: bool
     within: bool
     passed: bool
+    error: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -200,13 +202,6 @@ def golden_terms(graph: Graph, devices: Iterable[str], tolerance: float | None) 
     )
 
 
-def allowing(terms: Golden | None, tolerance: float | None) -> Golden | None:
-    """The terms of a file where an engine that was chosen within a tolerance runs: the wider one of both."""
-    if terms is None or tolerance is None:
-        return terms
-    return replace(terms, tolerance=max(tolerance, terms.tolerance or 0.0))
-
-
 def replay(pipeline: Runnable, examples: Sequence[tuple[Mapping[str, Any], Any]], terms: Golden | None) -> Report:
     """Runs every example and compares its outputs with those stored.
 
@@ -226,6 +221,7 @@ def replay(pipeline: Runnable, examples: Sequence[tuple[Mapping[str, Any], Any]]
             worst[name] = OutputReport(
                 name, max(before.largest, found.largest), max(before.tolerance, found.tolerance),
                 before.equal and found.equal, before.within and found.within, before.passed and found.passed,
+                max(before.error, found.error),
             )  # fmt: skip
     return Report(len(examples), tuple(worst.values()), terms.processor, here)
 
@@ -261,15 +257,19 @@ class _Rules:
         tolerance = self._tolerance(name, wanted)
         largest, same, within = compare(wanted, got.cpu() if tensors else got, tolerance)
         decided = self.moved and self._precision(name) != "" and not _is_floating(wanted) and largest < float("inf")
-        return OutputReport(name, largest, tolerance, same, within, passed=within or decided)
+        error = 0.0 if same else _relative_error(wanted, got)
+        return OutputReport(name, largest, tolerance, same, within, within or decided, error)
 
     def _tolerance(self, name: str, wanted: Any) -> float:
         if not _is_number(wanted):
             return 0.0
+        if not _is_floating(wanted):
+            return self.terms.tolerance or 0.0
+        return max(self._floating_tolerance(name, wanted), self.terms.engines)
+
+    def _floating_tolerance(self, name: str, wanted: Any) -> float:
         if self.terms.tolerance is not None:
             return self.terms.tolerance
-        if not _is_floating(wanted):
-            return 0.0
         own = precision(str(wanted.dtype).removeprefix("torch.") if isinstance(wanted, torch.Tensor) else "float")
         return max(TOLERANCES[own], TOLERANCES[self._precision(name) or own])
 
@@ -303,6 +303,17 @@ def _tensors(wanted: torch.Tensor, got: torch.Tensor, tolerance: float) -> tuple
     a, b = wanted.to(wide), got.to(wide)
     largest = float((a - b).abs().nan_to_num(nan=float("inf")).max())
     return largest, False, tolerance > 0 and torch.allclose(b, a, rtol=tolerance, atol=tolerance, equal_nan=True)
+
+
+def _relative_error(wanted: Any, got: Any) -> float:
+    """The norm of the difference to the norm of what is wanted; of values that are no floating tensors, 1."""
+    if not (isinstance(wanted, torch.Tensor) and isinstance(got, torch.Tensor) and wanted.shape == got.shape):
+        return 1.0
+    if not _is_floating(wanted):
+        return 1.0
+    wide = torch.complex128 if wanted.dtype.is_complex else torch.float64
+    difference, norm = (got.cpu().to(wide) - wanted.to(wide)).norm(), wanted.to(wide).norm()
+    return float((difference / norm).nan_to_num(nan=1.0, posinf=1.0))
 
 
 def _plain(wanted: Any, got: Any, tolerance: float) -> tuple[float, bool, bool]:

@@ -15,7 +15,7 @@ from ...ops.engines.rescue import Engaged, Reference
 from ...ops.graph.errors import MissingExtraError
 from ...ops.graph.traverse import constants
 from ...ops.runtime.engine_call import EngineCall
-from .trial import Bench, interleaved
+from .trial import Bench, Differences, interleaved
 
 MOST_BYTES = 512 << 20  # of inputs of a region that are kept
 
@@ -41,7 +41,8 @@ class Observed:
     @cached_property
     def task(self) -> Task:
         """The task for engines: first an example in which free sizes differ and are at least 2."""
-        return Task(self.region, sorted(self.inputs, key=self._unsuited), torch.get_num_threads())
+        mine = self.inputs[: self.given]
+        return Task(self.region, sorted(self.inputs, key=self._unsuited), torch.get_num_threads(), mine)
 
     def _unsuited(self, values: Sequence[torch.Tensor]) -> tuple[int, int, int]:
         kinds: list[Any] = [value.type for value in self.region.graph.inputs]
@@ -118,19 +119,19 @@ class Match:
         engaged: the engine on the region.
         before: seconds of the flat function on the user's examples.
         after: seconds of the engine.
-        difference: the largest difference of an output of the pipeline.
+        differences: of the outputs of the pipeline.
     """
 
     engaged: Engaged
     before: float
     after: float
-    difference: float
+    differences: Differences
 
 
-def try_engine(stage: Bench, seen: Observed, engine: Engine, seconds: float) -> Match | str:
-    """Makes a candidate; or says why the engine cannot run the region."""
+def try_engine(stage: Bench, seen: Observed, engine: Engine, seconds: float, way: str = "") -> Match | str:
+    """Makes a candidate, in a way of lower precision where one is named; or says why the engine cannot run it."""
     try:
-        artefact = engine.make(seen.task)
+        artefact = engine.make(replace(seen.task, way=way))
         engaged = Engaged(engine, artefact, seen.region, seen.reference)
         run = engaged.open()
         full = [values for values in seen.inputs if all(value.numel() for value in values)]
@@ -139,13 +140,13 @@ def try_engine(stage: Bench, seen: Observed, engine: Engine, seconds: float) -> 
         return str(error)
     if fault:
         return fault
-    difference, reason = stage.verdict([engaged])
-    if reason:
-        return reason
+    differences = stage.verdict([engaged])
+    if differences.fault:
+        return differences.fault
     given = [values for values in seen.inputs[: seen.given] if all(value.numel() for value in values)]
     with torch.no_grad():
         before, after = interleaved([_over(seen.reference, given), _over(run, given)], seconds)
-    return Match(engaged, before, after, difference)
+    return Match(engaged, before, after, differences)
 
 
 def _unlike(run: Callable[..., Any], reference: Reference, values: Sequence[torch.Tensor]) -> str:

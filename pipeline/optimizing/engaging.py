@@ -86,7 +86,7 @@ def names(graph: Graph, engaged: Sequence[Engaged]) -> Mapping[str, str]:
     """Which engine runs what: regions by name, and ops outside of them."""
     if not engaged:
         return {"pipeline": ATEN}
-    found = {each.region.name: each.engine.name for each in engaged}
+    found = {each.region.name: each.label for each in engaged}
     runs = [each.region.place for each in engaged if isinstance(each.region.place, tuple)]
     covered = {id(body) for each in engaged if (body := each.region.body) is not None}
     covered |= {id(body) for start, stop in runs for body in bodies(Graph((), graph.nodes[start:stop], ()))}

@@ -18,6 +18,7 @@ class Attempt:
         before: seconds that the flat function takes on the region; None where it was not measured.
         after: seconds that the engine takes; None where it was not measured.
         difference: the largest difference of an output of the pipeline; None where it was not measured.
+        error: the largest relative error of one: the norm of the difference to that of the output.
         size: bytes that the artefact adds to the file, and about as many to memory; None where there is none.
         chosen: whether the engine runs the region from now on.
         reason: why it does not; empty where it does.
@@ -28,6 +29,7 @@ class Attempt:
     before: float | None = None
     after: float | None = None
     difference: float | None = None
+    error: float | None = None
     size: int | None = None
     chosen: bool = False
     reason: str = ""
@@ -42,6 +44,7 @@ class Findings:
         before: seconds that a run took before, the least of many, over all examples.
         after: seconds that it takes now.
         difference: the largest difference of an output from that of the flat function; 0 where nothing was chosen.
+        error: the largest relative error of one: the norm of the difference to that of the output.
         cases: the number of inputs on which outputs were compared: the examples and those beside them.
         threads: of torch and of the engines.
         seconds: the time that it took.
@@ -52,6 +55,7 @@ class Findings:
     before: float
     after: float
     difference: float
+    error: float
     cases: int
     threads: int
     seconds: float
@@ -81,7 +85,8 @@ class Findings:
         ended = "" if self.finished else "; ended before everything was tried"
         return (
             f"{chosen}; a run takes {duration(self.after)}, before {duration(self.before)} ({ratio:.2f}); "
-            f"outputs differ by at most {self.difference:.2g} on {self.cases} inputs; {self.threads} threads{ended}"
+            f"outputs differ by at most {self.difference:.2g} (relative error {self.error:.2g}) "
+            f"on {self.cases} inputs; {self.threads} threads{ended}"
         )
 
     def __str__(self) -> str:
@@ -101,7 +106,7 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     )
 
 
-COLUMNS = ("region", "engine", "before>", "after>", "ratio>", "difference>", "artefact>", "result")
+COLUMNS = ("region", "engine", "before>", "after>", "ratio>", "difference>", "error>", "artefact>", "result")
 
 
 def _row(attempt: Attempt) -> tuple[str, ...]:
@@ -113,6 +118,7 @@ def _row(attempt: Attempt) -> tuple[str, ...]:
         "" if after is None else duration(after),
         "" if before is None or after is None else f"{after / before:.2f}",
         "" if attempt.difference is None else f"{attempt.difference:.2g}",
+        "" if attempt.error is None else f"{attempt.error:.2g}",
         "" if attempt.size is None else f"{attempt.size / 1e6:.2f} MB",
         "chosen" if attempt.chosen else attempt.reason,
     )

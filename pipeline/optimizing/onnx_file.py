@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from ...ops.engines.engine import Declined
-from ...ops.engines.onnx_export import onnx_model
+from ...ops.engines.exporting.onnx_export import onnx_model
 from ...ops.engines.region import Barrier, Region, whole
 from ...ops.graph.errors import LoweringError
 from ...ops.graph.graph import Value

@@ -58,11 +58,10 @@ class Optimizable(DescribedProgram):
 
         return dict(names(self.graph, self._engaged))
 
-    def tolerance_of_engines(self) -> float | None:
-        """By how much outputs may differ because of the engines that run; None for no more than by rounding."""
+    def tolerance_of_engines(self) -> float:
+        """By how much outputs may differ because of the engines that run; 0 for no more than by rounding."""
         running = {id(each.artefact) for each in self._engaged}
-        found = [each.tolerance for each in self.program.engines if id(each.artefact) in running]
-        return max((each for each in found if each is not None), default=None)
+        return max((each.tolerance for each in self.program.engines if id(each.artefact) in running), default=0.0)
 
     def optimize(
         self,
@@ -72,6 +71,7 @@ class Optimizable(DescribedProgram):
         engines: Sequence[str] | None = None,
         seconds: float = 60.0,
         threads: int | None = None,
+        precision: str | None = None,
         progress: Callable[[float, str], None] | None = None,
     ) -> Findings:
         """Tries every engine on every part of the pipeline, and keeps the fastest that answer as it does.
@@ -85,18 +85,21 @@ class Optimizable(DescribedProgram):
 
         Args:
             examples: feed dicts like those of `run`, of the sizes that matter.
-            tolerance: by how much outputs may differ, relative and absolute; by default that of golden examples,
-                which is that of rounding, see `save`.
+            tolerance: by how much floating outputs may differ, relative and absolute; by default that of golden
+                examples, which is that of rounding, see `save`. Integers must be equal.
             engines: the names of those to try; by default all that are installed.
             seconds: the time after which no other engine is tried.
             threads: torch's number of threads while it measures; by default as it is.
+            precision: ``"bf16"`` or ``"int8"``: engines that compute in this lower precision are tried as well. They
+                are held to the tolerance, by default 0.05 and 0.3, on the examples alone: integers are quantised to
+                fit these. The report shows their relative error.
             progress: called with the fraction that is done, and what is tried next.
 
         Returns:
             The report: every engine tried, its time, its difference, and why it was not taken. `print` shows a table.
 
         Raises:
-            SignatureError: the examples do not fit, or there are none.
+            SignatureError: the examples do not fit, there are none, or there is no such precision.
             GraphError: an engine is unknown; MissingExtraError: its package is not installed.
 
         Example:
@@ -110,9 +113,9 @@ class Optimizable(DescribedProgram):
 
         found = engines_of(engines)
         with threads_of_torch(threads) as count:
-            bench = self._bench(examples, tolerance, seconds * SHARE_OF_CASES)
-            chosen, findings = Search(bench, found, seconds, count, progress or _silent).run()
-        self.program = replace(self.program, engines=choices(chosen, tolerance))
+            bench = self._bench(examples, tolerance, seconds * SHARE_OF_CASES, precision)
+            chosen, findings = Search(bench, found, precision or "", seconds, count, progress or _silent).run()
+        self.program = replace(self.program, engines=choices(chosen, bench))
         self._engaged = [each.engaged for each in chosen]
         self._runner = self._new_runner(self._runner.state())
         return findings
@@ -194,7 +197,10 @@ class Optimizable(DescribedProgram):
         rounds = [steps(runner.plan.fast, clones(given), engines) for _ in range(max(1, runs))]
         return Profile(self.name, fastest(rounds), len(rounds))
 
-    def _bench(self, examples: Sequence[Mapping[str, Any]], tolerance: float | None, seconds: float) -> Bench:
+    def _bench(
+        self, examples: Sequence[Mapping[str, Any]], tolerance: float | None, seconds: float,
+        precision: str | None = None,
+    ) -> Bench:  # fmt: skip
         """The flat function with its answers on the examples and beside them."""
         from ..comparing.golden import checked_feeds, golden_terms
         from .cases import cases
@@ -205,12 +211,20 @@ class Optimizable(DescribedProgram):
                 "a pipeline with gradients or a budget keeps to the flat function", where=f"pipeline {self.name!r}",
                 fix="Load it without grad and budget.",
             )  # fmt: skip
+        if precision is not None and precision not in LOWER:
+            raise SignatureError("there is no such precision", got=repr(precision), expected=f"one of {list(LOWER)}")
         feeds = checked_feeds(examples, self._runner.binding.plain)
         base = replace(self.program, engines=())
         known = cases(base, Runner(base, self._places), feeds, seconds)
         terms = golden_terms(self.graph, map(str, self._places.values()), tolerance)
-        return Bench(base, self._places, known, terms)
+        if tolerance is not None:  # of floating numbers: integers stay exact
+            terms = replace(terms, tolerance=0.0, engines=terms.tolerance or 0.0)
+        lower = replace(terms, engines=LOWER[precision]) if precision and tolerance is None else terms
+        return Bench(base, self._places, known, terms, lower)
 
+
+LOWER = {"bf16": 0.05, "int8": 0.3}
+"""Lower precisions, with the tolerance of their outputs where none is given, relative and absolute."""
 
 _SECONDS_OF_EXPORT = 10.0  # for the answers beside the examples
 

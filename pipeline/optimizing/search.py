@@ -21,7 +21,7 @@ from .candidate import Match, Observed, observe, renamed, try_engine
 from .cases import Case
 from .engaging import ATEN, calls, here
 from .findings import Attempt, Findings
-from .trial import Bench, interleaved
+from .trial import Bench, Differences, interleaved
 
 LEAST_GAIN = 0.97  # of the time of the flat function, above which an engine is not worth its artefact
 _SHARE = 0.05  # of the time of the search for one measurement
@@ -34,16 +34,18 @@ class Search:
     Args:
         stage: the pipeline, and the cases on which an engine must answer rightly.
         engines: those to try.
+        precision: a lower one to try besides; empty for none.
         seconds: the time after which no more is tried; what has begun is brought to its end.
         threads: of torch, and so of the engines.
         progress: called with the fraction that is done and what comes next.
     """
 
     def __init__(
-        self, stage: Bench, engines: Sequence[Engine], seconds: float, threads: int,
+        self, stage: Bench, engines: Sequence[Engine], precision: str, seconds: float, threads: int,
         progress: Callable[[float, str], None],
     ) -> None:  # fmt: skip
-        self.stage, self.engines, self.seconds, self.threads, self.progress = stage, engines, seconds, threads, progress
+        self.stage, self.seconds, self.threads, self.progress = stage, seconds, threads, progress
+        self.tries = [(engine, way) for engine in engines for way in ("", *engine.ways.get(precision, ()))]
         self.start = time.perf_counter()
         self.attempts: list[Attempt] = []
         self.candidates: list[Match] = []
@@ -69,24 +71,27 @@ class Search:
         found = renamed(regions(self.stage.program.graph))
         for number, region in enumerate(found):
             seen = observe(self.stage, region)
-            for index, engine in enumerate(self.engines):
+            for index, (engine, way) in enumerate(self.tries):
                 if time.perf_counter() - self.start > self.seconds * (1 - _LAST):
                     self.finished = False
                     return
-                done = (number + index / len(self.engines)) / len(found)
-                self.progress(done, f"{engine.name} on {region.name}")
-                self._try(seen, engine)
+                done = (number + index / len(self.tries)) / len(found)
+                self.progress(done, f"{engine.name} {way}".strip() + f" on {region.name}")
+                self._try(seen, engine, way)
 
-    def _try(self, seen: Observed, engine: Engine) -> None:
-        name = seen.region.name
-        made = seen.fault or try_engine(self.stage, seen, engine, self.seconds * _SHARE)
+    def _try(self, seen: Observed, engine: Engine, way: str) -> None:
+        name, label = seen.region.name, f"{engine.name} {way}".strip()
+        made = seen.fault or try_engine(self.stage, seen, engine, self.seconds * _SHARE, way)
         if isinstance(made, str):
-            self.attempts.append(Attempt(name, engine.name, reason=made))
+            self.attempts.append(Attempt(name, label, reason=made))
             return
         self.candidates.append(made)
         slow = "" if made.after < LEAST_GAIN * made.before else "it is no faster"
         size = sum(map(len, made.engaged.artefact.files.values()))
-        self.attempts.append(Attempt(name, engine.name, made.before, made.after, made.difference, size, reason=slow))
+        found = made.differences
+        self.attempts.append(
+            Attempt(name, label, made.before, made.after, found.largest, found.error, size, reason=slow)
+        )
 
     # -- the whole -------------------------------------------------------------------------------------------
 
@@ -132,10 +137,10 @@ class Search:
 
     def _fault(self, option: Sequence[Match]) -> str:
         """Why engines that are right one by one are not together: their differences add up."""
-        return self.stage.verdict([each.engaged for each in option])[1] if len(option) > 1 else ""
+        return self.stage.verdict([each.engaged for each in option]).fault if len(option) > 1 else ""
 
     def _findings(self, chosen: Sequence[Match], before: float, after: float) -> Findings:
-        taken = {(each.engaged.region.name, each.engaged.engine.name) for each in chosen}
+        taken = {(each.engaged.region.name, each.engaged.label) for each in chosen}
         marked = [
             replace(each, chosen=True, reason="")
             if (each.region, each.engine) in taken
@@ -143,9 +148,9 @@ class Search:
             for each in self.attempts
         ]
         marked.sort(key=lambda each: not each.chosen)
-        worst = self.stage.verdict([each.engaged for each in chosen])[0] if chosen else 0.0
+        found = self.stage.verdict([each.engaged for each in chosen]) if chosen else Differences()
         return Findings(
-            tuple(marked), before, after, worst, len(self.stage.cases), self.threads,
+            tuple(marked), before, after, found.largest, found.error, len(self.stage.cases), self.threads,
             time.perf_counter() - self.start, self.finished,
         )  # fmt: skip
 
@@ -166,13 +171,13 @@ def _fastest(candidates: Sequence[Match]) -> list[Match]:
     return list(best.values())
 
 
-def choices(chosen: Sequence[Match], tolerance: float | None) -> tuple[EngineChoice, ...]:
+def choices(chosen: Sequence[Match], stage: Bench) -> tuple[EngineChoice, ...]:
     """The candidates as a program keeps them, with the tolerance within which they were chosen."""
-    kept = None if tolerance is None else float(tolerance)
-    return tuple(choice(each.engaged, here(), kept) for each in chosen)
+    terms = {True: stage.lower, False: stage.terms}
+    return tuple(choice(each.engaged, here(), terms[bool(each.engaged.way)].engines) for each in chosen)
 
 
-def choice(engaged: Engaged, measured_on: Mapping[str, str], tolerance: float | None = None) -> EngineChoice:
+def choice(engaged: Engaged, measured_on: Mapping[str, str], tolerance: float = 0.0) -> EngineChoice:
     """An engine on a region as a program keeps it."""
     place = engaged.region.place
     if isinstance(place, int):

@@ -135,7 +135,7 @@ def _perform_with_torch(options: Namespace) -> Report:
         case "verify":
             return verify(options.file, loading, hashes_only=options.hashes_only)
         case "optimize":
-            wanted = Wanted(options.engine, options.tolerance, options.seconds, options.threads)
+            wanted = Wanted(options.engine, options.tolerance, options.seconds, options.threads, options.precision)
             return optimize(options.file, options.out, loading, dict(options.size), wanted)
         case "export":
             return export(options.file, options.out, loading, dict(options.size))

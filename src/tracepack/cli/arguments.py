@@ -43,6 +43,7 @@ class Namespace(argparse.Namespace):
     out: str
     engine: list[str]
     tolerance: float | None
+    precision: str | None
     trace: str | None
     source: str
     target: str
@@ -133,6 +134,7 @@ def _sized(command: argparse.ArgumentParser) -> None:
 def _optimize(command: argparse.ArgumentParser) -> None:
     command.add_argument("-o", "--out", required=True, metavar="OUT", help="the archive to write; it may be FILE")
     command.add_argument("--engine", metavar="NAME", action="append", default=[], help="try this one; all by default")
+    command.add_argument("--precision", choices=("bf16", "int8"), help="a lower precision to try as well")
     command.add_argument("--tolerance", type=float, help="how far outputs may differ (default: that of rounding)")
     command.add_argument("--seconds", type=_positive, default=60.0, help="how long to search (default 60)")
     command.add_argument("--threads", type=_count, help="threads of torch and of the engines")

@@ -22,12 +22,14 @@ class Wanted:
         tolerance: by how much outputs may differ; None for that of rounding.
         seconds: the time for the search.
         threads: of torch; None for torch's choice.
+        precision: a lower one to try as well; None for none.
     """
 
     engines: Sequence[str] = ()
     tolerance: float | None = None
     seconds: float = 60.0
     threads: int | None = None
+    precision: str | None = None
 
 
 def optimize(path: str, out: str, loading: Loading, sizes: Mapping[str, int], wanted: Wanted) -> Report:
@@ -41,7 +43,7 @@ def optimize(path: str, out: str, loading: Loading, sizes: Mapping[str, int], wa
     with ExitStack() as stack:
         findings = pipeline.optimize(
             feeds, tolerance=wanted.tolerance, engines=list(wanted.engines) or None, seconds=wanted.seconds,
-            threads=wanted.threads, progress=_progress(stack),
+            threads=wanted.threads, precision=wanted.precision, progress=_progress(stack),
         )  # fmt: skip
     pipeline.save(out)
     blocks: list[Block] = [Table("engines", COLUMNS, findings.rows()), Text(findings.summary()), Text(f"{out} written")]

@@ -16,18 +16,19 @@ from typing import Any
 
 import torch
 
-from ..graph.errors import MissingExtraError
-from ..graph.graph import Constant
-from ..graph.program import Artefact
-from ..graph.traverse import constants
-from ..graph.types import TensorType
-from ..lowering.patches.lock import lowering
-from ..lowering.patches.shape_functions import FreeSizes
-from .engine import Declined, Task
+from ...graph.errors import MissingExtraError
+from ...graph.graph import Constant
+from ...graph.program import Artefact
+from ...graph.traverse import constants
+from ...graph.types import TensorType
+from ...lowering.patches.lock import lowering
+from ...lowering.patches.shape_functions import FreeSizes
+from ..engine import Declined, Task, described
 
 OPSET = 20  # ONNX Runtime 1.17 and OpenVINO 2024 know it; from 19 on there is Resize as torch does it
 MODEL = "model.onnx"
 _WITHOUT_NUMPY = ("bfloat16", "complex", "float8")
+BF16 = "bf16"
 LEAST = 256  # bytes; a smaller weight stays in the model
 
 
@@ -45,15 +46,25 @@ class OnnxModel:
 
 
 class Exporting(torch.nn.Module):
-    """A region as a module, which is what torch's exporters take."""
+    """A region as a module, which is what torch's exporters take; in bfloat16 by torch's own rules where asked for."""
 
     def __init__(self, task: Task, *, grad: bool = True) -> None:
         super().__init__()
-        self.__dict__["function"] = task.function(grad=grad)
+        kinds: list[Any] = [value.type for value in task.region.graph.output]
+        self.__dict__ |= {
+            "function": task.function(grad=grad),
+            "lower": task.way == BF16,
+            "dtypes": [getattr(torch, kind.dtype) for kind in kinds],
+        }
 
     def forward(self, *values: torch.Tensor) -> Any:
         """Runs the region."""
-        return self.__dict__["function"](*values)
+        function = self.__dict__["function"]
+        if not self.__dict__["lower"]:
+            return function(*values)
+        with torch.autocast("cpu", torch.bfloat16, cache_enabled=False):
+            found = function(*values)
+        return tuple(each.to(dtype) for each, dtype in zip(found, self.__dict__["dtypes"], strict=True))
 
 
 def onnx_model(
@@ -111,7 +122,7 @@ def onnx_artefact(task: Task, engine: str, package: str) -> Artefact:
             raise Declined(f"numpy has no {value.type.dtype}")
     model: OnnxModel = task.shared.get(MODEL) or onnx_model(task)
     task.shared[MODEL] = model
-    return Artefact(engine, package, {}, {MODEL: model.data}, model.constants)
+    return Artefact(engine, package, described(task), {MODEL: model.data}, model.constants)
 
 
 def exported(task: Task) -> torch.export.ExportedProgram:
