@@ -27,7 +27,7 @@ from .run.plan import Plan
 from .run.reorder import Reorder, selected
 from .run.seen_calls import SEEN, SeenCall
 from .run.select import Artifacts
-from .run.tensor_guards import PLAIN
+from .run.tensor_guards import PLAIN, readable
 from .run.watched import is_watched, refuse_transforms
 from .schedule.options import Options, OptionsLike, OptionsPair, options_pair
 from .torch_library import Operators
@@ -260,7 +260,7 @@ class Layer:
             run_into(plan, self.definition, tensors, given)
             return given[0] if self._single else given
         refuse_missing_contents(plan.program, self.name)
-        tensors = [t.contiguous().resolve_neg() for t in tensors]
+        tensors = [readable(t) for t in tensors]
         seen = SeenCall(tensors, plan)
         if options is None and cache is None and reorder is None and all(t.is_cpu for t in tensors):
             self._seen = [seen, *self._seen][:SEEN]

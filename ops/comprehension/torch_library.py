@@ -20,6 +20,7 @@ from .run.autograd import no_second_derivative, refuse_batched
 from .run.inputs import refuse_several_devices
 from .run.output_gradients import check_gradients, check_wanted
 from .run.plan import Plan
+from .run.tensor_guards import readable
 from .run.watched import no_forward_mode
 
 _REGISTERED: dict[str, Operators] = {}
@@ -82,7 +83,7 @@ class Operators:
     def _forward(self, *inputs: torch.Tensor) -> Any:
         if have_tangents(inputs):
             raise no_forward_mode(self.layer.name)
-        tensors = [t.contiguous().resolve_neg() for t in self.layer.check_inputs(inputs)]
+        tensors = [readable(t) for t in self.layer.check_inputs(inputs)]
         found = self.layer.plan(tensors).forward(tensors)
         return self._shaped(found)
 
@@ -95,13 +96,13 @@ class Operators:
     def _backward(
         self, inputs: list[torch.Tensor], gradients: list[torch.Tensor], wanted: list[int]
     ) -> list[torch.Tensor]:
-        tensors = [t.contiguous().resolve_neg() for t in self.layer.check_inputs(inputs)]
+        tensors = [readable(t) for t in self.layer.check_inputs(inputs)]
         check_wanted(wanted, self.layer.definition)
         plan = self.layer.plan(tensors)
         training = plan.training(frozenset(wanted), None)
         check_gradients(plan.program, gradients, training.seeds, self.layer.name)
         everything = [*tensors, *training.forward(tensors)]
-        seeds = [seed.contiguous().resolve_neg() for seed in training.read(gradients)]
+        seeds = [readable(seed) for seed in training.read(gradients)]
         found = training.backward([*(everything[i] for i in training.saved), *seeds])
         by_place = dict(zip(training.gradients, found, strict=True))
         return [by_place[i] if i in by_place else torch.zeros_like(tensors[i]) for i in wanted]

@@ -276,9 +276,9 @@ class SlangFunction:
             function = function.map(**self._maps)
         if isinstance(result, type):
             function, result = function.return_type(result), None
-        lent = Shared(device or self.module.slangpy_module().device, backward, str(self.signatures[0]))
-        args, kwargs = lent.arguments(args, kwargs)
-        extra = {} if result is None else {_RESULT: lent.of(result)}
+        lent = Shared(device or self.module.slangpy_module().device, backward, self.signatures)
+        args, kwargs, filled = lent.arguments(args, kwargs, result)
+        extra = {} if result is None else {_RESULT: filled}
         called: Callable[..., Any] = function if method == "__call__" else function.bwds
         found = called(*args, **kwargs, **extra)
         lent.give_back()

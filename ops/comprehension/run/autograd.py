@@ -11,6 +11,7 @@ from ...kernels.torch_library import are_batched
 from ..expr.errors import DerivativeError
 from .plan import Training
 from .reorder import Reorder
+from .tensor_guards import readable
 
 
 class Apply(torch.autograd.Function):
@@ -56,7 +57,7 @@ def _found(
     if training.taken is not None:
         assert reorder is not None
         seeds = training.taken.check(reorder(seeds), gradients[0].device)
-    seeds = [s.contiguous().resolve_neg() for s in seeds]
+    seeds = [readable(s) for s in seeds]
     if torch.is_grad_enabled():  # asked for with create_graph=True
         return _differentiable(training, [*_unchanged(ctx.kept), *seeds], ctx.saved_tensors)
     return training.backward([*ctx.saved_tensors, *seeds])

@@ -12,6 +12,7 @@ from ..expr.dtypes import stored
 from ..expr.errors import ComprehensionInputError
 from ..expr.ir import Definition, Program, TensorSpec
 from .plan import Plan
+from .tensor_guards import readable
 
 
 def ordered(definition: Definition, inputs: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -169,7 +170,7 @@ def run_into(
             expected=[(k.shape, k.dtype.name) for k in kinds],
         )
     names = [r.name for r in definition.returns]
-    contents = [given[names.index(c.split("@")[0])].contiguous().resolve_neg() for c in p.contents]
-    results = plan.forward([t.contiguous().resolve_neg() for t in tensors], contents)
+    contents = [readable(given[names.index(c.split("@")[0])]) for c in p.contents]
+    results = plan.forward([readable(t) for t in tensors], contents)
     for target, result in zip(given, results, strict=True):
         target.copy_(result)

@@ -23,7 +23,7 @@ from ..schedule.options import Options, OptionsPair
 from .output_gradients import Taken, check_types, reorderable
 from .reorder import Reorder, on_probes
 from .select import Artifacts, Run, make_runner
-from .tensor_guards import guards
+from .tensor_guards import are_plain, guards
 
 
 @dataclass
@@ -57,7 +57,7 @@ class Training:
         """Whether the backward can read these gradients as they are, in the order of the outputs."""
         if self.plain is not None:
             return self.plain(*gradients)
-        if self.taken is None and not self.zeros and self.seeds == tuple(range(self.outputs)):
+        if self.taken is None and not self.zeros and self.seeds == tuple(range(self.outputs)) and are_plain(gradients):
             self.plain = guards(gradients)
         return False
 

@@ -15,8 +15,29 @@ _Guards: Any = getattr(getattr(torch._C._dynamo, "guards", None), "TensorGuards"
 """Private to torch, so there is a way without."""
 
 
+def readable(x: torch.Tensor) -> torch.Tensor:
+    """A tensor whose memory is what it is; one of the zeros that torch keeps without memory gets some."""
+    return torch.zeros_like(x) if x._is_zerotensor() else x.contiguous().resolve_neg()
+
+
+def are_plain(tensors: Sequence[torch.Tensor]) -> bool:
+    """Whether the memory of tensors is what they are: the gradient of a sum is one number, expanded."""
+    return all(
+        type(x) in PLAIN
+        and x.layout is torch.strided
+        and x.is_contiguous()
+        and not x.is_neg()
+        and not x._is_zerotensor()
+        for x in tensors
+    )
+
+
 def guards(tensors: Sequence[torch.Tensor]) -> Callable[..., bool] | None:
-    """The check by torch's guards, which find no tensor twice in a call; None where they do not serve."""
+    """The check by torch's guards, which find no tensor twice in a call; None where they do not serve.
+
+    Args:
+        tensors: plain ones, see `are_plain`: what passes has their strides, whatever these are.
+    """
     if _Guards is None or len({id(x) for x in tensors}) < max(len(tensors), 1):
         return None
     sizes, strides = [list(x.shape) for x in tensors], [list(x.stride()) for x in tensors]

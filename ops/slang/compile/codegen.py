@@ -161,8 +161,8 @@ class _Writer:
         for index, parameter in enumerate(function.parameters):
             prefix = "" if self._flows(index) or not differentiable else "no_diff "
             direction = "" if parameter.direction == "in" else f"{parameter.direction} "
-            parameters.append(f"{prefix}{direction}{self._parameter_type(index)} p{index}")
-            arguments.append(f"p{index}")
+            parameters.append(f"{prefix}{direction}{self._parameter_type(index)} tp_a{index}")
+            arguments.append(f"tp_a{index}")
         call = _invocation(function, arguments)
         if function.result.kind != "void":
             parameters.append(f"out {function.result.name} tp_result")

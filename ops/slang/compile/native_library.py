@@ -33,7 +33,8 @@ from .client import ask
 from .cpp.finish import CHANGES, finish_code
 from .slangc import arguments_for, version
 
-_COMMON = (STANDARD, "-O3", "-fPIC", "-shared", "-w", "-fno-math-errno", "-fno-trapping-math")
+# Whole numbers of Slang wrap; without -fwrapv a compiler takes x + 1 > x for true.
+_COMMON = (STANDARD, "-O3", "-fPIC", "-shared", "-w", "-fwrapv", "-fno-math-errno", "-fno-trapping-math")
 _NATIVE = "-march=native"
 _GCC = (_NATIVE, "-mprefer-vector-width=512", "--param=vect-max-version-for-alias-checks=200")
 

@@ -122,12 +122,15 @@ class Program:
     def check_shared(self, spec: Specialization, variant: Variant) -> None:
         """Refuses a GPU kernel that uses what the elements of a call would share: global parameters, groups of threads.
 
+        A gradient is compiled in the compiler's own process first: in this one a crash of the compiler would end it.
+
         Raises:
-            SlangCompileError: it does.
+            NotDifferentiableError: the function can be differentiated forward only.
+            SlangCompileError: it does, or the compiler crashes on it.
         """
         if any(re.search(r"\btype_param\b", text) for text in self.source.texts):  # it ends the process
             raise SlangCompileError("type_param does not compile for a GPU", fix="Write a generic function, f<T>(...).")
-        if self._types["globals"] or any(map(_OF_GROUPS.search, self.source.texts)):
+        if variant.needs is not None or self._types["globals"] or any(map(_OF_GROUPS.search, self.source.texts)):
             self._code(spec, replace(variant, target="cpu"))
 
     def _code(self, spec: Specialization, variant: Variant) -> str:

@@ -282,7 +282,7 @@ class Launcher:
         incoming = []
         for index, gradient in zip(self._spec.differentiable_outputs, gradients, strict=True):
             shape, _, dtype, slot = plan.outputs[index]
-            if gradient is None:
+            if gradient is None or gradient._is_zerotensor():  # zeros without memory
                 incoming.append(torch.zeros(shape, dtype=dtype, device=self._device))
             elif slot >= 0:
                 incoming.append(_copy(gradient))

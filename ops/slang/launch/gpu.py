@@ -186,7 +186,8 @@ class GpuCode:
 
 
 def _bytes_of(tensor: torch.Tensor) -> Any:
-    return tensor.detach().reshape(-1).view(torch.uint8).numpy()
+    # An expanded tensor of one element is contiguous, but its stride of 0 lets it not be seen as bytes.
+    return tensor.detach().as_strided((tensor.numel(),), (1,)).view(torch.uint8).numpy()
 
 
 def download(buffer: Any, tensor: torch.Tensor) -> None:

@@ -268,3 +268,19 @@ def test_gradients_of_every_kind_one_after_the_other() -> None:
     torch.testing.assert_close(twice, 2 * plain, rtol=1e-4, atol=1e-4)
     with pytest.raises(errors.DerivativeError, match="gradients of layers are not taken several at once"):
         torch.autograd.grad(layer(a, b)[1], a, torch.randn(3, 4, 6), is_grads_batched=True)
+
+
+@pytest.mark.parametrize("kind", ["expanded", "transposed", "with gaps", "negated", "zero"])
+def test_a_gradient_that_is_not_plain_comes_first_and_again(kind: str) -> None:
+    """The short way is for gradients like the first one: here that one cannot be read as it is."""
+    layer = define("def f(float(N,M) A) -> (O) { O(n,m) = A(n,m) * A(n,m) }")
+    a = torch.randn(40, 60, requires_grad=True)
+    for _ in range(3):
+        seed: torch.Tensor = {
+            "expanded": torch.tensor(2.0).expand(40, 60),
+            "transposed": torch.randn(60, 40).t(),
+            "with gaps": torch.randn(40, 120)[:, ::2],
+            "negated": torch._neg_view(torch.randn(40, 60)),
+            "zero": torch._efficientzerotensor((40, 60)),
+        }[kind]
+        torch.testing.assert_close(torch.autograd.grad(layer(a), a, seed)[0], 2 * a * seed, rtol=1e-4, atol=1e-4)

@@ -98,3 +98,31 @@ def test_broadcast_along_some_axes(device: spy.Device) -> None:
     module = slang.load(POLYNOMIAL, "vulkan")
     a, c, x = torch.randn(3, 1), torch.randn(5), torch.randn(2, 1, 5)
     torch.testing.assert_close(module.polynomial(a, 2.0, c, x), a * x * x + 2 * x + c)
+
+
+def test_the_gradient_of_one_element(device: spy.Device) -> None:
+    """The gradient of a sum is expanded, with a stride of 0."""
+    x = torch.tensor([3.0], requires_grad=True)
+    slang.load(POLYNOMIAL, "vulkan").polynomial(a=2, b=8, c=-1, x=x).sum().backward()
+    assert x.grad.tolist() == [20.0]
+
+
+@pytest.mark.parametrize(("source", "error"), [
+    (
+        "[ForwardDerivative(f_forward)] float f(float x) { return x * x; }"
+        "DifferentialPair<float> f_forward(DifferentialPair<float> x) { return diffPair(x.p * x.p, 2 * x.p * x.d); }",
+        slang.NotDifferentiableError,
+    ),
+    (
+        "[Differentiable] float f(float x) { float s = 0; int i = 0; while (i < 5 && s < x) { s += x; i++; }"
+        "return s; }",
+        slang.SlangCompileError,
+    ),
+], ids=["forward only", "while with a float"])  # fmt: skip
+def test_what_crashes_the_compiler_does_not_end_the_process(
+    device: spy.Device, source: str, error: type[slang.SlangError]
+) -> None:
+    function = slang.load(source, "vulkan").f
+    result = function(torch.tensor([2.0], requires_grad=True))
+    with pytest.raises(error):
+        result.sum().backward()

@@ -259,3 +259,9 @@ def test_include_paths_are_one_folder_or_several(tmp_path: Path) -> None:
         assert str(caught.value) == (
             f"a directory of include_paths does not exist; got {missing}. Give the directory of the imports."
         )
+
+
+def test_a_function_may_have_any_name() -> None:
+    module = slang.load("float p0(float x) { return x + 1; } float p1(float x, float y) { return p0(x) * y; }")
+    assert module.p0(1.0) == 2.0
+    assert module.p1(1.0, 3.0) == 6.0

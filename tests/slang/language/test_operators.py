@@ -21,6 +21,12 @@ uint rotated(uint x, uint n) { return (x << n) | (x >> (32 - n)); }
 int2 shifted(int2 a, int2 n) { return (a << n) + (a >> n); }
 int64_t wide(int64_t a, int n) { return a << n - 1 + 1; }
 int16_t3 of_vectors(int16_t3 a, int16_t3 b) { return ((a * b) >> b) % a; }
+
+bool grows(int x) { return x + 1 > x; }
+int doubled_and_halved(int x) { return x * 2 / 2; }
+int upwards(int x) { int n = 0; for (int i = x; i > 0 && n < 9; i++) n++; return n; }
+bool2 grow(int2 x) { return x + 1 > x; }
+bool grows_wide(int64_t x) { return x + 1 > x; }
 """
 
 
@@ -74,3 +80,14 @@ def test_shifts_by_any_count(module: slang.SlangModule) -> None:
     pairs = module.shifted(x.int().reshape(50, 2), n.int().reshape(50, 2))
     assert torch.equal(pairs.flatten(), (x << low).int() + (x >> low).int())
     assert torch.equal(module.wide(x, n.int()), x << (n & 63))
+
+
+def test_whole_numbers_wrap(module: slang.SlangModule) -> None:
+    """In C++ a signed sum that overflows has no value: a compiler takes `x + 1 > x` for true."""
+    x = torch.tensor([2**31 - 1, -(2**31), 2**30, 5], dtype=torch.int32)
+    assert torch.equal(module.grows(x), x + 1 > x)
+    assert torch.equal(module.doubled_and_halved(x), torch.div(x * 2, 2, rounding_mode="trunc"))
+    assert module.upwards(x).tolist() == [1, 0, 9, 9]
+    assert torch.equal(module.grow(x.reshape(2, 2)).flatten(), x + 1 > x)
+    wide = torch.tensor([2**63 - 1, 5])
+    assert torch.equal(module.grows_wide(wide), wide + 1 > wide)
