@@ -143,6 +143,7 @@ class Handlers:
         return await self._change("unload", exchange)
 
     async def _change(self, verb: str, exchange: Exchange) -> Answer:
+        exchange.refuse_other_sites()
         await exchange.body()
         await asyncio.to_thread(self._repository.change, verb, str(exchange.path("model")))
         return json_answer({})

@@ -68,6 +68,12 @@ class Executor:
         self._timeout = config.timeout
         # The number of threads is one of each thread: what the main thread sets does not reach the others.
         self._pool = ThreadPoolExecutor(config.parallel, "tracepack-run", torch.set_num_threads, (config.threads,))
+        self._running: set[object] = set()  # the jobs in threads that have begun
+
+    @property
+    def busy(self) -> bool:
+        """Whether a run goes on in a thread."""
+        return bool(self._running)
 
     async def run(self, work: Callable[[], Any], size: int, pace: Pace, passage: Passage) -> Any:
         """What the work returns.
@@ -85,9 +91,11 @@ class Executor:
         def job() -> Any:
             begun = time.perf_counter()
             passage.queue += begun - submitted
+            self._running.add(job)
             try:
                 return work()
             finally:
+                self._running.discard(job)
                 passage.infer = time.perf_counter() - begun
                 pace.note(size, passage.infer)
 
