@@ -3,9 +3,9 @@
     python -m benchmarks.soak --minutes 30 --load 0.8
 
 First it is measured what the clients get at most; then they ask at a share of it. Every answer is compared with one
-that numpy gives. A request is lost where its connection fails although its worker was not killed just then; how much memory
-the workers hold, and how many files, is read each minute. It ends with code 1 where an answer was wrong, more were lost
-than were in flight, or memory grew.
+that numpy gives. A request is lost where its connection fails although its worker was not killed just then; how much
+memory the workers hold, and how many files, is read each minute. It ends with code 1 where an answer was wrong, more
+were lost than were in flight, or memory grew.
 """
 
 from __future__ import annotations
