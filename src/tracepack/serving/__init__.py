@@ -37,8 +37,8 @@ def app(models: Mapping[str, str | os.PathLike[str] | Pipeline], **settings: Any
         >>> import torch, tracepack
         >>> from tracepack.serving import app
         >>> application = app({"double": tracepack.trace(lambda x: x * 2, torch.ones(2, 3))})
-        >>> [route.path for route in application.routes][:2]
-        ['/v2', '/v2/health/live']
+        >>> [route.path for route in application.routes][0]
+        '/v2/models/{model}/infer'
     """
     from .extra import require_extra
 

@@ -106,9 +106,7 @@ def from_bytes(data: Any, kind: str, shape: tuple[int, ...], name: str) -> Any:
         )  # fmt: skip
     if not wanted:
         return torch.empty(shape, dtype=dtype)
-    held = np.empty(wanted, np.uint8)
-    held[:] = np.frombuffer(data, np.uint8)
-    made = torch.from_numpy(held).view(dtype).view(shape)
+    made = torch.frombuffer(bytearray(data), dtype=dtype).view(shape)
     return made.view(torch.uint8).ne(0) if kind == "BOOL" else made  # a bool of any other byte is undefined behaviour
 
 

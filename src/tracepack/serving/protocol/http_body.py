@@ -186,11 +186,12 @@ def dumps(document: Any) -> bytes:
         )
 
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 _INFINITE = secrets.token_hex(16)  # stands for an infinity until the document is text; no client can know it
 
 
 def _encoded(document: Any) -> bytes:
-    return json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode(errors="replace")
+    return _ENCODER.encode(document).encode(errors="replace")
 
 
 def _finite(value: Any) -> Any:
