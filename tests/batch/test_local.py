@@ -276,6 +276,8 @@ def test_a_source_that_does_not_fit_is_refused(scores: Path, rows: Any, tmp_path
     assert refusal(scores, source, out, map={"x": "text"}) == (
         "input 'x': the input cannot take the column; got text: string; expected a column for f32[N,4]"
     )
+    pq.write_table(pa.table({"x": [[True] * 4]}), tmp_path / "bits.parquet")
+    assert "cannot take the column; got x: list<element: bool>" in refusal(scores, tmp_path / "bits.parquet", out)
     (tmp_path / "in" / "more.csv").write_text("a\n1\n")
     assert "no source of one kind; got 'csv', 'parquet'" in refusal(scores, tmp_path / "in", out)
     (tmp_path / "in" / "more.csv").unlink()

@@ -25,6 +25,7 @@ def test_inspect(capsys: pytest.CaptureFixture[str], file: str, mod: tracepack.P
     assert found["constants"]["bytes"] == sum(op["bytes"] for op in found["ops"])
     assert found["bytes"] == os.path.getsize(file)
     assert (found["format"], found["examples"], found["needs_trust"]) == ("1.4", 2, False)
+    assert found["not_by_rows"] == "its inputs and outputs do not all share a free first size"
     assert found["producer"]["torch"] == torch.__version__
     assert all(len(row["sha256"]) == 64 for row in found["members"])
 
@@ -33,6 +34,7 @@ def test_inspect_as_text(capsys: pytest.CaptureFixture[str], file: str) -> None:
     code, out, _ = run(capsys, "inspect", file)
     assert code == 0
     assert "pipeline  process, 4 nodes" in out
+    assert "batching  none: its inputs and outputs do not all share a free first size" in out
     assert "\n  opts['state'][0]  f32[" in out
     assert "  head  graph  cpu         1          1    108 B" in out
 

@@ -8,7 +8,7 @@ import select
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,8 +33,15 @@ class Running:
 
 
 @contextmanager
-def served(folder: Path, *arguments: Any, **environment: str) -> Iterator[Running]:
-    """A server on free ports, ready; it is ended with SIGTERM where the test did not end it."""
+def served(folder: Path, *arguments: Any, early: Sequence[int] = (), **environment: str) -> Iterator[Running]:
+    """A server on free ports, ready; it is ended with SIGTERM where the test did not end it.
+
+    Args:
+        folder: gets its log.
+        arguments: of the command.
+        early: signals that are sent while it starts, one every half second.
+        environment: beside that of the test.
+    """
     log = folder / "server.log"
     command = [sys.executable, "-m", "tracepack", "serve", *map(str, arguments), "--http-port", "0", "--grpc-port", "0"]
     with log.open("w") as errors:
@@ -43,6 +50,9 @@ def served(folder: Path, *arguments: Any, **environment: str) -> Iterator[Runnin
             env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
         )  # fmt: skip
     try:
+        for number in early:
+            time.sleep(0.5)
+            process.send_signal(number)
         ready, _, _ = select.select([process.stdout], [], [], ENDS)
         line = process.stdout.readline() if ready else ""
         assert line, f"the server did not start: {log.read_text()}"

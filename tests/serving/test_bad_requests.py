@@ -47,7 +47,9 @@ CASES = [
     (changed(datatype="FP33"), "input 'x': unknown datatype; got 'FP33'; expected one of BOOL, UINT8"),
     (changed(datatype=None), "input 'x': unknown datatype; got None"),
     (changed(datatype=["FP32"]), "input 'x': unknown datatype; got ['FP32']"),
-    (changed(shape="abc"), "input 'x': no shape; got 'abc'; expected a list of sizes"),
+    (changed(shape="abc"), "input 'x': no shape; got 'abc'; expected a list of at most 64 sizes"),
+    (changed(shape=""), "input 'x': no shape; got ''"),
+    (changed(shape=[1] * 65), "input 'x': no shape; got [1, 1"),
     (changed(shape=[-1, 4]), "input 'x': no shape; got [-1, 4]"),
     (changed(shape=[True, 4]), "input 'x': no shape; got [True, 4]"),
     (changed(shape=[1 << 61, 4]), "input 'x': another number of elements; got 4; expected 9223372036854775808"),
@@ -60,6 +62,8 @@ CASES = [
     (changed(datatype="INT8", data=[1, 2, 3, 300]), "input 'x': not of the datatype INT8"),
     (changed(datatype="UINT8", data=[1, 2, 3, -1]), "input 'x': not of the datatype UINT8"),
     (changed(datatype="INT32", data=[1, 2, 3, 4.5]), "input 'x': not of the datatype INT32"),
+    (changed(data=[1, 2, 3, 1e39]), "input 'x': not of the datatype FP32; got 1e+39; expected at most 3.40282e+38"),
+    (changed(datatype="FP16", data=[1, 2, 3, -7e4]), "input 'x': not of the datatype FP16; got 70000.0"),
     (changed(datatype="INT32"), "input 'x': wrong dtype; got int32; expected float32"),
     (changed(datatype="BYTES", data=["a"] * 4), "input 'x': another datatype; got BYTES; expected FP32"),
     (changed(shape=[4]), "input 'x': wrong rank; got shape (4,)"),
@@ -69,6 +73,14 @@ CASES = [
     ({**GOOD, "outputs": [{"name": "z"}]}, "output 'z': unknown output; expected state, scores"),
     ({**GOOD, "parameters": 3}, "'parameters' is malformed"),
     ({**GOOD, "id": [1]}, "'id' is malformed"),
+    ({**GOOD, "id": True}, "'id' is malformed"),
+    ({**GOOD, "id": "\ud83d"}, "the body is no JSON; got 'utf-8' codec can't encode character"),
+    (b'{"id": "\xed\xa0\xbd"}', "the body is no JSON; got 'utf-8' codec can't decode byte"),
+    ({**GOOD, "outputs": [{"name": "state", "parameters": {"classification": 1}}]}, "there is no classification"),
+    (
+        changed(parameters={"shared_memory_region": "r"}),
+        "input 'x': tensors in shared memory are not taken; got the parameter 'shared_memory_region'",
+    ),
     (changed(data=None, parameters={"binary_data_size": 16}), "input 'x': binary_data_size is wrong; got 16"),
     (changed(data=None, parameters={"binary_data_size": -1}), "input 'x': binary_data_size is wrong; got -1"),
 ]
@@ -114,6 +126,22 @@ def test_bad_bytes_are_named(url, request_, text) -> None:
     else:
         assert answer.status_code == 400
         assert text in answer.json()["error"]
+
+
+def test_texts_in_deep_lists(url) -> None:
+    data = "[" * 900 + '"\\ud83d\\ude00"' + "]" * 900
+    body = f'{{"inputs": [{{"name": "text", "datatype": "BYTES", "shape": [1], "data": {data}}}]}}'
+    answer = httpx.post(f"{url}/v2/models/word/infer", content=body)
+    assert answer.json()["outputs"][0]["data"] == ["\U0001f600"]
+
+
+def test_a_page_of_another_site_changes_no_model(url) -> None:
+    for headers in ({"origin": "http://other.example"}, {"origin": "null"}, {"sec-fetch-site": "same-site"}):
+        answer = httpx.post(f"{url}/v2/repository/models/word/unload", headers=headers)
+        assert answer.status_code == 403
+        assert answer.json()["error"].startswith("a page of another site asks for a change; got")
+    mine = {"origin": url, "sec-fetch-site": "same-origin"}
+    assert httpx.post(f"{url}/v2/repository/models/word/load", headers=mine).status_code == 200
 
 
 def test_an_operator_that_fails_on_the_data_is_no_5xx(url) -> None:

@@ -140,6 +140,13 @@ def test_golden_examples_find_what_random_rows_do_not() -> None:
     assert why_not_by_rows(pipeline, [example]) == "a row gives other outputs beside other rows than alone"
 
 
+def test_random_rows_find_what_golden_examples_do_not() -> None:
+    pipeline = tracepack.trace(lambda x: x * (x.min() >= 0), torch.rand(3, 2))
+    assert why_not_by_rows(pipeline, [{"x": torch.rand(3, 2)}]) == (
+        "a row gives other outputs beside other rows than alone"
+    )  # fmt: skip
+
+
 def test_the_metadata_says_why_not() -> None:
     model = served(tracepack.trace(lambda x: x - x.mean(0), torch.rand(3, 2)))
     assert model.metadata()["parameters"]["batching"] == "off: a row gives other outputs beside other rows than alone"
@@ -158,6 +165,34 @@ def test_a_run_that_takes_too_long_is_answered(monkeypatch) -> None:
     go.set()
     assert str(answer) == "the request took too long; expected at most 0.05 s"
     assert answer.status == 504
+
+
+def test_a_request_that_waits_too_long_for_its_batch_is_answered(monkeypatch) -> None:
+    """Those that wait behind a run are answered in time, and the batch that comes later goes without them."""
+    import threading
+
+    pipeline, go = tracepack.trace(lambda x: x + 1, torch.rand(3, 4)), threading.Event()
+    model = served(pipeline, timeout=0.1)
+    monkeypatch.setattr(pipeline._runner, "run", lambda feed: go.wait(60))
+
+    async def ask() -> list[Any]:
+        first = asyncio.ensure_future(all_at_once(model, requests(torch.zeros(1, 4))))
+        await asyncio.sleep(0.02)  # it runs
+        late, _ = await all_at_once(model, requests(*[torch.zeros(1, 4)] * 3))
+        go.set()
+        return [*late, *(await first)[0]]
+
+    assert [str(answer) for answer in asyncio.run(ask())] == ["the request took too long; expected at most 0.1 s"] * 4
+
+
+def test_runs_that_cost_less_than_a_batch_go_alone(monkeypatch) -> None:
+    model = served(tracepack.trace(lambda x: x + 1, torch.rand(3, 4)))
+    monkeypatch.setattr(model.pace, "note", lambda size, seconds: None)  # however busy this machine is
+    model.pace._known[(16).bit_length()] = (1e-5, 1e-5)  # what a run on one row of four numbers takes
+    given = requests(*[torch.full((1, 4), float(i)) for i in range(8)])
+    answers, passages = asyncio.run(all_at_once(model, given))
+    assert [answer.outputs[0].value[0, 0].item() for answer in answers] == [i + 1.0 for i in range(8)]
+    assert {passage.requests for passage in passages} == {1}
 
 
 def test_a_full_queue_is_said() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import subprocess
 import sys
@@ -163,10 +164,29 @@ def test_a_budget_ends_a_run(tmp_path) -> None:
         assert httpx.post(f"http://{address}/v1/loop", json={"x": [1, 2], "runs": 3}).json() == [4, 5]
 
 
-def test_one_connection_too_many_is_told_so(tmp_path) -> None:
+def said(host: str, port: str, sent: bytes) -> str:
+    """What a server says to a client that sends no more, until it ends the connection."""
+    with socket.create_connection((host, int(port)), timeout=60) as made:
+        made.sendall(sent)
+        with contextlib.suppress(ConnectionResetError):  # where the server reads no further
+            return b"".join(iter(lambda: made.recv(4096), b"")).decode()
+    return ""
+
+
+def test_limits_of_connections(tmp_path) -> None:
     cell().save(tmp_path / "cell.tpk")
-    with served(tmp_path, tmp_path / "cell.tpk", "--max-connections", 2) as running:
+    with served(tmp_path, tmp_path / "cell.tpk", "--max-connections", 2, "--timeout", 1) as running:
         host, port = running.url.removeprefix("http://").split(":")
+        head = b"POST /v1/cell HTTP/1.1\r\nhost: a\r\n"
+        late = '{"error":"the request did not arrive; expected it within 1 s"}'
+        # A client that says nothing, one that stops in its headers, and one that stops in its body.
+        for sent in (b"", head, head + b"content-length: 20\r\n\r\n{"):
+            answer = said(host, port, sent)
+            assert answer.startswith("HTTP/1.1 408 Request Timeout\r\n")
+            assert answer.endswith(late)
+        large = said(host, port, head + b"x: " + b"a" * (1 << 17))
+        assert large.startswith("HTTP/1.1 431 ") or not large
+        assert said(host, port, b"no HTTP\r\n\r\n").endswith('{"error":"Invalid HTTP request received."}')
         with httpx.Client() as first, httpx.Client() as second:
             assert first.get(f"{running.url}/v2/health/live").status_code == 200
             assert second.get(f"{running.url}/v2/health/live").status_code == 200

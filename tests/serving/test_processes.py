@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -9,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import httpx
@@ -99,11 +101,38 @@ def test_a_killed_worker_costs_its_own_requests_and_comes_back(tmp_path) -> None
         assert 'tracepack_requests_pending{model="scale",version="1"} 0.0' in text
 
 
-def test_sigterm_answers_what_has_begun(tmp_path) -> None:
+def looping(path: Path) -> Path:
+    """A file that takes as long as it is asked to."""
+
     def count(x, runs):
         return tracepack.while_loop(lambda i, v: i < runs, lambda i, v: (i + 1, v + 1), 0, x)[1]
 
-    tracepack.trace(count, torch.ones(2), 3).save(tmp_path / "slow.tpk")
+    tracepack.trace(count, torch.ones(2), 3).save(path)
+    return path
+
+
+def test_signals_while_it_starts(tmp_path) -> None:
+    """SIGHUP ends no server that has only just begun, and SIGTERM ends one whose workers have."""
+    looping(tmp_path / "slow.tpk")
+    options = ("--workers", 2, "--drain", 1)
+    early = [signal.SIGHUP, signal.SIGHUP, signal.SIGHUP]
+    with served(tmp_path, tmp_path / "slow.tpk", *options, early=early) as running:
+        assert httpx.post(f"{running.url}/v1/slow", json={**BODY, "runs": 1}).json() == [2.0, 3.0]
+        # A run that goes on when its request has been left does not hold the process.
+        with contextlib.suppress(httpx.HTTPError):
+            httpx.post(f"{running.url}/v1/slow", json={**BODY, "runs": 1 << 40}, timeout=0.5)
+        running.process.send_signal(signal.SIGTERM)
+        assert running.process.wait(20) == 0
+    for moment in (0.15, 0.3):
+        command = [sys.executable, "-m", "tracepack", "serve", str(tmp_path), "--http-port", "0", "--no-grpc"]
+        process = subprocess.Popen([*command, "--workers", "2"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(moment)
+        process.send_signal(signal.SIGTERM)
+        process.wait(20)
+
+
+def test_sigterm_answers_what_has_begun(tmp_path) -> None:
+    looping(tmp_path / "slow.tpk")
     with served(tmp_path, tmp_path / "slow.tpk") as running:
         answers: list[httpx.Response] = []
         body = {**BODY, "runs": 100_000}

@@ -80,6 +80,45 @@ def test_too_many_sequences() -> None:
         assert asked(made, 2, sequence_start=True) == 1
 
 
+def looping() -> tracepack.Pipeline:
+    """Multiplies by the number of its runs, after so many turns of a loop."""
+    op = tracepack.script(Counter())
+
+    def process(x, turns):
+        x = op(x)
+        return tracepack.while_loop(lambda i, v: i < turns, lambda i, v: (i + 1, v + 0), 0, x)[1]
+
+    return tracepack.trace(process, torch.ones(2), 3)
+
+
+def test_a_run_that_takes_too_long_ends_its_sequence() -> None:
+    """It goes on in its thread, so that nobody knows the state, and another run must not meet it."""
+    repository = Repository({"counter": {"1": looping()}}, ServingConfig.of({"timeout": 0.2}))
+    repository.load_all()
+
+    def asked(turns: int, **flags: bool):
+        x = NamedTensor("x", "FP32", (2,), torch.ones(2))
+        turn = NamedTensor("turns", "INT64", (1,), torch.tensor([turns]))
+        request = InferRequest({"x": x, "turns": turn}, parameters={"sequence_id": 1, **flags})
+        return repository.model("counter").infer(request, Passage())
+
+    async def ask() -> list[str]:
+        await asked(1, sequence_start=True)
+        slow, next_one = asyncio.create_task(asked(50_000)), asyncio.create_task(asked(1))
+        found = await asyncio.gather(slow, next_one, return_exceptions=True)
+        found += await asyncio.gather(asked(1), return_exceptions=True)
+        while repository.busy:
+            await asyncio.sleep(0.01)
+        found.append((await asked(1, sequence_start=True)).outputs[0].value.tolist())
+        return [str(each) for each in found]
+
+    slow, waiting, later, anew = asyncio.run(ask())
+    assert "the request took too long" in slow
+    assert "too long" in waiting, "it may have waited for as long itself"
+    assert "no such sequence is open" in later
+    assert anew == "[1.0, 1.0]"
+
+
 def test_requests_of_one_sequence_keep_their_order() -> None:
     repository = Repository({"counter": {"1": counter()}}, ServingConfig())
     repository.load_all()
@@ -97,7 +136,10 @@ def test_requests_of_one_sequence_keep_their_order() -> None:
         repository.load("counter")
         new = repository.model("counter")
         assert new is not model
-        later = [await new.infer(request(n), Passage()) for n in (1, 2, 3)]
+        later = [await new.infer(request(1), Passage())]
+        repository.load("counter")  # none began with the version between
+        newest = repository.model("counter")
+        later += [await newest.infer(request(n), Passage()) for n in (2, 3)]
         values = [answer.outputs[0].value[0].item() for answer in [*answers, *later]]
         return [values[n::3] for n in range(3)]
 

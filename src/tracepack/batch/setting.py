@@ -48,6 +48,7 @@ class Plan:
 
     def do(self, part: Part) -> tuple[pa.Table, list[Any]]:
         """Computes a part; in a process of its own where an earlier start ended in it."""
+        self.source.check(part.file)
         again = self.target.begin(part.file, part.number)
         return self.work.compute(part, isolated=again)
 
@@ -126,8 +127,9 @@ def prepared(
 
 def _first(source: Source, columns: Sequence[str]) -> pa.Table:
     """Rows from the beginning of the source."""
+    rows = min(_FIRST_ROWS, source.part_rows(1))
     for file in range(len(source.files)):
-        for part in source.parts(file, columns, _FIRST_ROWS, lambda number: number > 0):
+        for part in source.parts(file, columns, rows, lambda number: number > 0):
             if part.rows.num_rows:
                 return part.rows
     raise BatchError("the source has no rows", where=repr(source.path))

@@ -142,10 +142,18 @@ class TargetFolder:
     def _replacing(self, path: Path) -> Iterator[Path]:
         """A file to write, which takes the place of another as a whole."""
         temporary = self.path / WORK / f"{path.name}.{os.getpid()}.tmp"
-        yield temporary
-        with open(temporary, "rb+") as file:
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
+        try:
+            yield temporary
+            with open(temporary, "rb+") as file:
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+            raise BatchError(
+                "cannot write to the target", where=repr(str(path)), got=str(error)[:200],
+                fix="Start the job again when it can be written: it goes on where it stopped.",
+            ) from error  # fmt: skip
 
     # -- parts -------------------------------------------------------------------------------------------------
 

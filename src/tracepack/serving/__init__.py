@@ -37,8 +37,8 @@ def app(models: Mapping[str, str | os.PathLike[str] | Pipeline], **settings: Any
         >>> import torch, tracepack
         >>> from tracepack.serving import app
         >>> application = app({"double": tracepack.trace(lambda x: x * 2, torch.ones(2, 3))})
-        >>> [route.path for route in application.routes][:2]
-        ['/v2', '/v2/health/live']
+        >>> [route.path for route in application.routes][0]
+        '/v2/models/{model}/infer'
     """
     from .extra import require_extra
 
@@ -99,6 +99,7 @@ def serve(
     require_extra("starlette", "uvicorn", "prometheus_client", *([] if no_grpc else ["grpc", "google.protobuf"]))
     if (tls_cert is None) != (tls_key is None):
         raise SignatureError("TLS needs a certificate and its key", got="one of them")
+    from .process.early_signals import noting_reloads
     from .process.launch import LaunchOptions
 
     budget = {"seconds": budget_seconds, "bytes": budget_bytes}
@@ -108,11 +109,12 @@ def serve(
         {**settings, "budget": spent} if spent else settings, token_file, tls_cert, tls_key, watch, drain,
     )  # fmt: skip
     options.config()  # an error in the settings is one before any process is started
-    if workers > 1:
-        from .process.supervisor import supervise
+    with noting_reloads():
+        if workers > 1:
+            from .process.supervisor import supervise
 
-        supervise(options, say)
-    else:
-        from .process.run_one import run_alone
+            supervise(options, say)
+        else:
+            from .process.run_one import run_alone
 
-        run_alone(options, say)
+            run_alone(options, say)

@@ -48,6 +48,11 @@ class Part:
     bad: list[BadRow] = field(default_factory=list)
 
 
+def taken(rows: pa.Table, wanted: Sequence[int]) -> pa.Table:
+    """Some rows of a table; of none Arrow would not know the type of their numbers."""
+    return rows.take(pa.array(wanted, pa.int64()))
+
+
 Found = Iterator[tuple[int, pa.Table, Sequence[int], list[BadRow]]]
 
 

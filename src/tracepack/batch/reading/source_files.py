@@ -6,6 +6,7 @@ and on the number of rows of a part alone, so that a job that goes on finds the 
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,13 +18,14 @@ import pyarrow.parquet as pq
 from ...ops.graph.errors import BatchError
 from .parquet_files import parquet_parts
 from .parts import SAMPLE_BYTES, Part
-from .text_files import csv_parts, csv_schema, json_parts, json_schema_of
+from .text_files import csv_parts, csv_schema, json_parts, json_schema_of, merged
 
 KINDS = {
     ".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl",
 }  # fmt: skip
 _PART_BYTES = 64 << 20
 _MOST_ROWS = 1 << 17
+_DECODED_ROWS = 64  # of which the size in memory is taken for that of all
 
 
 @dataclass(frozen=True)
@@ -45,13 +47,28 @@ class Source:
     files: tuple[SourceFile, ...]
     schema: pa.Schema
 
+    def check(self, file: int) -> None:
+        """Checks that a file is still the one that was found, so that no part mixes two.
+
+        Raises:
+            BatchError: it was changed, or is gone.
+        """
+        each = self.files[file]
+        with contextlib.suppress(OSError):
+            status = os.stat(each.path)
+            if (status.st_size, status.st_mtime_ns) == (each.size, each.changed):
+                return
+        raise BatchError(
+            "the file was changed while the job read it", where=repr(each.path), fix="Name another target.",
+        )  # fmt: skip
+
     def part_rows(self, batch: int) -> int:
         """How many rows a part has: a multiple of the batch that takes some 64 MiB of memory."""
         first = self.files[0]
         if self.kind == "parquet":
             found = pq.read_metadata(first.path)
             size = sum(found.row_group(group).total_byte_size for group in range(found.num_row_groups))
-            wide = size / max(found.num_rows, 1)
+            wide = max(size / max(found.num_rows, 1), _decoded(first.path))
         else:
             with open(first.path, "rb") as opened:
                 sample = opened.read(SAMPLE_BYTES)
@@ -81,13 +98,20 @@ class Source:
                 case "parquet":
                     found = parquet_parts(each.path, columns, size, is_done)
                 case "jsonl":
-                    found = json_parts(each.path, schema, size, is_done)
+                    found = json_parts(each.path, schema, size, is_done, len(columns) == len(self.schema.names))
                 case _:
                     found = csv_parts(each.path, schema, size, is_done, "\t" if self.kind == "tsv" else ",")
             for number, rows, at, bad in found:
                 yield Part(file, number, rows.cast(schema), at, bad)
         except (pa.ArrowException, OSError) as error:
             raise BatchError("cannot read the file", where=repr(each.path), got=str(error)[:200]) from error
+
+
+def _decoded(path: str) -> float:
+    """The bytes of a row in memory, about: equal values take much less in the file."""
+    with pq.ParquetFile(path) as file:
+        first = next(file.iter_batches(_DECODED_ROWS), None)
+    return 0.0 if first is None else first.nbytes / max(first.num_rows, 1)
 
 
 def find_source(path: str | os.PathLike[str]) -> Source:
@@ -133,29 +157,42 @@ def _schema(kind: str, files: Sequence[SourceFile]) -> pa.Schema:
         try:
             match kind:
                 case "parquet":
-                    schema = pq.read_schema(each.path).remove_metadata()
+                    schema = pa.schema([_viewless(field) for field in pq.read_schema(each.path)])
                 case "jsonl":
                     schema = json_schema_of(each.path)
                 case _:
                     schema = csv_schema(each.path, "\t" if kind == "tsv" else ",")
-        except (pa.ArrowException, OSError) as error:
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise BatchError("cannot read the file", where=repr(each.path), got=str(error)[:200]) from error
         if len(set(schema.names)) < len(schema.names):
             raise BatchError("two columns have one name", where=repr(each.path), got=", ".join(schema.names))
         if found is None:
             found = schema
+        elif kind == "jsonl":
+            found = merged(found, schema)
         elif kind == "parquet" and not schema.equals(found):
             raise BatchError(
                 "the file has other columns than the first", where=repr(each.path), got=_columns(schema),
                 expected=_columns(found),
             )  # fmt: skip
-        elif schema.names != found.names and kind != "jsonl":
+        elif schema.names != found.names:
             raise BatchError(
                 "the file has other columns than the first", where=repr(each.path), got=", ".join(schema.names),
                 expected=", ".join(found.names),
             )  # fmt: skip
+        else:
+            found = merged(found, schema)
     assert found is not None
-    return found
+    empty = pa.string() if kind in ("csv", "tsv") else pa.null()
+    plain = [each.remove_metadata() for each in found]
+    return pa.schema([each.with_type(empty) if pa.types.is_null(each.type) else each for each in plain])
+
+
+def _viewless(field: pa.Field) -> pa.Field:
+    """A column of texts or bytes in the plain form, since Arrow cannot pick rows of views."""
+    if pa.types.is_string_view(field.type):
+        return field.with_type(pa.string())
+    return field.with_type(pa.binary()) if pa.types.is_binary_view(field.type) else field
 
 
 def _columns(schema: pa.Schema) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import csv
+import json
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any
@@ -12,8 +12,10 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.json as pa_json
 
-from .parts import SAMPLE_BYTES, BadRow, Found, cut
+from ...ops.graph.errors import BatchError
+from .parts import SAMPLE_BYTES, BadRow, Found, cut, taken
 
+_KEPT_AS_TEXT = {b"tracepack": b"looks like numbers"}  # of a column, where another file may have numbers
 _BLOCK = 4 << 20  # bytes of CSV that are parsed at a time; a row is shorter
 
 
@@ -30,21 +32,74 @@ def json_schema_of(path: str) -> pa.Schema:
             size += len(line)
             if size > SAMPLE_BYTES:
                 break
-    fields: dict[str, pa.Field] = {}
+    schema = pa.schema([])
     for table in _tables(lines, None):
-        for each in table.schema:
-            known = fields.get(each.name)
-            if known is None or pa.types.is_null(known.type) or _wider(each.type, known.type):
-                fields[each.name] = each
+        schema = merged(schema, table.schema)
+    return pa.schema([each.with_type(_exact(each, lines, path)) for each in schema])
+
+
+def merged(known: pa.Schema, found: pa.Schema) -> pa.Schema:
+    """The columns of what was read first and of what follows. The first type of a column stays, but for a wider number
+    and for texts that are no numbers although they look so.
+    """
+    fields = {each.name: each for each in known}
+    for each in found:
+        before = fields.setdefault(each.name, each)
+        wider = pa.types.is_floating(each.type) and pa.types.is_integer(before.type)
+        if pa.types.is_null(before.type) or wider or each.metadata == _KEPT_AS_TEXT:
+            fields[each.name] = each
     return pa.schema(fields.values())
 
 
-def _wider(found: pa.DataType, known: pa.DataType) -> bool:
-    return bool(pa.types.is_floating(found) and pa.types.is_integer(known))
+def _exact(field: pa.Field, lines: Sequence[bytes], path: str) -> pa.DataType:
+    """The type of a column that keeps what the lines say: JSON has no times, and Arrow takes large integers for floats.
+
+    Raises:
+        BatchError: no column can hold the numbers.
+    """
+    if not pa.types.is_floating(field.type):
+        return _without_times(field.type)
+    numbers = [value for value in (_value(line, field.name) for line in lines) if value is not None]
+    whole = [value for value in numbers if type(value) is int]
+    if not whole or max(map(abs, whole)) <= 1 << 53:
+        return field.type
+    if len(whole) == len(numbers) and min(whole) >= 0 and max(whole) < 1 << 64:
+        return pa.uint64()
+    raise BatchError(
+        "no column holds these numbers", where=f"{path!r}, column {field.name!r}", got=max(whole, key=abs),
+        fix="Write them as texts.",
+    )  # fmt: skip
 
 
-def json_parts(path: str, schema: pa.Schema, size: int, is_done: Callable[[int], bool]) -> Found:
-    """The parts of a file of JSON lines that are not done."""
+def _value(line: bytes, name: str) -> Any:
+    try:
+        return json.loads(line).get(name)
+    except (ValueError, AttributeError):
+        return None
+
+
+def _without_times(kind: pa.DataType) -> pa.DataType:
+    """A type with texts in place of times, which Arrow takes texts for that look so."""
+    if pa.types.is_timestamp(kind):
+        return pa.string()
+    if pa.types.is_list(kind):
+        return pa.list_(_without_times(kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_without_times(field.type)) for field in kind])
+    return kind
+
+
+def json_parts(path: str, schema: pa.Schema, size: int, is_done: Callable[[int], bool], strict: bool) -> Found:
+    """The parts of a file of JSON lines that are not done.
+
+    Args:
+        path: of the file.
+        schema: of the columns that are read.
+        size: the rows of a part.
+        is_done: whether the part of a number is done.
+        strict: whether a field that the schema lacks makes a bad row, since it would be lost.
+    """
+    others = "error" if strict else "ignore"
     with open(path, "rb") as file:
         lines, number = _lines(file), 0
         while block := list(islice(lines, size)):
@@ -52,7 +107,7 @@ def json_parts(path: str, schema: pa.Schema, size: int, is_done: Callable[[int],
                 at: list[int] = []
                 bad: list[BadRow] = []
                 tables: list[pa.Table] = []
-                for begin, end, found in _json(block, 0, len(block), schema):
+                for begin, end, found in _json(block, 0, len(block), schema, others):
                     if isinstance(found, pa.Table):
                         tables.append(found)
                         at += range(number * size + begin, number * size + end)
@@ -68,18 +123,18 @@ def _lines(file: Any) -> Iterator[bytes]:
 
 
 def _tables(lines: Sequence[bytes], schema: pa.Schema | None) -> Iterator[pa.Table]:
-    return (found for _, _, found in _json(lines, 0, len(lines), schema) if isinstance(found, pa.Table))
+    return (found for _, _, found in _json(lines, 0, len(lines), schema, "infer") if isinstance(found, pa.Table))
 
 
 def _json(
-    lines: Sequence[bytes], begin: int, end: int, schema: pa.Schema | None
+    lines: Sequence[bytes], begin: int, end: int, schema: pa.Schema | None, others: str
 ) -> Iterator[tuple[int, int, pa.Table | str]]:
     """Ranges of lines with the table that they are; a line that is no row of the schema, with what is wrong."""
     if begin == end:
         return
     data = b"".join(line if line.endswith(b"\n") else line + b"\n" for line in lines[begin:end])
     reading = pa_json.ReadOptions(block_size=min(len(data) + 1, (1 << 31) - 1))
-    parsing = pa_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore" if schema else "infer")
+    parsing = pa_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior=others)
     try:
         table = pa_json.read_json(pa.BufferReader(data), reading, parsing)
         if table.num_rows != end - begin:
@@ -90,19 +145,38 @@ def _json(
             yield begin, end, f"no row of the source: {str(error)[:200]}"
             return
         middle = (begin + end) // 2
-        yield from _json(lines, begin, middle, schema)
-        yield from _json(lines, middle, end, schema)
+        yield from _json(lines, begin, middle, schema, others)
+        yield from _json(lines, middle, end, schema, others)
 
 
 # -- CSV -------------------------------------------------------------------------------------------------------
 
 
 def csv_schema(path: str, delimiter: str) -> pa.Schema:
-    """The columns and their types, from the rows at the beginning."""
+    """The columns and their types, from the rows at the beginning; null where all cells are empty.
+
+    A column of numbers that are not the same when they are written again is one of texts: 007, or an integer that no
+    floating number is.
+    """
     reading = pa_csv.ReadOptions(use_threads=False, block_size=SAMPLE_BYTES)
     parsing = pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, invalid_row_handler=lambda row: "skip")
     with pa_csv.open_csv(path, reading, parsing) as reader:
-        return pa.schema([each if each.type != pa.null() else each.with_type(pa.string()) for each in reader.schema])
+        schema = pa.schema(
+            [each.with_type(pa.string()) if pa.types.is_binary(each.type) else each for each in reader.schema]
+        )  # bytes are texts with cells that are not in UTF-8
+    names = [each.name for each in schema if pa.types.is_integer(each.type) or pa.types.is_floating(each.type)]
+    if not names or len(set(schema.names)) < len(schema.names):
+        return schema
+    texts = pa_csv.ConvertOptions(column_types=dict.fromkeys(schema.names, pa.binary()), include_columns=names)
+    with pa_csv.open_csv(path, reading, parsing, texts) as reader:
+        sample: Any = next(iter(reader), None)
+    for name in names if sample is not None else ():
+        field = schema.field(name)
+        pattern = rb"^[+-]?0[0-9]+$" if pa.types.is_integer(field.type) else rb"^[+-]?(0[0-9]+|[0-9]{16,})$"
+        if pc.any(pc.match_substring_regex(sample[name], pattern.decode())).as_py():
+            kept = field.with_type(pa.string()).with_metadata(_KEPT_AS_TEXT)
+            schema = schema.set(schema.get_field_index(name), kept)
+    return schema
 
 
 def csv_parts(path: str, schema: pa.Schema, size: int, is_done: Callable[[int], bool], delimiter: str) -> Found:
@@ -116,9 +190,8 @@ def csv_parts(path: str, schema: pa.Schema, size: int, is_done: Callable[[int], 
         unread.append(row)
         return "skip"
 
-    names = _header(path, delimiter)
     texts = pa_csv.ConvertOptions(
-        column_types=dict.fromkeys(names, pa.string()), include_columns=schema.names, strings_can_be_null=False
+        column_types=dict.fromkeys(schema.names, pa.binary()), include_columns=schema.names, strings_can_be_null=False
     )
     reading = pa_csv.ReadOptions(use_threads=False, block_size=_BLOCK)
     parsing = pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, invalid_row_handler=skip)
@@ -132,11 +205,6 @@ def csv_parts(path: str, schema: pa.Schema, size: int, is_done: Callable[[int], 
             at = [first + index for index in good]
             found = [BadRow(first + row, error) for row, error in bad]
             yield number, rows, at, found + [_unread(row) for row in lines]
-
-
-def _header(path: str, delimiter: str) -> list[str]:
-    with open(path, newline="", encoding="utf-8-sig") as file:
-        return next(csv.reader(file, delimiter=delimiter), [])
 
 
 def _unread(row: Any) -> BadRow:
@@ -154,7 +222,7 @@ def _typed(table: pa.Table, schema: pa.Schema) -> tuple[pa.Table, Sequence[int],
             for row, error in _wrong(table[each.name], each.type):
                 wrong.setdefault(row, f"column {each.name!r}: {error}")
         good = [row for row in range(table.num_rows) if row not in wrong]
-        return _cast(table.take(good), schema), good, sorted(wrong.items())
+        return _cast(taken(table, good), schema), good, sorted(wrong.items())
 
 
 def _cast(table: pa.Table, schema: pa.Schema) -> pa.Table:
@@ -162,10 +230,13 @@ def _cast(table: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 def _cells(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    """Cells of a type; an empty one of anything but text is null."""
-    if pa.types.is_string(kind):
-        return column
-    return pc.if_else(pc.equal(column, ""), None, column).cast(kind)
+    """Cells of a type, from their bytes; an empty one of anything but text is null.
+
+    Raises:
+        ArrowInvalid: a cell is no text in UTF-8, or none of the type.
+    """
+    text = column.cast(pa.string())
+    return text if pa.types.is_string(kind) else pc.if_else(pc.equal(text, ""), None, text).cast(kind)
 
 
 def _wrong(column: pa.ChunkedArray, kind: pa.DataType) -> Iterator[tuple[int, str]]:

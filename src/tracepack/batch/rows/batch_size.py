@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...ops.graph.errors import BatchError
+from ..reading.parts import taken
 from .columns import Values
 from .compute import Work
 
@@ -25,10 +26,10 @@ _CLOSE = {pa.float32(): 1e-4, pa.float64(): 1e-8}
 def sound_values(work: Work, first: pa.Table) -> tuple[Values, int]:
     """The values of rows from the beginning that a run takes, and how many there are."""
     faults = work.binding.bad(first)
-    rows = first.take([row for row in range(first.num_rows) if row not in faults])
+    rows = taken(first, [row for row in range(first.num_rows) if row not in faults])
     values, lost = work.binding.values(rows)
     if lost:
-        rows = rows.take([row for row in range(rows.num_rows) if row not in lost])
+        rows = taken(rows, [row for row in range(rows.num_rows) if row not in lost])
         values, _ = work.binding.values(rows)
     return values, rows.num_rows
 
@@ -73,7 +74,7 @@ def _equal(left: Any, right: Any) -> bool:
         return bool(left.equals(right))
     close = _CLOSE.get(left.type, 2e-2)
     a, b = left.to_numpy(zero_copy_only=False), right.to_numpy(zero_copy_only=False)
-    largest = max(1.0, float(np.nanmax(np.abs(a), initial=0)))
+    largest = max(1.0, float(np.abs(a[np.isfinite(a)]).max(initial=0)))
     return bool(np.allclose(a, b, rtol=close, atol=close * largest, equal_nan=True))
 
 

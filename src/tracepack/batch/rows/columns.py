@@ -175,7 +175,7 @@ def _together(each: InputColumns, schema: pa.Schema) -> bool:
     if isinstance(each.kind, TensorType):
         inner = {_innermost(kind) for kind in types}
         rank = len(each.kind.shape)
-        numbers = all(_is_number(kind) for kind in inner)
+        numbers = all(_is_number(kind) and pa.types.is_boolean(kind) == (each.kind.dtype == "bool") for kind in inner)
         if numbers and depth in (rank - 1, rank) and len({_depth(kind) for kind in types}) == 1:
             return depth == rank - 1
     elif not several and isinstance(each.kind, ListType):
@@ -267,6 +267,8 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def _is_text(kind: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        return _is_text(kind.value_type)
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
@@ -311,7 +313,12 @@ def _tensor(each: InputColumns, kind: TensorType, rows: pa.Table) -> tuple[torch
         made = made.copy()  # memory of Arrow is read only, and a run may write into its inputs
     tensor = torch.from_numpy(made)
     wanted: torch.dtype = getattr(torch, kind.dtype)
-    return tensor if tensor.dtype == wanted else tensor.to(wanted), wrong
+    if tensor.dtype == wanted:
+        return tensor, wrong
+    narrow = tensor.to(wanted)  # bfloat16, which numpy lacks
+    back = narrow.to(tensor.dtype)
+    lost = back.isinf() & ~tensor.isinf() if array.dtype.kind == "f" else back != tensor
+    return narrow, wrong | lost.reshape(len(array), -1).any(1).numpy() if len(array) else wrong
 
 
 def _array(array: Any, sizes: Sequence[int]) -> Any:

@@ -13,7 +13,7 @@ import torch
 from ...ops.graph.errors import BatchError, TracepackError
 from ...ops.graph.memory import touched
 from ...pipeline.pipeline import Pipeline
-from ..reading.parts import BadRow, Part
+from ..reading.parts import BadRow, Part, taken
 from .columns import ColumnBinding, Values
 from .isolation import outcome
 from .output_columns import OutputTable
@@ -61,12 +61,12 @@ class Work:
         """
         faults = self.binding.bad(part.rows)
         sound = [row for row in range(part.rows.num_rows) if row not in faults]
-        rows = part.rows if not faults else part.rows.take(sound)
+        rows = part.rows if not faults else taken(part.rows, sound)
         values, lost = self.binding.values(rows)
         if lost:
             faults |= {sound[row]: text for row, text in lost.items()}
             sound = [row for index, row in enumerate(sound) if index not in lost]
-            rows = part.rows.take(sound)
+            rows = taken(part.rows, sound)
             values, _ = self.binding.values(rows)
         bad = [*part.bad, *(BadRow(part.at[row], text) for row, text in faults.items())]
         chunks, good = [], []

@@ -12,7 +12,8 @@ from typing import Any
 from ...ops.graph.graph import Body, BodyCall
 from ...ops.graph.guards import plain
 from ...ops.graph.traverse import every_node, named_bodies, own_constants
-from ...pipeline.signature.fields import FIXED, SignatureField, input_fields
+from ...pipeline.signature.fields import FIXED, SignatureField, input_fields, output_fields
+from ...pipeline.signature.row_sharing import refused_by_signature
 from ..manifest import Described, body_size, describe, kernels_of, tensor_bytes, weights_bytes
 from ..report import Block, Fields, Report, Table, bytes_text
 
@@ -50,6 +51,7 @@ def _data(found: Described, path: str) -> dict[str, Any]:
             "bytes_in_file": weights_bytes(found.archive),
         },
         "examples": len(manifest["examples"]),
+        "not_by_rows": _not_by_rows(found, fields),
         "metadata": found.metadata,
         "needs_packages": _packages(manifest),
         "needs_trust": any(row["runs_code"] for row in manifest["kernels"]),
@@ -58,6 +60,13 @@ def _data(found: Described, path: str) -> dict[str, Any]:
             for name, row in manifest["members"].items()
         ],
     }
+
+
+def _not_by_rows(found: Described, inputs: list[SignatureField]) -> str:
+    """Why `tracepack serve` cannot run rows of several requests together; empty where runs have to show it."""
+    contents, stateful = found.contents, any(row.get("mutable") for row in found.manifest["constants"])
+    fields = [*inputs, *output_fields(contents.graph)]
+    return refused_by_signature(stateful, fields, contents.facts.guards, found.signature)
 
 
 def _packages(manifest: dict[str, Any]) -> list[str]:
@@ -122,6 +131,9 @@ def _blocks(data: dict[str, Any]) -> list[Block]:
         ("weights", f"{_plural(held['count'], 'constant')}, {bytes_text(held['bytes'])}"),
         ("examples", str(data["examples"]) if data["examples"] else "none"),
     ]
+    reason = data["not_by_rows"]
+    tried = "serve may run rows of several requests together; it tries so when it loads the file"
+    facts.append(("batching", f"none: {reason}" if reason else tried))
     if held["state"]:
         facts.append(("state", f"{_plural(held['state'], 'tensor')} that runs change"))
     if data["needs_trust"]:

@@ -45,13 +45,13 @@ def application(repository: Repository, config: ServingConfig, watcher: Watcher 
         return Route(path, Endpoint(handler, config.max_body), methods=[method])
 
     model, versions = "/v2/models/{model}", "/v2/models/{model}/versions/{version}"
-    routes = [
+    routes = [  # what is asked most stands first
+        *(route(f"{base}/infer", handlers.infer, "POST") for base in (model, versions)),
         route("/v2", handlers.server),
         route("/v2/health/live", handlers.live),
         route("/v2/health/ready", handlers.ready),
         *(route(base, handlers.metadata) for base in (model, versions)),
         *(route(f"{base}/ready", handlers.model_ready) for base in (model, versions)),
-        *(route(f"{base}/infer", handlers.infer, "POST") for base in (model, versions)),
         route("/v2/repository/index", handlers.index, "POST"),
         route("/v2/repository/models/{model}/load", handlers.load, "POST"),
         route("/v2/repository/models/{model}/unload", handlers.unload, "POST"),
@@ -143,6 +143,7 @@ class Handlers:
         return await self._change("unload", exchange)
 
     async def _change(self, verb: str, exchange: Exchange) -> Answer:
+        exchange.refuse_other_sites()
         await exchange.body()
         await asyncio.to_thread(self._repository.change, verb, str(exchange.path("model")))
         return json_answer({})

@@ -1,41 +1,104 @@
-"""The limit on open connections: one more is answered with 429 and closed, whatever it asks."""
+"""The connections of HTTP, with what uvicorn leaves open: how many there are, how long a request may take to arrive,
+and how large its head may be. Whatever is refused here is answered as ``{"error": …}``, too.
+"""
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
-from uvicorn.protocols.http.auto import AutoHTTPProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from ..protocol.http_body import dumps
-from ..protocol.rejections import TOO_MANY
+from ..protocol.rejections import BAD_REQUEST, HEAD_TOO_LARGE, TOO_MANY, TOO_SLOW
+
+MOST_HEAD = 1 << 16  # bytes of a request before its body
+
+_PHRASES = {
+    BAD_REQUEST: "Bad Request", TOO_SLOW: "Request Timeout", TOO_MANY: "Too Many Requests",
+    HEAD_TOO_LARGE: "Request Header Fields Too Large",
+}  # fmt: skip
 
 
-def limited_protocol(most: int) -> Any:
-    """The class of uvicorn's connections, with a limit on how many are open."""
-    body = dumps({"error": f"too many connections; expected {most} at most"})
-    head = f"HTTP/1.1 {TOO_MANY} Too Many Requests\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n"
-    refusal = f"{head}connection: close\r\n\r\n".encode() + body
-    base: Any = AutoHTTPProtocol
+def limited_protocol(most: int, seconds: float) -> Any:
+    """The class of uvicorn's connections, with limits.
 
-    class LimitedProtocol(base):  # type: ignore[misc]  # which of uvicorn's classes it is depends on what is installed
-        """A connection of HTTP, refused where there are too many."""
+    Args:
+        most: connections that are open at a time.
+        seconds: in which a request must have arrived as a whole; for a client that says nothing, too.
+    """
+    base: Any = HttpToolsProtocol
+
+    class LimitedProtocol(base):  # type: ignore[misc]  # uvicorn's class has no types that mypy can follow here
+        """A connection that is refused where there are too many, and ended where a request does not arrive."""
 
         refused = False
+        _arriving: asyncio.TimerHandle | None = None
+        _head = -1  # bytes of a head that is arriving; negative where none is
 
         def connection_made(self, transport: Any) -> None:
+            self.transport = transport
             if len(self.connections) >= most:
-                self.refused = True
-                transport.write(refusal)
-                transport.close()
+                self._refuse(TOO_MANY, f"too many connections; expected {most} at most")
                 return
             super().connection_made(transport)
+            self._begin_arrival()
 
         def data_received(self, data: bytes) -> None:
-            if not self.refused:
-                super().data_received(data)
+            if self.refused:
+                return
+            super().data_received(data)
+            if self._head >= 0:
+                self._head += len(data)
+                if self._head > MOST_HEAD:
+                    self._refuse(HEAD_TOO_LARGE, f"the headers are too large; expected at most {MOST_HEAD} bytes")
 
         def connection_lost(self, exc: Exception | None) -> None:
-            if not self.refused:
+            self._end_arrival()
+            if self in self.connections:
                 super().connection_lost(exc)
+
+        # -- what the parser says ------------------------------------------------------------------------------
+
+        def on_message_begin(self) -> None:
+            self._head = 0
+            self._begin_arrival()
+            super().on_message_begin()
+
+        def on_headers_complete(self) -> None:
+            self._head = -1
+            super().on_headers_complete()
+
+        def on_message_complete(self) -> None:
+            self._end_arrival()
+            super().on_message_complete()
+
+        def send_400_response(self, msg: str) -> None:
+            self._refuse(BAD_REQUEST, msg)
+
+        # -- limits --------------------------------------------------------------------------------------------
+
+        def _begin_arrival(self) -> None:
+            if self._arriving is None:
+                self._arriving = self.loop.call_later(seconds, self._too_slow)
+
+        def _end_arrival(self) -> None:
+            if self._arriving is not None:
+                self._arriving.cancel()
+                self._arriving = None
+
+        def _too_slow(self) -> None:
+            self._arriving = None
+            if not self.pipeline:  # a request that waits for the one before it is not read on
+                self._refuse(TOO_SLOW, f"the request did not arrive; expected it within {seconds:g} s")
+
+        def _refuse(self, status: int, text: str) -> None:
+            """Answers, unless an answer has begun, and ends the connection."""
+            self.refused = True
+            if self.cycle is None or self.cycle.response_complete or not self.cycle.response_started:
+                body = dumps({"error": text})
+                head = f"HTTP/1.1 {status} {_PHRASES[status]}\r\ncontent-type: application/json\r\n"
+                self.transport.write(f"{head}content-length: {len(body)}\r\nconnection: close\r\n\r\n".encode() + body)
+            self.transport.close()
 
     return LimitedProtocol

@@ -10,7 +10,7 @@ from typing import Any
 from starlette.types import Receive, Scope, Send
 
 from ..protocol.http_body import dumps
-from ..protocol.rejections import BAD_REQUEST, INTERNAL, TOO_LARGE, RejectedError, status_of, text_of
+from ..protocol.rejections import BAD_REQUEST, FORBIDDEN, INTERNAL, TOO_LARGE, RejectedError, status_of, text_of
 
 log = logging.getLogger("tracepack.serving")
 
@@ -41,6 +41,18 @@ class Exchange:
     def headers(self) -> Headers:
         """All headers, by their names in lower case."""
         return {name.decode("latin-1"): value.decode("latin-1") for name, value in self._headers.items()}
+
+    def refuse_other_sites(self) -> None:
+        """Refuses what a page of another site makes a browser send, which no question to that site prevents.
+
+        Raises:
+            RejectedError: the request says that it comes from there.
+        """
+        origin, site = self.header("origin"), self.header("sec-fetch-site")
+        host = self.header("host")
+        if site in (None, "same-origin", "none") and (origin is None or origin.partition("://")[2] == host):
+            return
+        raise RejectedError(FORBIDDEN, "a page of another site asks for a change", got=origin or site, expected=host)
 
     def path(self, name: str) -> str | None:
         """A part of the path; None where the route has none of this name."""

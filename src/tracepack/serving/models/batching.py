@@ -9,15 +9,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
 from ...ops.runtime.primitives.named_tuples import map_values
 from ..protocol.rejections import TIMED_OUT, status_of
-from .execution import Passage
+from .execution import Passage, too_long
 
 log = logging.getLogger("tracepack.serving")
 
@@ -25,7 +26,7 @@ Feed = Mapping[str, Any]
 Run = Callable[[Sequence[Feed], Passage], Awaitable[Any]]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class _Waiting:
     """A request that waits for its batch."""
 
@@ -36,6 +37,30 @@ class _Waiting:
     since: float
 
 
+@dataclass(eq=False, slots=True)
+class _Gathering:
+    """Requests of one kind, in the order of their arrival, and how many rows they have."""
+
+    members: deque[_Waiting] = field(default_factory=deque)
+    rows: int = 0
+
+    def add(self, waiting: _Waiting) -> None:
+        self.members.append(waiting)
+        self.rows += waiting.rows
+
+    def take(self, most: int) -> list[_Waiting]:
+        """Those from the front that fit a batch, without those whose request has ended."""
+        batch: list[_Waiting] = []
+        rows = 0
+        while self.members and (not batch or rows + self.members[0].rows <= most):
+            each = self.members.popleft()
+            self.rows -= each.rows
+            if not each.answer.done():
+                batch.append(each)
+                rows += each.rows
+        return batch
+
+
 class Batcher:
     """The batches of one model, on one event loop.
 
@@ -43,11 +68,14 @@ class Batcher:
         run: runs feeds one below the other; gives the result of all rows.
         max_rows: of a batch.
         delay: seconds that a request may wait for others.
+        timeout: seconds that it may wait and run.
+        is_cheap: whether a feed runs in less time than a batch costs by itself.
     """
 
-    def __init__(self, run: Run, max_rows: int, delay: float) -> None:
-        self._run, self._max_rows, self._delay = run, max_rows, delay
-        self._groups: dict[Any, list[_Waiting]] = {}
+    def __init__(self, run: Run, max_rows: int, delay: float, timeout: float, is_cheap: Callable[[Feed], bool]) -> None:
+        self._run, self._max_rows, self._delay, self._timeout = run, max_rows, delay, timeout
+        self._is_cheap = is_cheap
+        self._groups: dict[Any, _Gathering] = {}
         self._timers: dict[Any, asyncio.Handle] = {}
         self._running: set[asyncio.Task[None]] = set()
 
@@ -57,35 +85,35 @@ class Batcher:
         Raises:
             TracepackError: as a run of this feed alone.
         """
-        rows, key = rows_of(feed), _kind(feed)
+        rows = rows_of(feed)
         passage.rows = rows or 1
-        if rows is None or rows >= self._max_rows:
+        if rows is None or rows >= self._max_rows or (not self._delay and self._is_cheap(feed)):
             return await self._run([feed], passage)
-        loop = asyncio.get_running_loop()
+        loop, key = asyncio.get_running_loop(), _kind(feed)
         waiting = _Waiting(feed, rows, passage, loop.create_future(), time.perf_counter())
-        group = self._groups.setdefault(key, [])
-        group.append(waiting)
-        if sum(each.rows for each in group) >= self._max_rows:
+        group = self._groups.setdefault(key, _Gathering())
+        group.add(waiting)
+        if group.rows >= self._max_rows:
             self._flush(key)
         elif key not in self._timers and (self._delay or not self._running):
             # Without a delay, all requests that have arrived by now are read before the batch goes.
             start: Callable[..., asyncio.Handle] = loop.call_soon
             timer = loop.call_later(self._delay, self._flush, key) if self._delay else start(self._flush, key)
             self._timers[key] = timer
-        return await waiting.answer
+        expiry = loop.call_later(self._timeout, _fail, waiting, too_long(self._timeout))
+        try:
+            return await waiting.answer
+        finally:
+            expiry.cancel()
 
     def _flush(self, key: Any) -> None:
         """Starts a run of the requests of one kind that fit a batch."""
         if timer := self._timers.pop(key, None):
             timer.cancel()
-        group = self._groups.pop(key, [])
-        batch: list[_Waiting] = []
-        while group and (not batch or sum(each.rows for each in batch) + group[0].rows <= self._max_rows):
-            each = group.pop(0)
-            if not each.answer.done():  # its request may have timed out
-                batch.append(each)
-        if group:
-            self._groups[key] = group
+        group = self._groups.get(key)
+        batch = group.take(self._max_rows) if group else []
+        if group and not group.members:
+            del self._groups[key]
         if batch:
             task = asyncio.get_running_loop().create_task(self._answer(batch))
             self._running.add(task)
@@ -176,9 +204,9 @@ def _split(result: Any, counts: Sequence[int]) -> list[Any]:
     Raises:
         ValueError: a tensor has not as many rows as were run.
     """
-    found, start = [], 0
+    found, start, total = [], 0, sum(counts)
     for count in counts:
-        found.append(_part(result, start, start + count, sum(counts)))
+        found.append(_part(result, start, start + count, total))
         start += count
     return found
 

@@ -19,6 +19,7 @@ from ..config import ServingConfig
 from ..protocol.rejections import TIMED_OUT, RejectedError
 
 SHORT = 1e-3  # seconds that a run may hold the event loop
+CHEAP = 5e-5  # seconds of a run that are less than what a batch costs for each of its requests
 
 
 @dataclass(slots=True)
@@ -46,10 +47,10 @@ class Pace:
     def __init__(self) -> None:
         self._known: dict[int, tuple[float, float]] = {}
 
-    def is_short(self, size: int) -> bool:
+    def is_short(self, size: int, limit: float = SHORT) -> bool:
         """Whether a run on inputs of so many bytes was seen to be short."""
         known = self._known.get(size.bit_length())
-        return known is not None and max(known) < SHORT
+        return known is not None and max(known) < limit
 
     def note(self, size: int, seconds: float) -> None:
         """Notes what a run took; the first one of a size, which compiles, does not count."""
@@ -68,6 +69,12 @@ class Executor:
         self._timeout = config.timeout
         # The number of threads is one of each thread: what the main thread sets does not reach the others.
         self._pool = ThreadPoolExecutor(config.parallel, "tracepack-run", torch.set_num_threads, (config.threads,))
+        self._running: set[object] = set()  # the jobs in threads that have begun
+
+    @property
+    def busy(self) -> bool:
+        """Whether a run goes on in a thread."""
+        return bool(self._running)
 
     async def run(self, work: Callable[[], Any], size: int, pace: Pace, passage: Passage) -> Any:
         """What the work returns.
@@ -85,9 +92,11 @@ class Executor:
         def job() -> Any:
             begun = time.perf_counter()
             passage.queue += begun - submitted
+            self._running.add(job)
             try:
                 return work()
             finally:
+                self._running.discard(job)
                 passage.infer = time.perf_counter() - begun
                 pace.note(size, passage.infer)
 
@@ -106,6 +115,9 @@ class Executor:
         try:
             return await asyncio.wait_for(awaited, self._timeout)
         except (asyncio.TimeoutError, TimeoutError):
-            raise RejectedError(
-                TIMED_OUT, "the request took too long", expected=f"at most {self._timeout:g} s"
-            ) from None
+            raise too_long(self._timeout) from None
+
+
+def too_long(seconds: float) -> RejectedError:
+    """The rejection of a request that took longer than it may."""
+    return RejectedError(TIMED_OUT, "the request took too long", expected=f"at most {seconds:g} s")

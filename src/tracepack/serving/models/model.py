@@ -15,7 +15,7 @@ from ..protocol.interface import Interface
 from ..protocol.messages import InferRequest, InferResponse
 from ..protocol.rejections import TOO_MANY, RejectedError
 from .batching import Batcher, joined
-from .execution import Executor, Pace, Passage
+from .execution import CHEAP, Executor, Pace, Passage
 from .row_check import why_not_by_rows
 from .sequences import Sequences
 
@@ -94,7 +94,7 @@ class ServedModel:
                     self.sequences.run(parameters, lambda session: self._run(session, [feed], passage))
                 )
             if self._batcher is not None:
-                return await self._executor.within(self._batcher.submit(feed, passage))
+                return await self._batcher.submit(feed, passage)
             return await self._run(self.pipeline, [feed], passage)
         finally:
             self.waiting -= 1
@@ -121,6 +121,8 @@ class ServedModel:
                 lambda feeds, passage: self._run(self.pipeline, feeds, passage),
                 config.max_batch,
                 config.max_delay_ms / 1e3,
+                config.timeout,
+                lambda feed: self.pace.is_short(size_of(feed), CHEAP),
             )
         pipeline = self.pipeline.session() if self.pipeline.stateful else self.pipeline
         for feed in feeds:

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ...ops.graph.errors import TracepackError
 from ...pipeline.load import load
 from ...pipeline.opening import verify_golden
 from ...pipeline.pipeline import Pipeline
@@ -72,22 +71,10 @@ class Repository:
             RejectedError: no source has this name.
             TracepackError: a version cannot be loaded, or a golden example gives other outputs; the old ones stay.
         """
-        with self._loading:
-            sources = self.sources.get(name)
-            if sources is None:
-                raise RejectedError(NOT_FOUND, "unknown model", where=f"model {name!r}")
-            try:
-                made = {version: self._made(name, version, source) for version, source in sources.items()}
-            except TracepackError as error:
-                if name not in self._ready:
-                    self._reasons[name] = text_of(error)
-                raise
-            for version, old in self._ready.get(name, {}).items():
-                new = made.get(version)
-                if new is not None and new.sequences is not None and old.sequences:
-                    new.sequences.follow(old.sequences)
-            self._ready[name] = made
-            self._reasons.pop(name, None)
+        sources = self.sources.get(name)
+        if sources is None:
+            raise RejectedError(NOT_FOUND, "unknown model", where=f"model {name!r}")
+        self.replace(name, sources)
 
     def change(self, verb: str, name: str) -> None:
         """Loads or unloads a model as a client asks, and tells the other workers.
@@ -108,16 +95,20 @@ class Repository:
         Raises:
             TracepackError: as `load`; the old sources and the old versions stay.
         """
-        before = self.sources.get(name)
-        self.sources[name] = dict(versions)
-        try:
-            self.load(name)
-        except TracepackError:
-            if before is None:
-                del self.sources[name]
-            else:
-                self.sources[name] = before
-            raise
+        with self._loading:
+            try:
+                made = {version: self._made(name, version, source) for version, source in versions.items()}
+            except Exception as error:
+                if name in self.sources and name not in self._ready:
+                    self._reasons[name] = text_of(error)
+                raise
+            for version, old in self._ready.get(name, {}).items():
+                new = made.get(version)
+                if new is not None and new.sequences is not None and old.sequences:
+                    new.sequences.follow(old.sequences)
+            self.sources = {**self.sources, name: dict(versions)}  # a new dict: the loop may go through the old one
+            self._ready[name] = made
+            self._reasons.pop(name, None)
 
     def unload(self, name: str) -> None:
         """Takes a model out of service; requests that have begun are answered.
@@ -147,6 +138,11 @@ class Repository:
         return not self.draining and all(
             self._ready.get(name) or self._reasons.get(name) == "unloaded" for name in self.sources
         )
+
+    @property
+    def busy(self) -> bool:
+        """Whether a run goes on, which may be one whose request was answered long ago."""
+        return self._executor.busy
 
     def loaded(self) -> list[ServedModel]:
         """Every model that is ready."""

@@ -13,10 +13,9 @@ from typing import Any
 import torch
 
 from ...ops.graph.errors import TracepackError
-from ...ops.graph.text import guards_text
 from ...pipeline.pipeline import Pipeline
 from ...pipeline.signature.fields import FIXED
-from ..protocol.interface import shares_first_size
+from ...pipeline.signature.row_sharing import refused_by_signature
 
 ROWS = 5  # of a random feed; odd, so that it is no multiple of a size that a pipeline may like
 MOST_EXAMPLES, MOST_ROWS = 3, 16
@@ -39,24 +38,14 @@ def why_not_by_rows(pipeline: Pipeline, examples: Sequence[Mapping[str, Any]]) -
         >>> why_not_by_rows(tracepack.trace(lambda x: x - x.mean(), torch.rand(2, 3)), [])
         'a row gives other outputs beside other rows than alone'
     """
-    if pipeline.stateful:
-        return "it has state"
-    if not shares_first_size(pipeline):
-        return "its inputs and outputs do not all share a free first size"
-    (size,) = {field.shape[0] for field in pipeline.inputs if field.shape}
-    if _is_asked(pipeline, str(size)):
-        return f"a condition is on the size {size}"
-    feeds = [dict(feed) for feed in examples[:MOST_EXAMPLES] if _count(feed)] or _random_feeds(pipeline)
+    fields = [*pipeline.inputs, *pipeline.outputs]
+    guards = pipeline.program.facts.guards
+    if reason := refused_by_signature(pipeline.stateful, fields, guards, pipeline.signature):
+        return reason
+    feeds = [*(dict(feed) for feed in examples[:MOST_EXAMPLES] if _count(feed)), *_random_feeds(pipeline)]
     if not feeds:
         return "no rows were found that it takes"
     return next(filter(None, (_difference(pipeline, feed) for feed in feeds)), "")
-
-
-def _is_asked(pipeline: Pipeline, size: str) -> bool:
-    """Whether a guard is on the first size, of the signature or of the function."""
-    signature = pipeline.signature.partition(") -> ")[2].partition(" where ")[2]
-    text = f"{guards_text(pipeline.program.facts.guards)} {signature}"
-    return size in "".join(letter if letter.isalnum() or letter == "_" else " " for letter in text).split()
 
 
 def _count(feed: Mapping[str, Any]) -> int:

@@ -12,6 +12,7 @@ from ...pipeline.pipeline import Pipeline
 from ..config import ServingConfig
 from ..protocol.rejections import BAD_REQUEST, TOO_MANY, RejectedError
 
+_AGAIN = "sequence_start with its first request"
 Run = Callable[[Pipeline], Awaitable[Any]]
 
 
@@ -22,6 +23,7 @@ class _Stream:
     session: Pipeline
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     waiting: int = 0
+    lost: bool = False  # whether a run was left to itself, so that nobody knows the state
     used: float = 0.0
 
 
@@ -40,8 +42,9 @@ class Sequences:
         self._before: Sequences | None = None
         self._sweeping: asyncio.TimerHandle | None = None
 
-    def __len__(self) -> int:
-        return len(self._open)
+    def __bool__(self) -> bool:
+        """Whether a stream is open, here or with a version before."""
+        return bool(self._open) or bool(self._before)
 
     def follow(self, before: Sequences) -> None:
         """Leaves the streams that are open to the version of the model with which they began."""
@@ -61,19 +64,27 @@ class Sequences:
         if not isinstance(identity, str | int) or not identity:
             raise self._wrong("the pipeline has state", identity, "the parameter sequence_id")
         starts = parameters.get("sequence_start") is True
+        if not self._before:
+            self._before = None  # an old version of the model is held for its streams only
         if not starts and identity not in self._open:
-            if self._before is not None and identity in self._before._open:
+            if self._before:
                 return await self._before.run(parameters, run)
-            raise self._wrong("no such sequence is open", repr(identity)[:40], "sequence_start with its first request")
+            raise self._wrong("no such sequence is open", repr(identity)[:40], _AGAIN)
         stream = self._begun(identity) if starts else self._open[identity]
         stream.waiting += 1
         try:
             async with stream.lock:
-                return await run(stream.session)
+                if stream.lost:
+                    raise self._wrong("the sequence has ended: a request of it took too long", identity, _AGAIN)
+                try:
+                    return await run(stream.session)
+                except (RejectedError, asyncio.CancelledError):  # the run may go on, in its thread
+                    stream.lost = True
+                    raise
         finally:
             stream.waiting -= 1
             stream.used = time.monotonic()
-            if parameters.get("sequence_end") is True and self._open.get(identity) is stream:
+            if (stream.lost or parameters.get("sequence_end") is True) and self._open.get(identity) is stream:
                 del self._open[identity]
             self._sweep_later()
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from .launch import LaunchOptions
 from .listening import describe, listen, log_to_stderr
-from .server import Server, event_loop
+from .server import Server, event_loop, leave
 
 
 def run_alone(options: LaunchOptions, say: Callable[[str], None]) -> None:
@@ -30,3 +30,4 @@ def run_alone(options: LaunchOptions, say: Callable[[str], None]) -> None:
             )
         finally:
             loop.close()
+    leave(server)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -22,6 +23,7 @@ from ..http.application import application
 from ..http.connections import limited_protocol
 from ..models.repository import Repository
 from ..telemetry.watcher import Watcher
+from .early_signals import reload_was_asked
 from .launch import LaunchOptions
 from .listening import bracketed
 from .sources_of_models import Found, find_models, stamp
@@ -58,6 +60,7 @@ class Server:
         self._stamps = {name: stamp(versions) for name, versions in found.items()}
         self._watcher = Watcher(self.config)
         self._reloading: asyncio.Task[None] | None = None
+        self._again = False  # whether files were replaced while a reload went on
         for name in found:
             if name not in options.unloaded:
                 self.repository.load(name)
@@ -89,28 +92,46 @@ class Server:
             OSError: the port of gRPC is taken, or a file of TLS cannot be read.
         """
         self._loop, self._http = asyncio.get_running_loop(), _Http(self._http_config())
+        self._draining = asyncio.Event()
         rpc, port = await self._start_rpc(grpc_port)
         for number in (signal.SIGTERM, signal.SIGINT):
             self._loop.add_signal_handler(number, self.drain)
         self._loop.add_signal_handler(signal.SIGHUP, self.reload)
+        if reload_was_asked():  # while the models were loaded
+            self.reload()
         watching = self._loop.create_task(self._watch()) if self.options.watch else None
         announcing = self._loop.create_task(self._announce(started, port))
+        ending = None if rpc is None else self._loop.create_task(self._end_rpc(rpc))
         await self._http.serve([listening])
         announcing.cancel()
         if watching is not None:
             watching.cancel()
-        if rpc is not None:
-            await rpc.stop(self.options.drain)
+        if ending is not None:
+            await ending
 
     def drain(self) -> None:
         """Takes no new connection, and ends once what has begun is answered."""
         self.repository.draining = True
         self._http.should_exit = True
+        self._draining.set()
 
     def reload(self) -> None:
-        """Loads the models again whose files were replaced, beside the requests."""
+        """Loads the models again whose files were replaced, beside the requests; once more where one is under way."""
         if self._reloading is None or self._reloading.done():
-            self._reloading = self._loop.create_task(asyncio.to_thread(self._take_new_files))
+            self._reloading = self._loop.create_task(self._reload())
+        else:
+            self._again = True
+
+    async def _reload(self) -> None:
+        self._again = True
+        while self._again:
+            self._again = False
+            await asyncio.to_thread(self._take_new_files)
+
+    async def _end_rpc(self, rpc: Any) -> None:
+        """Ends gRPC as HTTP ends: beside it, once the server drains."""
+        await self._draining.wait()
+        await rpc.stop(self.options.drain)
 
     async def _announce(self, started: Callable[[int | None], None], port: int | None) -> None:
         while not self._http.started:
@@ -136,7 +157,7 @@ class Server:
             self._stamps[name] = now
             try:
                 self.repository.replace(name, versions)
-            except TracepackError as error:
+            except Exception as error:  # whatever a file does wrong, the server goes on
                 log.warning("model %r stays as it was: %s", name, error)
             else:
                 log.info("model %r was loaded again", name)
@@ -145,9 +166,9 @@ class Server:
         options, config = self.options, self.config
         return uvicorn.Config(
             application(self.repository, config, self._watcher), log_config=None, log_level="warning", access_log=False,
-            lifespan="off", ws="none", http=limited_protocol(config.max_connections), server_header=False,
+            lifespan="off", ws="none", http=limited_protocol(config.max_connections, config.timeout),
             timeout_graceful_shutdown=max(1, int(options.drain)), ssl_certfile=options.tls_cert,
-            ssl_keyfile=options.tls_key,
+            ssl_keyfile=options.tls_key, server_header=False,
         )  # fmt: skip
 
     async def _start_rpc(self, port: int | None) -> tuple[Any, int | None]:
@@ -175,6 +196,14 @@ def _credentials(cert: str, key: str) -> Any:
     import grpc
 
     return grpc.ssl_server_credentials([(Path(key).read_bytes(), Path(cert).read_bytes())])
+
+
+def leave(server: Server) -> None:
+    """Ends the process where a run goes on after its request was answered: Python would wait for its thread."""
+    if server.repository.busy:
+        log.warning("a run was ended that took longer than its request could wait")
+        logging.shutdown()
+        os._exit(0)
 
 
 def event_loop() -> Any:

@@ -31,6 +31,7 @@ log = logging.getLogger("tracepack.serving")
 
 WORKER = "tracepack.serving.process.worker_process"
 LONGEST_PAUSE = 5.0  # seconds before a worker is started again that ended before it was ready
+_RELOAD = b'{"do": "reload"}\n'
 GRACE = 5.0  # seconds beyond those for draining, after which a worker is killed
 
 
@@ -89,7 +90,7 @@ class _Supervisor:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._end)
-        loop.add_signal_handler(signal.SIGHUP, self._signal, signal.SIGHUP)
+        loop.add_signal_handler(signal.SIGHUP, self._reload)
         kept = [loop.create_task(self._keep()) for _ in range(self._options.workers)]
         try:
             await asyncio.gather(*kept)
@@ -105,6 +106,11 @@ class _Supervisor:
         self._ending = True
         self._signal(signal.SIGTERM)
 
+    def _reload(self) -> None:
+        """Tells the workers to take new files, by their channels: a signal would end one that has only just begun."""
+        for worker in self._workers:
+            worker.channel.write(_RELOAD)
+
     def _signal(self, number: int) -> None:
         for worker in self._workers:
             with contextlib.suppress(ProcessLookupError):
@@ -116,6 +122,8 @@ class _Supervisor:
         while not self._ending:
             worker = await self._start()
             self._workers.add(worker)
+            if self._ending:  # the signal came while the process was made
+                self._signal(signal.SIGTERM)
             told = await self._follow(worker)
             if self._ending:
                 await self._reap(worker)
@@ -130,6 +138,8 @@ class _Supervisor:
                 raise kind(told["failed"])
             if not (self._said or worker.ready):
                 raise errors.TracepackError("a worker ended before it was ready", got=f"code {code}")
+            if "failed" in told:
+                log.warning("worker %d cannot start: %s", worker.process.pid, told["failed"])
             failures = 0 if worker.ready else failures + 1
             log.warning("worker %d ended with code %d; another one starts", worker.process.pid, code)
             await asyncio.sleep(min(0.1 * 2**failures, LONGEST_PAUSE) if failures else 0)

@@ -15,7 +15,7 @@ from typing import Any
 from ...ops.graph.errors import TracepackError
 from .launch import LaunchOptions
 from .listening import log_to_stderr
-from .server import Server, event_loop
+from .server import Server, event_loop, leave
 
 log = logging.getLogger("tracepack.serving")
 
@@ -36,6 +36,7 @@ def main() -> int:
         loop.run_until_complete(_serve(server, listening, channel))
     finally:
         loop.close()
+    leave(server)
     return 0
 
 
@@ -57,6 +58,9 @@ async def _follow(server: Server, reader: asyncio.StreamReader) -> None:
     """Does what the other workers did; ends the server where the supervisor is gone."""
     while line := await reader.readline():
         told = json.loads(line)
+        if told["do"] == "reload":
+            server.reload()
+            continue
         try:
             await asyncio.to_thread(getattr(server.repository, told["do"]), told["model"])
         except TracepackError as error:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import struct
 import sys
-from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -19,6 +18,7 @@ import torch
 from .rejections import BAD_REQUEST, RejectedError
 
 BYTES = "BYTES"
+MOST_SIZES = 64  # of a shape; torch computes with no more
 DATATYPES = {
     "bool": "BOOL",
     "uint8": "UINT8",
@@ -34,6 +34,7 @@ DATATYPES = {
     "float32": "FP32",
     "float64": "FP64",
 }  # torch's name -> that of the protocol
+_NARROW = ("FP16", "BF16", "FP32")  # than the numbers of JSON
 DTYPES: dict[str, torch.dtype] = {name: getattr(torch, dtype) for dtype, name in DATATYPES.items()}
 
 if sys.byteorder != "little":  # the protocol is little-endian, and no supported platform is anything else
@@ -74,10 +75,12 @@ def checked_shape(shape: Any, name: str) -> tuple[int, ...]:
     Raises:
         RejectedError: it is no list of sizes.
     """
-    if not isinstance(shape, Sequence) or not all(type(size) is int and 0 <= size < 1 << 62 for size in shape):
+    listed = isinstance(shape, list | tuple) and len(shape) <= MOST_SIZES
+    if not listed or not all(type(size) is int and 0 <= size < 1 << 62 for size in shape):
         raise RejectedError(
-            BAD_REQUEST, "no shape", where=f"input {name!r}", got=repr(shape)[:80], expected="a list of sizes"
-        )
+            BAD_REQUEST, "no shape", where=f"input {name!r}", got=repr(shape)[:80],
+            expected=f"a list of at most {MOST_SIZES} sizes",
+        )  # fmt: skip
     return tuple(shape)
 
 
@@ -103,9 +106,7 @@ def from_bytes(data: Any, kind: str, shape: tuple[int, ...], name: str) -> Any:
         )  # fmt: skip
     if not wanted:
         return torch.empty(shape, dtype=dtype)
-    held = np.empty(wanted, np.uint8)
-    held[:] = np.frombuffer(data, np.uint8)
-    made = torch.from_numpy(held).view(dtype).view(shape)
+    made = torch.frombuffer(bytearray(data), dtype=dtype).view(shape)
     return made.view(torch.uint8).ne(0) if kind == "BOOL" else made  # a bool of any other byte is undefined behaviour
 
 
@@ -174,7 +175,14 @@ def from_json(data: Any, kind: str, shape: tuple[int, ...], name: str) -> Any:
         raise RejectedError(BAD_REQUEST, f"not of the datatype {kind}", where=f"input {name!r}", got=_first(data))
     if array.dtype == np.uint64 and kind != "UINT64":
         array = array.astype(np.float64)  # numbers beyond int64, for a datatype of floats
-    return torch.from_numpy(np.ascontiguousarray(array)).reshape(shape).to(DTYPES[kind])
+    read = torch.from_numpy(np.ascontiguousarray(array)).reshape(shape)
+    made = read.to(DTYPES[kind])
+    if kind in _NARROW and bool((made.isinf() & ~read.isinf()).any()):
+        raise RejectedError(
+            BAD_REQUEST, f"not of the datatype {kind}", where=f"input {name!r}",
+            got=float(read.double().abs().nan_to_num(0, 0).max()), expected=f"at most {torch.finfo(made.dtype).max:g}",
+        )  # fmt: skip
+    return made
 
 
 def _array(data: Any, kind: str) -> np.ndarray[Any, Any]:
@@ -202,11 +210,18 @@ def _first(data: Any) -> str:
 
 
 def _flat_texts(data: Any, name: str) -> list[str]:
-    if isinstance(data, list):
-        return [found for item in data for found in _flat_texts(item, name)]
-    if not isinstance(data, str):
-        raise RejectedError(BAD_REQUEST, "no text", where=f"input {name!r}", got=repr(data)[:40])
-    return [data]
+    """The texts of nested lists, which may be nested as deep as JSON can be."""
+    found: list[str] = []
+    left = [data]
+    while left:
+        item = left.pop()
+        if isinstance(item, list):
+            left.extend(reversed(item))
+        elif isinstance(item, str):
+            found.append(item)
+        else:
+            raise RejectedError(BAD_REQUEST, "no text", where=f"input {name!r}", got=repr(item)[:40])
+    return found
 
 
 def to_bytes(value: Any) -> Any:

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import secrets
 from collections.abc import Mapping
 from typing import Any
 
 from .datatypes import checked_shape, from_bytes, from_json, known, to_bytes, to_json
-from .messages import InferRequest, InferResponse, NamedTensor, by_name
+from .messages import InferRequest, InferResponse, NamedTensor, by_name, refuse_extensions
 from .rejections import BAD_REQUEST, RejectedError
 
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  # an escape that may be half of a character
 BINARY_HEADER = "Inference-Header-Content-Length"
 Body = bytes | bytearray
 
@@ -27,9 +29,13 @@ def parse_json(body: Any) -> Any:
         RejectedError: it is none.
     """
     try:
-        return json.loads(bytes(body))
+        text = bytes(body).decode("utf-8-sig")
+        document = json.loads(text)
+        if _SURROGATE.search(text):
+            json.dumps(document, ensure_ascii=False).encode()  # fails for half of a pair, which is no text
     except (ValueError, RecursionError) as error:
         raise RejectedError(BAD_REQUEST, "the body is no JSON", got=str(error)[:120]) from None
+    return document
 
 
 def parse_request(body: Body, header_length: str | None) -> InferRequest:
@@ -56,7 +62,9 @@ def parse_request(body: Body, header_length: str | None) -> InferRequest:
     binary = parameters.get("binary_data_output") is True
     outputs = {}
     for row in _rows(document, "outputs"):
-        outputs[_name(row, "output")] = _parameters(row).get("binary_data", binary) is True
+        name, asked = _name(row, "output"), _parameters(row)
+        refuse_extensions(asked, f"output {name!r}")
+        outputs[name] = asked.get("binary_data", binary) is True
     return InferRequest(inputs, outputs, _id(document.get("id")), parameters)
 
 
@@ -92,7 +100,9 @@ def _header_end(header_length: str | None, size: int) -> int:
 def _input(row: Mapping[str, Any], tail: _Tail) -> NamedTensor:
     name = _name(row, "input")
     kind, shape = known(row.get("datatype"), name), checked_shape(row.get("shape"), name)
-    size = _parameters(row).get("binary_data_size")
+    parameters = _parameters(row)
+    refuse_extensions(parameters, f"input {name!r}")
+    size = parameters.get("binary_data_size")
     if size is not None:
         return NamedTensor(name, kind, shape, from_bytes(tail.take(size, name), kind, shape, name))
     if "data" not in row:
@@ -124,7 +134,7 @@ def _parameters(row: Mapping[str, Any]) -> dict[str, Any]:
 def _id(value: Any) -> str:
     if value is None:
         return ""
-    if not isinstance(value, str | int):
+    if not isinstance(value, str | int) or value is True or value is False:
         raise _malformed("'id'", value, "a string")
     return str(value)
 
@@ -176,11 +186,12 @@ def dumps(document: Any) -> bytes:
         )
 
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 _INFINITE = secrets.token_hex(16)  # stands for an infinity until the document is text; no client can know it
 
 
 def _encoded(document: Any) -> bytes:
-    return json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode(errors="replace")
+    return _ENCODER.encode(document).encode(errors="replace")
 
 
 def _finite(value: Any) -> Any:

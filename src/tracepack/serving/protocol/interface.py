@@ -211,18 +211,3 @@ def _described(name: str, field: SignatureField) -> dict[str, Any]:
 def _written(field: SignatureField) -> str:
     described = _described("", field)
     return f"{described['datatype']} {described['shape']}"
-
-
-def shares_first_size(pipeline: Pipeline) -> bool:
-    """Whether all inputs and outputs that are not fixed are tensors that share a free first size: rows.
-
-    Example:
-        >>> import tracepack
-        >>> shares_first_size(tracepack.trace(lambda x: x * 2, torch.rand(2, 3)))
-        True
-        >>> shares_first_size(tracepack.trace(lambda x: x.sum(0), torch.rand(2, 3)))
-        False
-    """
-    fields = [field for field in (*pipeline.inputs, *pipeline.outputs) if field.kind != FIXED]
-    sizes = {field.shape[0] if field.shape else None for field in fields}
-    return len(sizes) == 1 and all(isinstance(size, str) and size.isidentifier() for size in sizes)

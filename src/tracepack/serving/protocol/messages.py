@@ -58,6 +58,26 @@ class InferResponse:
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
 
+_EXTENSIONS = {
+    "shared_memory_region": "tensors in shared memory are not taken", "classification": "there is no classification",
+}  # fmt: skip
+
+
+def refuse_extensions(parameters: Mapping[str, Any], where: str) -> None:
+    """Refuses what Triton's extensions would give instead of the tensor: a client would take one for the other.
+
+    Args:
+        parameters: of an input or an output.
+        where: which one it is.
+
+    Raises:
+        RejectedError: they ask for such an extension.
+    """
+    for name, text in _EXTENSIONS.items():
+        if parameters.get(name):
+            raise RejectedError(BAD_REQUEST, text, where=where, got=f"the parameter {name!r}")
+
+
 def by_name(inputs: list[NamedTensor]) -> dict[str, NamedTensor]:
     """The inputs of a request by name.
 

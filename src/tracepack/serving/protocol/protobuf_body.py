@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .datatypes import BYTES, checked_shape, from_bytes, from_json, known, text, to_bytes
-from .messages import InferRequest, InferResponse, NamedTensor, by_name
+from .messages import InferRequest, InferResponse, NamedTensor, by_name, refuse_extensions
 from .protobuf import message
 from .rejections import BAD_REQUEST, RejectedError
 
@@ -28,11 +28,13 @@ def parse_message(given: Any) -> InferRequest:
             BAD_REQUEST, "raw_input_contents has another length than inputs", got=len(raw), expected=len(given.inputs)
         )
     inputs = [_input(row, raw[index] if raw else None) for index, row in enumerate(given.inputs)]
-    parameters = {name: _parameter(value) for name, value in given.parameters.items()}
-    return InferRequest(by_name(inputs), {row.name: True for row in given.outputs}, given.id, parameters)
+    for row in given.outputs:
+        refuse_extensions(_parameters(row), f"output {row.name!r}")
+    return InferRequest(by_name(inputs), {row.name: True for row in given.outputs}, given.id, _parameters(given))
 
 
 def _input(row: Any, raw: bytes | None) -> NamedTensor:
+    refuse_extensions(_parameters(row), f"input {row.name!r}")
     kind, shape = known(row.datatype, row.name), checked_shape(list(row.shape), row.name)
     if raw is not None:
         return NamedTensor(row.name, kind, shape, from_bytes(raw, kind, shape, row.name))
@@ -42,6 +44,10 @@ def _input(row: Any, raw: bytes | None) -> NamedTensor:
     if kind == BYTES:
         items = [text(item, row.name) for item in items]
     return NamedTensor(row.name, kind, shape, from_json(items, kind, shape, row.name))
+
+
+def _parameters(given: Any) -> dict[str, Any]:
+    return {name: _parameter(value) for name, value in given.parameters.items()}
 
 
 def _parameter(value: Any) -> Any:

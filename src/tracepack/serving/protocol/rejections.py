@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ...ops.graph.errors import BudgetError, GuardError, NodeError, SignatureError, TracepackError
 
-BAD_REQUEST, UNAUTHORIZED, NOT_FOUND, TOO_LARGE, UNPROCESSABLE, TOO_MANY = 400, 401, 404, 413, 422, 429
+BAD_REQUEST, UNAUTHORIZED, FORBIDDEN, NOT_FOUND, TOO_SLOW, TOO_LARGE = 400, 401, 403, 404, 408, 413
+UNPROCESSABLE, TOO_MANY, HEAD_TOO_LARGE = 422, 429, 431
 INTERNAL, UNAVAILABLE, TIMED_OUT = 500, 503, 504
 
 INTERNAL_TEXT = "internal error; the log of the server has it"

@@ -1,0 +1,132 @@
+"""What batch jobs make of the cells of their sources, and of sources and targets that fail meanwhile."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import tracepack
+
+pa = pytest.importorskip("pyarrow", reason="the extra 'batch' is not installed")
+import pyarrow.parquet as pq  # noqa: E402 - after the skip
+
+from tests.batch.checks import errors, read  # noqa: E402
+from tracepack.batch.reading.source_files import find_source  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("jobs")
+NUMBERS = tracepack.trace(lambda x: {"y": x * 2}, torch.rand(3))
+
+
+def ran(source: Path, mod: tracepack.Pipeline = NUMBERS, **options: Any) -> list[dict[str, Any]]:
+    """The rows that a job gives for a source."""
+    tracepack.batch.run(mod, source, source.with_name("out"), batch_size=2, **options)
+    return read(source.with_name("out"))
+
+
+def test_csv_keeps_what_its_cells_say(tmp_path: Path) -> None:
+    """Numbers that would not be the same again stay texts, in every file; what is not UTF-8 costs its row."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "a.csv").write_text("x,zip,id,n\n1,10115,18446744073709551615,a\n")
+    (folder / "b.csv").write_bytes(b"x,zip,id,n\n1.5,01067,1,\xe9\n2.5,01067,2,b\n")
+    assert ran(folder) == [
+        {"x": 1.0, "zip": "10115", "id": "18446744073709551615", "n": "a", "y": 2.0},
+        {"x": 2.5, "zip": "01067", "id": "2", "n": "b", "y": 5.0},
+    ]
+    assert [(row["row"], row["error"]) for row in errors(tmp_path / "out")] == [
+        (0, "column 'n': Invalid UTF8 payload")
+    ]  # fmt: skip
+
+
+def test_json_lines_keep_what_they_say(tmp_path: Path) -> None:
+    """Texts that look like times stay texts, ids their digits, and a field that comes late is no silent loss."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "a.jsonl").write_text("")
+    (folder / "b.jsonl").write_text('{"x": 1, "day": "2020-01-01", "id": 18446744073709551615}\n')
+    long = json.dumps({"x": 2.5, "id": 7, "text": "a" * (1 << 20)})  # the columns are those of the lines up to here
+    (folder / "c.jsonl").write_text(long + '\n{"x": 3.5, "late": 1}\n{"x": 4.5}\n')
+    found = ran(folder)
+    assert [row | {"text": None} for row in found] == [
+        {"x": 1.0, "day": "2020-01-01", "id": (1 << 64) - 1, "text": None, "y": 2.0},
+        {"x": 2.5, "day": None, "id": 7, "text": None, "y": 5.0},
+        {"x": 4.5, "day": None, "id": None, "text": None, "y": 9.0},
+    ]
+    (bad,) = errors(tmp_path / "out")
+    assert (bad["file"], bad["row"]) == ("c.jsonl", 1)
+    assert bad["error"].endswith("unexpected field")
+    done = tracepack.batch.run(NUMBERS, folder, tmp_path / "chosen", batch_size=2, keep=["id"])
+    assert (done.rows, done.errors) == (4, 0)
+    (tmp_path / "huge.jsonl").write_text('{"x": 1, "id": -18446744073709551615}\n{"x": 1, "id": 1.5}\n')
+    with pytest.raises(tracepack.BatchError, match="column 'id': no column holds these numbers; got -18"):
+        ran(tmp_path / "huge.jsonl")
+
+
+def test_texts_of_every_form_of_arrow(tmp_path: Path) -> None:
+    mod = tracepack.trace(lambda t: t, ["a", "b"])
+    texts = pa.array(["ü", None, "", "\0"])
+    for kind in (pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())):
+        pq.write_table(pa.table({"t": texts.cast(kind), "k": texts.cast(kind)}), tmp_path / "rows.parquet")
+        out = tmp_path / str(kind)[:6]
+        assert tracepack.batch.run(mod, tmp_path / "rows.parquet", out, batch_size=2).errors == 1
+        assert [row["output"] for row in read(out)] == ["ü", "", "\0"]
+        assert [row["k"] for row in read(out)] == ["ü", "", "\0"]
+
+
+def test_what_bfloat16_cannot_hold_is_a_bad_row(tmp_path: Path) -> None:
+    mod = tracepack.trace(lambda x: x.float(), torch.rand(3).bfloat16())
+    pq.write_table(pa.table({"x": [1, 256, 257]}), tmp_path / "rows.parquet")
+    assert ran(tmp_path / "rows.parquet", mod) == [{"x": 1, "output": 1.0}, {"x": 256, "output": 256.0}]
+    assert [row["error"] for row in errors(tmp_path / "out")] == ["input 'x': bfloat16 cannot hold 257"]
+
+
+def test_infinite_rows_do_not_hide_that_rows_depend_on_others(tmp_path: Path) -> None:
+    mixing = tracepack.trace(lambda x: {"y": x + (x[:1] < 9.0)}, torch.rand(3))
+    values = pa.array([1.0, float("inf"), 2.0, 3.0], pa.float32())
+    pq.write_table(pa.table({"x": values.take(pa.array([1, 0, 2, 3]))}), tmp_path / "rows.parquet")
+    with pytest.raises(tracepack.BatchError, match="depends on the rows beside it"):
+        ran(tmp_path / "rows.parquet", mixing)
+
+
+def test_wide_rows_are_read_a_few_at_a_time(tmp_path: Path) -> None:
+    """Equal numbers take next to nothing in the file, and all of their size in memory."""
+    vectors = pa.FixedSizeListArray.from_arrays(pa.array(torch.zeros(100 * 50_000).numpy()), 50_000)
+    pq.write_table(pa.table({"x": vectors}), tmp_path / "rows.parquet")
+    assert (tmp_path / "rows.parquet").stat().st_size < 1 << 20
+    assert find_source(tmp_path / "rows.parquet").part_rows(8) in range(320, 337, 8)  # 64 MiB
+
+
+def test_a_source_that_changes_meanwhile_is_never_mixed(tmp_path: Path) -> None:
+    source = tmp_path / "rows.parquet"
+    pq.write_table(pa.table({"x": pa.array([1.0] * 40, pa.float32())}), source)
+
+    def change(done: int, total: int | None, bad: int) -> None:
+        if done == 8:
+            pq.write_table(pa.table({"x": pa.array([2.0] * 40, pa.float32())}), source)
+
+    with pytest.raises(tracepack.BatchError, match="the file was changed while the job read it"):
+        ran(source, part_rows=4, progress=change)
+    assert {row["x"] for row in read(tmp_path / "out")} == {1.0}
+
+
+def test_a_target_that_cannot_be_written_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full disk: what was written stays, and the job goes on from there."""
+    source, real, written = tmp_path / "rows.parquet", pq.write_table, []
+    pq.write_table(pa.table({"x": pa.array([1.0] * 40, pa.float32())}), source)
+
+    def full(table: Any, where: Any, *rest: Any) -> None:
+        written.append(where)
+        if len(written) == 4:
+            raise OSError(28, "No space left on device")
+        real(table, where, *rest)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pq, "write_table", full)
+        with pytest.raises(tracepack.BatchError, match="cannot write to the target; got .*No space left"):
+            ran(source, part_rows=4)
+    assert len(read(tmp_path / "out")) >= 12
+    assert len(ran(source)) == 40
