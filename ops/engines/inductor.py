@@ -19,7 +19,7 @@ import torch
 
 from ..graph.program import Artefact
 from .engine import Declined, Engine, Task
-from .index_checks import checked, index_checks
+from .index_checks import all_within, checked, index_checks
 from .onnx_export import cause, exported, quietly
 from .region import Region
 
@@ -68,10 +68,12 @@ class Inductor(Engine):
                 raise Declined(f"torch cannot load the package: {cause(error)}") from error
         run = loaded.loader.boxed_run
 
+        count = len(region.graph.output)
+
         def call(*values: torch.Tensor) -> Sequence[torch.Tensor]:
             # The code reads memory as it lay in the example, whatever the strides.
             found: Sequence[torch.Tensor] = run([value.contiguous() for value in values])
-            return found
+            return found if len(found) == count else all_within(found)
 
         return checked(call, index_checks(region.graph))
 
