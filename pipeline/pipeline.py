@@ -179,7 +179,8 @@ class Pipeline(Optimizable):
     def seed(self, number: int) -> None:
         """Seeds the generators that the pipeline keeps from run to run: the first with `number`, the next one more.
 
-        The generators belong to this pipeline alone; a loaded one starts with the states that they had at the trace.
+        The generators belong to this pipeline alone; a loaded one starts with the states that they had at the trace,
+        and so does a pipeline whose function calls this one.
         """
         for offset, constant in enumerate(_generators(self.graph)):
             self._runner.plan.constant(constant).copy_(seeded_state(number + offset))

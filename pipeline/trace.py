@@ -36,6 +36,7 @@ from .patches.torch import generation, questions
 from .pipeline import Pipeline
 from .recheck.diff import Difference, difference
 from .recheck.key_order import with_marks
+from .recheck.loadable import refuse_unloadable
 from .recheck.objects import Objects
 from .recheck.op_state import refuse_reads
 from .recheck.prune import prune
@@ -91,8 +92,7 @@ def trace(process: Callable[..., Any], *examples: Any, **named: Any) -> Pipeline
         raise RecordError("trace was called while another trace runs", fix="Trace the outer function only.")
     given = arguments(process, examples, named)
     examined, names = describe(given)
-    found = _with_free_lists(process, given)
-    made = telling(_recorded(process, examined, names, Objects(process)) if found is None else found)
+    made = telling(_with_free_lists(process, given) or _recorded(process, examined, names, Objects(process)))
     return made.engaged_as_named({each.name: each.value for each in given if each.given})
 
 
@@ -179,10 +179,10 @@ class _Tracing:
             parameters, facts = pipeline_facts(self.examples.items, self.names, first.graph)
             name_sizes(first.graph, second)
             graph = with_default_dtype(first.graph, dtype, first.recorder.asks_default_dtype)
+            refuse_unloadable(graph)
             found = _here(Program(_name(self.user), graph, parameters, facts))
             replay = Replay(self.user, self.examples, first.recorder, found, self.objects, time.perf_counter() - began)
-            mismatch = replay.mismatch()
-            if mismatch is not None:
+            if (mismatch := replay.mismatch()) is not None:
                 raise self.explained(mismatch, first)
             if found_class := replay.class_mismatch():
                 raise RecordError(

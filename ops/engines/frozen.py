@@ -59,7 +59,11 @@ class Frozen(Engine):
                 module: Any = jit.optimize_for_inference(jit.load(BytesIO(artefact.files[MODULE])))
             except Exception as error:
                 raise Declined(f"torch.jit cannot load it: {cause(error)}") from error
-        return checked(module.forward, index_checks(region.graph))
+
+        def call(*values: torch.Tensor) -> list[torch.Tensor]:
+            return [found.contiguous() for found in module.forward(*values)]
+
+        return checked(call, index_checks(region.graph))
 
     def accepts(self, package: str) -> bool:
         """Whether it was traced by the installed version."""

@@ -1,7 +1,10 @@
-"""Which inputs of a region are indices into tables, and how many rows these have.
+"""What torch refuses in the data of a region, and other runtimes do not: indices, and divisors of integers.
 
 Torch refuses an index that is negative or too large. Other runtimes count negative ones from the end, or read beyond
-the table, so an engine checks them before it runs.
+the table. An index that is an input of the region is checked before the engine runs. What the region computes indices
+from is found while it is exported, and the export gives one more output: whether all of them were within their tensors.
+A division of integers by zero is an error of torch's, a number elsewhere, or the end of the process; so is the least
+integer divided by -1. It stays with the flat function.
 """
 
 from __future__ import annotations
@@ -9,21 +12,44 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import torch
+from torch.overrides import TorchFunctionMode
+
 from ..graph.graph import BodyCall, Constant, Graph, Node, Operator, Value
 from ..graph.traverse import leaves
 
+# Where a function has its table, its dimension and its index, and what these are called.
+_INDEXED = {
+    "embedding": (0, None, 1),
+    **dict.fromkeys(("index_select", "gather", "scatter", "scatter_add", "scatter_reduce"), (0, 1, 2)),
+    **dict.fromkeys(("index_add", "index_copy", "index_fill"), (0, 1, 2)),
+    "take_along_dim": (0, 2, 1),
+}
+_NAMES = {"table": ("self", "input", "weight"), "dim": ("dim",), "index": ("index", "indices")}
+_LEFT_TO_TORCH = (
+    "nll_loss",
+    "cross_entropy",
+    "embedding_bag",
+    "ctc_loss",
+    "multi_margin_loss",
+    "multilabel_margin_loss",
+)
+_DIVISIONS = ("floor_divide", "remainder", "fmod", "floordiv", "rfloordiv", "mod", "rmod", "divide", "div")
 _EMBEDDINGS = ("aten.embedding.default", "torch.embedding")
 _FUNCTIONAL = "torch.nn.functional.embedding"
 
 
-def checked(function: Callable[..., Any], checks: Sequence[tuple[int, int]]) -> Callable[..., Any]:
-    """The function behind a check of its indices, or itself where it has none.
+def checked(
+    function: Callable[..., Any], checks: Sequence[tuple[int, int]], *, within: bool = False
+) -> Callable[..., Any]:
+    """The function with checks of its indices, or itself where it has none.
 
     Args:
         function: of tensors, those that are indices with memory that numpy shares.
         checks: of `index_checks`.
+        within: whether its last output says whether the indices that it computed were within their tensors.
     """
-    if not checks:
+    if not checks and not within:
         return function
 
     def call(*values: Any) -> Any:
@@ -32,9 +58,21 @@ def checked(function: Callable[..., Any], checks: Sequence[tuple[int, int]]) -> 
             # A negative number is a large one without its sign.
             if array.size and int(array.view(f"u{array.itemsize}").max()) >= rows:
                 raise IndexError("an index is out of range")
-        return function(*values)
+        found = function(*values)
+        return all_within(found) if within else found
 
     return call
+
+
+def all_within(found: Sequence[Any]) -> Sequence[Any]:
+    """The outputs but for the last, which says whether all indices were within their tensors.
+
+    Raises:
+        IndexError: one was not.
+    """
+    if not found[-1]:
+        raise IndexError("an index is out of range")
+    return found[:-1]
 
 
 def index_checks(graph: Graph) -> list[tuple[int, int]]:
@@ -66,3 +104,81 @@ def _selection(node: Node) -> tuple[Constant, Value] | None:
         case Node(Operator(name), (Value() as index, Constant() as table, *_)) if name == _FUNCTIONAL:
             return table, index
     return None
+
+
+class Unfit(Exception):
+    """A region holds what an engine must leave to torch; the text is the reason."""
+
+
+class DataChecks(TorchFunctionMode):
+    """Finds, while a region runs to be exported, which indices it computes, and refuses divisions of integers.
+
+    Args:
+        known: inputs of the region that `index_checks` covers, and the least number of rows.
+
+    Attributes:
+        within: for each index whether all of it is within its tensor, as tensors.
+    """
+
+    def __init__(self, known: Sequence[tuple[torch.Tensor, int]]) -> None:
+        super().__init__()
+        self.known = known
+        self.within: list[torch.Tensor] = []
+
+    def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
+        """Notes the indices of a function, and runs it.
+
+        Raises:
+            Unfit: torch alone is to run it.
+        """
+        given = kwargs or {}
+        name = _plain_name(func)
+        if name.startswith(_LEFT_TO_TORCH):
+            raise Unfit(f"torch checks the indices of {name}")
+        if name in _DIVISIONS and _divides_integers(name, args, given):
+            raise Unfit("it divides integers by numbers of the data, which torch refuses where they are zero")
+        if name == "one_hot":
+            self._note(_argument(args, given, 0, _NAMES["table"]), _argument(args, given, 1, ("num_classes",)))
+        elif name in _INDEXED:
+            table, dim, index = self._indexed(func, name, args, given)
+            if dim is not None:
+                self._note(index, table.shape[dim] if table.dim() else 1)
+        return func(*args, **given)
+
+    def _indexed(self, func: Any, name: str, args: Sequence[Any], given: Any) -> tuple[Any, int | None, Any]:
+        places = _INDEXED[name]
+        if func is torch.nn.functional.embedding:
+            index, table = _argument(args, given, 0, ("input",)), _argument(args, given, 1, ("weight",))
+            return table, 0, index
+        table = _argument(args, given, places[0], _NAMES["table"])
+        dim = 0 if places[1] is None else _argument(args, given, places[1], _NAMES["dim"])
+        return table, dim, _argument(args, given, places[2], _NAMES["index"])
+
+    def _note(self, index: Any, rows: Any) -> None:
+        if any(index is value and isinstance(rows, int) and least <= rows for value, least in self.known):
+            return
+        self.within.append(((index >= 0) & (index < rows)).all())
+
+
+def _plain_name(func: Any) -> str:
+    """The name of a function, without its overload, `_` for in place, and what makes it a method."""
+    name = str(getattr(func, "__name__", "")).split(".")[0]
+    return name.strip("_")
+
+
+def _argument(args: Sequence[Any], given: Any, place: int, names: Sequence[str]) -> Any:
+    if place < len(args):
+        return args[place]
+    return next((given[name] for name in names if name in given), None)
+
+
+def _divides_integers(name: str, args: Sequence[Any], given: Any) -> bool:
+    """Whether a division is of integers, with a divisor that data decides, or that may be too much for a processor."""
+    if name in ("div", "divide") and given.get("rounding_mode") is None and not any(type(arg) is str for arg in args):
+        return False  # true division, of floating numbers
+    upper, lower = _argument(args, given, 0, _NAMES["table"]), _argument(args, given, 1, ("other",))
+    upper, lower = (lower, upper) if name in ("rfloordiv", "rmod") else (upper, lower)
+    tensors = [value for value in (upper, lower) if isinstance(value, torch.Tensor)]
+    if any(value.is_floating_point() for value in tensors) or any(type(value) is float for value in (upper, lower)):
+        return False
+    return isinstance(lower, torch.Tensor) or lower in (0, -1)

@@ -20,7 +20,7 @@ import torch
 from ..graph.program import Artefact
 from .engine import Declined, Engine, Task, described
 from .exporting.onnx_export import BF16, cause, exported, quietly
-from .index_checks import checked, index_checks
+from .index_checks import all_within, checked, index_checks
 from .region import Region
 
 PACKAGE = "model.pt2"
@@ -69,10 +69,12 @@ class Inductor(Engine):
                 raise Declined(f"torch cannot load the package: {cause(error)}") from error
         run = loaded.loader.boxed_run
 
+        count = len(region.graph.output)
+
         def call(*values: torch.Tensor) -> Sequence[torch.Tensor]:
             # The code reads memory as it lay in the example, whatever the strides.
             found: Sequence[torch.Tensor] = run([value.contiguous() for value in values])
-            return found
+            return found if len(found) == count else all_within(found)
 
         return checked(call, index_checks(region.graph))
 

@@ -3,6 +3,10 @@
 A region is pure, so its nodes may run after an engine has failed in the middle. What they answer, or the error that
 they raise, is what the pipeline would have given without the engine: an engine may refuse a size that it cannot take,
 or an index beyond a table, and the user meets the line of his own code.
+
+What an engine was made from may have taken one side of a branch on a size, and no compiler says all that it fixed. So
+the first call with new sizes runs the nodes besides, and gives their answer; where the engine's differs, these sizes
+stay with the nodes.
 """
 
 from __future__ import annotations
@@ -16,6 +20,8 @@ from typing import Any
 import torch
 
 from ..graph.program import Artefact
+from ..graph.traverse import leaves
+from ..graph.types import TensorType
 from ..runtime.engine_call import EngineCall
 from ..runtime.interrupts.changes import forkable
 from ..runtime.interrupts.forks import forgets_in_forks
@@ -24,7 +30,11 @@ from ..runtime.plan import Plan
 from ..runtime.user_code import user_stacklevel
 from .engine import WAY, Engine
 from .region import Region
-from .rest import engines_rest
+from .rest import engines_alone, engines_rest
+
+MOST_SIZES = 4096  # that are remembered
+
+Sizes = tuple[torch.Size, ...]
 
 
 class Reference:
@@ -59,16 +69,22 @@ class Engaged:
         artefact: what it made of the region.
         region: the region.
         reference: runs the region where the engine fails.
+        tolerance: by how much outputs of the pipeline may differ because of it; 0 for no more than by rounding.
 
     Attributes:
         warned: whether a failure was said in a warning.
     """
 
-    def __init__(self, engine: Engine, artefact: Artefact, region: Region, reference: Reference) -> None:
+    def __init__(
+        self, engine: Engine, artefact: Artefact, region: Region, reference: Reference, tolerance: float = 0.0
+    ) -> None:
         self.engine, self.artefact, self.region, self.reference = engine, artefact, region, reference
+        self.tolerance = tolerance
         self._lock = forkable(threading.Lock())
         self._open: Callable[..., Sequence[torch.Tensor]] | None = None
         self.warned = False
+        self._agrees: dict[Sizes, bool] = {}
+        self._within = _within(region, tolerance)
         forgets_in_forks(self)
 
     @property
@@ -100,7 +116,8 @@ class Engaged:
         return EngineCall(self.function(), graph.inputs, graph.output, region.count, region.kept, region.checks)
 
     def function(self) -> Callable[..., Sequence[torch.Tensor]]:
-        """A function that runs the engine, and the nodes where it fails."""
+        """A function that runs the engine, and the nodes where it fails or answers otherwise."""
+        agrees, free = self._agrees, _has_free_sizes(self.region)
 
         def call(*values: torch.Tensor) -> Sequence[torch.Tensor]:
             if torch.compiler.is_dynamo_compiling() or engines_rest():
@@ -108,22 +125,72 @@ class Engaged:
             for value in values:
                 if not value.numel():  # runtimes are not made for empty tensors: some end the process
                     return self.reference(*values)
+            known = agrees.get(tuple([value.shape for value in values])) if free else True
+            if known is not True and engines_alone():
+                known = True
+            if known is False:
+                return self.reference(*values)
             try:
-                return (self._open or self.open())(*values)
+                found = (self._open or self.open())(*values)
             except Exception as error:
                 return self._rescued(values, error)
+            return found if known else self._compared(values, found)
 
         return call
 
     def _rescued(self, values: Sequence[Any], error: Exception) -> Sequence[torch.Tensor]:
         found = self.reference(*values)
+        text = " ".join(str(error).split())[:200]
+        self._warn("fails", values, f"which the flat function runs instead: {type(error).__name__}: {text}")
+        return found
+
+    def _compared(self, values: Sequence[torch.Tensor], found: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
+        """The answer of the nodes, and whether that of the engine was like it, for the calls to come."""
+        wanted = self.reference(*values)
+        if any(bool(value.isnan().any()) for value in wanted if value.dtype.is_floating_point):
+            return wanted  # which says nothing of sizes: runtimes differ in what they make of a NaN
+        if len(self._agrees) >= MOST_SIZES:
+            self._agrees.clear()
+        sizes = tuple([value.shape for value in values])
+        if not all(_alike(mine, theirs, self._within) for mine, theirs in zip(wanted, found, strict=True)):
+            self._agrees[sizes] = False
+            self._warn("answers otherwise than the flat function", values, "which runs these sizes from now on")
+        elif any(_tells(value) for value in wanted):
+            self._agrees[sizes] = True
+        return wanted
+
+    def _warn(self, what: str, values: Sequence[torch.Tensor], then: str) -> None:
         if not self.warned:
             self.warned = True
             sizes = ", ".join(str(list(value.shape)) for value in values)
-            text = " ".join(str(error).split())[:200]
             warnings.warn(
-                f"the engine {self.label!r} fails on {self.region.name} with inputs of {sizes}, "
-                f"which the flat function runs instead: {type(error).__name__}: {text}",
+                f"the engine {self.label!r} {what} on {self.region.name} with inputs of {sizes}, {then}",
                 stacklevel=user_stacklevel(),
             )
-        return found
+
+
+def _has_free_sizes(region: Region) -> bool:
+    kinds = [value.type for value in region.graph.inputs]
+    return any(not isinstance(size, int) for kind in kinds if isinstance(kind, TensorType) for size in kind.shape)
+
+
+def _within(region: Region, tolerance: float) -> float:
+    """By how much a number may differ, of the largest of its tensor: ten times what a search allows in an output."""
+    kinds = [leaf.type for node in region.graph.nodes for leaf in leaves(node.output) if leaf is not None]
+    rough = any(isinstance(kind, TensorType) and kind.dtype in ("float16", "bfloat16") for kind in kinds)
+    return max(5e-2 if rough else 1e-3, 10 * tolerance)
+
+
+def _alike(wanted: torch.Tensor, found: torch.Tensor, tolerance: float) -> bool:
+    if (wanted.dtype, wanted.shape) != (found.dtype, found.shape):
+        return False
+    if not (wanted.dtype.is_floating_point or wanted.dtype.is_complex):
+        return torch.equal(wanted, found)
+    finite = wanted[wanted.isfinite()].abs()
+    scale = float(finite.max()) if finite.numel() else 0.0
+    return torch.allclose(found, wanted, rtol=tolerance, atol=tolerance * scale)
+
+
+def _tells(value: torch.Tensor) -> bool:
+    """Whether an answer could have differed: zeros are zeros whatever they were multiplied with."""
+    return not value.dtype.is_floating_point or bool(value.any())

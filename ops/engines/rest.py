@@ -1,4 +1,4 @@
-"""Whether engines rest: while answers are compared bit by bit, the flat function gives them."""
+"""Whether engines rest, while answers are compared bit by bit; or run alone, while their own answers are wanted."""
 
 from __future__ import annotations
 
@@ -27,3 +27,23 @@ class Exactly(Change):
 def engines_rest() -> bool:
     """Whether engines of this thread rest."""
     return bool(getattr(_state, "exactly", False))
+
+
+class Alone(Change):
+    """While it is entered, engines of this thread answer without being held against the nodes at new sizes."""
+
+    def __init__(self) -> None:
+        self.before = engines_alone()
+
+    def make(self) -> None:
+        """Takes the answers of engines as they are."""
+        _state.alone = True
+
+    def undo(self) -> None:
+        """Holds them against the nodes as before."""
+        _state.alone = self.before
+
+
+def engines_alone() -> bool:
+    """Whether the answers of engines are taken as they are."""
+    return bool(getattr(_state, "alone", False))

@@ -19,6 +19,7 @@ from ..runtime.plan import Plan
 from .patches.lock import Patch, Patched
 
 _heard: list[str] = []
+_ASKS = torch.Tensor.requires_grad.__get__  # type: ignore[attr-defined]  # a property of C
 
 
 def _noting(original: Any, patch: Patch) -> Any:
@@ -35,7 +36,10 @@ _applied = Patch(torch.autograd.Function, "apply", _noting)
 
 
 class Questions(TorchFunctionMode):
-    """While it is entered, finds out whether a model sets the grad mode or has a custom backward.
+    """While it is entered, finds out whether gradients may take another way than the model's results.
+
+    So it is where the model sets the grad mode, has a custom backward, or asks whether a tensor takes gradients, as one
+    does that then hangs a hook on it.
 
     Args:
         expected: how often the caller of the model switches the mode.
@@ -43,7 +47,7 @@ class Questions(TorchFunctionMode):
 
     def __init__(self, expected: int) -> None:
         super().__init__()
-        self.switches, self.expected = 0, expected
+        self.switches, self.expected, self.asks = 0, expected, False
         self._patched = Patched(_applied)
 
     def __enter__(self) -> Any:
@@ -54,12 +58,13 @@ class Questions(TorchFunctionMode):
     def __exit__(self, *exc: Any) -> None:
         super().__exit__(*exc)  # type: ignore[no-untyped-call]  # torch leaves it untyped
         self._patched.__exit__(*exc)
-        self.decides = bool(_heard) or self.switches > self.expected
+        self.decides = bool(_heard) or self.switches > self.expected or self.asks
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Called by torch for every torch function."""
         if func is torch._C._set_grad_enabled:
             self.switches += 1
+        self.asks = self.asks or func in (_ASKS, torch.Tensor.register_hook)
         return func(*args, **(kwargs or {}))
 
 
@@ -74,7 +79,22 @@ def without_gradients(body: Body, model: Any, reference: Callable[..., Any], ten
     """
     if _same_gradients(body, model, reference, tensors):
         return body
-    text = f"op {body.name!r} switches gradients off inside, or has a backward of its own"
+    return _marked(body, f"op {body.name!r} switches gradients off inside, or has a backward of its own")
+
+
+def without_hooks(body: Body, model: Any) -> Body:
+    """The body, marked if hooks change or see the gradients of the model: a pipeline does not have them."""
+    modules = list(model.modules()) if isinstance(model, torch.nn.Module) else []
+    held = [*modules, *(parameter for module in modules for parameter in module.parameters(recurse=False))]
+    if not any(getattr(each, name, None) for each in held for name in _HOOKS):
+        return body
+    return _marked(body, f"op {body.name!r} has hooks on its gradients, which no file holds")
+
+
+_HOOKS = ("_backward_hooks", "_backward_pre_hooks", "_post_accumulate_grad_hooks")
+
+
+def _marked(body: Body, text: str) -> Body:
     nodes = (Node(Operator("py.own_backward"), (text,)), *body.graph.nodes)
     body.graph = Graph(body.graph.inputs, nodes, body.graph.output)
     return body

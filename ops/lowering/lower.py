@@ -23,7 +23,7 @@ from .convert.body import convert
 from .convert.layouts import guards_of
 from .errors import fixes_ones, undecided
 from .export import Flat, programs
-from .gradients import Questions, without_gradients
+from .gradients import Questions, without_gradients, without_hooks
 from .isolate import Attribute, GuardedState, KeptAttributes, Live, scratch
 from .validate import prove
 from .writes import FixedTensors
@@ -110,7 +110,7 @@ def lower(
                     if questions.decides:
                         live = _Reference(call, Live(model, training, grad=True), name, notes)
                         body = without_gradients(body, model, live, tensors)
-                    return Lowered(body, spec)
+                    return Lowered(without_hooks(body, model), spec)
                 except GuardError as caught:  # in another state than the first the model takes another branch
                     error = error or undecided(f"op {name!r}, {caught.where}")
                 except TracepackError as caught:

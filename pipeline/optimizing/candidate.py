@@ -132,7 +132,8 @@ def try_engine(stage: Bench, seen: Observed, engine: Engine, seconds: float, way
     """Makes a candidate, in a way of lower precision where one is named; or says why the engine cannot run it."""
     try:
         artefact = engine.make(replace(seen.task, way=way))
-        engaged = Engaged(engine, artefact, seen.region, seen.reference)
+        allowed = (stage.lower if way else stage.terms).engines
+        engaged = Engaged(engine, artefact, seen.region, seen.reference, allowed)
         run = engaged.open()
         full = [values for values in seen.inputs if all(value.numel() for value in values)]
         fault = next((found for values in full if (found := _unlike(run, seen.reference, values))), "")
@@ -162,8 +163,10 @@ def _unlike(run: Callable[..., Any], reference: Reference, values: Sequence[torc
         if mine.numel() and _storage(mine) in taken:
             return "it gives memory that it was given, or gives it twice"
         taken.add(_storage(mine))
-        if (mine.dtype, mine.shape) != (wanted.dtype, wanted.shape) or not mine.is_contiguous():
+        if (mine.dtype, mine.shape) != (wanted.dtype, wanted.shape):
             return f"it gives {mine.dtype} {list(mine.shape)} for {wanted.dtype} {list(wanted.shape)}"
+        if not mine.is_contiguous():
+            return f"it gives {mine.dtype} {list(mine.shape)} with the strides {mine.stride()}"
     return ""
 
 

@@ -46,7 +46,7 @@ def engage(program: Program, places: Iterable[Device]) -> list[Engaged]:
             reasons[f"{choice.artefact.engine} on {region.name}: {reason}"] = None
         else:
             engine = catalogue.find(choice.artefact.engine)
-            found.append(Engaged(engine, choice.artefact, region, Reference(region)))
+            found.append(Engaged(engine, choice.artefact, region, Reference(region), choice.tolerance))
     if reasons:
         warnings.warn(
             f"pipeline {program.name!r} runs on {ATEN} where its engines cannot: {'; '.join(reasons)}",

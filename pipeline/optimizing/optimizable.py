@@ -60,8 +60,7 @@ class Optimizable(DescribedProgram):
 
     def tolerance_of_engines(self) -> float:
         """By how much outputs may differ because of the engines that run; 0 for no more than by rounding."""
-        running = {id(each.artefact) for each in self._engaged}
-        return max((each.tolerance for each in self.program.engines if id(each.artefact) in running), default=0.0)
+        return max((each.tolerance for each in self._engaged), default=0.0)
 
     def optimize(
         self,
@@ -115,7 +114,7 @@ class Optimizable(DescribedProgram):
         with threads_of_torch(threads) as count:
             bench = self._bench(examples, tolerance, seconds * SHARE_OF_CASES, precision)
             chosen, findings = Search(bench, found, precision or "", seconds, count, progress or _silent).run()
-        self.program = replace(self.program, engines=choices(chosen, bench))
+        self.program = replace(self.program, engines=choices(chosen))
         self._engaged = [each.engaged for each in chosen]
         self._runner = self._new_runner(self._runner.state())
         return findings

@@ -171,18 +171,17 @@ def _fastest(candidates: Sequence[Match]) -> list[Match]:
     return list(best.values())
 
 
-def choices(chosen: Sequence[Match], stage: Bench) -> tuple[EngineChoice, ...]:
-    """The candidates as a program keeps them, with the tolerance within which they were chosen."""
-    terms = {True: stage.lower, False: stage.terms}
-    return tuple(choice(each.engaged, here(), terms[bool(each.engaged.way)].engines) for each in chosen)
+def choices(chosen: Sequence[Match]) -> tuple[EngineChoice, ...]:
+    """The candidates as a program keeps them."""
+    return tuple(choice(each.engaged, here()) for each in chosen)
 
 
-def choice(engaged: Engaged, measured_on: Mapping[str, str], tolerance: float = 0.0) -> EngineChoice:
+def choice(engaged: Engaged, measured_on: Mapping[str, str]) -> EngineChoice:
     """An engine on a region as a program keeps it."""
     place = engaged.region.place
     if isinstance(place, int):
-        return EngineChoice(place, None, measured_on, engaged.artefact, tolerance)
-    return EngineChoice(None, place, measured_on, engaged.artefact, tolerance)
+        return EngineChoice(place, None, measured_on, engaged.artefact, engaged.tolerance)
+    return EngineChoice(None, place, measured_on, engaged.artefact, engaged.tolerance)
 
 
 def engines_of(names: Sequence[str] | None) -> list[Engine]:

@@ -17,6 +17,7 @@ from ...ops.lowering.held_objects import is_held
 from ...ops.runtime.primitives.callables import recorded_names
 from ...ops.runtime.primitives.named_tuples import is_ordered, is_record, to_ordered, to_record
 from ...ops.runtime.primitives.numpy import DTYPES as DTYPES_OF_NUMPY
+from ...ops.runtime.safety.arguments import TEXTS_OF_THEIR_OWN, WORDS
 from ...ops.runtime.user_code import user_line
 from .base import is_traced
 
@@ -126,6 +127,8 @@ def plain_leaf(leaf: Any, function: str) -> Any:
         return Literal("device", "cpu" if leaf.type == "cpu" else "op")
     if isinstance(leaf, type) and leaf in (int, float, bool, complex):
         return Literal("numpy.dtype", np.dtype(leaf).name) if numpys else Literal("dtype", _dtype_of(leaf))
+    if numpys and type(leaf) is str and (name := _dtype_called(leaf, function)):
+        return Literal("numpy.dtype", name)
     if leaf is None or leaf is Ellipsis or type(leaf) in (bool, int, float, complex, str, bytes):
         return leaf
     if isinstance(leaf, np.dtype) or (isinstance(leaf, type) and issubclass(leaf, np.generic)):
@@ -141,6 +144,17 @@ def plain_leaf(leaf: Any, function: str) -> Any:
         got=f"{kind_of.__module__}.{kind_of.__qualname__}",
         expected="tensors, numbers, strings and containers of them",
     )
+
+
+def _dtype_called(text: str, function: str) -> str:
+    """The name of the dtype that a text such as ``"f4"`` stands for in a function of numpy; empty where it is none."""
+    if text in WORDS or function in TEXTS_OF_THEIR_OWN:
+        return ""
+    try:
+        found = np.dtype(text)
+    except (TypeError, ValueError, SyntaxError):
+        return ""
+    return found.name if found.name in DTYPES_OF_NUMPY and found.isnative else ""
 
 
 def is_recordable(leaf: Any) -> bool:

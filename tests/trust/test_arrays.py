@@ -113,3 +113,27 @@ def test_a_write_into_a_reversed_array_reaches_it() -> None:
         else:
             assert np.array_equal(base, A + 1)
             assert np.array_equal(got, (A + 1)[::-1] * 2)
+
+
+@pytest.mark.parametrize(
+    "process",
+    [
+        lambda x: x.numpy().astype("i1") + 100,
+        lambda x: x.numpy().astype("f2") * 3,
+        lambda x: x.numpy().mean(0, dtype="f8"),
+        lambda x: x.numpy().mean(0, dtype="float32"),
+        lambda x: x.numpy() + np.arange(x.shape[1], dtype="i2"),
+        lambda x: np.full(x.shape, 2, "d") * x.numpy(),
+        lambda x: np.asarray(x.numpy(), "<f8", order="F"),
+        lambda x: np.einsum("i->", x.numpy()[0]),  # no dtype
+    ],
+)
+def test_a_dtype_may_be_a_text(process) -> None:
+    assert trial(lambda: process, torch.randn(2, 3), others=[(torch.randn(5, 3),), (torch.randn(1, 4),)]) == "right"
+
+
+def test_what_a_file_cannot_hold_is_refused_before_there_is_one() -> None:
+    with pytest.raises(
+        tracepack.RecordError, match=r"(?s)test_arrays.py:.*numpy.ndarray.astype .* a file cannot hold.*>f4"
+    ):
+        tracepack.trace(lambda x: x.numpy().astype(">f4").sum(), torch.randn(2, 3))

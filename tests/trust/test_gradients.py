@@ -232,3 +232,52 @@ def test_the_strides_of_an_input_are_its_own_with_gradients() -> None:
     odd = torch.arange(4).reshape(2, 2)[:1, :1]
     for grad in (True, False):
         assert tracepack.load(file.getvalue(), grad=grad)(odd).stride() == (1, 2)
+
+
+class Hooked(torch.nn.Module):
+    """Doubles the gradient of what its layer gives, where there is one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = torch.nn.Linear(4, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.layer(x)
+        if y.requires_grad:
+            y.register_hook(lambda gradient: gradient * 2)
+        return y
+
+
+def with_module_hook() -> torch.nn.Module:
+    model: Any = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Tanh())
+    model[0].register_full_backward_hook(lambda module, given, made: tuple(g * 2 for g in given))
+    return model
+
+
+def with_parameter_hook() -> torch.nn.Module:
+    model = torch.nn.Linear(4, 4)
+    model.weight.register_hook(lambda gradient: gradient * 0)
+    return model
+
+
+@pytest.mark.parametrize("make", [Hooked, with_module_hook, with_parameter_hook])
+def test_hooks_on_gradients_are_refused(make: Callable[[], torch.nn.Module]) -> None:
+    op = tracepack.script(make())
+    loaded(lambda x: op(x), X, grad=False)
+    with pytest.raises(
+        tracepack.RecordError, match="gradients are not kept: op '.*' (has hooks on|switches gradients off)"
+    ):
+        loaded(lambda x: op(x), X)
+
+
+class Asks(torch.nn.Module):
+    """Asks for gradients without doing other than torch does."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.sin() if x.requires_grad else torch.sin(x)
+
+
+def test_a_model_that_only_asks_for_gradients_keeps_them() -> None:
+    op = tracepack.script(Asks())
+    mod = loaded(lambda x: op(x), X)
+    assert torch.allclose(gradient(mod, X), gradient(Asks(), X))

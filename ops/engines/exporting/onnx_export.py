@@ -24,9 +24,11 @@ from ...graph.types import TensorType
 from ...lowering.patches.lock import lowering
 from ...lowering.patches.shape_functions import FreeSizes
 from ..engine import Declined, Task, described
+from ..index_checks import DataChecks, Unfit, index_checks
 
 OPSET = 20  # ONNX Runtime 1.17 and OpenVINO 2024 know it; from 19 on there is Resize as torch does it
 MODEL = "model.onnx"
+WITHIN = "within"  # the output that says whether all indices are
 _WITHOUT_NUMPY = ("bfloat16", "complex", "float8")
 BF16 = "bf16"
 LEAST = 256  # bytes; a smaller weight stays in the model
@@ -67,9 +69,28 @@ class Exporting(torch.nn.Module):
         return tuple(each.to(dtype) for each, dtype in zip(found, self.__dict__["dtypes"], strict=True))
 
 
+class Checking(Exporting):
+    """A region that also gives whether the indices that it computes are within their tensors, where there are any."""
+
+    def __init__(self, task: Task) -> None:
+        super().__init__(task)
+        self.__dict__["inputs"] = index_checks(task.region.graph)
+
+    def forward(self, *values: torch.Tensor) -> Any:
+        """Runs the region.
+
+        Raises:
+            Unfit: torch alone is to run it.
+        """
+        with DataChecks([(values[number], rows) for number, rows in self.__dict__["inputs"]]) as checks:
+            found = super().forward(*values)
+        return (*found, torch.stack(checks.within).all()) if checks.within else found
+
+
 def onnx_model(
-    task: Task, *, inputs: Sequence[str] | None = None, outputs: Sequence[str] | None = None, whole: bool = False
-) -> OnnxModel:
+    task: Task, *, inputs: Sequence[str] | None = None, outputs: Sequence[str] | None = None, whole: bool = False,
+    checking: bool = True,
+) -> OnnxModel:  # fmt: skip
     """Exports a region.
 
     Args:
@@ -77,6 +98,7 @@ def onnx_model(
         inputs: names for the inputs; ``x0``, ``x1`` … by default.
         outputs: names for the outputs; ``y0``, ``y1`` … by default.
         whole: whether the model keeps all of its weights.
+        checking: whether it may have one more output, which says whether all indices were within their tensors.
 
     Raises:
         Declined: torch cannot export it, or ONNX has no such operator.
@@ -93,7 +115,8 @@ def onnx_model(
     graph = task.region.graph
     names = list(inputs or (f"x{index}" for index in range(len(graph.inputs))))
     results = list(outputs or (f"y{index}" for index in range(len(graph.output))))
-    program = exported(task)
+    program = exported(task, checking=checking)
+    results += [WITHIN] * (len(program.graph_signature.user_outputs) - len(results))
     sizes = _sizes(program)
     with quietly():
         try:
@@ -125,18 +148,25 @@ def onnx_artefact(task: Task, engine: str, package: str) -> Artefact:
     return Artefact(engine, package, described(task), {MODEL: model.data}, model.constants)
 
 
-def exported(task: Task) -> torch.export.ExportedProgram:
+def exported(task: Task, *, checking: bool = True) -> torch.export.ExportedProgram:
     """The region as torch exports it, with the sizes free that the signature leaves free.
+
+    Args:
+        task: the region.
+        checking: whether it may have one more output, which says whether all indices were within their tensors.
 
     Raises:
         Declined: torch cannot export it.
     """
     example = tuple(task.examples[0])
-    module = Exporting(task)
+    module = Checking(task) if checking else Exporting(task)
     auto = torch.export.Dim.AUTO
     free = tuple(dict.fromkeys(task.free(index), auto) for index in range(len(example)))
     with quietly(), torch.no_grad():
-        module(*example)  # compiled inside an export, the function would keep fake tensors
+        try:
+            module(*example)  # compiled inside an export, the function would keep fake tensors
+        except Unfit as error:
+            raise Declined(str(error)) from error
         try:
             with lowering(), FreeSizes():
                 return torch.export.export(module, example, dynamic_shapes=(free,), strict=False)

@@ -1,0 +1,124 @@
+"""An engine that answers otherwise at sizes that no search has tried, or on data that torch refuses."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+import tracepack
+from tests.engines.fakes import Mirror
+
+pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")
+
+
+def padded(x: torch.Tensor) -> torch.Tensor:
+    """A branch on a size that no input beside a small example takes otherwise."""
+    return torch.nn.functional.pad(x, (0, 0, 0, max(0, 100 - x.shape[0]))) + 1
+
+
+@pytest.mark.parametrize("engine", ["frozen", pytest.param("onnxruntime", marks=pytest.mark.campaign)])
+def test_a_branch_on_a_size_that_the_engine_fixed_gives_the_flat_answer(engine: str, mirror: type[Mirror]) -> None:
+    if engine == "onnxruntime":
+        pytest.importorskip("onnxruntime")
+        pytest.importorskip("onnxscript")
+    mod = tracepack.trace(padded, torch.rand(8, 3))
+    assert mod.optimize([{"x": torch.rand(8, 3)}], engines=[engine]).engines == {"pipeline": engine}
+    file = io.BytesIO()
+    mod.save(file)
+    loaded = tracepack.load(file.getvalue(), trust=True)
+    large, small = torch.rand(300, 3), torch.rand(50, 3)
+    with pytest.warns(UserWarning, match=rf"'{engine}' answers otherwise than the flat function on pipeline .*300, 3"):
+        assert torch.equal(loaded(large), large + 1)
+    for x in (large, small, small):
+        assert torch.equal(loaded(x), padded(x))
+
+
+@pytest.fixture
+def tripled(mirror: type[Mirror], monkeypatch: pytest.MonkeyPatch) -> Callable[[], Any]:
+    """A pipeline on an engine that begins to answer otherwise at 9 rows, as one does that has fixed a branch."""
+    mod = tracepack.trace(lambda x: x * 3, torch.rand(4))
+    mod.optimize([{"x": torch.rand(4)}], engines=["mirror"])
+    assert mod.engines == {"pipeline": "mirror"}
+    monkeypatch.setattr(mirror, "change", staticmethod(lambda t: t * 2 if t.shape[0] == 9 else t))
+    mirror.calls.clear()
+    return mod
+
+
+def test_sizes_at_which_an_engine_differs_stay_with_the_flat_function(tripled, mirror: type[Mirror]) -> None:
+    with pytest.warns(UserWarning, match="which runs these sizes from now on"):
+        assert torch.equal(tripled(torch.ones(9)), torch.full((9,), 3.0))
+    for _ in range(2):
+        assert torch.equal(tripled(torch.ones(9)), torch.full((9,), 3.0))
+        assert torch.equal(tripled(torch.ones(5)), torch.full((5,), 3.0))
+    assert len(mirror.calls) == 3  # one for 9 rows, two for 5
+
+
+def test_zeros_and_nan_say_nothing_of_sizes(tripled, mirror: type[Mirror]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert torch.equal(tripled(torch.zeros(9)), torch.zeros(9))
+        assert tripled(torch.full((9,), torch.nan)).isnan().all()
+    with pytest.warns(UserWarning, match="answers otherwise"):
+        assert torch.equal(tripled(torch.ones(9)), torch.full((9,), 3.0))
+
+
+def test_a_tolerance_that_was_asked_for_holds_at_new_sizes(mirror: type[Mirror], monkeypatch) -> None:
+    monkeypatch.setattr(mirror, "change", staticmethod(lambda t: t * 1.2))
+    mod = tracepack.trace(lambda x: x * 3, torch.rand(4))
+    mod.optimize([{"x": torch.rand(4)}], engines=["mirror"], tolerance=0.5)
+    file = io.BytesIO()
+    mod.save(file)
+    loaded = tracepack.load(file.getvalue(), trust=True)
+    loaded(torch.ones(9))
+    assert torch.allclose(loaded(torch.ones(9)), torch.full((9,), 3.6))
+
+
+class Selects(torch.nn.Module):
+    """Indices that the model computes, in three ways that torch checks and ONNX counts from the end."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = torch.nn.Embedding(10, 4)
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        found = self.table(ids - 1)
+        found = found + found.gather(0, (ids - 2).unsqueeze(-1).expand(-1, 4).clamp(max=0))
+        return found + self.table.weight.index_select(0, ids - 3)
+
+
+def test_an_index_that_a_region_computes_is_checked() -> None:
+    pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxscript")
+    model = Selects().eval()
+    op = tracepack.script(model, engine="onnxruntime")
+    mod = tracepack.trace(lambda ids: op(ids), torch.tensor([3, 5, 9, 10]))
+    for _ in range(2):  # the second time the sizes are known
+        good = torch.tensor([4, 3, 10, 7])
+        assert torch.allclose(mod(good), model(good), atol=1e-6)
+    for bad in (0, 1, 2, 11):  # outside of the embedding, of gather, of index_select, and again of the embedding
+        ids = torch.tensor([4, bad, 10, 7])
+        with pytest.raises((IndexError, RuntimeError)):
+            model(ids)
+        with pytest.raises(tracepack.NodeError, match=r"out of (range|bounds)"):
+            mod(ids)
+
+
+@pytest.mark.parametrize(
+    "divide",
+    [
+        lambda a, b: a // b,
+        lambda a, b: 7 % b + a,
+        lambda a, b: torch.div(a, b, rounding_mode="trunc"),
+        lambda a, b: torch.fmod(a, b),
+    ],
+)
+def test_a_division_of_integers_by_data_stays_with_torch(divide: Callable[..., Any]) -> None:
+    pytest.importorskip("onnxscript")
+    op = tracepack.script(divide, engine="onnxruntime")
+    with pytest.raises(tracepack.LoweringError, match="it divides integers by numbers of the data"):
+        tracepack.trace(lambda a, b: op(a, b), torch.tensor([5, -7, 9]), torch.tensor([2, 3, -4]))
