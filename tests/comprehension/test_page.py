@@ -243,6 +243,13 @@ def test_numpy_arrays():
         layer(np.array([["x"]]), b.T)
 
 
+def test_numpy_arrays_of_a_recorded_function():
+    layer = tc.define("def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }")
+    a, b = np.random.rand(4, 5).astype("float32"), np.random.rand(5, 6).astype("float32")
+    found = tp.trace(lambda x, y: layer(np.exp(x), y), a, b)(a, b)
+    np.testing.assert_allclose(found.numpy(), np.exp(a) @ b, rtol=1e-5)
+
+
 def test_a_layer_that_was_called_pickles(inputs):
     layer = tc.define("def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }", gather="clamp")
     a, b = torch.randn(4, 5), torch.randn(5, 6)

@@ -102,6 +102,8 @@ def _from_numpy(array: np.ndarray[Any, Any], param: TensorSpec, name: str) -> to
 
 def _shared(array: np.ndarray[Any, Any]) -> torch.Tensor:
     """The array's memory as a tensor where torch can, else a copy."""
+    if not issubclass(type(array), np.ndarray):  # a recorder's stand-in for one, of which nothing may be read
+        return torch.from_numpy(array)
     try:
         return torch.from_numpy(array if array.flags.writeable and min(array.strides, default=0) >= 0 else array.copy())
     except ValueError:  # bytes in another order, or fields of records
