@@ -4,7 +4,7 @@
 
 The server is a process of its own; client and server share the cores of this machine. The note of a row has what the
 same client takes against bare Starlette that reads the body and answers with constant bytes. Every first answer is
-compared with `mod.run`.
+compared with `mod.run`. `benchmarks.servers.peers` measures other servers, and `benchmarks.servers.soak` a long time.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ def served(folder: Path, *arguments: Any, early: Sequence[int] = (), **environme
     Args:
         folder: gets its log.
         arguments: of the command.
-        early: signals that are sent while it starts, one every half second.
+        early: signals that are sent as soon as it catches them, long before it is ready.
         environment: beside that of the test.
     """
     log = folder / "server.log"
@@ -51,7 +51,7 @@ def served(folder: Path, *arguments: Any, early: Sequence[int] = (), **environme
         )  # fmt: skip
     try:
         for number in early:
-            time.sleep(0.5)
+            until(lambda number=number: catches(process.pid, number))
             process.send_signal(number)
         ready, _, _ = select.select([process.stdout], [], [], ENDS)
         line = process.stdout.readline() if ready else ""
@@ -66,6 +66,12 @@ def served(folder: Path, *arguments: Any, early: Sequence[int] = (), **environme
             process.kill()
             raise
         process.stdout.close()
+
+
+def catches(process: int, number: int) -> bool:
+    """Whether a process has a handler for a signal."""
+    status = Path(f"/proc/{process}/status").read_text()
+    return bool(int(status.partition("SigCgt:")[2].split()[0], 16) >> (number - 1) & 1)
 
 
 def until(condition: Any, seconds: float = ENDS) -> Any:

@@ -76,7 +76,7 @@ class Client(threading.Thread):
 def test_a_killed_worker_costs_its_own_requests_and_comes_back(tmp_path) -> None:
     scaling(3.0, tmp_path / "scale.tpk")
     scaling(4.0, tmp_path / "other.tpk")
-    with served(tmp_path, tmp_path, "--workers", 2) as running:
+    with served(tmp_path, tmp_path, "--workers", 2, early=[signal.SIGHUP]) as running:
         first, second = running.workers()
         assert httpx.post(f"{running.url}/v2/repository/models/other/unload", timeout=60).status_code == 200
         until(lambda: {ask(running, "other").status_code for _ in range(20)} == {503})  # in both of them
@@ -111,43 +111,37 @@ def looping(path: Path) -> Path:
     return path
 
 
-def test_signals_while_it_starts(tmp_path) -> None:
-    """SIGHUP ends no server that has only just begun, and SIGTERM ends one whose workers have."""
+def test_sigterm_answers_what_has_begun_and_waits_for_no_run_that_was_left(tmp_path) -> None:
+    """SIGHUP ends no server that has only just begun; it is heard before."""
     looping(tmp_path / "slow.tpk")
-    options = ("--workers", 2, "--drain", 1)
-    early = [signal.SIGHUP, signal.SIGHUP, signal.SIGHUP]
-    with served(tmp_path, tmp_path / "slow.tpk", *options, early=early) as running:
-        assert httpx.post(f"{running.url}/v1/slow", json={**BODY, "runs": 1}).json() == [2.0, 3.0]
-        # A run that goes on when its request has been left does not hold the process.
+    early = [signal.SIGHUP, signal.SIGHUP]
+    with served(tmp_path, tmp_path / "slow.tpk", "--drain", 5, early=early) as running:
         with contextlib.suppress(httpx.HTTPError):
-            httpx.post(f"{running.url}/v1/slow", json={**BODY, "runs": 1 << 40}, timeout=0.5)
-        running.process.send_signal(signal.SIGTERM)
-        assert running.process.wait(20) == 0
-    for moment in (0.15, 0.3):
-        command = [sys.executable, "-m", "tracepack", "serve", str(tmp_path), "--http-port", "0", "--no-grpc"]
-        process = subprocess.Popen([*command, "--workers", "2"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(moment)
-        process.send_signal(signal.SIGTERM)
-        process.wait(20)
-
-
-def test_sigterm_answers_what_has_begun(tmp_path) -> None:
-    looping(tmp_path / "slow.tpk")
-    with served(tmp_path, tmp_path / "slow.tpk") as running:
+            httpx.post(f"{running.url}/v1/slow", json={**BODY, "runs": 1 << 40}, timeout=0.3)
         answers: list[httpx.Response] = []
-        body = {**BODY, "runs": 100_000}
+        body = {**BODY, "runs": 30_000}
         thread = threading.Thread(
             target=lambda: answers.append(httpx.post(f"{running.url}/v1/slow", json=body, timeout=60))
         )
         thread.start()
-        pending = 'tracepack_requests_pending{model="slow",version="1"} 1.0'
+        pending = 'tracepack_requests_pending{model="slow",version="1"} 2.0'
         until(lambda: pending in httpx.get(f"{running.url}/metrics", timeout=60).text)
         running.process.send_signal(signal.SIGTERM)
         thread.join()
+        assert (answers[0].status_code, answers[0].json()) == (200, [30_001.0, 30_002.0])
         assert running.process.wait(60) == 0
-        assert (answers[0].status_code, answers[0].json()) == (200, [100_001.0, 100_002.0])
         with pytest.raises(httpx.ConnectError):
             ask(running, "slow")
+
+
+def test_sigterm_ends_a_server_whose_workers_have_only_just_begun(tmp_path) -> None:
+    looping(tmp_path / "slow.tpk")
+    command = [sys.executable, "-m", "tracepack", "serve", str(tmp_path), "--http-port", "0", "--no-grpc"]
+    for moment in (0.15, 0.3):
+        process = subprocess.Popen([*command, "--workers", "2"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(moment)
+        process.send_signal(signal.SIGTERM)
+        process.wait(20)
 
 
 def test_sighup_takes_a_new_file_and_keeps_the_old_one_where_examples_fail(tmp_path) -> None:

@@ -1,6 +1,6 @@
 """Serving for a long time: load below what the server can take, bad requests, killed workers and new files meanwhile.
 
-    python -m benchmarks.soak --minutes 30 --load 0.8
+    python -m benchmarks.servers.soak --minutes 30 --load 0.8
 
 First it is measured what the clients get at most; then they ask at a share of it. Every answer is compared with one
 that numpy gives. A request is lost where its connection fails although its worker was not killed just then; how much
@@ -34,7 +34,7 @@ GROWTH = 1.15  # of the memory after the first fifth, within which it counts as 
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.soak")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.servers.soak")
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("--load", type=float, default=0.8, help="share of what the clients get at most")
     parser.add_argument("--kill-every", type=float, default=60.0, help="seconds between two killed workers")

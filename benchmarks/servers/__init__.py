@@ -1,0 +1,1 @@
+"""Servers measured for a long time, and beside others."""
