@@ -36,7 +36,6 @@ from .patches.torch import generation, questions
 from .pipeline import Pipeline
 from .recheck.diff import Difference, difference
 from .recheck.key_order import with_marks
-from .recheck.loadable import refuse_unloadable
 from .recheck.objects import Objects
 from .recheck.op_state import refuse_reads
 from .recheck.prune import prune
@@ -47,6 +46,7 @@ from .recording.random import settle
 from .recording.recorder import Recorder
 from .recording.rollback import Undo
 from .replay import Mismatch, Replay
+from .rules.loadable import refuse_unloadable
 from .rules.settings import default_dtype, with_default_dtype
 from .signature.arguments import Given, arguments
 

@@ -6,9 +6,9 @@ import dis
 import linecache
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePath
-from types import CodeType, FrameType, TracebackType
+from types import CodeType, FrameType, FunctionType, MappingProxyType, TracebackType
 from typing import Any
 
 import numpy as np
@@ -128,3 +128,23 @@ def running_instruction() -> str:
     while frame is not None and frame.f_code.co_filename.startswith(OURS):
         frame = frame.f_back
     return "" if frame is None else dis.opname[frame.f_code.co_code[frame.f_lasti]]
+
+
+def functions_in(thing: Any) -> Iterator[FunctionType]:
+    """The functions of an attribute of a class."""
+    match thing:
+        case FunctionType():
+            yield thing
+        case staticmethod() | classmethod():
+            yield from functions_in(thing.__func__)
+        case property():
+            for part in (thing.fget, thing.fset):
+                yield from functions_in(part)
+
+
+def decorated(function: FunctionType) -> Iterator[Any]:
+    """What a function of a package wraps: the one that was decorated, and those that `singledispatch` chooses from."""
+    held = vars(function)
+    yield held.get("__wrapped__")
+    if isinstance(registry := held.get("registry"), MappingProxyType):
+        yield from registry.values()

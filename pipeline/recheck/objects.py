@@ -2,7 +2,7 @@
 
 A recording must leave these objects unchanged, and a function that keeps state in them gives other results in later
 calls. Lists, dicts, sets, attributes, closures, the globals that code names, classes and arrays are examined, to any
-depth, except for objects of Python, torch or tracepack. State elsewhere, as in an iterator, shows in later calls only.
+depth, also behind decorators, except for other objects of Python, torch or tracepack; `hidden` knows some of those.
 """
 
 from __future__ import annotations
@@ -22,12 +22,17 @@ import torch
 from ...ops.lowering.held_objects import equal_content
 from ...ops.lowering.patches.lock import lowering
 from ...ops.op import InferenceOp
-from ...ops.runtime.user_code import OURS, is_users
+from ...ops.runtime.user_code import OURS, decorated, functions_in, is_users
 from ..proxies.base import is_traced
+from .hidden import access
 
 MOST_OBJECTS = 20_000
 _PLAIN = (str, bytes, int, float, complex, bool, type(None), torch.Tensor, torch.dtype, torch.device, range, slice)
 _ABSENT = object()
+_OF_PYTHON = frozenset(
+    """SimpleNamespace defaultdict OrderedDict Counter UserDict UserList UserString ChainMap Queue LifoQueue
+    PriorityQueue WeakKeyDictionary WeakValueDictionary _local""".split()
+)
 
 
 @dataclass(frozen=True)
@@ -143,8 +148,12 @@ class Objects:
             self._container(thing, name)
         elif isinstance(thing, type):
             self._class(thing)
+        elif found := access(thing):
+            self._add(*found)
         elif not isinstance(thing, ModuleType) and _is_looked_into(kind):
             self._object(thing)
+        elif callable(thing):  # what Python's decorators make, such as functools.cache
+            self._visit(getattr(thing, "__wrapped__", None), name)
 
     def _wait(self, *pairs: tuple[Any, str]) -> None:
         self._waiting.extend(pairs)
@@ -175,13 +184,14 @@ class Objects:
             self._visit(kind, kind.__name__)
 
     def _class(self, kind: type) -> None:
+        self._visit(type(kind), kind.__name__)
         if not (_is_users_module(kind.__module__) or _is_of_no_module(kind)):
             return
         names = [name for name in vars(kind) if not (name.startswith("__") and name.endswith("__"))]
         self._add(f"class {kind.__name__}", lambda: _own(kind), partial(_set_attributes, kind, None))
         for name in names:
             found = vars(kind)[name]
-            for function in _functions_in(found):
+            for function in functions_in(found):
                 self._visit(function, kind.__name__)
         for name in ("__call__", "__getitem__", "__len__", "__init__"):
             self._visit(vars(kind).get(name), kind.__name__)
@@ -190,6 +200,7 @@ class Objects:
         if not _is_users_own(function.__code__.co_filename):
             if function.__code__.co_filename.startswith(OURS):  # it wraps a function of the user's
                 self._wait(*((cell.cell_contents, "the function") for cell in function.__closure__ or ()))
+            self._wait(*((each, function.__name__) for each in decorated(function)))
             return
         self.functions.append(function)
         name = function.__name__
@@ -286,17 +297,6 @@ def _of_array(array: np.ndarray[Any, Any], before: np.ndarray[Any, Any]) -> Loca
 # -- what is whose --------------------------------------------------------------------------------------------------
 
 
-def _functions_in(thing: Any) -> Iterator[FunctionType]:
-    match thing:
-        case FunctionType():
-            yield thing
-        case staticmethod() | classmethod():
-            yield from _functions_in(thing.__func__)
-        case property():
-            for part in (thing.fget, thing.fset):
-                yield from _functions_in(part)
-
-
 def _is_users_own(path: str) -> bool:
     """Whether code is the user's, and not of an installed package."""
     return is_users(path) and "-packages" not in path
@@ -323,7 +323,7 @@ def _is_looked_into(kind: type) -> bool:
     if module.startswith(("torch.", "numpy.", "tracepack.")) or module in ("torch", "numpy", "builtins"):
         return False
     if module.partition(".")[0] in sys.stdlib_module_names:
-        return kind.__name__ in ("SimpleNamespace", "defaultdict", "OrderedDict", "Counter", "UserDict", "UserList")
+        return kind.__name__ in _OF_PYTHON
     return True
 
 

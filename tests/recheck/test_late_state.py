@@ -1,0 +1,156 @@
+"""State in Python that shows after more calls than a trace makes: counters, whatever holds them, and iterators."""
+
+from __future__ import annotations
+
+import array
+import contextlib
+import contextvars
+import decimal
+import functools
+import io
+import itertools
+import queue
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import tracepack
+
+X = torch.randn(2, 3)
+
+
+class Notes:
+    """Something that a function may write to."""
+
+    n: Any = 0
+
+
+def after_many(step: Any) -> Any:
+    """A function whose answer changes after more calls than a trace makes."""
+
+    def process(x: torch.Tensor) -> torch.Tensor:
+        return x * 2 if step() > 1000 else x
+
+    return process
+
+
+def behind_no_grad() -> Any:
+    notes = Notes()
+
+    @torch.no_grad()
+    def process(x: torch.Tensor) -> torch.Tensor:
+        notes.n += 1
+        return x * 2 if notes.n > 1000 else x
+
+    return process
+
+
+def counting(notes: Any) -> int:
+    notes.n += 1
+    return notes.n
+
+
+def of_dispatch() -> Any:
+    notes, chosen = Notes(), functools.singledispatch(lambda which: 0)
+    chosen.register(int, lambda which: counting(notes))
+    return after_many(lambda: chosen(3))
+
+
+def of_context() -> Any:
+    notes = Notes()
+
+    @contextlib.contextmanager
+    def counted() -> Any:
+        yield counting(notes)
+
+    def step() -> int:
+        with counted() as n:
+            return int(n)
+
+    return after_many(step)
+
+
+def of_metaclass() -> Any:
+    class Kind(type):
+        count = 0
+
+        @property
+        def next(cls) -> int:
+            Kind.count += 1
+            return Kind.count
+
+    class Thing(metaclass=Kind):
+        pass
+
+    return after_many(lambda: Thing.next)
+
+
+def stepping(held: Any, step: Any) -> Any:
+    return after_many(lambda: step(held))
+
+
+def grown(held: Any, add: Any) -> Any:
+    return stepping(held, lambda held: (add(held), len(held))[1])
+
+
+def rebound(start: Any, more: Any, read: Any) -> Any:
+    notes = SimpleNamespace(n=start)
+
+    def step() -> Any:
+        notes.n = more(notes.n)
+        return read(notes.n)
+
+    return after_many(step)
+
+
+def of_variable() -> Any:
+    variable = contextvars.ContextVar("variable", default=0)
+    return after_many(lambda: (variable.set(variable.get() + 1), variable.get())[1])
+
+
+LATE: dict[str, Any] = {
+    "decorator of torch": behind_no_grad,
+    "singledispatch": of_dispatch,
+    "context manager": of_context,
+    "metaclass": of_metaclass,
+    "list grows": lambda: grown([], lambda held: held.append(0)),
+    "dict grows": lambda: grown({}, lambda held: held.update({len(held): 0})),
+    "set grows": lambda: grown(set(), lambda held: held.add(len(held))),
+    "bytearray": lambda: grown(bytearray(), lambda held: held.append(1)),
+    "array": lambda: grown(array.array("i"), lambda held: held.append(1)),
+    "text": lambda: rebound("", lambda n: n + "a", len),
+    "tuple": lambda: rebound((0,), lambda n: (n[0] + 1,), lambda n: n[0]),
+    "decimal": lambda: rebound(decimal.Decimal(0), lambda n: n + 1, int),
+    "number of numpy": lambda: rebound(np.float32(0), lambda n: n + np.float32(1), float),
+    "buffer": lambda: stepping(io.StringIO(), lambda held: (held.write("a"), held.tell())[1]),
+    "queue": lambda: stepping(queue.Queue(), lambda held: (held.put(0), held.qsize())[1]),
+    "context variable": of_variable,
+    "count": lambda: stepping(itertools.count(), lambda held: next(held)),
+    "cycle": lambda: stepping(itertools.cycle([0] * 1000 + [2000]), lambda held: next(held)),
+    "generator": lambda: stepping((n for n in range(5000)), lambda held: next(held)),
+    "iterator of a range": lambda: stepping(iter(range(5000)), lambda held: next(held)),
+}
+
+
+@pytest.mark.parametrize("name", LATE)
+def test_state_that_shows_after_many_calls_is_refused(name: str) -> None:
+    with pytest.raises(tracepack.RecordError, match=r"(?s)keeps state|second recording"):
+        tracepack.trace(LATE[name](), X)
+
+
+def test_what_grows_and_decides_nothing_is_taken() -> None:
+    notes: list[int] = []
+    text = io.StringIO()
+
+    def process(x: torch.Tensor) -> torch.Tensor:
+        notes.append(len(notes))
+        text.write(f"{len(notes)}\n")
+        return x * 2
+
+    traced = tracepack.trace(process, X)
+    assert notes == []
+    assert text.getvalue() == ""
+    assert torch.equal(traced(X * 3), X * 3 * 2)
