@@ -139,3 +139,18 @@ def test_what_an_operator_of_a_drawing_is_given_is_checked_too():
     node = apply("py.draw", x, "torch.randn", ([2],), {"dtype": 6}, output=made)
     with pytest.raises(tracepack.GraphError, match="operator torch.randn was given a wrong dtype; got 6"):
         tracepack.load(archive_of(Graph((x,), (node,), made)))
+
+
+@pytest.mark.parametrize("offsets", [[0, 3, 0, 3], [0, 3, 2]])
+def test_bags_that_end_before_they_begin_are_refused(offsets) -> None:
+    def bags(weight, indices, offsets):
+        return torch.nn.functional.embedding_bag(indices, weight, offsets, mode="sum")
+
+    weight, indices = torch.rand(12, 7), torch.tensor([1, 5, 4, 5, 9])
+    mod = tracepack.trace(bags, weight, indices, torch.tensor([0, 3]))
+    rising = torch.tensor([0, 1, 1, 4])
+    assert torch.equal(mod(weight, indices, rising), bags(weight, indices, rising))
+    with pytest.raises(
+        tracepack.NodeError, match=r"the offsets of bags fall; got \[0, 3,"
+    ):  # of them torch writes nothing
+        mod(weight, indices, torch.tensor(offsets))

@@ -44,6 +44,7 @@ BOUNDED_NUMPY = {
 
 _RUNNING = tuple(f"numpy.{prefix}{name}" for prefix in ("", "nan", "ndarray.") for name in ("cumsum", "cumprod"))
 _PACKED = ("lstm", "gru", "rnn_tanh", "rnn_relu")
+_BAGS = ("embedding_bag", "_embedding_bag", "_embedding_bag_forward_only")
 _NORMS = ("native_batch_norm", "_native_batch_norm_legit")
 
 
@@ -123,6 +124,18 @@ def of_weight_norm(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def of_bags(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`embedding_bag`, which checks its offsets: torch writes no result for a bag that ends before it begins."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        offsets = args[2] if len(args) > 2 else kwargs.get("offsets")
+        if type(offsets) is torch.Tensor and offsets.dim() == 1 and bool((offsets[1:] < offsets[:-1]).any()):
+            raise GuardError("the offsets of bags fall", got=offsets.tolist()[:8], expected="offsets that do not fall")
+        return function(*args, **kwargs)
+
+    return call
+
+
 def of_norm(function: Callable[..., Any]) -> Callable[..., Any]:
     """A batch norm that checks its statistics: torch reads past missing or short ones."""
 
@@ -190,4 +203,6 @@ def _of_torch(base: str) -> Callable[[Callable[..., Any]], Callable[..., Any]] |
         return of_packed
     if base in _NORMS:
         return of_norm
+    if base in _BAGS:
+        return of_bags
     return of_weight_norm if base in ("_weight_norm", "_weight_norm_interface") else None
