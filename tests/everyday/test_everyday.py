@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.everyday import idioms, labels, lists, texts
+from tests.everyday import choices, idioms, labels, lists, texts
 from tests.everyday.case import check
 
 
@@ -26,3 +26,8 @@ def test_idioms(name) -> None:
 @pytest.mark.parametrize("name", lists.CASES)
 def test_lists_of_any_length(name) -> None:
     check(lists.CASES[name])
+
+
+@pytest.mark.parametrize("name", choices.CASES)
+def test_choices_among_constants(name) -> None:
+    check(choices.CASES[name])

@@ -152,7 +152,7 @@ def _changed(instructions: Sequence[Any], code: CodeType) -> Iterable[list[Any]]
     rounds, choices = Comprehensions(instructions, code), Choices(instructions, _JUMPS)
     for index, this in enumerate(instructions):
         if index in choices.jumps:
-            yield [*_applied(choices.jumps[index].condition), *_exact(), this]
+            yield [*_applied(choices.jumps[index]), *_exact(), this]
         elif index in choices.sides:
             side = _applied(choices.sides[index].side)
             returned = this.opname == "RETURN_CONST"
