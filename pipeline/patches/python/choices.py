@@ -8,6 +8,7 @@ where Python might not, so they may hold comparisons only, which cannot fail and
 
 from __future__ import annotations
 
+import functools
 import weakref
 from collections.abc import Sequence
 from itertools import pairwise
@@ -42,7 +43,7 @@ class Choice:
     def __init__(self, table: list[Any], steps: list[tuple[int, int]], ways: list[bool]) -> None:
         self.table, self.steps, self.ways = table, steps, ways
         self.reached: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
-        self.conditions = [HandedOver(lambda found, at=at: self._decided(at, found)) for at in range(len(steps))]
+        self.conditions = [HandedOver(functools.partial(self._decided, at)) for at in range(len(steps))]
         self.side = HandedOver(self._taken)
 
     def _decided(self, at: int, found: Any) -> Any:
