@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import pytest
+import torch
 
-from tests.everyday import idioms, labels, lists, texts
-from tests.everyday.case import check
+import tracepack
+from tests.campaigns.check import difference
+from tests.everyday import appending, choices, idioms, labels, lists, texts
+from tests.everyday.case import check, loaded
 
 
 @pytest.mark.parametrize("name", labels.CASES)
@@ -26,3 +29,21 @@ def test_idioms(name) -> None:
 @pytest.mark.parametrize("name", lists.CASES)
 def test_lists_of_any_length(name) -> None:
     check(lists.CASES[name])
+
+
+@pytest.mark.parametrize("name", choices.CASES)
+def test_choices_among_constants(name) -> None:
+    check(choices.CASES[name])
+
+
+@pytest.mark.parametrize("name", appending.CASES)
+def test_loops_that_append(name) -> None:
+    check(appending.CASES[name])
+
+
+@pytest.mark.parametrize("process", appending.FIXED)
+def test_loops_that_do_more_keep_their_length(process) -> None:
+    mod, other = loaded(process, torch.rand(3, 2)), torch.rand(3, 2)
+    assert difference(process(other), mod(other)) == ""
+    with pytest.raises(tracepack.TracepackError, match="expected 3"):
+        mod(torch.rand(4, 2))

@@ -1,105 +1,192 @@
-"""A choice between two constants, such as ``"high" if x > 0 else "low"``, as a look-up in a table of the two.
+"""A choice among constants, such as ``"high" if x > 0 else "low"``, as look-ups in tables of constants.
 
-Python runs one side of it only. Both sides are known here, so where data decides the condition, the jump goes to the
-first side, and there what stands for both takes the place of its constant.
+Python runs one side of it only. All sides are known here, so where data decides a condition, the code goes through
+all conditions of the choice to one side, and there what stands for all of them takes the place of its constant. A
+choice may have several conditions (`and`, `or`, `elif`, one choice inside of another): those after the first are run
+where Python might not, so they may hold comparisons only, which cannot fail and change nothing.
 """
 
 from __future__ import annotations
 
+import functools
+import weakref
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+from ....ops.graph.graph import Value
 from ...proxies.base import is_traced
 from ...proxies.lists import TracedList
 from ...proxies.scalars import TracedNumber
 from ...proxies.strings import TracedStr
+from ...recording.recorder import Recorder
 from .operations import HandedOver, active, number_of
 
 _KINDS = (str, int, float, bool)
+_CONSTANTS = ("LOAD_CONST", "RETURN_CONST")  # the second is of Python 3.12 and 3.13
+_PURE = frozenset(
+    """COMPARE_OP CONTAINS_OP IS_OP UNARY_NOT TO_BOOL NOP LOAD_CONST LOAD_GLOBAL LOAD_DEREF
+    COPY SWAP DUP_TOP ROT_TWO ROT_THREE""".split()
+)
 
 
 class Choice:
     """One choice in the code of a function.
 
     Args:
-        table: the constants of the two sides, that for a false condition first.
-        falls: whether the code goes on without a jump where the condition holds.
+        table: the constants of its sides.
+        steps: for each condition where it leads if it is false and if it is true: to the condition of that number, or,
+            past the last one, to a side.
+        ways: for each condition the truth with which the code goes to the next one, and from the last to a side.
     """
 
-    def __init__(self, table: list[Any], falls: bool) -> None:
-        self.table, self.falls = table, falls
-        self.waiting: dict[int, Any] = {}
-        self.condition, self.side = HandedOver(self._decided), HandedOver(self._taken)
+    def __init__(self, table: list[Any], steps: list[tuple[int, int]], ways: list[bool]) -> None:
+        self.table, self.steps, self.ways = table, steps, ways
+        self.reached: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+        self.conditions = [HandedOver(functools.partial(self._decided, at)) for at in range(len(steps))]
+        self.side = HandedOver(self._taken)
 
-    def _decided(self, found: Any) -> Any:
-        """The condition of the jump: that of the first side, where what stands for both waits."""
+    def _decided(self, at: int, found: Any) -> Any:
+        """The truth that leads on to the next condition, where data decides; the condition itself elsewhere."""
         recorder = active()
         if recorder is None:
             return found
         found = number_of(recorder, found)
         if type(found) in (TracedStr, TracedList):
             found = recorder.scalar("bool", found)
-        if not issubclass(type(found), TracedNumber) or not (found.varies or recorder.rounds.open):
-            return found  # a condition of the signature
-        self.waiting[id(recorder)] = recorder.scalar("lookup", self.table, recorder.scalar("bool", found))
-        return self.falls
+        before = self.reached.get(recorder) if at else None
+        traced = issubclass(type(found), TracedNumber)
+        if before is None and not (traced and (found.varies or recorder.rounds.open or _asks_text(recorder, found))):
+            return found  # a condition of the signature, or of no stand-in
+        found = recorder.scalar("bool", found) if traced else bool(found)
+        self.reached[recorder] = self._next(recorder, at, found, before)
+        return self.ways[at]
+
+    def _next(self, recorder: Recorder, at: int, found: Any, before: Any) -> Any:
+        """The number of the condition or side that is reached; after the last condition, the constant."""
+        last = at == len(self.steps) - 1
+        steps = [self.table[step - len(self.steps)] if last else step for step in self.steps[at]]
+        if before is None:
+            return recorder.scalar("lookup", steps, found)
+        if not is_traced(found):
+            steps = [steps[found]] * 2
+        # Two entries for each number: what is reached already, past this condition, stays as it is.
+        ends = self.table if last else list(range(len(self.steps), len(self.steps) + len(self.table)))
+        rest = [*([] if last else range(at + 1, len(self.steps))), *ends]
+        pairs = [*steps * (at + 1), *(entry for each in rest for entry in (each, each))]
+        chosen = recorder.scalar("lookup", [0, 1], found) if is_traced(found) else 0
+        return recorder.scalar("lookup", pairs, before * 2 + chosen)
 
     def _taken(self, constant: Any) -> Any:
         recorder = active()
-        return constant if recorder is None else self.waiting.pop(id(recorder), constant)
+        return constant if recorder is None else self.reached.pop(recorder, constant)
+
+
+def _asks_text(recorder: Recorder, found: Any) -> bool:
+    """Whether a condition is a comparison of a text, whose value would be fixed else."""
+    node = recorder.nodes[-1] if recorder.nodes else None
+    if node is None or node.output is not found.value:
+        return False
+    return any(isinstance(each, Value) and getattr(each.type, "kind", "") == "str" for each in node.args)
 
 
 class Choices:
     """The choices in some instructions.
 
     Attributes:
-        jumps: the index of the jump of each -> the choice.
-        sides: the index of the constant of its first side -> the same.
+        jumps: the index of each jump by a condition -> what takes the condition.
+        sides: the index of the constant to which the code goes -> its choice.
     """
 
     def __init__(self, instructions: Sequence[Any], jumps: Sequence[str]) -> None:
-        self.jumps: dict[int, Choice] = {}
+        self.jumps: dict[int, HandedOver] = {}
         self.sides: dict[int, Choice] = {}
+        self.instructions, self.names = instructions, jumps
+        self.places = {id(each): index for index, each in enumerate(instructions)}
         for index, this in enumerate(instructions[:-2]):
-            if this.opname in jumps:
-                self._add(instructions, index, this)
+            if this.opname in jumps and index not in self.jumps:
+                self._add(self._chain(index)) or self._add([index])
 
-    def _add(self, instructions: Sequence[Any], index: int, this: Any) -> None:
-        first = instructions[index + 1]
-        place = next((at for at, each in enumerate(instructions) if each is this.target), 0)
-        if place < index + 2 or not _join(instructions, index + 1, place):
-            return
-        second = instructions[place]
-        sides = [first.argval, second.argval]
-        if type(sides[0]) is not type(sides[1]) or type(sides[0]) not in _KINDS or is_traced(sides[0]):
-            return
-        falls = this.opname.endswith("_FALSE")
-        found = Choice(sides[::-1] if falls else sides, falls)
-        self.jumps[index] = self.sides[index + 1] = found
+    def _sides(self, jump: int) -> tuple[int, int]:
+        """Where a jump goes on: without jumping, and jumping, where ``a < b < c`` leaves its middle to be dropped."""
+        goes = self.places.get(id(self.instructions[jump].target), 0)
+        return self._onwards(jump + 1), self._onwards(goes + (self.instructions[goes].opname == "POP_TOP"))
 
+    def _condition(self, start: int) -> int | None:
+        """The jump by the condition that begins at an instruction, if that holds comparisons only."""
+        for index in range(start, len(self.instructions)):
+            name = self.instructions[index].opname
+            if name in self.names and index > start:
+                return index
+            if name not in _PURE and not name.startswith("LOAD_FAST"):
+                break
+        return None
 
-def _join(instructions: Sequence[Any], first: int, second: int) -> bool:
-    """Whether two instructions load the constants of two sides, after which both do the same."""
-    tail, constant = instructions[first + 1 : second], instructions[first].opname
-    if constant != instructions[second].opname:
-        return False
-    if constant == "RETURN_CONST":  # of Python 3.12 and 3.13
-        return not tail
-    if constant != "LOAD_CONST" or not tail:
-        return False
-    if [each.opname for each in tail] == ["JUMP_FORWARD"]:
-        return tail[0].target is instructions[second + 1]
-    other = instructions[second + 1 : second + 1 + len(tail)]  # Python repeats what ends a function
-    return tail[-1].opname == "RETURN_VALUE" and list(map(_plain, tail)) == list(map(_plain, other))
+    def _chain(self, first: int) -> list[int]:
+        """The jumps by all conditions of a choice, each of which the one before it can lead to."""
+        chain = [first]
+        while True:
+            following = [self._condition(side) for side in self._sides(chain[-1]) if side > chain[-1]]
+            found = min((each for each in following if each is not None), default=None)
+            if found is None or found <= chain[-1] or found in self.jumps:
+                return chain
+            chain.append(found)
 
+    def _add(self, chain: list[int]) -> bool:
+        """Takes the jumps as one choice, if they lead to constants after which the code does the same."""
+        starts = {self._condition(side): side for jump in chain for side in self._sides(jump)}
+        numbers = {starts[jump]: number for number, jump in enumerate(chain) if number and jump in starts}
+        if len(numbers) != len(chain) - 1:
+            return False
+        found = [side for jump in chain for side in self._sides(jump) if side not in numbers]
+        leaves = sorted(set(found))
+        table = [self.instructions[leaf].argval for leaf in leaves]
+        kinds = {type(each) for each in table}
+        if len(leaves) < 2 or leaves[0] < chain[0] or len(kinds) != 1 or not kinds <= set(_KINDS):
+            return False
+        if not all(self._join(leaves[0], leaf) for leaf in leaves[1:]) or any(map(is_traced, table)):
+            return False
+        numbers |= {leaf: len(chain) + place for place, leaf in enumerate(leaves)}
+        steps, ways = [], []
+        for place, jump in enumerate(chain):
+            falls, (stays, goes) = self.instructions[jump].opname.endswith("_FALSE"), self._sides(jump)
+            steps.append((numbers[goes], numbers[stays]) if falls else (numbers[stays], numbers[goes]))
+            onwards = place + 1 == len(chain) or numbers[stays] == place + 1
+            if not onwards and numbers[goes] != place + 1:
+                return False
+            ways.append(falls if onwards else not falls)
+        landing = self._sides(chain[-1])[0]
+        if landing not in leaves or landing in self.sides:
+            return False
+        choice = self.sides[landing] = Choice(table, steps, ways)
+        self.jumps |= dict(zip(chain, choice.conditions, strict=True))
+        return True
 
-def _plain(each: Any) -> Any:
-    """An instruction without its place; one that jumps is like no other."""
-    return each if each.target is not None else (each.opname, each.arg)
+    def _join(self, one: int, other: int) -> bool:
+        """Whether two instructions load the constants of two sides, after which both do the same."""
+        name = self.instructions[one].opname
+        if name != self.instructions[other].opname or name not in _CONSTANTS:
+            return False
+        if name == "RETURN_CONST":
+            return True
+        one, other = self._onwards(one + 1), self._onwards(other + 1)
+        while one != other:
+            a, b = self.instructions[one], self.instructions[other]
+            if (a.opname, a.arg) != (b.opname, b.arg) or a.target is not None:
+                return False
+            if a.opname == "RETURN_VALUE":  # Python repeats what ends a function
+                return True
+            one, other = self._onwards(one + 1), self._onwards(other + 1)
+        return True
+
+    def _onwards(self, index: int) -> int:
+        """The instruction that follows where only jumps forward stand between."""
+        while self.instructions[index].opname in ("JUMP_FORWARD", "NOP"):
+            jumps = self.instructions[index].opname == "JUMP_FORWARD"
+            index = self.places[id(self.instructions[index].target)] if jumps else index + 1
+        return index
 
 
 def may_choose(instructions: Sequence[Any], jumps: Sequence[str]) -> bool:
     """Whether instructions can hold a choice."""
-    loads = ("LOAD_CONST", "RETURN_CONST")
-    return any(a.opname in jumps and b.opname in loads for a, b in pairwise(instructions))
+    return any(a.opname in jumps and b.opname in _CONSTANTS for a, b in pairwise(instructions))

@@ -14,6 +14,7 @@ from types import CodeType
 from typing import Any
 
 from ....ops.runtime.user_code import is_users
+from .appending import Appending
 from .choices import Choices, may_choose
 from .comprehensions import Comprehensions
 from .methods import RECEIVERS
@@ -142,6 +143,12 @@ def _replaced_last(operation: Any) -> list[Any]:
     return [copy, *_applied(operation), _swap(), pop]
 
 
+def _gathered(listed: Any) -> list[Any]:
+    """Instructions that make the list of a loop that appends to it one of any length."""
+    make = _assembler().create_instruction
+    return [make("LOAD_FAST", argval=listed.argval), *_applied(COLLECTED), make("STORE_FAST", argval=listed.argval)]
+
+
 def _swap() -> Any:
     made = _assembler()
     return made.create_instruction("SWAP", arg=2) if sys.version_info >= (3, 11) else made.create_instruction("ROT_TWO")
@@ -150,14 +157,19 @@ def _swap() -> Any:
 def _changed(instructions: Sequence[Any], code: CodeType) -> Iterable[list[Any]]:
     """For each instruction those that take its place, itself among them where it stays."""
     rounds, choices = Comprehensions(instructions, code), Choices(instructions, _JUMPS)
+    appending = Appending(instructions)
     for index, this in enumerate(instructions):
         if index in choices.jumps:
-            yield [*_applied(choices.jumps[index].condition), *_exact(), this]
+            yield [*_applied(choices.jumps[index]), *_exact(), this]
         elif index in choices.sides:
             side = _applied(choices.sides[index].side)
             returned = this.opname == "RETURN_CONST"
             made = [_constant(this.argval), *side, _assembler().create_instruction("RETURN_VALUE")]
             yield made if returned else [this, *side]
+        elif index in appending.begins:
+            yield [*_applied(iterated(appending.begins[index])), this]
+        elif index in appending.ends:
+            yield [*_gathered(appending.ends[index]), *_of(this, index, instructions, rounds)]
         else:
             yield _of(this, index, instructions, rounds)
 

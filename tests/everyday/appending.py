@@ -1,0 +1,111 @@
+"""Plain loops that append to a new list: of any length where they do what a comprehension does."""
+
+from __future__ import annotations
+
+import torch
+
+from tests.everyday.case import Case
+
+LABELS = ["cat", "dog", "fox", "owl"]
+
+
+def texts(items):
+    out = []
+    for item in items:
+        word = item.strip()
+        out.append(word.upper())  # the form is what is tested
+    return out
+
+
+def rows(logits):
+    names = []
+    for row in logits.softmax(-1):
+        best = row.argmax().item()
+        names.append(f"{LABELS[best]}: {row[best].item():.2f}")
+    return names, len(names)
+
+
+def records(logits):
+    found = []
+    scores, ids = logits.softmax(-1).max(-1)
+    for score, i in zip(scores.tolist(), ids.tolist(), strict=True):
+        found.append({"label": LABELS[i], "score": round(score, 3)})
+    return found
+
+
+def tensors(x):
+    out = []
+    for row in x:
+        out.append(row * 2)  # noqa: PERF401
+    return torch.stack(out)
+
+
+def two(items):
+    out = []
+    for item in items:
+        out.append(item.strip())  # noqa: PERF401
+    sizes = []
+    for item in out:
+        sizes.append(len(item))  # noqa: PERF401
+    return out, sizes
+
+
+CASES = {
+    "texts": Case(texts, [["a ", "b"]], [[["x"]], [["x", " y", "z "]], [[]]]),
+    "rows": Case(rows, [torch.rand(3, 4)], [[torch.rand(5, 4)], [torch.rand(1, 4)]]),
+    "records": Case(records, [torch.rand(3, 4)], [[torch.rand(5, 4)], [torch.rand(1, 4)]]),
+    "tensors": Case(tensors, [torch.rand(3, 4)], [[torch.rand(5, 4)], [torch.rand(2, 4)]]),
+    "two loops": Case(two, [["a ", "b"]], [[["x"]], [["x", " y", "z "]]]),
+}
+
+
+def carried(x):
+    out, total = [], x[0] * 0
+    for row in x:
+        total = total + row
+        out.append(total)
+    return out
+
+
+def counted(x):
+    seen = []
+    out = []
+    for row in x:
+        seen.append(1)
+        out.append(row)
+    return torch.stack(out), len(seen)
+
+
+def known_twice(x):
+    out = []
+    other = out
+    for row in x:
+        out.append(row)  # noqa: PERF402
+    return other
+
+
+def last(x):
+    out = []
+    for row in x:
+        out.append(row)  # noqa: PERF402
+    return out, row
+
+
+def added(x):
+    out = []
+    for row in x:
+        out.append(row)  # noqa: PERF402
+    out.append(x[0])
+    return out
+
+
+def nested(x):
+    out = []
+    for row in x:
+        for value in row:
+            out.append(value)  # noqa: PERF402
+    return out
+
+
+FIXED = [carried, counted, known_twice, last, added, nested]
+"""Loops that do more: as many rounds as the example has, or an error."""

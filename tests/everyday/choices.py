@@ -1,0 +1,85 @@
+"""Choices among constants that data or a text decides: each is traced once, and asked for every side."""
+
+from __future__ import annotations
+
+import torch
+
+from tests.everyday.case import Case
+
+
+def chained(s):
+    return "low" if s < 0.5 else "mid" if s < 0.8 else "high"
+
+
+def returned(s):
+    if s < 0.5:
+        return 1
+    elif s < 0.8:  # the form is what is tested
+        return 2
+    return 3
+
+
+def assigned(s):
+    if s < 0.5:
+        level = "low"
+    elif s < 0.8:
+        level = "mid"
+    else:
+        level = "high"
+    return f"{level}: {s:.2f}"
+
+
+def both(s):
+    return "mid" if s > 0.5 and s < 0.8 else "other"  # the form is what is tested
+
+
+def either(s):
+    return "edge" if s < 0.5 or s > 0.8 else "mid"
+
+
+def between(s):
+    return 2.0 if 0.5 < s <= 0.8 else 0.75
+
+
+def inside(s):
+    return ("a" if s < 0.25 else "b") if s < 0.5 else "c"
+
+
+def crossed(s):
+    return 1 if (s < 0.5 or s > 0.8) and not s > 0.9 else 2 if s < 0.7 else 3
+
+
+def of_item(process):
+    return Case(lambda x: process(x.mean().item()), *_NUMBERS)
+
+
+def by_mode(x, mode):
+    return x * (1.0 if mode == "x" else 2.0 if mode == "y" else 3.0)
+
+
+def axis(x, mode):
+    return x.sum(dim=0 if mode == "rows" else 1)
+
+
+_X = torch.tensor([0.5, 0.25])
+_NUMBERS = (
+    [torch.tensor([0.1, 0.2])],
+    [[torch.tensor([value] * 3)] for value in (0.3, 0.5, 0.6, 0.75, 0.8, 0.85, 0.95)],
+)
+CASES = {
+    "chained": of_item(chained),
+    "returned": of_item(returned),
+    "assigned": of_item(assigned),
+    "and": of_item(both),
+    "or": of_item(either),
+    "between": of_item(between),
+    "one inside of another": of_item(inside),
+    "crossed": of_item(crossed),
+    "a text": Case(by_mode, [_X, "x"], [[_X, mode] for mode in ("y", "z", "")]),
+    "a dimension, which stays fixed": Case(axis, [torch.eye(2, 3), "rows"], [[torch.rand(4, 3), "rows"]]),
+    "items": Case(
+        lambda cells: [1 if cell == "yes" else -1 if cell == "no" else 0 for cell in cells],
+        [["yes", "no"]],
+        [[["no", "no", "maybe"]], [[]]],
+    ),
+}
