@@ -25,6 +25,7 @@ from .errors import fixes_ones, undecided
 from .export import Flat, programs
 from .gradients import Questions, without_gradients, without_hooks
 from .isolate import Attribute, GuardedState, KeptAttributes, Live, scratch
+from .mutation import EmptyBuffers
 from .validate import prove
 from .writes import FixedTensors
 
@@ -84,10 +85,11 @@ def lower(
     error: TracepackError | None = None
     sources = [f"L['flat'][{index}]" for index in range(len(tensors))]
     numbers_at = [index for index, kind in enumerate(call.kinds) if kind is None]
+    empty = EmptyBuffers(model)
     fixed, questions = FixedTensors(model, name), Questions(expected=SWITCHES)
 
-    def once() -> None:
-        Live(model, training)(*call.rebuild(separate(tensors))[:2])
+    def once() -> Any:
+        return Live(model, training)(*call.rebuild(separate(tensors))[:2])
 
     def again() -> None:
         with KeptAttributes(model):
@@ -98,6 +100,7 @@ def lower(
         with suppress(Exception), KeptAttributes(model), fixed, questions:
             once()
         fixed.refuse_writes()
+        empty.refuse_first_call(once, name)
         notes = scratch(model, once)
         with GuardedState(model, name, notes):
             for program in programs(flat, tensors, model, name, _Reference(call, Live(model, training), name, notes)):

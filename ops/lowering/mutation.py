@@ -1,16 +1,18 @@
 """The inputs of an exported graph that it writes to, through any number of views.
 
 torch's operator schemas say which arguments are written and which results share memory with an argument. A buffer
-that is written is state, of which each pipeline needs a copy.
+that is written is state, of which each pipeline needs a copy. One that the first call makes is a table, or refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
+from torch.utils import _pytree as pytree
 
+from ..graph.errors import LoweringError
 from ..graph.traverse import leaves
 
 # Operators whose schema does not say that they write running statistics -> the flag that makes them do so.
@@ -105,3 +107,74 @@ def _argument(node: torch.fx.Node, names: tuple[str, ...]) -> Any:
 
 def _nodes(value: Any) -> Iterator[torch.fx.Node]:
     return (leaf for leaf in leaves(value) if isinstance(leaf, torch.fx.Node))
+
+
+class EmptyBuffers:
+    """The buffers of a model that hold no tensor yet, and the names that are no buffers yet.
+
+    Args:
+        model: the model; a ScriptModule looks after its own.
+    """
+
+    def __init__(self, model: Any) -> None:
+        plain = isinstance(model, torch.nn.Module) and not isinstance(model, torch.jit.ScriptModule)
+        self.before = [(module, dict(module._buffers)) for module in model.modules()] if plain else []
+
+    def filled(self) -> list[tuple[Any, str]]:
+        """The modules and names of those that hold a tensor now."""
+        return [
+            (module, name)
+            for module, before in self.before
+            for name, now in module._buffers.items()
+            if now is not None and before.get(name) is None
+        ]
+
+    def restore(self) -> None:
+        """Empties them again."""
+        for module, name in self.filled():
+            before = next(held for each, held in self.before if each is module)
+            if name in before:
+                module._buffers[name] = None
+            else:
+                del module._buffers[name]
+
+    def refuse_first_call(self, run: Callable[[], Any], name: str) -> None:
+        """Refuses a model whose first call, which fills such a buffer, answers otherwise than the next one.
+
+        A graph begins with the buffer that the first call left. That is right for a table that is made when it is
+        needed, and wrong for a sum that begins with its first summand.
+
+        Args:
+            run: calls the model, whose other buffers are as they were.
+            name: the op's name.
+
+        Raises:
+            LoweringError: the two calls answer otherwise.
+        """
+        filled = self.filled()
+        if not filled:
+            return
+        self.restore()
+        try:
+            first, second = run(), run()
+        except Exception:  # an error of the model is raised again by the export
+            return
+        if not _alike(first, second):
+            self.restore()
+            module, key = filled[0]
+            raise LoweringError(
+                f"the first call of the model fills its buffer {key!r}, and answers otherwise than later ones",
+                where=f"op {name!r}, {type(module).__name__}",
+                fix="Give the buffer its first value when the model is made.",
+            )
+
+
+def _alike(first: Any, second: Any) -> bool:
+    """Whether two results hold the same numbers."""
+    a, b = pytree.tree_leaves(first), pytree.tree_leaves(second)
+    return len(a) == len(b) and all(
+        x.shape == y.shape and torch.allclose(x, y, equal_nan=True)
+        if isinstance(x, torch.Tensor) and isinstance(y, torch.Tensor)
+        else type(x) is type(y)
+        for x, y in zip(a, b, strict=True)
+    )

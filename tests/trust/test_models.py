@@ -206,3 +206,40 @@ def test_a_buffer_that_an_op_changes_is_not_read_off_its_model() -> None:
         match=f"getattr.*reads '{name}' of the model of op 'Counter', which changes in the op only",
     ):
         tracepack.trace(process, torch.rand(2))
+
+
+class Sums(torch.nn.Module):
+    """Makes its buffer of the first input, and adds the others."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("total", None)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.total = x if self.total is None else self.total + x
+        return self.total * 1
+
+
+class Places(Sums):
+    """Makes its table when it is first needed."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if self.total is None:
+            self.total = torch.arange(3.0)
+        return x + self.total
+
+
+def test_a_buffer_that_the_first_call_makes_is_a_table_or_refused() -> None:
+    model = Sums()
+    op = tracepack.script(model)
+    with pytest.raises(
+        tracepack.LoweringError, match="the first call of the model fills its buffer 'total', and answers"
+    ):
+        tracepack.trace(lambda x: op(x), X)
+    assert model.total is None
+
+    def make() -> Any:
+        op = tracepack.script(Places())
+        return lambda x: op(x)
+
+    assert trial(make, X, others=[(torch.randn(5, 3),), (OTHER,)]) == "right"
