@@ -164,6 +164,18 @@ def test_a_budget_ends_a_run(tmp_path) -> None:
         assert httpx.post(f"http://{address}/v1/loop", json={"x": [1, 2], "runs": 3}).json() == [4, 5]
 
 
+def test_the_rows_of_a_request_share_its_time() -> None:
+    def count(x, runs):
+        return tracepack.while_loop(lambda i, v: i < runs, lambda i, v: (i + 1, v + 1), 0, x)[1]
+
+    with serving({"loop": tracepack.trace(count, torch.ones(2), 3)}, timeout=0.5) as address:
+        rows = [{"x": [1, 2], "runs": 1_000}] * 1_000
+        answer = httpx.post(f"http://{address}/v1/loop", json=rows, timeout=60)
+        assert (answer.status_code, answer.json()) == (
+            504, {"error": "the request took too long; expected at most 0.5 s"},
+        )  # fmt: skip
+
+
 def said(host: str, port: str, sent: bytes) -> str:
     """What a server says to a client that sends no more, until it ends the connection."""
     with socket.create_connection((host, int(port)), timeout=60) as made:

@@ -42,12 +42,16 @@ async def answer_plainly(model: ServedModel, body: Any, passage: Passage) -> Any
     if len(document) > MOST_ROWS:
         raise RejectedError(BAD_REQUEST, "too many rows", got=len(document), expected=f"{MOST_ROWS} at most")
     if not await asyncio.to_thread(_works_by_rows, model):
-        return [plain(await _one(model, row, passage)) for row in document]
+        return await model.within(_each(model, document, passage))
     return _split(await _one(model, _stacked(document), passage), len(document))
 
 
 def _works_by_rows(model: ServedModel) -> bool:
     return not model.why_not_by_rows
+
+
+async def _each(model: ServedModel, rows: list[dict[str, Any]], passage: Passage) -> list[Any]:
+    return [plain(await _one(model, row, passage)) for row in rows]
 
 
 async def _one(model: ServedModel, inputs: Mapping[str, Any], passage: Passage) -> Any:

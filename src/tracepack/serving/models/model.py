@@ -99,6 +99,14 @@ class ServedModel:
         finally:
             self.waiting -= 1
 
+    async def within(self, awaited: Any) -> Any:
+        """Waits for several runs of one request, together for at most the timeout.
+
+        Raises:
+            RejectedError: they take longer.
+        """
+        return await self._executor.within(awaited)
+
     async def _run(self, pipeline: Pipeline, feeds: Sequence[Mapping[str, Any]], passage: Passage) -> Any:
         """Runs the rows of all feeds together."""
         size = sum(map(size_of, feeds))
