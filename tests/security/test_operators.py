@@ -10,7 +10,7 @@ from tests.security.forge import apply, archive_of, one_node, tensor
 from tracepack.ops.graph.graph import Graph, Literal, Value
 from tracepack.ops.graph.operators import names as operators
 from tracepack.ops.graph.operators.names import Row
-from tracepack.ops.graph.types import ANY, INT
+from tracepack.ops.graph.types import ANY, ARRAY, INT
 
 X = torch.arange(4.0)
 
@@ -139,3 +139,20 @@ def test_what_an_operator_of_a_drawing_is_given_is_checked_too():
     node = apply("py.draw", x, "torch.randn", ([2],), {"dtype": 6}, output=made)
     with pytest.raises(tracepack.GraphError, match="operator torch.randn was given a wrong dtype; got 6"):
         tracepack.load(archive_of(Graph((x,), (node,), made)))
+
+
+@pytest.mark.parametrize("text", ["O", "object", "V8", "U9", "f4,O", "M8[s]"])
+@pytest.mark.parametrize("function", ["numpy.ndarray.astype", "numpy.ndarray.view", "numpy.full_like"])
+def test_a_dtype_that_a_run_computes_is_one_of_numbers(function, text):
+    x = Value(ARRAY)
+    made = apply("py.str_strip", text)
+    node = apply(function, x, *([0] if function == "numpy.full_like" else []), made.output)
+    with pytest.raises(tracepack.GuardError, match="numpy was given a text; .* expected one of numpy's words"):
+        tracepack.load(archive_of(Graph((x,), (made, node), node.output)))(X.numpy())
+
+
+def test_numpy_makes_no_array_of_objects():
+    x = Value(ARRAY)
+    node = apply("numpy.array", [None, 1])
+    with pytest.raises(tracepack.GuardError, match="numpy made an array of objects"):
+        tracepack.load(archive_of(Graph((x,), (node,), node.output)))(X.numpy())
