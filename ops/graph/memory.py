@@ -14,7 +14,7 @@ from typing import Any
 from .graph import BodyCall, Constant, Graph, Node, Operator, Value
 from .operators.names import FRESH, RESHAPES, WRITES, WRITES_ANY, effect
 from .traverse import leaves, subgraphs, uses
-from .types import ARRAY
+from .types import ARRAY, BOOL, FLOAT, INT, STR, TensorType
 
 Place = int | Constant
 """An input of the graph by its number, or a constant."""
@@ -47,7 +47,14 @@ class Touched:
 
 def touched(graph: Graph) -> Touched:
     """The writes of a graph to its inputs and constants."""
-    return _Follower({}).graph(graph)
+    found = _Follower({}).graph(graph)
+    numbers = {index for index, value in enumerate(graph.inputs) if value.type in _NUMBERS}
+    found.written -= numbers  # the check of the inputs lets nothing else be one
+    return found
+
+
+_NUMBERS = (INT, FLOAT, BOOL, STR)
+"""Types of values without memory of their own."""
 
 
 class _Follower:
@@ -115,6 +122,10 @@ class _Follower:
         self._define(node, frozenset(everything))
 
     def _operator(self, node: Node, name: str) -> None:
+        if name == "py.draw" and len(node.args) == 4:
+            _, inner, args, kwargs = node.args
+            self._operator(Node(Operator(inner), tuple(args), kwargs, node.output), inner)
+            return
         kind, given = effect(name), self.of(uses(node))
         first = self.of(leaves(node.args[:1])) if node.args else given
         if kind == WRITES_ANY and not _is_norm(name):
@@ -154,7 +165,7 @@ def _receivers(node: Node, name: str) -> list[Any]:
     found = [*leaves(node.kwargs.get("out"))]
     if name.startswith("numpy.") and name not in _THREE_ARRAYS:
         first = 3 if name.endswith(".clip") else 2
-        found += [leaf for leaf in leaves(node.args[first:]) if isinstance(leaf, Value) and leaf.type == ARRAY]
+        found += [leaf for leaf in leaves(node.args[first:]) if isinstance(leaf, Value | Constant)]
     return found
 
 
@@ -198,6 +209,13 @@ INPLACE_AT = {
 }
 """The functions of `torch.nn.functional` that can be asked to work in place, and at which position."""
 
+_OVERWRITING_AT = {
+    f"numpy.{prefix}{name}": place
+    for prefix in ("", "nan")
+    for name, place in (("median", 3), ("percentile", 4), ("quantile", 4))
+}
+"""The functions of numpy that can be asked to overwrite their input, and at which position."""
+
 
 def _writes_by_option(node: Node, name: str) -> bool:
     """Whether an option asks to work in place."""
@@ -206,6 +224,9 @@ def _writes_by_option(node: Node, name: str) -> bool:
         return True
     if name == "numpy.nan_to_num":
         return options.get("copy") not in (None, True) or len(node.args) > 1
+    if name in _OVERWRITING_AT:
+        place = _OVERWRITING_AT[name]
+        return any(option is not False for option in node.args[place : place + 1])
     if name.startswith("torch.nn.functional."):
         place = INPLACE_AT.get(name.rpartition(".")[2], len(node.args))
         return any(option is not False for option in node.args[place : place + 1])
@@ -213,4 +234,18 @@ def _writes_by_option(node: Node, name: str) -> bool:
 
 
 def _hands_on(node: Node, name: str) -> bool:
-    return "out" in node.kwargs or _writes_by_option(node, name)
+    return "out" in node.kwargs or _writes_by_option(node, name) or (name in JOINING and may_join(node))
+
+
+JOINING = ("py.add", "py.mul")
+"""Operators that make new tensors of tensors, but of lists a list that holds the same things."""
+_NO_LISTS = (*_NUMBERS, ARRAY)
+
+
+def may_join(node: Node) -> bool:
+    """Whether a sum or product may be one of lists; what runs another one refuses lists."""
+    return any(
+        isinstance(arg, list | tuple)
+        or (isinstance(arg, Value) and not isinstance(arg.type, TensorType) and arg.type not in _NO_LISTS)
+        for arg in node.args
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .errors import GraphError
-from .graph import Body, BodyCall, Constant, Graph, Guard, Literal, Node, Value, target_name
+from .graph import Body, BodyCall, Constant, Graph, Guard, Literal, Node, Record, Value, target_name
 from .traverse import bodies, leaves, uses
 
 
@@ -46,6 +46,8 @@ def _verify(graph: Graph) -> None:
 
 def _check_call(node: Node, body: Body, where: str) -> None:
     """Checks that the call of an op has the inputs and outputs of its body; in a file it may not."""
+    if any(isinstance(arg, list | tuple | dict | slice | Record) for arg in node.args):
+        raise GraphError("an op takes values, and was given a container", where=where)
     got = len(node.args), len(list(leaves(node.output)))
     expected = len(body.graph.inputs), len(list(leaves(body.graph.output)))
     if got != expected or node.kwargs:

@@ -17,13 +17,16 @@ from typing import Any
 from ..graph.device import CPU, Device
 from ..graph.errors import GraphError, TracepackError
 from ..graph.graph import Body, BodyCall, Constant, Graph, Guard, KernelCall, Node, Operator, Value
+from ..graph.memory import may_join
 from ..graph.operators.names import is_mark
 from ..graph.traverse import leaves, uses
 from ..graph.types import BOOL, FLOAT, INT, TensorType
 from .engine_call import EngineCall
 from .inplace import in_place
 from .interrupts.alarm import is_of_handler
+from .primitives.bounded import NUMBERS_ONLY
 from .primitives.callables import resolve, template
+from .primitives.nesting import bounded_arguments, gathers
 from .primitives.numpy import on_cpu
 from .safety.growth import bits_of, inlined
 from .scope import Bindings, Scope
@@ -182,7 +185,10 @@ class Emitter:
         scope = self.scope
         device = CPU if on_cpu(node) else self._device_of(node, device)
         name = self._in_place.get(id(node), name)
-        inline = template(name) if self.bindings.budget is None and inlined(node, name, scope.bits) else None
+        gathering = gathers(node, name)
+        inline = None
+        if self.bindings.budget is None and not gathering and inlined(node, name, scope.bits):
+            inline = template(name)
         fast = not self.bindings.grad and self.bindings.budget is None
         if name == "aten.linear.default" and _is_affine(node) and fast:
             text = self._affine(node, device)
@@ -194,19 +200,23 @@ class Emitter:
             rest = "".join(f", {self.scope.tree(arg, device)}" for arg in node.args[1:])
             text = f"{self.table.ref(self._callable(name), 'f')}({self.table.ref(node.args[0], 't')}{rest})"
         else:
-            text = f"{self.table.ref(self._callable(name), 'f')}({self.scope.arguments(node, device)})"
+            function = self._callable(name, numbers=name in NUMBERS_ONLY and not may_join(node))
+            if gathering:
+                function = bounded_arguments(function)
+            text = f"{self.table.ref(function, 'f')}({self.scope.arguments(node, device)})"
         self.scope.line(text, node, device)
         grown = bits_of(node, scope.bits)
         if grown is not None and isinstance(node.output, Value):
             scope.bits[id(node.output)] = grown
 
-    def _callable(self, name: str) -> Callable[..., Any]:
-        """The name of the function behind an operator, which checks the budget where there is one."""
+    def _callable(self, name: str, *, numbers: bool = False) -> Callable[..., Any]:
+        """The function behind an operator, with the check of a budget; that of numbers takes no list."""
+        key = f"{name}, numbers" if numbers else name
         if self.bindings.budget is None:
-            return resolve(name)
-        if name not in self._metered:
-            self._metered[name] = self.bindings.budget.metered(resolve(name))
-        return self._metered[name]
+            return NUMBERS_ONLY[name] if numbers else resolve(name)
+        if key not in self._metered:
+            self._metered[key] = self.bindings.budget.metered(NUMBERS_ONLY[name] if numbers else resolve(name))
+        return self._metered[key]
 
     def _affine(self, node: Node, device: Device) -> str:
         """Writes a linear layer on a matrix as `addmm`, as torch does, with a weight that is transposed once."""

@@ -7,6 +7,7 @@ in the frame of the error.
 from __future__ import annotations
 
 import re
+import reprlib
 from collections.abc import Callable, Iterator
 from types import FrameType, FunctionType, TracebackType
 from typing import Any, NoReturn
@@ -120,4 +121,7 @@ def _read(text: str, frame: FrameType) -> Iterator[Any]:
 def _show(argument: Any) -> str:
     if isinstance(argument, torch.Tensor):
         return f"{str(argument.dtype).removeprefix('torch.')}{list(argument.shape)}"
-    return repr(argument)[:60]
+    try:
+        return (reprlib.repr if isinstance(argument, list | tuple | dict) else repr)(argument)[:60]
+    except ValueError:  # Python writes no integer of more than 4300 digits
+        return type(argument).__name__

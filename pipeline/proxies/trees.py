@@ -17,7 +17,7 @@ from ...ops.lowering.held_objects import is_held
 from ...ops.runtime.primitives.callables import recorded_names
 from ...ops.runtime.primitives.named_tuples import is_ordered, is_record, to_ordered, to_record
 from ...ops.runtime.primitives.numpy import DTYPES as DTYPES_OF_NUMPY
-from ...ops.runtime.safety.arguments import TEXTS_OF_THEIR_OWN, WORDS
+from ...ops.runtime.primitives.numpy import TEXTUAL, WORDS
 from ...ops.runtime.user_code import user_line
 from .base import is_traced
 
@@ -148,7 +148,7 @@ def plain_leaf(leaf: Any, function: str) -> Any:
 
 def _dtype_called(text: str, function: str) -> str:
     """The name of the dtype that a text such as ``"f4"`` stands for in a function of numpy; empty where it is none."""
-    if text in WORDS or function in TEXTS_OF_THEIR_OWN:
+    if text in WORDS or function.removeprefix("numpy.") in TEXTUAL:
         return ""
     try:
         found = np.dtype(text)

@@ -11,6 +11,9 @@ from ...ops.graph.traverse import leaves
 from ...ops.graph.types import TensorType
 from ...ops.runtime.primitives.callables import template
 
+_LONGEST = 2000
+"""Characters of the longest text of a condition: each node of a forged file can double it."""
+
 
 def conditions(graph: Graph, names: Sequence[str]) -> list[str]:
     """The guards that can be written over the sizes and numbers of the inputs, such as ``N > 2``.
@@ -29,7 +32,7 @@ def conditions(graph: Graph, names: Sequence[str]) -> list[str]:
                 found.append(_stated(text, node.target.expected))
         elif isinstance(node.target, Operator) and isinstance(node.output, Value):
             text = _text(node, node.target.name, texts) or _size_inside(node, makers)
-            if text is not None:
+            if text is not None and len(text) <= _LONGEST:
                 texts[id(node.output)] = text
     return list(dict.fromkeys(found))
 

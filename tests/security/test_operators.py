@@ -10,7 +10,7 @@ from tests.security.forge import apply, archive_of, one_node, tensor
 from tracepack.ops.graph.graph import Graph, Literal, Value
 from tracepack.ops.graph.operators import names as operators
 from tracepack.ops.graph.operators.names import Row
-from tracepack.ops.graph.types import ANY, INT
+from tracepack.ops.graph.types import ANY, ARRAY, INT
 
 X = torch.arange(4.0)
 
@@ -150,7 +150,22 @@ def test_bags_that_end_before_they_begin_are_refused(offsets) -> None:
     mod = tracepack.trace(bags, weight, indices, torch.tensor([0, 3]))
     rising = torch.tensor([0, 1, 1, 4])
     assert torch.equal(mod(weight, indices, rising), bags(weight, indices, rising))
-    with pytest.raises(
-        tracepack.NodeError, match=r"the offsets of bags fall; got \[0, 3,"
-    ):  # of them torch writes nothing
+    with pytest.raises(tracepack.GuardError, match=r"the offsets of bags fall; got \[0, 3,"):
         mod(weight, indices, torch.tensor(offsets))
+
+
+@pytest.mark.parametrize("text", ["O", "object", "V8", "U9", "f4,O", "M8[s]"])
+@pytest.mark.parametrize("function", ["numpy.ndarray.astype", "numpy.ndarray.view", "numpy.full_like"])
+def test_a_dtype_that_a_run_computes_is_one_of_numbers(function, text):
+    x = Value(ARRAY)
+    made = apply("py.str_strip", text)
+    node = apply(function, x, *([0] if function == "numpy.full_like" else []), made.output)
+    with pytest.raises(tracepack.GuardError, match="numpy was given a text; .* expected one of numpy's words"):
+        tracepack.load(archive_of(Graph((x,), (made, node), node.output)))(X.numpy())
+
+
+def test_numpy_makes_no_array_of_objects():
+    x = Value(ARRAY)
+    node = apply("numpy.array", [None, 1])
+    with pytest.raises(tracepack.GuardError, match="numpy made an array of objects"):
+        tracepack.load(archive_of(Graph((x,), (node,), node.output)))(X.numpy())

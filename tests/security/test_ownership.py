@@ -8,8 +8,9 @@ import torch
 
 import tracepack
 from tests.security.forge import apply, archive_of, body_of, call, one_node, tensor
-from tracepack.ops.graph.graph import Constant, Graph
+from tracepack.ops.graph.graph import Constant, Graph, Node, Operator, Value
 from tracepack.ops.graph.memory import touched
+from tracepack.ops.graph.types import ARRAY, INT
 
 
 @pytest.mark.parametrize(
@@ -84,6 +85,103 @@ def test_an_input_that_a_file_does_not_name_as_written_is_not():
     fresh = apply("torch.mul", a, 2, output=tensor())
     write = apply("torch.Tensor.add_", fresh.output, b, output=tensor())
     assert touched(Graph((a, b), (fresh, write), write.output)).inputs() == set()
+
+
+def through(*nodes):
+    """Nodes over x, of which the last one is written."""
+
+    def made(x):
+        found = []
+        for make in nodes:
+            found.append(make(found[-1].output if found else x))
+        return [*found, apply("torch.Tensor.add_", found[-1].output, 1)]
+
+    return made
+
+
+def drawn(name, *args, **kwargs):
+    state = torch.Generator().get_state()
+
+    def made(x):
+        source = apply("py.generator", Constant(state.clone(), "g", mutable=True), True)
+        kept = {key: x if value == "x" else value for key, value in kwargs.items()}
+        return [source, apply("py.draw", source.output, name, tuple(x if a == "x" else a for a in args), kept)]
+
+    return made
+
+
+def first_of(x):
+    return apply("py.getitem", x, 0)
+
+
+HIDDEN = {
+    "a draw in place": drawn("aten.add_.Tensor", "x", 1),
+    "a draw that an option writes": drawn("torch.nn.functional.dropout", "x", 0.9, True, True),
+    "a draw into out": drawn("torch.rand", [4], out="x"),
+    "the start of a product": through(lambda x: apply("py.prod", [], x)),
+    "a sum of lists": through(lambda x: apply("py.add", [x], []), first_of),
+    "a list times a number": through(lambda x: apply("py.mul", [x], 2), first_of),
+    "a median of one": through(lambda x: apply("py.statistics", "median_low", [x])),
+}
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_a_hidden_write_is_named(name):
+    x = tensor()
+    nodes = HIDDEN[name](x)
+    graph = Graph((x,), tuple(nodes), nodes[-1].output)
+    assert touched(graph).inputs() == {0}
+    mod = tracepack.load(archive_of(graph))
+    assert "(written)" in mod.signature
+    given = torch.ones(4)
+    mod(given)
+    assert name.startswith("a draw that") or not torch.equal(given, torch.ones(4))
+
+
+OVERWRITING = {
+    "median": ("numpy.median", (None, None, True)),
+    "percentile": ("numpy.percentile", (50, None, None, True)),
+    "nanquantile": ("numpy.nanquantile", (0.5, None, None, True)),
+}
+
+
+@pytest.mark.parametrize("name", OVERWRITING)
+def test_an_option_of_numpy_by_position_is_seen(name):
+    function, options = OVERWRITING[name]
+    x = Value(ARRAY)
+    node = apply(function, x, *options)
+    assert touched(Graph((x,), (node,), node.output)).inputs() == {0}
+    node = apply(function, x, *options[:-1], False)
+    assert touched(Graph((x,), (node,), node.output)).inputs() == set()
+
+
+@pytest.mark.parametrize("function", ["numpy.cumsum", "numpy.ndarray.cumsum", "numpy.take"])
+def test_a_result_array_counts_whatever_the_file_calls_its_type(function):
+    x = Value(ARRAY)
+    view, zeros = apply("numpy.asarray", x), apply("numpy.zeros", 4)
+    options = ([0, 1, 2, 3], 0) if function == "numpy.take" else (0, None)
+    node = apply(function, zeros.output, *options, view.output)
+    graph = Graph((x,), (view, zeros, node), node.output)
+    assert touched(graph).inputs() == {0}
+    given = np.ones(4)
+    mod = tracepack.load(archive_of(graph))
+    mod(given)
+    assert "(written)" in mod.signature
+    assert not given.any()
+
+
+def test_a_sum_that_the_graph_calls_one_of_numbers_takes_no_list():
+    x, listed = tensor(), Value(INT)
+    nodes = (
+        Node(Operator("py.list"), ([x],), {}, listed),
+        joined := apply("py.add", listed, listed),
+        item := apply("py.getitem", joined.output, 0),
+        apply("torch.Tensor.add_", item.output, 1),
+    )
+    given = torch.ones(4)
+    with pytest.raises(tracepack.GuardError, match="py.add was given a list"):
+        tracepack.load(archive_of(Graph((x,), nodes, joined.output)))(given)
+    assert torch.equal(given, torch.ones(4))
 
 
 def test_arrays_that_numpy_writes_are_named():

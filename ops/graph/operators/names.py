@@ -79,7 +79,7 @@ _WRITING = frozenset(name for name in _BINARY if name[0] == "i" and name != "inv
 _VIEWING = (
     "getitem", "pos", "real", "imag", "min", "max", "draw", "generator", "and_", "or_", "dict", "zip", "zip_strict",
     "enumerate", "sorted", "sorted_by", "best_by", "list", "values", "items", "total", "cat_strings", "rows",
-    "reversed", "keys", "lookup", "lookup_all",
+    "reversed", "keys", "lookup", "lookup_all", "prod", "statistics",
 )  # fmt: skip
 
 GRADIENTS = ("grad_mode", "own_backward")

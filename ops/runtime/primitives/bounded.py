@@ -15,6 +15,8 @@ from ...graph.errors import GuardError
 
 MOST_BITS = 1 << 16
 """Bits of the largest integer."""
+MOST_DIGITS = 4300
+"""Digits of the longest text that is read as an integer."""
 MOST_ITEMS = 1 << 24
 """Items of the longest list, and characters of the longest text."""
 
@@ -35,8 +37,45 @@ def add(a: Any, b: Any) -> Any:
     return a + b
 
 
+def add_numbers(a: Any, b: Any) -> Any:
+    """``a + b`` of what is no list."""
+    _require_no_list("add", a, b)
+    return add(a, b)
+
+
+def mul_numbers(a: Any, b: Any) -> Any:
+    """``a * b`` of what is no list."""
+    _require_no_list("mul", a, b)
+    return mul(a, b)
+
+
+def _require_no_list(name: str, *given: Any) -> None:
+    for value in given:
+        if isinstance(value, list | tuple | dict):
+            raise GuardError(f"py.{name} was given a {type(value).__name__}", expected="what the graph says it takes")
+
+
+def in_place(name: str) -> Callable[..., Any]:
+    """An operator that writes its first argument, which is no list: one could come to hold itself."""
+    plain = getattr(operator, name)
+
+    def call(a: Any, *rest: Any) -> Any:
+        _require_no_list(name, a)
+        return plain(a, *rest)
+
+    return call
+
+
+def whole(value: Any, *base: Any) -> int:
+    """``int(value, base)``; a text in any base is as short as Python itself demands of decimal digits."""
+    if base and isinstance(value, str | bytes) and len(value) > MOST_DIGITS:
+        raise _grown("an integer", f"{len(value)} digits", MOST_DIGITS)
+    return int(value, *base)
+
+
 def iadd(a: Any, b: Any) -> Any:
     """``a += b``."""
+    _require_no_list("iadd", a)
     _join(a, b)
     return operator.iadd(a, b)  # type: ignore[no-untyped-call]  # typeshed leaves it untyped
 
@@ -54,6 +93,7 @@ def mul(a: Any, b: Any) -> Any:
 
 def imul(a: Any, b: Any) -> Any:
     """``a *= b``."""
+    _require_no_list("imul", a)
     _repeat(a, b)
     return operator.imul(a, b)  # type: ignore[no-untyped-call]  # typeshed leaves it untyped
 
@@ -140,6 +180,13 @@ def _within(bits: int) -> None:
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "add": add, "iadd": iadd, "mul": mul, "imul": imul, "pow": power, "ipow": ipow, "lshift": lshift,
-    "ilshift": ilshift, "mod": mod, "imod": imod, "round": rounded, "cat_strings": cat_strings,
+    "ilshift": ilshift, "mod": mod, "imod": imod, "round": rounded, "cat_strings": cat_strings, "int": whole,
+    **{
+        name: in_place(name)
+        for name in ("setitem", "isub", "imatmul", "itruediv", "ifloordiv", "iand", "ior", "ixor", "irshift")
+    },
 }  # fmt: skip
 """The bounded operators by their names in the family ``py.…``."""
+
+NUMBERS_ONLY = {"py.add": add_numbers, "py.mul": mul_numbers}
+"""The operators for nodes whose arguments are no lists, by what the graph says of them (see `memory.may_join`)."""

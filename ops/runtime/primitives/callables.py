@@ -15,7 +15,8 @@ from ...graph.errors import UnknownOperatorError
 from ...graph.operators.names import ARITHMETIC, CONTROL_FLOW, MARKS, MATH, allowed, check_name
 from . import bounded, tables, texts
 from .control_flow import FUNCTIONS
-from .numpy import array_function
+from .nesting import MAKERS, bounded_result
+from .numpy import TEXTUAL, array_function, checked
 from .random import drawing_from, generator
 from .wrapped import wrapper
 
@@ -38,7 +39,6 @@ _PYTHON: dict[str, Callable[..., Any]] = {
     "is_neg": lambda x: x.is_neg(),
     "len": len,
     "item": lambda x: x.item(),
-    "int": int,
     "float": float,
     "bool": bool,
     "min": min,
@@ -58,6 +58,8 @@ _PYTHON: dict[str, Callable[..., Any]] = {
     **tables.FUNCTIONS,
     **texts.FUNCTIONS,
 }
+
+_BOUNDED = {name: bounded_result(_PYTHON[name[3:]] if name.startswith("py.") else FUNCTIONS[name]) for name in MAKERS}
 
 _TEMPLATES = {
     "size": "{0}.size({1})", "numel": "{0}.numel()", "item": "{0}.item()", "len": "len({0})",
@@ -98,13 +100,13 @@ def resolve(name: str) -> Callable[..., Any]:
     check_name(name)
     family, _, rest = name.partition(".")
     if family == "py":
-        return _PYTHON[rest]
+        return _BOUNDED.get(name) or _PYTHON[rest]
     if family == "numpy":
         wrap = wrapper(name)
         return _numpy(rest) if wrap is None else wrap(_numpy(rest))
     try:
         if name in CONTROL_FLOW:
-            return FUNCTIONS[name]
+            return _BOUNDED.get(name) or FUNCTIONS[name]
         found = _aten(rest) if family == "aten" else _walk(rest)
     except (AttributeError, RuntimeError) as error:
         raise UnknownOperatorError(
@@ -139,7 +141,7 @@ def _aten(rest: str) -> Callable[..., Any]:
 
 def _numpy(rest: str) -> Callable[..., Any]:
     try:
-        return array_function(rest)
+        return checked(array_function(rest), takes_text=rest in TEXTUAL)
     except AttributeError as error:
         raise UnknownOperatorError(
             f"operator 'numpy.{rest}' does not exist in numpy {numpy.__version__}",

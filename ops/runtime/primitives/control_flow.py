@@ -11,6 +11,7 @@ import torch
 from ...graph.errors import GuardError
 from ..interrupts.changes import Change
 from ..torch_compiler import exports_here
+from .nesting import check_nesting
 
 
 def _cond(pred: Any, on_true: Callable[..., Any], on_false: Callable[..., Any], operands: Any) -> Any:
@@ -70,6 +71,7 @@ def _while(test: Callable[..., Any], body: Callable[..., Any], carried: Any, con
         if left is not None and (left := left - 1) < 0:
             raise EndlessError
         state = tuple(body(*state, *constant))
+        check_nesting(state)
     return state
 
 

@@ -11,10 +11,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ...graph.errors import GraphError
+from ...graph.errors import GraphError, GuardError
 from ...graph.graph import Node, Operator, Value
 from ...graph.traverse import leaves, uses
 from ...graph.types import ARRAY
+from .nesting import check_nesting
 
 METHOD = "numpy.ndarray."
 """The prefix of methods, whose first argument is the array or the numpy scalar."""
@@ -24,6 +25,17 @@ DTYPES = frozenset(
     complex128""".split()
 )
 """numpy's names of the dtypes of recorded arrays and scalars."""
+
+WORDS = frozenset(
+    """C F A K valid same full left right wrap clip raise constant edge linear linear_ramp maximum mean median minimum
+    reflect symmetric empty lower higher midpoint nearest inclusive ij xy ortho forward backward fro nuc quicksort
+    mergesort heapsort stable introselect reduced complete r raw equiv no safe same_kind unsafe inverted_cdf
+    averaged_inverted_cdf closest_observation interpolated_inverted_cdf hazen weibull median_unbiased
+    normal_unbiased big little L U N T auto fd doane scott stone rice sturges sqrt even odd greedy optimal""".split()
+)
+_NAMES = DTYPES | {"int", "float", "complex", "single", "double", "i4", "i8", "u1", "f4", "f8", "?", "c8", "c16"}
+TEXTUAL = frozenset(("einsum",))
+"""Functions that take text of their own."""
 
 _WRITING = frozenset(f"{METHOD}{name}" for name in ("sort", "fill", "partition", "put")) | {
     "py.setitem", "py.iadd", "py.isub", "py.imul", "py.itruediv", "py.ifloordiv", "py.imatmul", "py.imod",
@@ -55,6 +67,48 @@ def array_function(rest: str) -> Callable[..., Any]:
     for part in rest.split("."):
         found = getattr(found, part)
     return partial(_call, part) if rest.startswith("ndarray.") else found
+
+
+def is_word(text: str) -> bool:
+    """Whether a text is an option or a dtype that numpy may be given: it reads many others as dtypes of objects."""
+    return text in WORDS or text in _NAMES
+
+
+def checked(function: Callable[..., Any], *, takes_text: bool) -> Callable[..., Any]:
+    """The function, which checks texts that a run computes, and gives no array of Python's objects.
+
+    Operators on such an array call methods of its items, without a bound on what these make.
+    """
+    import numpy
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not takes_text:
+            for given in args:
+                if type(given) in _TEXTS_AND_LISTS:
+                    _check_texts(given)
+            for given in kwargs.values():
+                if type(given) in _TEXTS_AND_LISTS:
+                    _check_texts(given)
+        made = function(*args, **kwargs)
+        if isinstance(made, numpy.ndarray) and made.dtype.hasobject:
+            raise GuardError("numpy made an array of objects", got=str(made.dtype)[:80], expected="an array of numbers")
+        return made
+
+    return call
+
+
+_TEXTS_AND_LISTS = (str, bytes, list, tuple, dict)
+
+
+def _check_texts(given: Any) -> None:
+    check_nesting([given])
+    waiting = [given]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, list | tuple):
+            waiting += [inner for inner in item if isinstance(inner, str | bytes | list | tuple | dict)]
+        elif not isinstance(item, str) or not is_word(item):
+            raise GuardError("numpy was given a text", got=repr(item)[:80], expected="one of numpy's words")
 
 
 def _call(method: str, array: Any, /, *args: Any, **kwargs: Any) -> Any:

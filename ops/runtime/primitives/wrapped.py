@@ -45,7 +45,10 @@ BOUNDED_NUMPY = {
 _RUNNING = tuple(f"numpy.{prefix}{name}" for prefix in ("", "nan", "ndarray.") for name in ("cumsum", "cumprod"))
 _PACKED = ("lstm", "gru", "rnn_tanh", "rnn_relu")
 _BAGS = ("embedding_bag", "_embedding_bag", "_embedding_bag_forward_only")
-_NORMS = ("native_batch_norm", "_native_batch_norm_legit")
+_NORMS = (
+    "native_batch_norm", "_native_batch_norm_legit", "_native_batch_norm_legit_functional",
+    "_native_batch_norm_legit_no_training", "_batch_norm_with_update", "_batch_norm_with_update_functional",
+)  # fmt: skip
 
 
 def filled(function: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:

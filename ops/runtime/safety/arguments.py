@@ -21,7 +21,7 @@ from ...graph.graph import Constant, Graph, Literal, Node, Operator, Value
 from ...graph.operators.names import CONTROL_FLOW, check_name
 from ...graph.traverse import leaves
 from ...graph.types import STR, STRINGS, ScalarType
-from ..primitives.numpy import DTYPES
+from ..primitives.numpy import TEXTUAL, is_word
 
 MOST_ITEMS = 65_536
 """The largest number of items in a list that is an argument."""
@@ -32,15 +32,6 @@ _TABLES = ("py.lookup", "py.lookup_all", "py.contains")
 
 LARGEST_INT = 2**63
 _ENUMERATED = ("dtype", "layout", "device", "memory_format")
-WORDS = frozenset(
-    """C F A K valid same full left right wrap clip raise constant edge linear linear_ramp maximum mean median minimum
-    reflect symmetric empty lower higher midpoint nearest inclusive ij xy ortho forward backward fro nuc quicksort
-    mergesort heapsort stable introselect reduced complete r raw equiv no safe same_kind unsafe inverted_cdf
-    averaged_inverted_cdf closest_observation interpolated_inverted_cdf hazen weibull median_unbiased
-    normal_unbiased big little L U N T auto fd doane scott stone rice sturges sqrt even odd greedy optimal""".split()
-)
-_NUMPY_DTYPES = DTYPES | {"int", "float", "complex", "single", "double", "i4", "i8", "u1", "f4", "f8", "?", "c8", "c16"}
-TEXTS_OF_THEIR_OWN = frozenset(("numpy.einsum",))
 
 
 @dataclass(frozen=True)
@@ -219,7 +210,7 @@ def _check_free(name: str, key: str, given: Any) -> None:
             raise _wrong(name, key or "an argument", "a graph", "a value")
         if type(leaf) is int and not name.startswith("py.") and not -LARGEST_INT <= leaf < 2 * LARGEST_INT:
             raise _wrong(name, key or "an argument", leaf, "an integer of 64 bits")
-        if name.startswith("numpy.") and name not in TEXTS_OF_THEIR_OWN and not _is_plain_text(leaf):
+        if name.startswith("numpy.") and name[6:] not in TEXTUAL and not _is_plain_text(leaf):
             raise _wrong(name, key or "an argument", leaf, "one of numpy's words")
 
 
@@ -227,7 +218,7 @@ def _is_plain_text(leaf: Any) -> bool:
     """Whether a leaf is not a text that numpy could read as a dtype."""
     if isinstance(leaf, Value) and isinstance(leaf.type, ScalarType):
         return leaf.type not in (STR, STRINGS)
-    return not isinstance(leaf, bytes) and (not isinstance(leaf, str) or leaf in WORDS or leaf in _NUMPY_DTYPES)
+    return not isinstance(leaf, bytes) and (not isinstance(leaf, str) or is_word(leaf))
 
 
 def _wrong(name: str, argument: str, got: Any, expected: Any) -> GraphError:

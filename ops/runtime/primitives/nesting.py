@@ -1,0 +1,78 @@
+"""A bound on lists in lists: a few nodes that hold a list twice each make one that takes years to walk.
+
+Whatever makes a container of containers is checked when it is made, so that everything that walks one later (a format,
+a comparison, torch, the message of an error) has a bound, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...graph.errors import GuardError
+from ...graph.graph import Node, Value
+from ...graph.traverse import leaves
+
+MOST_NESTED = 1 << 20
+"""The items of all lists in a list together."""
+
+MAKERS = (
+    "py.add", "py.mul", "py.list", "py.zip", "py.zip_strict", "py.enumerate", "py.dict", "py.items", "py.total",
+    "py.prod", "py.cat_strings", "py.lookup_all", "py.or_", "cond", "map",
+)  # fmt: skip
+"""Operators whose result can hold more lists than their arguments."""
+_WALKERS = ("torch.tensor", "torch.as_tensor")
+
+
+def check_nesting(tree: Any) -> None:
+    """Checks the size of a tree of lists, tuples and dicts; one that is held twice counts twice.
+
+    Raises:
+        GuardError: it is too large.
+    """
+    waiting, count = [tree], 0
+    while waiting:
+        items = waiting.pop()
+        inner = [item for item in (items.values() if isinstance(items, dict) else items) if isinstance(item, _LISTS)]
+        count += sum(map(len, inner)) + len(inner)
+        if count > MOST_NESTED:
+            raise GuardError("lists in a list grow too large", expected=f"at most {MOST_NESTED} items in all")
+        waiting += inner
+
+
+_LISTS = (list, tuple, dict)
+
+
+def bounded_result(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, which checks the size of a list that it makes."""
+
+    def call(*args: Any) -> Any:
+        made = function(*args)
+        if isinstance(made, _LISTS):
+            check_nesting(made)
+        return made
+
+    return call
+
+
+def bounded_arguments(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, which checks the size of the lists that it is given."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        check_nesting(args)
+        check_nesting(kwargs)
+        return function(*args, **kwargs)
+
+    return call
+
+
+def gathers(node: Node, name: str) -> bool:
+    """Whether a node's arguments are lists of values of the run, which it may walk."""
+    if not name.startswith("py.") and name not in _WALKERS:
+        return False
+    return any(
+        isinstance(leaf, Value)
+        for arg in (*node.args, *node.kwargs.values())
+        if isinstance(arg, _LISTS)
+        for leaf in leaves(arg)
+    )
