@@ -136,3 +136,11 @@ def test_a_loop_over_lists_of_different_lengths_is_refused() -> None:
     mod = tracepack.load(archive_of(Graph((text,), (loop,), loop.output)))
     with pytest.raises(tracepack.GuardError, match=r"the lists of a loop have different lengths; got \[2, 1\]"):
         mod(["a", "b"])
+
+
+def test_a_long_run_of_combining_marks_is_not_normalised():
+    x = tensor()
+    marks = apply("py.mul", "\u0301\u0323", 400_000)
+    node = apply("py.normalize", "NFC", marks.output)
+    with pytest.raises(tracepack.GuardError, match="too many combining marks follow each other"):
+        tracepack.load(archive_of(Graph((x,), (marks, node), node.output)))(torch.ones(1))

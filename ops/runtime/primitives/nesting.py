@@ -46,8 +46,8 @@ _LISTS = (list, tuple, dict)
 def bounded_result(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, which checks the size of a list that it makes."""
 
-    def call(*args: Any) -> Any:
-        made = function(*args)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        made = function(*args, **kwargs)
         if isinstance(made, _LISTS):
             check_nesting(made)
         return made

@@ -97,7 +97,7 @@ def checked(function: Callable[..., Any], *, takes_text: bool) -> Callable[..., 
     return call
 
 
-_TEXTS_AND_LISTS = (str, bytes, list, tuple, dict)
+_TEXTS_AND_LISTS = frozenset((str, bytes, list, tuple, dict))
 
 
 def _check_texts(given: Any) -> None:

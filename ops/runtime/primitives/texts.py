@@ -22,6 +22,8 @@ _FLAGS = re.IGNORECASE | re.MULTILINE | re.DOTALL | re.ASCII | re.UNICODE | re.V
 _FORMS = ("NFC", "NFD", "NFKC", "NFKD")
 MOST_EXPANSION = 18
 """The characters that normalisation can make of one."""
+MOST_MARKS = 1000
+"""The combining marks that may follow each other in a text that is normalised."""
 LONGEST_PATTERN = 1000
 _INDENTS = (None, *range(17))
 
@@ -108,12 +110,23 @@ def contains(container: Any, item: Any) -> bool:
     return item in container
 
 
+def _check_marks(text: str) -> None:
+    """Refuses a long run of combining marks, which Python sorts in a time that grows with its square."""
+    run = 0
+    for character in text:
+        run = run + 1 if unicodedata.combining(character) else 0
+        if run > MOST_MARKS:
+            raise GuardError("too many combining marks follow each other", expected=f"at most {MOST_MARKS}")
+
+
 def normalized(form: str, text: str) -> str:
     """`unicodedata.normalize`."""
     if form not in _FORMS:
         raise GuardError("there is no such normal form", got=repr(form)[:80], expected=str(_FORMS))
     _require_text(text, "unicodedata.normalize")
     _within("a text", len(text) * MOST_EXPANSION)
+    if len(text) > MOST_MARKS:
+        _check_marks(text)
     found: str = unicodedata.normalize(form, text)  # type: ignore[arg-type]  # it is one of the forms
     return found
 
