@@ -179,6 +179,10 @@ class TracedMatch(Traced):
     def __getitem__(self, which: Any) -> Any:
         return self.group(which)
 
+    def groups(self) -> tuple[Any, ...]:
+        """All groups of the match."""
+        return tuple(self.group(which) for which in range(1, self.concrete.re.groups + 1))
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)

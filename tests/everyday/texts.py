@@ -43,6 +43,9 @@ def many(process):
 
 
 CASES = {
+    "groups of a match": Case(
+        lambda s: re.search(r"([0-9]{4})-([0-9]{2})", s).groups(), ["on 2024-01"], [["1999-12"], ["x 2001-10 y"]]
+    ),
     "lower": one(lambda s: s.lower()),
     "strip and upper": one(lambda s: s.strip().upper()),
     "replace": one(lambda s: s.replace("l", "L", 1)),
