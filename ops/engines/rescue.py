@@ -5,8 +5,8 @@ they raise, is what the pipeline would have given without the engine: an engine 
 or an index beyond a table, and the user meets the line of his own code.
 
 What an engine was made from may have taken one side of a branch on a size, and no compiler says all that it fixed. So
-the first call with new sizes runs the nodes besides, and gives their answer; where the engine's differs, these sizes
-stay with the nodes.
+the first call with new sizes runs the nodes besides; where the engine's answer differs, theirs is given, and these
+sizes stay with them.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ class Engaged:
         return found
 
     def _compared(self, values: Sequence[torch.Tensor], found: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
-        """The answer of the nodes, and whether that of the engine was like it, for the calls to come."""
+        """The answer of the engine if it is like that of the nodes, else theirs; for the calls to come it is noted."""
         wanted = self.reference(*values)
         if any(bool(value.isnan().any()) for value in wanted if value.dtype.is_floating_point):
             return wanted  # which says nothing of sizes: runtimes differ in what they make of a NaN
@@ -155,9 +155,10 @@ class Engaged:
         if not all(_alike(mine, theirs, self._within) for mine, theirs in zip(wanted, found, strict=True)):
             self._agrees[sizes] = False
             self._warn("answers otherwise than the flat function", values, "which runs these sizes from now on")
-        elif any(_tells(value) for value in wanted):
+            return wanted
+        if any(_tells(value) for value in wanted):
             self._agrees[sizes] = True
-        return wanted
+        return found
 
     def _warn(self, what: str, values: Sequence[torch.Tensor], then: str) -> None:
         if not self.warned:
