@@ -56,7 +56,7 @@ if TYPE_CHECKING:
         def load_state(self, state: Mapping[str, Any]) -> None:
             """Restores what `state` gave."""
 
-        def tolerance_of_engines(self) -> float:
+        def _tolerance_of_engines(self) -> float:
             """By how much outputs may differ because of engines; 0 for no more than by rounding."""
 
         def save(self, path: Any) -> None:
@@ -214,7 +214,7 @@ def verify_golden(pipeline: Openable, archive: Archive) -> Report:
             "the archive has no golden examples", where=archive.label, fix="Save it with save(path, examples=[...])."
         )
     terms = golden_terms(archive)
-    terms = terms and replace(terms, engines=pipeline.tolerance_of_engines())
+    terms = terms and replace(terms, engines=pipeline._tolerance_of_engines())
     return replay(pipeline.session() if pipeline.stateful else pipeline, pairs, terms)
 
 

@@ -46,8 +46,8 @@ def _verify(graph: Graph) -> None:
 
 def _check_call(node: Node, body: Body, where: str) -> None:
     """Checks that the call of an op has the inputs and outputs of its body; in a file it may not."""
-    if any(isinstance(arg, list | tuple | dict | slice | Record) for arg in node.args):
-        raise GraphError("an op takes values, and was given a container", where=where)
+    if any(isinstance(arg, dict | slice | Record) for arg in node.args):
+        raise GraphError("an op takes values and lists of them, and was given another container", where=where)
     got = len(node.args), len(list(leaves(node.output)))
     expected = len(body.graph.inputs), len(list(leaves(body.graph.output)))
     if got != expected or node.kwargs:

@@ -20,13 +20,13 @@ from ..graph.graph import Body, BodyCall, Constant, Graph, Guard, KernelCall, No
 from ..graph.memory import may_join
 from ..graph.operators.names import is_mark
 from ..graph.traverse import leaves, uses
-from ..graph.types import BOOL, FLOAT, INT, TensorType
+from ..graph.types import ANY, BOOL, FLOAT, INT, TensorType
 from .engine_call import EngineCall
 from .inplace import in_place
 from .interrupts.alarm import is_of_handler
 from .primitives.bounded import NUMBERS_ONLY
 from .primitives.callables import resolve, template
-from .primitives.nesting import bounded_arguments, gathers
+from .primitives.nesting import bounded_arguments, bounded_list, gathers
 from .primitives.numpy import on_cpu
 from .safety.growth import bits_of, inlined
 from .scope import Bindings, Scope
@@ -245,7 +245,7 @@ class Emitter:
     def _call(self, node: Node, body: Body, device: Device) -> None:
         """Writes the call of an op: its checks around the inlined graph of its body."""
         scope, place = self.scope, self.bindings.place(body)
-        inputs = [scope.moved(scope.tree(arg, device), place) for arg in node.args]
+        inputs = [scope.moved(self._input(arg, node, device), place) for arg in node.args]
         if self._wants_check(inputs):
             check = self.table.ref(self.bindings.check_inputs(body))
             scope.lines.append(Line(f"{check}({', '.join(inputs)})", node, list(inputs)))
@@ -260,6 +260,14 @@ class Emitter:
         scope.reads = []
         results = [scope.tree(leaf, place) for leaf in leaves(body.graph.output)]
         self._bind_results(node, body, results, place)
+
+    def _input(self, arg: Any, node: Node, device: Device) -> str:
+        """An argument of an op. A list gets a variable, since the graph of the body may name it many times."""
+        if not isinstance(arg, list | tuple):
+            return self.scope.tree(arg, device)
+        made = Node(Operator("py.list"), (arg,), {}, Value(ANY), node.line)
+        self.scope.line(f"{self.table.ref(bounded_list)}({self.scope.tree(arg, device)})", made, device)
+        return self.scope.names[id(made.output)]
 
     def _wants_check(self, names: list[str]) -> bool:
         return self.checked or any(name in self.scope.varying for name in names)

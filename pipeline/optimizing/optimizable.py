@@ -58,7 +58,7 @@ class Optimizable(DescribedProgram):
 
         return dict(names(self.graph, self._engaged))
 
-    def tolerance_of_engines(self) -> float:
+    def _tolerance_of_engines(self) -> float:
         """By how much outputs may differ because of the engines that run; 0 for no more than by rounding."""
         return max((each.tolerance for each in self._engaged), default=0.0)
 

@@ -59,3 +59,6 @@ def test_torchs_dispatch_keys_stay_as_they_were(name, raised, wrapped) -> None:
     assert torch._C._dispatch_tls_local_include_set() == keys
     del caught
     assert torch._C._dispatch_tls_local_include_set() == keys
+    with enable_python_dispatcher():  # torch's next guard restores what it finds
+        pass
+    assert torch._C._dispatch_tls_local_include_set() == keys

@@ -73,12 +73,23 @@ def test_a_list_is_not_written(name):
         tracepack.load(archive_of(Graph((x,), (made, node), made.output)))(X)
 
 
-def test_an_op_takes_no_list():
+def test_an_op_takes_no_dict():
     x, inner = tensor(), Value(ANY)
     body = body_of(Graph((inner,), (), inner))
-    node = Node(BodyCall(body), ([x, x],), {}, Value(ANY))
-    with pytest.raises(tracepack.GraphError, match="an op takes values, and was given a container"):
+    node = Node(BodyCall(body), ({"a": x},), {}, Value(ANY))
+    with pytest.raises(tracepack.GraphError, match="an op takes values and lists of them, and was given another cont"):
         tracepack.load(archive_of(Graph((x,), (node,), node.output)))
+
+
+def test_lists_that_ops_double_are_refused():
+    x, inner = tensor(), Value(ANY)
+    body = body_of(Graph((inner,), (), inner))
+    nodes, last = [], x
+    for _ in range(40):
+        nodes.append(Node(BodyCall(body), ([last, last],), {}, Value(ANY)))
+        last = nodes[-1].output
+    with pytest.raises(tracepack.GuardError, match="lists in a list grow too large"):
+        tracepack.load(archive_of(Graph((x,), tuple(nodes), last)))(X)
 
 
 def test_the_text_of_a_condition_does_not_double():

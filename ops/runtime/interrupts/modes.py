@@ -105,7 +105,24 @@ def _restore_keys(before: Any, now: Callable[[], Any], assign: Callable[[Any, bo
         return
     for key in _C.DispatchKey.__members__.values():
         if found.has(key) != before.has(key):
-            assign(key, before.has(key))
+            if key == _PYTHON_DISPATCHER and assign is _C._dispatch_tls_set_dispatch_key_included:
+                _switch_python_dispatcher(before.has(key))
+            else:
+                assign(key, before.has(key))
+
+
+_PYTHON_DISPATCHER = _C.DispatchKey.PythonDispatcher
+_entered: list[Any] = []
+
+
+def _switch_python_dispatcher(on: bool) -> None:
+    """Includes the key of torch's Python dispatcher, or not, with the state that belongs to it.
+
+    Torch's next guard takes that state for what it found, and includes the key again when it ends.
+    """
+    guard = (_C._EnablePythonDispatcher if on else _C._DisablePythonDispatcher)()
+    guard.__enter__()
+    _entered.append(guard)  # its end would bring the state back
 
 
 _AUTOCAST = ("cpu", "cuda")

@@ -43,6 +43,16 @@ def check_nesting(tree: Any) -> None:
 _LISTS = (list, tuple, dict)
 
 
+def bounded_list(items: Any) -> Any:
+    """A list or tuple itself.
+
+    Raises:
+        GuardError: it holds too many items in all.
+    """
+    check_nesting(items)
+    return items
+
+
 def bounded_result(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, which checks the size of a list that it makes."""
 

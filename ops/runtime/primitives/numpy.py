@@ -107,8 +107,21 @@ def _check_texts(given: Any) -> None:
         item = waiting.pop()
         if isinstance(item, list | tuple):
             waiting += [inner for inner in item if isinstance(inner, str | bytes | list | tuple | dict)]
-        elif not isinstance(item, str) or not is_word(item):
+        elif not isinstance(item, str) or not (is_word(item) or _is_dtype_of_numbers(item)):
             raise GuardError("numpy was given a text", got=repr(item)[:80], expected="one of numpy's words")
+
+
+def _is_dtype_of_numbers(text: str) -> bool:
+    """Whether numpy reads a text as a dtype of numbers, and not of objects, texts or fields."""
+    import numpy
+
+    try:
+        return len(text) <= _LONGEST_DTYPE and numpy.dtype(text).kind in "biufc"
+    except (TypeError, ValueError, SyntaxError):
+        return False
+
+
+_LONGEST_DTYPE = 12  # characters: complex128
 
 
 def _call(method: str, array: Any, /, *args: Any, **kwargs: Any) -> Any:

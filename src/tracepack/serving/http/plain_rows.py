@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from ...pipeline.signature.feeds import build_feed
-from ..models.execution import Passage
+from ..models.execution import Passage, too_long
 from ..models.model import ServedModel
 from ..protocol.http_body import parse_json
 from ..protocol.interface import plain
@@ -51,8 +51,11 @@ def _works_by_rows(model: ServedModel) -> bool:
 
 
 async def _each(model: ServedModel, rows: list[dict[str, Any]], passage: Passage) -> list[Any]:
-    found = []
+    loop = asyncio.get_running_loop()
+    found, until = [], loop.time() + model.timeout
     for row in rows:
+        if loop.time() > until:  # up to Python 3.11 a run that ends as it is cancelled hides that
+            raise too_long(model.timeout)
         found.append(plain(await _one(model, row, passage)))
         await asyncio.sleep(0)  # short runs are performed where they are: the loop has its turn for others, and timers
     return found

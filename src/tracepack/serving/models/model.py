@@ -99,6 +99,11 @@ class ServedModel:
         finally:
             self.waiting -= 1
 
+    @property
+    def timeout(self) -> float:
+        """Seconds that a request may wait and run."""
+        return self._config.timeout
+
     async def within(self, awaited: Any) -> Any:
         """Waits for several runs of one request, together for at most the timeout.
 
