@@ -3,47 +3,51 @@
 from __future__ import annotations
 
 import threading
+from typing import ClassVar
 
 from ..runtime.interrupts.changes import Change
 
 _state = threading.local()
 
 
-class Exactly(Change):
-    """While it is entered, engines of this thread rest, and pipelines run the flat function: its bits are compared."""
+class _Switch(Change):
+    """Something that holds in this thread while it is entered."""
+
+    name: ClassVar[str]
 
     def __init__(self) -> None:
-        self.before = engines_rest()
+        self.before = _holds(self.name)
 
     def make(self) -> None:
-        """Lets engines rest."""
-        _state.exactly = True
+        """Switches it on."""
+        setattr(_state, self.name, True)
 
     def undo(self) -> None:
-        """Lets them run as before."""
-        _state.exactly = self.before
+        """Switches it as it was before."""
+        setattr(_state, self.name, self.before)
+
+
+def _holds(name: str) -> bool:
+    return bool(getattr(_state, name, False))
+
+
+class Exactly(_Switch):
+    """While it is entered, engines of this thread rest, and pipelines run the flat function: its bits are compared."""
+
+    name = "exactly"
 
 
 def engines_rest() -> bool:
     """Whether engines of this thread rest."""
-    return bool(getattr(_state, "exactly", False))
+    return _holds(Exactly.name)
 
 
-class Alone(Change):
+class Alone(_Switch):
     """While it is entered, engines of this thread answer without being held against the nodes at new sizes."""
 
-    def __init__(self) -> None:
-        self.before = engines_alone()
-
-    def make(self) -> None:
-        """Takes the answers of engines as they are."""
-        _state.alone = True
-
-    def undo(self) -> None:
-        """Holds them against the nodes as before."""
-        _state.alone = self.before
+    name = "alone"
 
 
 def engines_alone() -> bool:
     """Whether the answers of engines are taken as they are."""
-    return bool(getattr(_state, "alone", False))
+    return _holds(Alone.name)

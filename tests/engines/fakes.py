@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
+import pytest
 import torch
 
 from tracepack.ops.engines.engine import Declined, Engine, Task
 from tracepack.ops.engines.region import Region
 from tracepack.ops.graph.program import Artefact
 from tracepack.ops.graph.traverse import constants
+from tracepack.ops.kernels.toolchain import has_toolchain
 from tracepack.ops.runtime.plan import Plan
+
+COMPILING = [
+    pytest.mark.campaign,  # it compiles for half a minute
+    pytest.mark.skipif(not has_toolchain(), reason="needs a C++ compiler, and this machine has none"),
+]
 
 
 class Mirror(Engine):

@@ -10,13 +10,7 @@ import pytest
 import torch
 
 import tracepack
-from tests.engines.fakes import Mirror, in_turn
-from tracepack.ops.kernels.toolchain import has_toolchain
-
-COMPILING = [
-    pytest.mark.campaign,  # it compiles for half a minute
-    pytest.mark.skipif(not has_toolchain(), reason="needs a C++ compiler, and this machine has none"),
-]
+from tests.engines.fakes import COMPILING, Mirror, in_turn
 
 
 class Net(torch.nn.Module):

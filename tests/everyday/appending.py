@@ -13,7 +13,7 @@ def texts(items):
     out = []
     for item in items:
         word = item.strip()
-        out.append(word.upper())  # the form is what is tested
+        out.append(word.upper())
     return out
 
 
@@ -36,17 +36,17 @@ def records(logits):
 def tensors(x):
     out = []
     for row in x:
-        out.append(row * 2)  # noqa: PERF401
+        out.append(row * 2)
     return torch.stack(out)
 
 
 def two(items):
     out = []
     for item in items:
-        out.append(item.strip())  # noqa: PERF401
+        out.append(item.strip())
     sizes = []
     for item in out:
-        sizes.append(len(item))  # noqa: PERF401
+        sizes.append(len(item))
     return out, sizes
 
 
@@ -80,21 +80,21 @@ def known_twice(x):
     out = []
     other = out
     for row in x:
-        out.append(row)  # noqa: PERF402
+        out.append(row)
     return other
 
 
 def last(x):
     out = []
     for row in x:
-        out.append(row)  # noqa: PERF402
+        out.append(row)
     return out, row
 
 
 def added(x):
     out = []
     for row in x:
-        out.append(row)  # noqa: PERF402
+        out.append(row)
     out.append(x[0])
     return out
 
@@ -103,7 +103,7 @@ def nested(x):
     out = []
     for row in x:
         for value in row:
-            out.append(value)  # noqa: PERF402
+            out.append(value)
     return out
 
 

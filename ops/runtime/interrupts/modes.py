@@ -43,6 +43,7 @@ class Modes:
         for mode in self.functions:
             _C._push_on_torch_function_stack(mode)
         _C._set_torch_function_state(self.function_state)
+        _restore_python_dispatcher(self.included.has(_C.DispatchKey.PythonDispatcher))
         _restore_keys(self.included, _C._dispatch_tls_local_include_set, _C._dispatch_tls_set_dispatch_key_included)
         _restore_keys(self.excluded, _C._dispatch_tls_local_exclude_set, _C._dispatch_tls_set_dispatch_key_excluded)
         _restore_autocast(self.autocast)
@@ -105,21 +106,20 @@ def _restore_keys(before: Any, now: Callable[[], Any], assign: Callable[[Any, bo
         return
     for key in _C.DispatchKey.__members__.values():
         if found.has(key) != before.has(key):
-            if key == _PYTHON_DISPATCHER and assign is _C._dispatch_tls_set_dispatch_key_included:
-                _switch_python_dispatcher(before.has(key))
-            else:
-                assign(key, before.has(key))
+            assign(key, before.has(key))
 
 
-_PYTHON_DISPATCHER = _C.DispatchKey.PythonDispatcher
 _entered: list[Any] = []
 
 
-def _switch_python_dispatcher(on: bool) -> None:
+def _restore_python_dispatcher(on: bool) -> None:
     """Includes the key of torch's Python dispatcher, or not, with the state that belongs to it.
 
-    Torch's next guard takes that state for what it found, and includes the key again when it ends.
+    With the key alone, torch's next guard would take that state for what it found, and include the key when it ends.
     """
+    key = _C.DispatchKey.PythonDispatcher
+    if _C._dispatch_tls_is_dispatch_key_included(key) == on:
+        return
     guard = (_C._EnablePythonDispatcher if on else _C._DisablePythonDispatcher)()
     guard.__enter__()
     _entered.append(guard)  # its end would bring the state back
