@@ -21,6 +21,9 @@ from .exporting.onnx_weights import embedded
 from .index_checks import checked, index_checks
 from .region import Region
 
+_LOCK = threading.Lock()
+_cores: list[Any] = []
+
 
 class OpenVino(Engine):
     """OpenVINO on the CPU."""
@@ -46,7 +49,7 @@ class OpenVino(Engine):
         """
         refuse_external_data(artefact.files[MODEL], region.name)
         weights = {name: constant.tensor for name, constant in artefact.constants.items()}
-        core: Any = openvino.Core()
+        core = _core()
         settings = {
             "INFERENCE_NUM_THREADS": torch.get_num_threads(), "NUM_STREAMS": 1, "PERFORMANCE_HINT": "LATENCY",
             "INFERENCE_PRECISION_HINT": "bf16" if artefact.description.get(WAY) == BF16 else "f32",
@@ -64,6 +67,19 @@ class OpenVino(Engine):
             raise Declined(f"the model has the inputs {given} and {len(compiled.outputs)} outputs")
         function = _function(compiled, [names.index(name) for name in given])
         return checked(function, index_checks(region.graph), within=more == 1)
+
+
+def _core() -> Any:
+    """The only core of this process, kept for good.
+
+    Its plugin for the CPU gives the thread a stack of its own for signals, and the former one back when it is freed.
+    Of two that are not freed in the reverse order, the last one gives back what the first one unmapped, and the
+    next signal ends the process.
+    """
+    with _LOCK:
+        if not _cores:
+            _cores.append(openvino.Core())
+        return _cores[0]
 
 
 def _cause(error: Exception) -> str:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import signal
+import subprocess
+import sys
 import warnings
 
 import pytest
@@ -53,3 +56,28 @@ def test_every_size_gives_the_answers_of_torch(engine, monkeypatch) -> None:
     kept = first.clone()
     mod.run({"x": x + 1})
     assert torch.equal(first, kept), "a result was written again"
+
+
+SIGNALS = """
+import faulthandler, gc, signal, torch, tracepack
+faulthandler.enable()  # it gives signals a stack of their own, as pytest does
+x, pipelines = torch.rand(2, 4), []
+for width in (3, 5):
+    op = tracepack.script(torch.nn.Linear(4, width).eval(), example=x, engine="openvino")
+    pipelines.append(tracepack.trace(lambda x: op(x), x))
+    pipelines[-1](x)
+del op
+while pipelines:
+    pipelines.pop(0)
+    gc.collect()
+signal.signal(signal.SIGALRM, lambda *given: print("handled"))
+signal.raise_signal(signal.SIGALRM)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="this system has no alarms")
+def test_a_signal_is_handled_after_pipelines_of_openvino_were_freed() -> None:
+    pytest.importorskip("openvino", reason="the extra 'openvino' is not installed")
+    pytest.importorskip("onnxscript", reason="the extra 'openvino' is not installed")
+    ended = subprocess.run([sys.executable, "-c", SIGNALS], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (0, "handled\n"), ended.stderr
