@@ -154,6 +154,34 @@ def test_bags_that_end_before_they_begin_are_refused(offsets) -> None:
         mod(weight, indices, torch.tensor(offsets))
 
 
+@pytest.mark.parametrize("name", ["native_batch_norm", "_native_batch_norm_legit_functional"])
+def test_a_batch_norm_has_the_statistics_that_it_needs(name) -> None:
+    x, mean = tensor("N", "C", "L"), Value(ANY)
+    data = torch.rand(3, 2, 4)
+    for training, statistics, right in [(True, 2, True), (False, 2, True), (False, 5, False), (True, 5, False)]:
+        made = apply("torch.zeros", (statistics,), output=mean)
+        node = apply(f"aten.{name}.default", x, None, None, mean, mean, training, 0.1, 1e-5)
+        mod = tracepack.load(archive_of(Graph((x,), (made, node), node.output)))
+        if right:
+            wanted = torch.nn.functional.batch_norm(data, torch.zeros(2), torch.zeros(2), training=training)
+            torch.testing.assert_close(mod(data)[0], wanted)
+        else:
+            with pytest.raises(tracepack.GuardError, match=r"channels; got \[\[3, 2, 4\], \[5\], \[5\]\]"):
+                mod(data)
+
+
+def test_a_batch_norm_without_statistics_takes_those_of_the_batch() -> None:
+    def norm(x):
+        return torch.native_batch_norm(x, None, None, None, None, True, 0.1, 1e-5)[0]
+
+    mod, x = tracepack.trace(norm, torch.rand(3, 2, 4)), torch.rand(5, 2, 3)
+    torch.testing.assert_close(mod(x), norm(x))
+    x = tensor("N", "C", "L")
+    node = apply("torch.native_batch_norm", x, None, None, None, None, False, True, 1e-5)
+    with pytest.raises(tracepack.GuardError, match="do not fit its channels"):
+        tracepack.load(archive_of(Graph((x,), (node,), node.output)))(torch.rand(3, 2, 4))
+
+
 @pytest.mark.parametrize("text", ["O", "object", "V8", "U9", "f4,O", "M8[s]"])
 @pytest.mark.parametrize("function", ["numpy.ndarray.astype", "numpy.ndarray.view", "numpy.full_like"])
 def test_a_dtype_that_a_run_computes_is_one_of_numbers(function, text):

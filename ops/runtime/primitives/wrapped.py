@@ -140,17 +140,21 @@ def of_bags(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def of_norm(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A batch norm that checks its statistics: torch reads past missing or short ones."""
+    """A batch norm that checks its statistics: torch reads past short ones, and past missing ones where it needs them.
+
+    In training it takes those of the batch. The flag is the first truth value of every form that has one.
+    """
 
     def call(*args: Any, **kwargs: Any) -> Any:
         tensors = [leaf for leaf in leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
         channels = tensors[0].size(1) if tensors and tensors[0].dim() > 1 else -1
-        if len(tensors) < 3 or any(t.shape != (channels,) for t in tensors[1:]):
+        training = next((value for value in args if isinstance(value, bool)), kwargs.get("training")) is True
+        if (len(tensors) < 3 and not training) or any(t.shape != (channels,) for t in tensors[1:]):
             got = [list(tensor.shape) for tensor in tensors][:6]
             raise GuardError(
                 "the statistics of a batch norm do not fit its channels",
                 got=got,
-                expected="two or four of the channels",
+                expected="two or four of the channels, or none in training",
             )
         return function(*args, **kwargs)
 
