@@ -67,7 +67,7 @@ ALWAYS_HASHED = 8 << 20  # bytes of weights that are hashed on every load: about
 VERIFY = ("code", "all", "golden")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Terms:
     """On which terms a file is loaded; see `load`."""
 
@@ -83,7 +83,7 @@ class Terms:
     packages: Sequence[str] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Origin:
     """Where a pipeline comes from.
 

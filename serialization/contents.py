@@ -22,7 +22,7 @@ from .kernel_data import check_assets, check_description
 from .limits import check_expansion, check_rows
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Contents:
     """The content of an archive.
 

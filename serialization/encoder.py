@@ -25,7 +25,7 @@ from ..ops.graph.kernel import Kernel
 from ..ops.graph.types import ListType, ScalarType, Type
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Tables:
     """The objects that graphs refer to by number, in order of first use."""
 

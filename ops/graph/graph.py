@@ -16,14 +16,14 @@ from .kernel import Kernel
 from .types import Type
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, slots=True, repr=False)
 class Value:
     """A result of one node, or one input of a graph."""
 
     type: Type
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, slots=True, repr=False)
 class Constant:
     """A tensor that the graph holds: a weight, a buffer, a tensor that the function captured.
 
@@ -55,14 +55,14 @@ class Operator:
     name: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class KernelCall:
     """Applies a kernel."""
 
     kernel: Kernel
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Guard:
     """Checks that its one argument equals the value that the recording relied on."""
 
@@ -70,7 +70,7 @@ class Guard:
     reason: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class BodyCall:
     """Applies an op by its lowered body."""
 
@@ -80,7 +80,7 @@ class BodyCall:
 Target = Operator | KernelCall | Guard | BodyCall
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class SourceLine:
     """The user's line that a node was recorded from; the file without its folders."""
 
@@ -93,7 +93,7 @@ class SourceLine:
         return f"{self.file}:{self.line} in {self.function}: {self.code}"
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, slots=True, repr=False)
 class Node:
     """One application of a target.
 
@@ -112,7 +112,7 @@ class Node:
     varying: bool = False
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, slots=True, repr=False)
 class Graph:
     """Inputs, nodes in order of execution, and a tree of outputs.
 
@@ -124,7 +124,7 @@ class Graph:
     output: Any
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Facts:
     """The assumptions of an op's body about its inputs.
 
@@ -137,7 +137,7 @@ class Facts:
     guards: tuple[Expression, ...]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Body:
     """One lowered form of an op: a graph, what it assumes, and the device that the op was scripted for.
 

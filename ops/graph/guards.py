@@ -87,7 +87,7 @@ def _allowed(node: ast.AST) -> bool:
     return isinstance(node, _NODES)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Expression:
     """An expression that was parsed and is in the grammar. Two are equal where their texts are.
 

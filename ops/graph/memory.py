@@ -22,7 +22,7 @@ Place = int | Constant
 _NOWHERE: frozenset[Place] = frozenset()
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Touched:
     """The writes of a graph.
 

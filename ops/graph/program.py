@@ -15,7 +15,7 @@ from .traverse import leaves
 from .types import Type
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Slot:
     """The place of a flat graph input in a parameter's tree."""
 
@@ -32,7 +32,7 @@ class _Required:
 REQUIRED = _Required()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Parameter:
     """One parameter of a pipeline.
 
@@ -54,7 +54,7 @@ class Parameter:
         return self.default is REQUIRED
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Parameters:
     """All parameters of a pipeline, with the names and types of the flat inputs.
 
@@ -87,7 +87,7 @@ class Parameters:
         return ", ".join(self.texts())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Artefact:
     """What an engine made of a region, as an archive holds it.
 
@@ -106,7 +106,7 @@ class Artefact:
     constants: Mapping[str, Constant]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class EngineChoice:
     """A region of a program, and the engine that runs it.
 
@@ -125,7 +125,7 @@ class EngineChoice:
     tolerance: float = 0.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Program:
     """A processing function as an archive holds it; a pipeline shares it with its sessions.
 

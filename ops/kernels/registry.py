@@ -24,7 +24,7 @@ GROUP = "tracepack.kernels"
 """The entry-point group."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Kind:
     """A kind of kernels.
 

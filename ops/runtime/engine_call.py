@@ -13,7 +13,7 @@ from typing import Any
 from ..graph.graph import Node, Value
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class EngineCall:
     """A call of an engine.
 

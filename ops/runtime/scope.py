@@ -16,7 +16,7 @@ from .safety.budget import Budget
 from .source import Line, References, keyword_name
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Bindings:
     """The functions and settings that the emitter needs besides the graph.
 

@@ -18,7 +18,7 @@ from ..graph.types import DTYPES as TORCH_DTYPES
 from .primitives.numpy import numpy_object
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Line:
     """One line of generated source, with the variables that it reads and writes, and the op call that it belongs to."""
 
@@ -33,7 +33,7 @@ class Line:
         return [name for name in dict.fromkeys((*self.reads, *self.writes)) if name.startswith("v")]
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Source:
     """The text of a function; for every line number its node, and the call of an op that it belongs to."""
 

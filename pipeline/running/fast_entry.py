@@ -58,7 +58,7 @@ def make(T, seen, slowly, fast, enabled, enable, transform, fail, keys, dtypes, 
 Run = Callable[[Mapping[str, Any]], Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class EntryInputs:
     """The flat inputs of a pipeline in which each parameter is one tensor.
 

@@ -14,7 +14,7 @@ from ...ops.graph.graph import Graph, Operator
 from ...ops.graph.operators.names import FLOAT_ONLY, KEY_ORDER, KEYWORD_ORDER, MARKS, is_mark
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Marks:
     """What a graph says of its inputs beyond their types.
 

@@ -30,7 +30,7 @@ def pack(data: Any) -> bytes:
 Chunks = Callable[[], Iterable[Any]]
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Member:
     """A member to write: its name, its size, and a function that returns its bytes in chunks."""
 

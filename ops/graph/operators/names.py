@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from ..errors import UnknownOperatorError
@@ -105,7 +105,7 @@ its first argument; writes-any: any argument. Reshapes: it changes sizes or stri
 """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Row:
     """A line of the table."""
 
@@ -116,25 +116,28 @@ class Row:
 
 
 @cache
-def _lines() -> dict[str, str]:
-    """The lines of the table by name: a Row for every line would cost a garbage collection at the first load."""
-    text = Path(__file__).with_name("operators.txt").read_text("utf-8")
-    return {line[: line.index(" ")]: line for line in text.splitlines() if line and line[0] != "#"}
+def _text() -> str:
+    """The table, with a line break before each line."""
+    return "\n" + Path(__file__).with_name("operators.txt").read_text("utf-8")
 
 
+@lru_cache(maxsize=8192)
 def row(name: str) -> Row | None:
-    """The line of an operator in the table; None for operators of Python and unknown ones."""
-    line = _lines().get(name)
-    if line is None:
+    """The line of an operator in the table; None for operators of Python and unknown ones.
+
+    It is searched for: to split the whole table takes longer than to load a small file.
+    """
+    start = _text().find(f"\n{name} ") + 1
+    if not start or " " in name or "\n" in name or name.startswith("#"):
         return None
-    _, grade, effect, calls, *reason = line.split(" ", 4)
+    _, grade, effect, calls, *reason = _text()[start : _text().index("\n", start)].split(" ", 4)
     return Row(grade, effect, int(calls), "".join(reason))
 
 
 @cache
 def allowed() -> frozenset[str]:
     """Every operator name that an archive may hold, apart from ``py.…``."""
-    return frozenset(_lines())
+    return frozenset(line.partition(" ")[0] for line in _text().splitlines() if line and line[0] != "#")
 
 
 def grade(name: str) -> str:
@@ -169,7 +172,7 @@ def check_name(name: str) -> None:
     family, _, rest = name.partition(".")
     if family == "py" and rest in PYTHON:
         return
-    if name in CONTROL_FLOW or name in allowed():
+    if name in CONTROL_FLOW or row(name):
         return
     raise UnknownOperatorError(
         f"operator {name!r} is not on the list of allowed operators",

@@ -34,7 +34,7 @@ LARGEST_INT = 2**63
 _ENUMERATED = ("dtype", "layout", "device", "memory_format")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Argument:
     """One argument of a schema: its name, whether it is optional or keyword-only, and the test of its type."""
 
