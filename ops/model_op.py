@@ -102,7 +102,7 @@ class ModelOp(InferenceOp):
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Runs the lowered graph where there is one for this structure of call, else the model itself."""
         args, kwargs = self._moved(args), self._moved(kwargs)
-        call, tensors = flatten_call(args, kwargs, self.parameters)
+        call, tensors = flatten_call(*self._canonical(args, kwargs), self.parameters)
         found = self._find(call, tensors)
         if self._kernel is not None:
             return self._kernel.run(args, kwargs)

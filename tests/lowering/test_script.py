@@ -110,6 +110,23 @@ def test_with_an_example_the_op_is_lowered_at_once(example):
     assert not tracepack.script(MyCell())._lowered
 
 
+def test_an_op_that_was_traced_runs_its_graph_by_position_and_by_keyword():
+    calls = []
+
+    class Counted(torch.nn.Module):
+        def forward(self, x, y):
+            if not torch.compiler.is_compiling():
+                calls.append(1)
+            return x - y
+
+    op, x, y = tracepack.script(Counted()), torch.rand(3), torch.rand(3)
+    tracepack.trace(lambda x, y: op(x=x, y=y), x, y)
+    before = len(calls)
+    for result in (op(x, y), op(x, y=y), op(y=y, x=x)):
+        assert torch.equal(result, x - y)
+    assert len(calls) == before, "the model ran, and not the graph that pipelines have"
+
+
 def test_an_op_runs_by_position_and_by_keyword():
     module = MyCell().eval()
     op, (x, h) = tracepack.script(module), inputs()
