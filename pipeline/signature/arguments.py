@@ -93,6 +93,6 @@ def _named_twice(given: dict[str, Any], name: str) -> dict[str, Any]:
         RecordError: one of them is called like a positional-only parameter.
     """
     named: dict[str, Any] = given.get(name, {})
-    if twice := sorted(given.keys() & named.keys()):
+    if twice := sorted((given.keys() - {name}) & named.keys()):
         raise RecordError(f"two arguments are called {twice[0]!r}, which the keys of run() cannot tell apart")
     return named

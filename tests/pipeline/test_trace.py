@@ -32,6 +32,14 @@ def test_lambdas_methods_closures_defaults_and_keywords(cell, reloaded):
     def variadic(*args, **named):
         return cell(*args)[0] + named["shift"]
 
+    def called_alike(x, **named):  # one of the keywords has the name of the parameter that takes them
+        return x - named["named"]
+
+    def of_positions(x, /, **named):
+        return x - named["x"]
+
+    with pytest.raises(tracepack.RecordError, match="two arguments are called 'x', which the keys of run"):
+        tracepack.trace(of_positions, x, x=h)
     for function, args, kwargs in [
         (lambda x, h: cell(x, h), (x, h), {}),
         (Holder(cell).process, (x, h), {}),
@@ -39,6 +47,7 @@ def test_lambdas_methods_closures_defaults_and_keywords(cell, reloaded):
         (closure, (x, h), {"bias": 2.5}),
         (closure, (), {"x": x, "bias": 2.5}),
         (variadic, (x, h), {"shift": x}),
+        (called_alike, (x,), {"named": h}),
         (cell, (x, h), {}),
     ]:
         mod = tracepack.trace(function, *args, **kwargs)
