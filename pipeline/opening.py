@@ -116,7 +116,7 @@ def open_pipeline(make: Callable[..., P], path: Any, terms: Terms, digest: str |
     wanted = None if terms.device is None else parse_device(terms.device, accelerator())
     limits, named = Budget.of(terms.budget), _named(terms.packages, terms.trust)
     archive = Archive(path)
-    _check_unchanged(archive, digest)
+    check_unchanged(archive, digest)
     archive.check_listing()
     keys = None if terms.signed_by is None else _signed(archive, terms.signed_by)
     _check_placement(archive, wanted, terms)
@@ -232,7 +232,7 @@ def carried(pipeline: Openable) -> tuple[Any, str | None, Terms, dict[str, Any] 
         archive = origin.archive
         if archive.identity is None:
             return bytes(archive.buffer), None, origin.terms, state
-        return archive.identity[0], _digest(archive), origin.terms, state
+        return archive.identity[0], digest_of(archive), origin.terms, state
     buffer = io.BytesIO()
     pipeline.save(buffer)
     if origin is not None:  # a signature is one of the file, and not of what was made of it
@@ -257,16 +257,18 @@ def opened_again(
     return pipeline
 
 
-def _digest(archive: Archive) -> str:
+def digest_of(archive: Archive) -> str:
+    """The sha256 of the manifest of a file, which has those of all that is in it."""
     return hashlib.sha256(archive.manifest_bytes()).hexdigest()
 
 
-def _check_unchanged(archive: Archive, digest: str | None) -> None:
-    if digest is not None and _digest(archive) != digest:
+def check_unchanged(archive: Archive, digest: str | None) -> None:
+    """Raises ArchiveError where a file has another digest than the one given."""
+    if digest is not None and digest_of(archive) != digest:
         raise ArchiveError(
             "the file is another one than the pipeline was loaded from", where=archive.label,
-            got=f"sha256 {_digest(archive)[:16]} of its manifest", expected=digest[:16],
-            fix="Load the file, and pickle the pipeline again.",
+            got=f"sha256 {digest_of(archive)[:16]} of its manifest", expected=digest[:16],
+            fix="Load the file, and pickle or deploy the pipeline again.",
         )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..ops.graph.errors import SignatureError
@@ -50,6 +51,53 @@ def app(models: Mapping[str, str | os.PathLike[str] | Pipeline], **settings: Any
     repository = Repository({name: {"1": source} for name, source in models.items()}, config)
     repository.load_all()
     return application(repository, config)
+
+
+def ray_app(
+    models: str | os.PathLike[str] | Mapping[str, str | os.PathLike[str]],
+    *,
+    name: str = "tracepack",
+    replicas: int | tuple[int, int] = 1,
+    cpus: float = 1.0,
+    gpus: float = 0.0,
+    **settings: Any,
+) -> Any:
+    """The same application as a deployment of Ray Serve, for ``ray.serve.run`` and ``serve deploy``.
+
+    The files are loaded here once, so that one that cannot be served is an error of this call; a replica takes no other
+    file than this one, by its hashes. Deployed again, with new files or settings, Ray replaces the replicas in turn,
+    and the old ones answer until new ones have replayed their golden examples.
+
+    Args:
+        models: the path of a file, whose model is called by its stem, or a path for each name. Every machine of the
+            cluster has the file under this path.
+        name: of the deployment.
+        replicas: how many processes; the least and the most, between which Ray scales by the requests that wait.
+            A pipeline with state takes one, since the requests of a sequence would go to any of several.
+        cpus: processors that Ray reserves for a replica.
+        gpus: GPUs that Ray reserves for a replica.
+        settings: the fields of `ServingConfig`: ``max_batch=32`` runs requests of a replica together.
+
+    Returns:
+        An application of Ray Serve. Clients cannot load or unload models of it, and its metrics are of one replica.
+
+    Raises:
+        MissingExtraError: the extras ``serve`` and ``ray`` are not installed.
+        SignatureError: a setting is unknown or wrong, or a pipeline with state has several replicas.
+        TracepackError: as `load`.
+    """
+    from .extra import require_extra
+
+    require_extra("starlette", "prometheus_client", "ray.serve")
+    from .process.ray_serve import deployment
+
+    found = dict(models) if isinstance(models, Mapping) else {Path(models).stem: models}
+    least, most = (replicas, replicas) if isinstance(replicas, int) else replicas
+    if not 1 <= least <= most:
+        raise SignatureError(
+            "no number of replicas", got=repr(replicas), expected="1 or more, or the least and the most"
+        )
+    return deployment(found, name, (least, most), cpus, gpus, settings)
 
 
 def serve(

@@ -16,7 +16,8 @@ def require_extra(*modules: str) -> None:
     missing = [name for name in modules if not _is_installed(name)]
     if missing:
         raise MissingExtraError(
-            f"serving needs {', '.join(missing)}, which is not installed", fix="pip install 'tracepack[serve]'"
+            f"serving needs {', '.join(missing)}, which is not installed",
+            fix=f"pip install 'tracepack[serve{',ray' if 'ray.serve' in missing else ''}]'",
         )
 
 

@@ -13,7 +13,7 @@ from ...pipeline.pipeline import Pipeline
 from ...serialization.container.archive import Archive
 from ...serialization.golden import golden_examples
 from ..config import ServingConfig
-from ..protocol.rejections import NOT_FOUND, UNAVAILABLE, RejectedError, text_of
+from ..protocol.rejections import FORBIDDEN, NOT_FOUND, UNAVAILABLE, RejectedError, text_of
 from .execution import Executor
 from .model import ServedModel
 
@@ -37,6 +37,7 @@ class Repository:
         self._reasons: dict[str, str] = {}
         self._loading = threading.Lock()
         self.tell: Callable[[str, str], None] = lambda verb, name: None  # told of changes that a client asked for
+        self.fixed = ""  # why clients may not load and unload models; empty where they may
         self.draining = False  # whether the server ends, and wants no new requests
 
     def model(self, name: str, version: str | None = None) -> ServedModel:
@@ -84,8 +85,11 @@ class Repository:
             name: of the model.
 
         Raises:
+            RejectedError: the models of this server are fixed.
             TracepackError: as `load` and `unload`.
         """
+        if self.fixed:
+            raise RejectedError(FORBIDDEN, self.fixed, where=f"model {name!r}")
         (self.load if verb == "load" else self.unload)(name)
         self.tell(verb, name)
 
