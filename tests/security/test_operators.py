@@ -154,6 +154,20 @@ def test_bags_that_end_before_they_begin_are_refused(offsets) -> None:
         mod(weight, indices, torch.tensor(offsets))
 
 
+@pytest.mark.parametrize("pivots", [[-1, 1, 1], [1, 1, -1], [-1, -1, -1], [-1, -2, 1]])
+@pytest.mark.parametrize("name", ["aten.linalg_ldl_solve.default", "torch.linalg.ldl_solve"])
+def test_pivots_of_half_a_block_are_refused(name, pivots) -> None:
+    factors, rows, b = tensor("N", "N"), tensor("K", dtype="int32"), tensor("N", "M")
+    node = apply(name, factors, rows, b)
+    mod = tracepack.load(archive_of(Graph((factors, rows, b), (node,), node.output)))
+    matrix, right = torch.rand(3, 3), torch.rand(3, 2)
+    matrix = matrix + matrix.T
+    found = torch.linalg.ldl_factor(matrix)
+    torch.testing.assert_close(matrix @ mod(*found, right), right, rtol=1e-3, atol=1e-3)
+    with pytest.raises(tracepack.GuardError, match="the pivots are none of ldl_factor"):
+        mod(found[0], torch.tensor(pivots, dtype=torch.int32), right)
+
+
 @pytest.mark.parametrize("name", ["native_batch_norm", "_native_batch_norm_legit_functional"])
 def test_a_batch_norm_has_the_statistics_that_it_needs(name) -> None:
     x, mean = tensor("N", "C", "L"), Value(ANY)

@@ -161,6 +161,35 @@ def of_norm(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def of_pivots(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`ldl_solve`, which checks the negative pivots: those of a block of two rows are a pair.
+
+    LAPACK takes each of them for the first row of a block: after the last row it reads, and writes, past the end.
+    """
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        pivots = args[1] if len(args) > 1 else kwargs.get("pivots")
+        rows = _rows(pivots) if type(pivots) is torch.Tensor and pivots.dim() else []
+        if not all(map(_is_paired, rows)):
+            raise GuardError("the pivots are none of ldl_factor", got=rows[:4], expected="negative ones in pairs")
+        return function(*args, **kwargs)
+
+    return call
+
+
+def _rows(pivots: torch.Tensor) -> list[list[Any]]:
+    return pivots.reshape(-1, pivots.size(-1)).tolist() if pivots.numel() else []  # type: ignore[no-any-return]
+
+
+def _is_paired(row: list[Any]) -> bool:
+    place = 0
+    while place < len(row):
+        if row[place] < 0 and row[place + 1 : place + 2] != [row[place]]:
+            return False
+        place += 1 if row[place] >= 0 else 2
+    return True
+
+
 def of_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
     """An operator that checks that its first two arguments are tensors: with None torch ends the process."""
 
@@ -212,4 +241,6 @@ def _of_torch(base: str) -> Callable[[Callable[..., Any]], Callable[..., Any]] |
         return of_norm
     if base in _BAGS:
         return of_bags
+    if base in ("linalg_ldl_solve", "ldl_solve"):
+        return of_pivots
     return of_weight_norm if base in ("_weight_norm", "_weight_norm_interface") else None
