@@ -178,7 +178,7 @@ def of_pivots(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _rows(pivots: torch.Tensor) -> list[list[Any]]:
-    return pivots.reshape(-1, pivots.size(-1)).tolist() if pivots.numel() else []  # type: ignore[no-any-return]
+    return pivots.reshape(-1, pivots.size(-1)).tolist() if pivots.numel() else []
 
 
 def _is_paired(row: list[Any]) -> bool:
