@@ -53,6 +53,7 @@ coverage: $(STAMPS)/dev
 FUZZ ?= --calls 300
 fuzz: $(STAMPS)/dev
 	$(BIN)/python -m tests.fuzz operators $(FUZZ)
+	$(BIN)/python -m tests.fuzz changed $(FUZZ)
 	$(BIN)/python -m tests.fuzz archives --calls 5000
 
 gpu: $(STAMPS)/dev

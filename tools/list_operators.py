@@ -5,8 +5,9 @@ file that a user loads. What reads or writes files, exposes memory, or changes a
 from hostile calls, effects from calls that are watched:
 
     python -m tests.fuzz operators --calls 2000 --journal calls.jsonl
+    python -m tests.fuzz changed --calls 2000 --journal changed.jsonl
     python -m tests.fuzz effects --journal effects.jsonl
-    python tools/list_operators.py calls.jsonl effects.jsonl
+    python tools/list_operators.py calls.jsonl changed.jsonl effects.jsonl
 """
 
 from __future__ import annotations
@@ -199,14 +200,16 @@ def base_of(name: str) -> str:
 
 
 def main() -> None:
-    """Writes the table from the journals of hostile calls and of effects; a later journal wins over an earlier one."""
+    """Writes the table from the journals of calls and of effects; of one kind, a later journal wins."""
     *journals, watched = sys.argv[1:]
     known: dict[str, dict[str, Any]] = {}
-    for journal in journals:
-        known |= {row["name"]: row for row in map(json.loads, Path(journal).read_text().splitlines())}
+    for row in (row for journal in journals for row in map(json.loads, Path(journal).read_text().splitlines())):
+        other = known.get(row["name"])
+        if other is None or row["losses"] or other.get("kind", "hostile") == row.get("kind", "hostile"):
+            known[row["name"]] = row
     effects = dict(map(json.loads, Path(watched).read_text().splitlines()))
     lost = {
-        name: f"{row['losses'][0][1]} in hostile call {row['losses'][0][0]}"
+        name: f"{row['losses'][0][1]} in {row.get('kind', 'hostile')} call {row['losses'][0][0]}"
         for name, row in known.items()
         if row["losses"]
     }

@@ -1,8 +1,9 @@
-"""Runs the fuzzers: `python -m tests.fuzz operators | effects | archives`.
+"""Runs the fuzzers: `python -m tests.fuzz operators | changed | effects | archives`.
 
 `operators` makes hostile calls of every operator of the table (`--calls`, `--share K/N` for a part of them, which CI
-rotates), `effects` watches what calls do to memory, `archives` mutates files. A journal is gone on from; what is lost
-is printed, and the exit code is 1 where an operator that is not for trusted files was lost, or a file was.
+rotates), `changed` changes the calls that torch's own samples make (of a part of the samples), `effects` watches what
+calls do to memory, `archives` mutates files. A journal is gone on from; what is lost is printed, and the exit code is 1
+where an operator that is not for trusted files was lost, or a file was.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ import os
 import sys
 import tempfile
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 _INSIDE = "TRACEPACK_FUZZ_INSIDE"
 
@@ -21,22 +24,21 @@ _INSIDE = "TRACEPACK_FUZZ_INSIDE"
 def main() -> int:
     """Parses the command and runs it, under the poisoning allocator where there is one."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
-    parser.add_argument("what", choices=("operators", "effects", "archives"))
+    parser.add_argument("what", choices=("operators", "changed", "effects", "archives"))
     parser.add_argument("--calls", type=int, default=300, help="hostile calls of each operator, or mutated files")
     parser.add_argument("--share", default="0/1", help="K/N: of N parts the one with this number")
     parser.add_argument("--first", type=int, default=0, help="the number of the first call; others are other calls")
     parser.add_argument("--journal", type=Path, help="a file of JSON lines; a temporary one without it")
     chosen = parser.parse_args()
-    if chosen.what == "operators" and _INSIDE not in os.environ:
+    if chosen.what in ("operators", "changed") and _INSIDE not in os.environ:
         from tests.fuzz.operators import with_poison
 
         os.environ[_INSIDE] = "1"
         return with_poison([sys.executable, "-m", "tests.fuzz", *sys.argv[1:]])
     warnings.simplefilter("ignore")
     share, parts = map(int, chosen.share.split("/"))
-    return {"operators": _operators, "effects": _effects, "archives": _archives}[chosen.what](
-        chosen, share % parts, parts
-    )
+    runs = {"operators": _operators, "changed": _changed, "effects": _effects, "archives": _archives}
+    return runs[chosen.what](chosen, share % parts, parts)
 
 
 def _names(share: int, parts: int) -> list[str]:
@@ -49,15 +51,28 @@ def _names(share: int, parts: int) -> list[str]:
 
 def _operators(chosen: argparse.Namespace, share: int, parts: int) -> int:
     from tests.fuzz.operators import run
-    from tracepack.ops.graph.operators.names import TRUSTED, grade
 
     names = _names(share, parts)
     with tempfile.TemporaryDirectory() as folder:
         known = run(names, chosen.calls, chosen.journal or Path(folder) / "calls.jsonl", chosen.first)
-    lost = [row for row in known.values() if row["losses"] and row["name"] in names]
+    return _lost([row for row in known.values() if row["name"] in names], f"{chosen.calls} hostile calls")
+
+
+def _changed(chosen: argparse.Namespace, share: int, parts: int) -> int:
+    from tests.fuzz.mutations import run
+
+    with tempfile.TemporaryDirectory() as folder:
+        journal = chosen.journal or Path(folder) / "calls.jsonl"
+        return _lost(run(share, parts, chosen.calls, journal, chosen.first), f"{chosen.calls} changed calls")
+
+
+def _lost(rows: Sequence[dict[str, Any]], calls: str) -> int:
+    from tracepack.ops.graph.operators.names import TRUSTED, grade
+
+    lost = [row for row in rows if row["losses"]]
     for row in lost:
         print(row["name"], grade(row["name"]), row["losses"])
-    print(f"{len(names)} operators, {chosen.calls} hostile calls each: {len(lost)} lost")
+    print(f"{len(rows)} operators, {calls} each: {len(lost)} lost")
     return int(any(grade(row["name"]) != TRUSTED for row in lost))
 
 

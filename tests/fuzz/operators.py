@@ -15,7 +15,8 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -70,22 +71,14 @@ def _call(name: str, index: int, byte: int) -> list[bytes] | None:
     args, kwargs = arguments(name, source)
     node = Node(Operator(name), tuple(args), kwargs)
     torch.manual_seed(0)
-    lever = poisoned()
     try:
         check_arguments(node)
         function = resolve(name)
         live = map_leaves(lambda leaf: _live(leaf, source), (node.args, node.kwargs))
-        if lever is not None:
-            lever.value = byte
-        result = function(*live[0], **live[1])
-        if lever is not None:
-            lever.value = -1
-        return [_bytes(leaf) for leaf in leaves(result)]
-    except BaseException as error:
-        if lever is not None:
-            lever.value = -1
-        if not isinstance(error, Exception):
-            raise
+        with watched(byte):
+            result = function(*live[0], **live[1])
+        return [bytes_of(leaf) for leaf in leaves(result)]
+    except Exception:
         return None
 
 
@@ -95,7 +88,7 @@ def _live(leaf: Any, source: Hostile) -> Any:
     return torch_object(leaf, CPU) if isinstance(leaf, Literal) else leaf
 
 
-def _bytes(leaf: Any) -> bytes:
+def bytes_of(leaf: Any) -> bytes:
     """The content of a result; of large ones the beginning."""
     if isinstance(leaf, torch.Tensor):
         if leaf.layout is not torch.strided or leaf.numel() > 1 << 22:
@@ -222,6 +215,23 @@ def poisoned() -> Any:
     return ctypes.c_int.in_dll(library, "poison_byte")
 
 
+@contextmanager
+def watched(byte: int) -> Iterator[Callable[[], bool]]:
+    """While it is entered, new memory is poisoned; gives whether anything was written past the end of some."""
+    lever = poisoned()
+    if lever is None:
+        yield lambda: False
+        return
+    library = ctypes.CDLL(os.environ["TRACEPACK_POISON"])
+    broken = ctypes.c_int.in_dll(library, "poison_broken")
+    broken.value, lever.value = 0, byte
+    try:
+        yield lambda: bool(broken.value)
+    finally:
+        lever.value = -1
+        library.poison_look()
+
+
 def with_poison(command: Sequence[str]) -> int:
     """Runs a command under the poisoning allocator, where a C compiler can be found; else as it is."""
     with tempfile.TemporaryDirectory() as folder:
@@ -240,6 +250,13 @@ def with_poison(command: Sequence[str]) -> int:
 
 def run(names: Iterable[str], calls: int, journal: Path, first: int = 0) -> dict[str, Any]:
     """Tries operators and appends a line of JSON for each to a journal, which a later run goes on from."""
+    return journaled(names, calls, journal, lambda name: try_operator(name, calls, first))
+
+
+def journaled(
+    names: Iterable[str], calls: int, journal: Path, attempt: Callable[[str], Sequence[Loss]], kind: str = "hostile"
+) -> dict[str, Any]:
+    """What a journal says of operators, after those that it lacks were tried and a line of JSON appended for each."""
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     known: dict[str, Any] = {}
@@ -250,9 +267,10 @@ def run(names: Iterable[str], calls: int, journal: Path, first: int = 0) -> dict
             if name in known and known[name]["calls"] >= calls:
                 continue
             began = time.perf_counter()
-            losses = try_operator(name, calls, first)
+            losses = attempt(name)
             known[name] = {
                 "name": name,
+                "kind": kind,
                 "calls": calls,
                 "losses": [[loss.index, loss.outcome] for loss in losses],
                 "seconds": round(time.perf_counter() - began, 2),

@@ -168,6 +168,59 @@ def test_pivots_of_half_a_block_are_refused(name, pivots) -> None:
         mod(found[0], torch.tensor(pivots, dtype=torch.int32), right)
 
 
+LEAST, ONE = torch.tensor([-(2**63), 4]), torch.tensor([-1, 2])
+IMAGE = torch.rand(1, 1, 4, 4)
+NEARLY_RIGHT = {  # an operator, what it is right for, what it is not, and why
+    "aten.linalg_ldl_solve.default": (
+        [torch.eye(3), torch.tensor([1, 2, 3]).int(), torch.rand(3, 2)],
+        [torch.eye(3).expand(2, 3, 3), torch.ones(2, 3).int(), torch.rand(4, 2, 3, 2)],
+        "there are more right sides than factors",
+    ),
+    "aten.lu_unpack.default": (
+        [torch.eye(3), torch.tensor([1, 2, 3]).int()], [torch.eye(3), torch.ones(3, 1).int()],
+        r"the pivots do not fit the factors; got \[3, 1\]; expected \[3\]",
+    ),
+    "aten.grid_sampler_2d.default": (
+        [IMAGE, torch.rand(1, 2, 2, 2), 1, 2, True], [IMAGE, torch.rand(1, 2, 2, 2), 5, 0, False], "no mode of a grid"
+    ),
+    "aten._upsample_bilinear2d_aa.default": (
+        [IMAGE, [6, 2], False, 1.5, 0.5], [IMAGE, [6, 4], False, 1.5, 0.5], "got 4 by 0.5; expected 4"
+    ),
+    "aten.lcm.default": ([ONE, ONE], [LEAST, ONE], "the least integer has no divisors"),
+    "aten.div.Tensor_mode": ([LEAST, -ONE], [LEAST, ONE], "the least integer cannot be divided by -1; got int64"),
+    "aten.fractional_max_pool3d.default": (
+        [torch.rand(1, 1, 5, 5, 5), [2, 2, 2], [2, 2, 2], torch.rand(1, 1, 3)],
+        [torch.rand(1, 1, 5, 5, 5), [-(2**62), 2, 2], [2, 2, 2], torch.rand(1, 1, 3)], "an argument is too large",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NEARLY_RIGHT)
+def test_what_is_nearly_right_reaches_no_kernel(name) -> None:
+    right, wrong, text = NEARLY_RIGHT[name]
+    named = {"rounding_mode": "trunc"} if "mode" in name else {}
+    base, which = name.removeprefix("aten.").split(".")
+    wanted = getattr(getattr(torch.ops.aten, base), which)(*right, **named)
+
+    def run(args):
+        given = [arg for arg in args if isinstance(arg, torch.Tensor)]
+        values = [tensor(*arg.shape, dtype=str(arg.dtype).removeprefix("torch.")) for arg in given]
+        places = iter(values)
+        node = apply(name, *(next(places) if isinstance(arg, torch.Tensor) else arg for arg in args), **named)
+        return tracepack.load(archive_of(Graph(tuple(values), (node,), node.output)))(*given)
+
+    torch.testing.assert_close(run(right), wanted)
+    with pytest.raises(tracepack.GuardError, match=text):
+        run(wrong)
+
+
+@pytest.mark.parametrize("name", ["aten._scaled_dot_product_flash_attention_for_cpu.default", "aten._ctc_loss.default"])
+def test_what_no_check_makes_safe_needs_trust(name) -> None:
+    q = tensor("B", "H", "L", "E")
+    with pytest.raises(tracepack.TrustError, match=name):
+        tracepack.load(archive_of(Graph((q,), (node := apply(name, q, q, q),), node.output)))
+
+
 @pytest.mark.parametrize("name", ["native_batch_norm", "_native_batch_norm_legit_functional"])
 def test_a_batch_norm_has_the_statistics_that_it_needs(name) -> None:
     x, mean = tensor("N", "C", "L"), Value(ANY)

@@ -6,6 +6,8 @@ hung it, or returned memory that nothing was written to. The checks of views are
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
@@ -27,7 +29,7 @@ FILLED = (
 
 _BOUNDS = {
     65_536: """adaptive_max_pool2d adaptive_max_pool3d adaptive_max_pool2d_with_indices tensor_split
-        adaptive_max_pool3d_with_indices""",
+        adaptive_max_pool3d_with_indices fractional_max_pool2d fractional_max_pool3d""",
     2**31: "matrix_power linalg_matrix_power",
     1024: "special_multigammaln multigammaln mvlgamma mvlgamma_ svd_lowrank pca_lowrank",
     2**53: "random_ random",
@@ -162,19 +164,45 @@ def of_norm(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def of_pivots(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`ldl_solve`, which checks the negative pivots: those of a block of two rows are a pair.
+    """`ldl_solve`, which checks its batches, and the negative pivots: those of a block of two rows are a pair.
 
-    LAPACK takes each of them for the first row of a block: after the last row it reads, and writes, past the end.
+    LAPACK takes each of them for the first row of a block: after the last row it reads, and writes, past the end. Torch
+    repeats the factors for a larger batch of right sides, and not the pivots.
     """
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        pivots = args[1] if len(args) > 1 else kwargs.get("pivots")
+        factors, pivots, right = _named(args, kwargs, "LD", "pivots", "B")
         rows = _rows(pivots) if type(pivots) is torch.Tensor and pivots.dim() else []
         if not all(map(_is_paired, rows)):
             raise GuardError("the pivots are none of ldl_factor", got=rows[:4], expected="negative ones in pairs")
+        sizes = factors.shape[:-2], right.shape[:-2]
+        if torch.broadcast_shapes(*sizes) != sizes[0]:  # type: ignore[no-untyped-call]  # torch leaves it untyped
+            got = f"{list(factors.shape)} and {list(right.shape)}"
+            raise GuardError("there are more right sides than factors", got=got, expected="a batch of factors as large")
         return function(*args, **kwargs)
 
     return call
+
+
+def of_factors(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`lu_unpack`, which checks the sizes of its pivots: torch writes past the end for fewer of them."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        factors, pivots = _named(args, kwargs, "LU_data", "LU_pivots")
+        wanted = (*factors.shape[:-2], min(factors.shape[-2:], default=0))
+        if tuple(pivots.shape) != wanted:
+            raise GuardError("the pivots do not fit the factors", got=list(pivots.shape), expected=list(wanted))
+        return function(*args, **kwargs)
+
+    return call
+
+
+def _named(args: Sequence[Any], kwargs: dict[str, Any], *names: str) -> list[torch.Tensor]:
+    """The first arguments of a call, which are tensors, by position or by name."""
+    found = [args[place] if place < len(args) else kwargs.get(name) for place, name in enumerate(names)]
+    if not all(isinstance(each, torch.Tensor) for each in found):
+        raise GuardError("not a tensor", got=", ".join(type(each).__name__ for each in found))
+    return found  # type: ignore[return-value]  # just checked
 
 
 def _rows(pivots: torch.Tensor) -> list[list[Any]]:
@@ -214,6 +242,72 @@ def of_running(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def of_modes(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A grid sampler, which checks its modes: for an unknown one torch returns memory that nothing was written to."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        modes = [*args[2:4], *(kwargs[key] for key in ("interpolation_mode", "padding_mode") if key in kwargs)]
+        if any(mode not in (0, 1, 2) for mode in modes):
+            raise GuardError("no mode of a grid sampler", got=modes, expected="0, 1 or 2")
+        return function(*args, **kwargs)
+
+    return call
+
+
+def of_scales(function: Callable[..., Any]) -> Callable[..., Any]:
+    """An antialiased resize, which checks that its scales give its sizes: with others torch reads outside."""
+
+    def call(x: Any, output_size: Any = None, align_corners: bool = False, *scales: Any, **named: Any) -> Any:
+        given = [*scales, *(named[key] for key in ("scales_h", "scales_w", "scale_factors") if key in named)]
+        given = [*given[0]] if len(given) == 1 and isinstance(given[0], list | tuple) else given
+        if output_size is not None:
+            for size, wanted, scale in zip(x.shape[2:], output_size, given, strict=False):
+                if scale is not None and not (0 < scale < math.inf and math.floor(size * scale) == wanted):
+                    got = f"{size} by {scale}"
+                    raise GuardError("the scale does not give the size of the output", got=got, expected=wanted)
+        return function(x, output_size, align_corners, *scales, **named)
+
+    return call
+
+
+def of_least(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`gcd` and `lcm`, in which the least number of a dtype ends the process."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if any(bool(_is_least(value).any()) for value in (*args[:2], *kwargs.values()) if type(value) is torch.Tensor):
+            raise GuardError("the least integer has no divisors in its dtype", got="the least number of its dtype")
+        return function(*args, **kwargs)
+
+    return call
+
+
+def of_truncation(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A division, which checks integers that are cut: the least one by -1 ends the process."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        first, other = (*args[:2], *kwargs.values())[:2]
+        cut = kwargs.get("rounding_mode") == "trunc" and type(first) is torch.Tensor
+        if cut and bool((_is_least(first) & (torch.as_tensor(other) == -1)).any()):
+            raise GuardError("the least integer cannot be divided by -1", got=str(first.dtype).removeprefix("torch."))
+        return function(*args, **kwargs)
+
+    return call
+
+
+def _is_least(tensor: torch.Tensor) -> torch.Tensor:
+    whole = tensor.dtype in (torch.int8, torch.int16, torch.int32, torch.int64)
+    return tensor == torch.iinfo(tensor.dtype).min if whole else torch.zeros((), dtype=torch.bool)
+
+
+_KERNELS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
+    "linalg_ldl_solve": of_pivots, "ldl_solve": of_pivots, "lu_unpack": of_factors,
+    **dict.fromkeys(("grid_sampler", "grid_sampler_2d", "grid_sampler_3d"), of_modes),
+    **dict.fromkeys(("_upsample_bilinear2d_aa", "_upsample_bicubic2d_aa", "_upsample_lanczos2d_aa"), of_scales),
+    **dict.fromkeys(("gcd", "gcd_", "lcm", "lcm_"), of_least),
+}  # fmt: skip
+_DIVISIONS = re.compile(r"aten\.(div|divide)_?\.\w+_mode|torch\.(Tensor\.)?(div|divide)_?")
+
+
 def wrapper(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]] | None:
     """The function that adds the check to an operator; None for one without a check."""
     if name in CHECKED:
@@ -222,6 +316,8 @@ def wrapper(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]] | N
         return filled
     if name == "aten.copy.default":
         return of_tensors
+    if _DIVISIONS.fullmatch(name):
+        return of_truncation
     if name.startswith("numpy."):
         most = BOUNDED_NUMPY.get(name)
         if most is not None:
@@ -241,6 +337,6 @@ def _of_torch(base: str) -> Callable[[Callable[..., Any]], Callable[..., Any]] |
         return of_norm
     if base in _BAGS:
         return of_bags
-    if base in ("linalg_ldl_solve", "ldl_solve"):
-        return of_pivots
+    if base in _KERNELS:
+        return _KERNELS[base]
     return of_weight_norm if base in ("_weight_norm", "_weight_norm_interface") else None
