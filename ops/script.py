@@ -50,13 +50,13 @@ def script(
     Args:
         model: an nn.Module, ScriptModule, ScriptFunction, the path of a TorchScript file, an ExportedProgram, a
             Slang function, a tensor comprehension, a tokenizer, a callable on tensors, or an InferenceOp, which is
-            returned as is. An ONNX model: a path that ends in ``.onnx``, its bytes, or an `onnx.ModelProto`. An
+            returned as is. An ONNX model as a path that ends in ``.onnx``, its bytes, or an `onnx.ModelProto`. An
             estimator of scikit-learn, XGBoost or LightGBM, which becomes an ONNX model that answers as it does.
         device: None (where the model's first parameter or buffer lives, else the CPU), an int (-1 the CPU, n >= 0
             accelerator n), ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ``"gpu:1"`` or a torch.device.
         example: arguments to lower the op with at once: a tensor, a tuple of positional arguments, or a dict of
             keyword arguments. Without it the op is lowered at its first trace, and runs the model until then. An
-            estimator needs rows that it takes: a matrix, a table of pandas, or a list of strings.
+            estimator needs rows that it takes, as a matrix, a table of pandas, or a list of strings.
         name: what graphs and errors call the op; the model's class by default.
         contiguous: makes a non-contiguous output contiguous. By default it is refused.
         training: lets an nn.Module keep the mode that each of its parts is in, instead of evaluation mode. Batch

@@ -22,7 +22,7 @@ def lookup(table: Any, keys: Any, default: Any = ...) -> Any:
 
     Args:
         table: a list or a tuple, whose keys are indices, a dict with texts or numbers as keys, or an array of one
-            dimension. All entries are of one type: str, int, float, bool, or lists of them.
+            dimension. All entries are of one type, which is str, int, float, bool, or lists of them.
         keys: a number or a text; a list of them, of any length; or a tensor of integers of any shape.
         default: the entry of a key that the table lacks.
 
