@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ from .lowering.patches.lock import KeptProcess, lowering
 from .lowering.writes import FixedTensors
 from .op import InferenceOp, KernelOp, model_device
 from .runtime.checks import input_check, require_contiguous
+from .runtime.interrupts.alarm import ALARM
 from .runtime.interrupts.held_signal import HeldSignal
 from .runtime.plan import Plan
 from .runtime.state import State, is_stateful
@@ -246,7 +248,7 @@ class ModelOp(InferenceOp):
         recorder = current()
         if recorder is not None and recorder.settled:
             raise SignatureError("the op was not lowered for inputs of this structure", where=f"op {self.name!r}")
-        with lowering(), HeldSignal(), FxPatcher(), CompileFlags():
+        with lowering(), HeldSignal(signal.SIGINT), HeldSignal(ALARM), FxPatcher(), CompileFlags():
             return self._find(call, tensors) or self._lowered_now(
                 call, tensors
             )  # another thread may have lowered it meanwhile

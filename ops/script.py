@@ -14,6 +14,7 @@ from .graph.errors import ScriptError
 from .graph.kernel import Kernel
 from .kinds import check_registered, kernel_class, make_kernel
 from .lowering.call import flatten_call
+from .lowering.patches.lock import lowering
 from .model_op import ModelOp
 from .onnx.read import is_estimator, is_onnx, read_onnx
 from .op import InferenceOp, KernelOp, default_name, model_device
@@ -154,7 +155,8 @@ def _in_own_mode(model: Any, device: Any, name: str | None, contiguous: bool) ->
 
 
 def _device(model: torch.nn.Module, device: Any) -> Any:
-    found = model_device(model)
+    with lowering():  # another thread may be lowering it, and have stand-ins for its parameters
+        found = model_device(model)
     return found if device is None and found is not None else resolve_device(device)
 
 

@@ -175,10 +175,11 @@ def check_registered(kernel: Kernel) -> None:
     """Refuses a kernel that `load` could not build.
 
     Raises:
-        ScriptError: its kind is not registered, or registered for another class.
+        ScriptError: its kind is not registered, or registered for another class: a subclass would be loaded as the
+            class that it is derived from.
     """
     found = find(kernel.kind)
-    if found is None or not isinstance(kernel, found.kernel_class()):
+    if found is None or type(kernel) is not found.kernel_class():
         raise ScriptError(
             f"load could not build the kernel {kernel.name!r}: its kind {kernel.kind!r} is registered "
             + ("for no class" if found is None else "for another class"),

@@ -323,3 +323,28 @@ def test_a_timeout_that_something_swallowed_comes_out_of_the_verb() -> None:
     finally:
         signal.signal(signal.SIGALRM, before)
     assert mod(torch.ones(2)).tolist() == [2, 2]
+
+
+def test_alarms_that_ring_while_all_is_restored_leave_nothing(monkeypatch) -> None:
+    """Handlers of alarms often raise ordinary exceptions, and an interval timer rings again and again."""
+    from tracepack.ops.runtime.interrupts import verbs
+
+    restore, rings = verbs._Before.restore, [3]
+
+    def rung(self, error):
+        if rings[0]:
+            rings[0] -= 1
+            raise Late
+        restore(self, error)
+
+    monkeypatch.setattr(verbs._Before, "restore", rung)
+    before, state = signal.getsignal(signal.SIGALRM), ProcessState()
+
+    def traced(x):
+        raise Late
+
+    with pytest.raises((Late, tracepack.RecordError)):
+        tracepack.trace(traced, torch.rand(3))
+    assert not rings[0]
+    assert signal.getsignal(signal.SIGALRM) is before
+    assert set(ProcessState().differences(state)) <= {"thread:random numbers"}

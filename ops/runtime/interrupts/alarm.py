@@ -13,30 +13,19 @@ import threading
 from types import CodeType, FrameType
 from typing import Any
 
-from .changes import Change
+from .in_front import InFront, in_front_of
 
-_ALARM = getattr(signal, "SIGALRM", None)  # Windows has none
+ALARM: int = getattr(signal, "SIGALRM", signal.SIGINT)  # Windows has none
 
 
-class Alarm(Change):
+class Alarm(InFront):
     """While it is entered, what the handler of SIGALRM raises is noted."""
 
     of_process = True
 
     def __init__(self) -> None:
-        self._handler: Any = None
+        super().__init__(ALARM)
         self.raised: BaseException | None = None
-
-    def make(self) -> None:
-        """Puts this in front of the handler."""
-        self._handler = signal.getsignal(signal.SIGALRM)
-        signal.signal(signal.SIGALRM, self._arrived)
-
-    def undo(self) -> None:
-        """Restores the handler; one that was set meanwhile stays."""
-        if self._handler is not None and signal.getsignal(signal.SIGALRM) == self._arrived:
-            signal.signal(signal.SIGALRM, self._handler)
-        self._handler = None
 
     def __exit__(self, *exc: Any) -> None:
         super().__exit__(*exc)
@@ -45,7 +34,7 @@ class Alarm(Change):
 
     def _arrived(self, number: int, frame: FrameType | None) -> None:
         try:
-            self._handler(number, frame)
+            self._behind()(number, frame)
         except BaseException as error:
             self.raised = error
             raise
@@ -53,10 +42,10 @@ class Alarm(Change):
 
 def rings() -> bool:
     """Whether this thread runs a handler of alarms that Python knows, and that no verb around this one watches."""
-    handler = _ALARM and signal.getsignal(_ALARM)
-    if not callable(handler) or threading.current_thread() is not threading.main_thread():
+    handler = signal.getsignal(ALARM)
+    if ALARM == signal.SIGINT or not callable(handler) or threading.current_thread() is not threading.main_thread():
         return False
-    return not isinstance(getattr(handler, "__self__", None), Alarm)
+    return in_front_of(handler) is None
 
 
 def is_of_handler(error: BaseException) -> bool:

@@ -1,4 +1,4 @@
-"""Ctrl-C while a model is lowered: it waits until no code of a dispatch mode runs.
+"""Ctrl-C, or an alarm, while a model is lowered: it waits until no code of a dispatch mode runs.
 
 While Python code of a dispatch mode runs, torch's C++ below it has taken the mode off, and puts it on again when that
 code ends. An exception that comes just where this code has put the mode on itself makes that a second time: torch then
@@ -14,53 +14,54 @@ import time
 from types import FrameType
 from typing import Any
 
-from .changes import Change
+from .in_front import InFront, in_front_of
 
 _AGAIN = 0.002  # seconds from one look at the stack to the next
 _LONGEST = 5.0  # seconds after which the signal is handled anyway
 _DISPATCHES = "__torch_dispatch__"
 
 
-class HeldSignal(Change):
-    """While it is entered by the main thread, the handler of SIGINT waits for a place where an exception is safe."""
+class HeldSignal(InFront):
+    """While it is entered by the main thread, the handler of a signal waits for a place where an exception is safe.
 
-    def __init__(self) -> None:
-        self._handler: Any = None
+    Args:
+        number: of the signal.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
         self._since: float | None = None
         self._rings: set[object] = set()  # one for each thread that is to send the signal again, until it ends
         self._echoes = False  # whether that thread sent it, and it has not arrived yet
 
     def make(self) -> None:
-        """Puts this in front of the handler."""
-        handler = signal.getsignal(signal.SIGINT)
-        held = isinstance(getattr(handler, "__self__", None), HeldSignal)  # an op is lowered inside of another one
+        """Puts this in front of the handler, in the main thread; an op that is lowered inside of another one has it."""
+        handler = signal.getsignal(self._number)
+        held = isinstance(in_front_of(handler), HeldSignal)
         if threading.current_thread() is threading.main_thread() and callable(handler) and not held:
-            self._handler = handler
-            signal.signal(signal.SIGINT, self._arrived)
+            super().make()
 
     def __exit__(self, *exc: Any) -> None:
         waits, self._since = self._since is not None, None
         super().__exit__(*exc)
         if waits:
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(self._number)
 
     def undo(self) -> None:
         """Restores the handler, after a signal that is on its way to this one."""
         latest = time.monotonic() + _LONGEST  # a fork has no thread that rings
         while self._rings and time.monotonic() < latest:
             time.sleep(_AGAIN)
-        handler, self._handler = self._handler, None
-        if handler is not None:
-            signal.signal(signal.SIGINT, handler)
+        super().undo()
 
     def _arrived(self, number: int, frame: FrameType | None) -> None:
         echo, self._echoes = self._echoes, False
         if echo and self._since is None:  # what it repeats was handled meanwhile
             return
-        handler = self._handler or signal.default_int_handler
+        handler = self._behind()
         now = time.monotonic()
         self._since = now if self._since is None else self._since
-        if now - self._since < _LONGEST and _dispatches(frame):
+        if not self._over and now - self._since < _LONGEST and _dispatches(frame):
             if echo or not self._rings:  # the thread that sent this one may not have ended yet
                 self._start_ringing()
             return
@@ -81,7 +82,7 @@ class HeldSignal(Change):
             time.sleep(_AGAIN)
             if self._since is not None:
                 self._echoes = True
-                signal.raise_signal(signal.SIGINT)
+                signal.raise_signal(self._number)
         finally:
             self._rings.discard(ring)
 

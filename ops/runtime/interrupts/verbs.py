@@ -8,23 +8,26 @@ torch left suspended in a `with`, and restores the modes of the thread.
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext, suppress
 from functools import wraps
 from types import TracebackType
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import torch
 from torch.fx import graph_module
 
 from ..user_code import is_users
-from .alarm import Alarm, is_of_handler, rings
+from .alarm import ALARM, Alarm, is_of_handler, rings
 from .changes import made, undo_from
 from .modes import Modes, Outside
 
 P = ParamSpec("P")
 R = TypeVar("R")
-_MOST_TRIES = 8  # interrupts that come during the restoring after the first one
+_MASKS = hasattr(signal, "pthread_sigmask")
+_BLOCK, _SET = (signal.SIG_BLOCK, signal.SIG_SETMASK) if _MASKS else (0, 0)
+_MOST_TRIES = 32  # interrupts that come during the restoring after the first one
 
 
 def undisturbed(verb: Callable[P, R]) -> Callable[P, R]:
@@ -55,11 +58,22 @@ def journaled(function: Callable[P, R]) -> Callable[P, R]:
         try:
             return function(*args, **kwargs)
         except BaseException:
-            undo_from(before)
-            torch._C._set_grad_enabled(grad)
+            _undo(before, grad)
             raise
 
     return guarded
+
+
+def _undo(before: int, grad: bool) -> None:
+    """Undoes what the journal has more than before, also if more interrupts come."""
+    for left in reversed(range(_MOST_TRIES)):
+        try:
+            undo_from(before)
+            torch._C._set_grad_enabled(grad)
+            return
+        except BaseException:
+            if not left:
+                raise
 
 
 class _Before:
@@ -67,6 +81,7 @@ class _Before:
 
     def __init__(self) -> None:
         self.made, self.modes = made(), Modes()
+        self.mask = _mask_signals(_BLOCK, ())
         self.compiles = graph_module._forward_from_src
 
     def restore(self, error: BaseException | None) -> None:
@@ -84,15 +99,28 @@ class _Before:
 
 
 def _insist(before: _Before, error: BaseException) -> None:
-    """Restores, also if more interrupts come; the caller raises the first one."""
-    for _ in range(_MOST_TRIES):
-        try:
-            before.restore(error)
-            return
-        except Exception:
-            raise
-        except BaseException:
-            continue
+    """Restores, also if more interrupts come; the caller raises the first one.
+
+    Signals wait meanwhile: an alarm that rings again and again would come between two tries.
+    """
+    try:
+        for left in reversed(range(_MOST_TRIES)):
+            try:
+                _mask_signals(_BLOCK, (signal.SIGINT, ALARM))
+                before.restore(error)
+                return
+            except Exception:  # what the handler of an alarm raises is often an ordinary one
+                if not left:
+                    raise
+            except BaseException:
+                continue
+    finally:
+        _mask_signals(_SET, before.mask)
+
+
+def _mask_signals(how: int, signals: Iterable[int]) -> set[Any]:
+    """Changes which signals wait in this thread; returns those that waited before. Windows has none that wait."""
+    return signal.pthread_sigmask(how, signals) if _MASKS else set()
 
 
 def _chain(error: BaseException | None) -> list[BaseException]:
