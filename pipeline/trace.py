@@ -33,6 +33,7 @@ from .patches.numpy import hooks
 from .patches.print import muted, printable
 from .patches.threads import threads
 from .patches.torch import generation, questions
+from .patches.unanswered import answered
 from .pipeline import Pipeline
 from .recheck.diff import Difference, difference
 from .recheck.key_order import with_marks
@@ -272,7 +273,7 @@ def _record(process: Callable[..., Any], examples: Examples, settled: bool = Fal
     undo = Undo(recorder.values)
     with (
         recorder.states, torch.no_grad(), recording(recorder), printable(), hooks(), questions(), generation(),
-        threads(), undo.restored(), undo, Watch(recorder), recorder,
+        threads(), answered(), undo.restored(), undo, Watch(recorder), recorder,
     ):  # fmt: skip
         args, kwargs = examples.call([handed for _, handed in pairs])
         try:

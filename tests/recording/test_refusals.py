@@ -36,6 +36,13 @@ def swallow_branch(x):
         return x
 
 
+def swallow_unanswered(x):
+    try:
+        return x if any(map((0).__lt__, x.shape)) else -x
+    except Exception:
+        return x
+
+
 NUMBER = "a tensor's value cannot leave the graph as a plain number"
 BRANCH = "a branch on a tensor cannot be recorded: only one side of it ran"
 DATA = "a value that data decides cannot leave the graph: "
@@ -48,6 +55,7 @@ REFUSED = {
     "float that map calls": (lambda x: x * helper(x), NUMBER),
     "an own float": (lambda x: x * own.float(x.sum()), NUMBER),
     "math that map calls": (lambda x: x * shrunk(x.sum().item()), DATA + "it was taken as a plain float, as math does"),
+    "no answer": (swallow_unanswered, "a branch was taken on NotImplemented"),
     "branch on an item": (lambda x: x if x.sum().item() > 0 else -x, DATA + "a branch was taken on it"),
     "range over an item": (lambda x: [x] * x.argmax().item(), DATA + "it was used as a plain integer"),
     "text of a tensor": (lambda x: {repr(x): x}, "a tensor's values cannot leave the graph as text"),

@@ -72,25 +72,27 @@ class _InThread(type):
         return threading.get_ident() == cls.thread
 
 
-class _Unheard(Change):
-    """The first filter of warnings, for one thread.
+class Filter(Change):
+    """The first filter of warnings, for all threads.
 
-    `warnings.catch_warnings` is for all threads, and where two overlap one restores the filters of the other.
+    `warnings.catch_warnings` puts a whole list back: where two overlap one restores the filters of the other.
+
+    Args:
+        rule: the filter as `warnings.filters` has it.
     """
 
     of_process = True
 
-    def __init__(self) -> None:
-        self.category = _InThread("Unheard", (Warning,), {"thread": None})
-        self.rule: Any = ("ignore", None, self.category, None, 0)
+    def __init__(self, rule: Any) -> None:
+        self.rule = rule
 
     def make(self) -> None:
-        self.category.thread = threading.get_ident()
+        """Puts it before the others."""
         self._filters.insert(0, self.rule)
         self._changed()
 
     def undo(self) -> None:
-        self.category.thread = None
+        """Takes it away."""
         for rule in [rule for rule in self._filters if rule is self.rule]:
             self._filters.remove(rule)
         self._changed()
@@ -106,3 +108,19 @@ class _Unheard(Change):
         known = vars(module)  # the function has another name from Python 3.14 on
         mutated = known.get("_filters_mutated") or known["_filters_mutated_lock_held"]
         mutated()
+
+
+class _Unheard(Filter):
+    """The filter that ignores every warning of one thread."""
+
+    def __init__(self) -> None:
+        self.category = _InThread("Unheard", (Warning,), {"thread": None})
+        super().__init__(("ignore", None, self.category, None, 0))
+
+    def make(self) -> None:
+        self.category.thread = threading.get_ident()
+        super().make()
+
+    def undo(self) -> None:
+        self.category.thread = None
+        super().undo()
