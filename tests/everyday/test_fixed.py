@@ -142,8 +142,18 @@ def test_golden_examples_of_labels_have_the_tolerance_of_their_tensors(tmp_path)
 def test_a_condition_inside_of_a_loop_is_not_taken_for_one_of_the_loop() -> None:
     mod = loaded(lambda texts: [[word for word in ("abc", "b") if word == text] for text in texts], ["x", "y"])
     assert mod(["q", "r", "s"]) == [[], [], []]
-    with pytest.raises(tracepack.GuardError, match="a branch was taken on it; got True; expected False"):
-        mod(["q", "b"])
+    assert mod(["q", "b"]) == [[], ["b"]]
+
+
+def test_a_list_is_unpacked_into_as_many_values_as_in_python() -> None:
+    def process(text):
+        key, value = text.split("=")
+        return {"key": key, "value": value}
+
+    mod = loaded(process, "a=b")
+    assert mod("c=d") == {"key": "c", "value": "d"}
+    with pytest.raises(tracepack.GuardError, match="the function unpacks it into 2 values; got 3; expected 2"):
+        mod("c=d=e")
 
 
 def test_results_of_a_loop_that_nothing_collects_are_refused() -> None:

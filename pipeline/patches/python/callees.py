@@ -151,16 +151,17 @@ def _filtered(function: Any, items: Any) -> Any:
     recorder = active()
     if recorder is None or type(items) is not TracedList:
         return filter(function, items)
-    loop = Loop(recorder, items)
-    item = next(loop)
-    found = number_of(recorder, item if function is None else recorded(function)(item))
-    if not is_traced(found):
-        return recorder.refuse(
-            "filter has a condition that no item decides", "Filter in a list comprehension: [x for x in items if …]."
-        )
-    loop.filter(recorder.scalar("bool", found))
-    next(loop, None)
-    return loop.gathered(item)
+    loop, found = Loop(recorder, items), []
+    for item in loop:
+        wanted = number_of(recorder, item if function is None else recorded(function)(item))
+        if not is_traced(wanted):
+            return recorder.refuse(
+                "filter has a condition that no item decides",
+                "Filter in a list comprehension: [x for x in items if …].",
+            )
+        loop.filter(recorder.scalar("bool", wanted))
+        found.append(item)
+    return loop.gathered(found)
 
 
 def recorded(function: Any) -> Callable[[Any], Any]:

@@ -33,6 +33,7 @@ from .operations import (
     NOT,
     PLAIN,
     SUBSCRIPT,
+    appended_to,
     conditional,
     iterated,
 )
@@ -167,7 +168,9 @@ def _changed(instructions: Sequence[Any], code: CodeType) -> Iterable[list[Any]]
             made = [_constant(this.argval), *side, _assembler().create_instruction("RETURN_VALUE")]
             yield made if returned else [this, *side]
         elif index in appending.begins:
-            yield [*_applied(iterated(appending.begins[index])), this]
+            head, listed = appending.begins[index]
+            load = _assembler().create_instruction("LOAD_FAST", argval=listed.argval)
+            yield [load, *_of_pair(appended_to(head)), this]
         elif index in appending.ends:
             yield [*_gathered(appending.ends[index]), *_of(this, index, instructions, rounds)]
         else:

@@ -201,28 +201,24 @@ def _map_of(items: Any) -> Any:
 # -- comprehensions ------------------------------------------------------------------------------------------------
 
 
-def _iterated(items: Any, place: int | None = None) -> Any:
+def _iterated(items: Any, place: int | None = None, into: list[Any] | None = None) -> Any:
     recorder = active()
     if recorder is not None and isinstance(items, torch.Tensor) and items in recorder.values and recorder.rank(items):
         items = rows_of(recorder, items)
     if recorder is not None and type(items) is TracedStr:
         items = recorder.scalar("list", items)
-    return items if recorder is None or type(items) is not TracedList else Loop(recorder, items, place)
+    return items if recorder is None or type(items) is not TracedList else Loop(recorder, items, place, into)
 
 
 def _collected(result: Any) -> Any:
     recorder = active()
     loop = None if recorder is None else recorder.rounds.closing
     if recorder is not None and isinstance(loop, Loop) and loop.frame is sys._getframe(2):
-        items = list(result.items()) if type(result) is dict else result
-        if len(items) == 1:
-            item = items[0]
-            if type(result) is not dict:
-                return loop.gathered(item)
-            key = item[0].key if isinstance(item[0], TracedKey) else item[0]
-            pairs = loop.gathered([key, item[1]])
-            keys, entries = (_column(recorder, pairs, index) for index in (0, 1))
-            return recorder.scalar("dict", keys, entries)
+        if type(result) is not dict:
+            return loop.gathered(result)
+        pairs = loop.gathered([[key.key if isinstance(key, TracedKey) else key, item] for key, item in result.items()])
+        keys, entries = (_column(recorder, pairs, index) for index in (0, 1))
+        return recorder.scalar("dict", keys, entries)
     return to_dict(result.items()) if type(result) is dict else result
 
 
@@ -249,10 +245,7 @@ def _plain_list(items: Any) -> Any:
 
 def _column(recorder: Recorder, pairs: TracedList, index: int) -> Any:
     loop = Loop(recorder, pairs)
-    item = next(loop)
-    part = item[index]
-    next(loop, None)
-    return loop.gathered(part)
+    return loop.gathered([item[index] for item in loop])
 
 
 def _filtered(wanted: bool, place: int | None) -> Callable[[Any], Any]:
@@ -302,6 +295,11 @@ ASSERTED = HandedOver(asserted)
 def iterated(place: int | None) -> HandedOver:
     """What makes the iterator of a comprehension, which is the only one of its code where `place` is None."""
     return HandedOver(lambda items: _iterated(items, place))
+
+
+def appended_to(place: int) -> HandedOver:
+    """What makes the iterator of a loop that appends to a list; it takes both."""
+    return HandedOver(lambda pair: _iterated(pair[0], place, pair[1]))
 
 
 def conditional(wanted: bool, place: int | None) -> HandedOver:
