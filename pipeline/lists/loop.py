@@ -191,6 +191,7 @@ class Loop:
         if self.into is None and len(results) != len(self.ways):
             self._refuse("gives another number of values than one for each item", "Write one `for`.")
         self._hand_out(results)
+        self.ways.sort(key=lambda way: [not side for side in way.taken])
         assert self.value is not None
         for value in [self.value, *(leaf for way in self.ways for leaf in way.values())]:
             recorder.rounds.left.pop(id(value), None)
@@ -239,6 +240,10 @@ class Loop:
     def _graph(self, nodes: Sequence[Node], output: Any, outer: list[Value]) -> Graph:
         """The closed graph of the body or of the test, over values of its own."""
         assert self.value is not None
+        return self._over(nodes, output, (self.value, *outer))
+
+    def _over(self, nodes: Sequence[Node], output: Any, given: Sequence[Value]) -> Graph:
+        """The closed graph of some nodes over copies of what is given to it."""
         known: dict[int, Any] = {}
 
         def made(leaf: Any) -> Any:
@@ -250,7 +255,7 @@ class Loop:
         def used(leaf: Any) -> Any:
             return known.get(id(leaf), leaf) if isinstance(leaf, Value) else leaf
 
-        inputs = tuple(made(value) for value in (self.value, *outer))
+        inputs = tuple(made(value) for value in given)
         copies = []
         for node in nodes:
             args, kwargs = map_leaves(used, node.args), map_leaves(used, node.kwargs)

@@ -7,8 +7,9 @@ import torch
 
 import tracepack
 from tests.campaigns.check import difference
-from tests.everyday import appending, branches, choices, idioms, labels, lists, texts
+from tests.everyday import choices, idioms, labels, lists, texts
 from tests.everyday.case import check, loaded
+from tests.everyday.loops import appending, branches, carrying
 
 
 @pytest.mark.parametrize("name", labels.CASES)
@@ -44,6 +45,11 @@ def test_loops_that_append(name) -> None:
 @pytest.mark.parametrize("name", branches.CASES)
 def test_loops_that_branch_on_their_items(name) -> None:
     check(branches.CASES[name])
+
+
+@pytest.mark.parametrize("name", carrying.CASES)
+def test_loops_that_carry_values(name) -> None:
+    check(carrying.CASES[name])
 
 
 @pytest.mark.parametrize("process", branches.REFUSED)

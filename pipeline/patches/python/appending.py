@@ -11,6 +11,9 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from .flow import LocalFlow
+from .new_lists import is_new_list
+
 _CHANGES = frozenset(
     "append extend insert sort reverse pop remove clear add update setdefault discard popitem write next send".split()
 )
@@ -19,8 +22,6 @@ _REFUSED = (
     "FOR_ITER", "RETURN_VALUE", "RETURN_CONST",
 )  # fmt: skip
 _METHODS = ("LOAD_METHOD", "LOAD_ATTR")
-_ENDLESS = ("JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_ABSOLUTE", "JUMP_BACKWARD_NO_INTERRUPT")
-"""The jumps without a condition."""
 
 
 class Appending:
@@ -66,53 +67,17 @@ class Appending:
     def _is_plain(self, body: range, head: int, listed: str) -> bool:
         """Whether a body stays within itself, and stores only what each round reads after it stored that."""
         code = self.instructions
-        if any(code[at].opname in _REFUSED or code[at].opname.startswith("DELETE") for at in body):
+        if leaves_itself(code, body, head, self.places) or changes_others(code, body, {listed}):
             return False
-        if any(code[at].exn_tab_entry is not code[head].exn_tab_entry for at in body):
-            return False  # a handler of exceptions, or `with`
-        for at in body:
-            if code[at].target is not None and not self._stays(at, body, head):
-                return False
-            changes = code[at].argval in _CHANGES and code[at].opname in _METHODS
-            if changes and (code[at].argval != "append" or code[at - 1].argval != listed):
-                return False
+        if any(code[at].opname.startswith(("STORE_FAST_", "LOAD_FAST_")) for at in body):
+            return False  # rare ones; torch takes the pairs of Python 3.13 apart
         stored = {code[at].argval for at in body if code[at].opname == "STORE_FAST"}
-        return listed not in stored and self._reads_own(body, stored)
-
-    def _stays(self, at: int, body: range, head: int) -> bool:
-        """Whether an instruction is a jump forwards in the body, or one to the next round."""
-        goes = self.places[id(self.instructions[at].target)]
-        return "JUMP" in self.instructions[at].opname and (goes == head or (goes > at and goes in body))
-
-    def _reads_own(self, body: range, stored: set[str]) -> bool:
-        """Whether on every way through the body what is read of some names was stored before."""
-        code = self.instructions
-        known: dict[int, set[str]] = {body.start: set()}
-        for at in body:
-            if at not in known:
-                continue  # nothing comes here
-            now, each = known[at], code[at]
-            if each.opname == "STORE_FAST":
-                now = now | {each.argval}
-            elif each.opname.startswith(("STORE_FAST_", "LOAD_FAST_")):
-                return False  # rare ones; torch takes the pairs of Python 3.13 apart
-            elif each.opname == "LOAD_FAST" and each.argval in stored - now:
-                return False
-            goes = [] if each.target is None else [self.places[id(each.target)]]
-            for following in [*goes, *([] if each.opname in _ENDLESS else [at + 1])]:
-                known[following] = known.get(following, now) & now
-        return True
+        flow = LocalFlow(code)
+        appends = flow.most(body, lambda each: _is_method(each, "append"))
+        return listed not in stored and appends < 2 and not flow.unstored(body, stored)
 
     def _is_new(self, listed: str, head: int) -> bool:
-        """Whether the list is made before a loop, with nothing between that could know of it or run twice."""
-        code = self.instructions
-        stores = [at for at in range(head) if code[at].opname == "STORE_FAST" and code[at].argval == listed]
-        if not stores or not stores[-1] or code[stores[-1] - 1].opname != "BUILD_LIST" or code[stores[-1] - 1].arg:
-            return False
-        between = range(stores[-1] + 1, head)
-        if any(code[at].target is not None or listed in _names(code[at]) for at in between):
-            return False
-        return not any(self.places.get(id(each.target)) in between for each in code if each.target is not None)
+        return is_new_list(self.instructions, self.places, listed, head)
 
     def _is_left(self, body: range, listed: str, head: int, end: int) -> bool:
         """Whether nothing after a loop reads what its rounds stored, or changes the list."""
@@ -131,12 +96,38 @@ class Appending:
         return not any(self.places[id(each.target)] <= head for each in outer)
 
 
+def leaves_itself(code: Sequence[Any], body: range, head: int, places: dict[int, int]) -> bool:
+    """Whether the body of a loop does what one way through it cannot show: loops, handlers, a way out of the loop."""
+    if any(code[at].opname in _REFUSED or code[at].opname.startswith("DELETE") for at in body):
+        return True
+    if any(_handler(code[at]) is not _handler(code[head]) for at in body):
+        return True  # a handler of exceptions, or `with`
+    goes = {at: places[id(code[at].target)] for at in body if code[at].target is not None}
+    return not all("JUMP" in code[at].opname and (to == head or (to > at and to in body)) for at, to in goes.items())
+
+
+def changes_others(code: Sequence[Any], body: range, lists: set[str]) -> bool:
+    """Whether a body calls a method that may change what it is called on, but for appending to some lists.
+
+    These lists may be used for nothing else in it.
+    """
+    appends = [at for at in body if _is_method(code[at], "append") and code[at - 1].argval in lists]
+    uses = sum(code[at].opname == "LOAD_FAST" and code[at].argval in lists for at in body)
+    changes = sum(code[at].argval in _CHANGES and code[at].opname in _METHODS for at in body)
+    return changes != len(appends) or uses != len(appends)
+
+
 def _is_method(each: Any, name: str) -> bool:
     """Whether an instruction loads a method in order to call it."""
     calls = each.opname == "LOAD_METHOD" or (
         sys.version_info >= (3, 12) and each.opname == "LOAD_ATTR" and each.arg & 1
     )
     return calls and each.argval == name
+
+
+def _handler(each: Any) -> Any:
+    """The instruction to which an exception in an instruction leads."""
+    return None if each.exn_tab_entry is None else each.exn_tab_entry.target
 
 
 def _names(each: Any) -> tuple[Any, ...]:

@@ -17,6 +17,7 @@ import torch
 from ....ops.graph.graph import Guard, Node
 from ....ops.runtime.user_code import user_line
 from ....ops.tracing_hook import current
+from ...lists.fold import Fold
 from ...lists.loop import Loop
 from ...lists.mapping import rows_of
 from ...lists.plain_tables import plain_table
@@ -295,6 +296,20 @@ ASSERTED = HandedOver(asserted)
 def iterated(place: int | None) -> HandedOver:
     """What makes the iterator of a comprehension, which is the only one of its code where `place` is None."""
     return HandedOver(lambda items: _iterated(items, place))
+
+
+def _folded(items: Any) -> Any:
+    found = _iterated(items)
+    return Fold(found.recorder, found.source) if type(found) is Loop else found
+
+
+def _turned(values: Any) -> Any:
+    loop, *carried = values
+    return loop.turn(tuple(carried)) if type(loop) is Fold else tuple(carried)
+
+
+FOLDED, TURNED = map(HandedOver, (_folded, _turned))
+"""What makes the iterator of a loop that carries values, and what takes these before each round."""
 
 
 def appended_to(place: int) -> HandedOver:

@@ -125,15 +125,6 @@ CASES = {
 }
 
 
-def twice(x):
-    out = []
-    for row in x:
-        if row.sum() > 0:
-            out.append(row)
-            out.append(row)
-    return out
-
-
 def mixed(x):
     return [value if value > 0.5 else 0 for value in x.flatten().tolist()]
 
@@ -142,20 +133,18 @@ def written(x):
     return [row.mul_(2) if row.sum() > 1.5 else row for row in x]
 
 
-def stale(x):
-    found = torch.zeros(2)
-    out = []
+def begun(x):
+    before, out = None, []
     for row in x:
-        if row.sum() > 0.5:
-            found = row
-        out.append(found)
+        if before is not None and row.sum() > 0.5:
+            out.append(row)
+        before = row
     return out
 
 
 REFUSED = {
-    twice: "appends several values in one round",
     mixed: "gives values of different types on different ways",
     written: "branches, and writes to a tensor",
-    stale: "a branch on a tensor cannot be recorded",
+    begun: "carries a NoneType. Start with a number, a text or a tensor",
 }
 """What no such loop can be -> the words of its refusal."""
