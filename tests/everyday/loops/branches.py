@@ -49,7 +49,7 @@ def rows(x):
     out = []
     for row in x:
         if row.sum() > 1:
-            out.append(row * 2)  # noqa: PERF401  # the form is what is tested
+            out.append(row * 2)  # the form is what is tested
     return out
 
 

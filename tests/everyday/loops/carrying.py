@@ -102,7 +102,7 @@ def steps(x, n):
 def odd(x):
     out = []
     for i in range(1, len(x)):
-        out.append(x[i] - x[i - 1])  # noqa: PERF401  # the form is what is tested
+        out.append(x[i] - x[i - 1])  # the form is what is tested
     return out
 
 
