@@ -79,6 +79,14 @@ def test_a_branch_that_leaves_a_choice_is_in_the_signature_only(process) -> None
         assert " where " in loaded(process, X, 2).signature
 
 
+def test_a_text_for_a_function_that_takes_plain_ones_is_refused_with_what_is_recorded() -> None:
+    words = (
+        "a function that takes plain texts was given a text that is decided at run time.*Use methods of str, f-strings"
+    )
+    with pytest.raises(tracepack.RecordError, match=words):
+        tracepack.trace(lambda text: [ord(letter) for letter in text], "abc")
+
+
 def test_a_pattern_that_needs_trust_is_said_at_once() -> None:
     with pytest.warns(UserWarning, match=r"the file needs load\(path, trust=True\): the time of .* has no bound"):
         tracepack.trace(lambda s: re.sub(r"(\w+)@(\w+)", r"\2", s), "a@b")
