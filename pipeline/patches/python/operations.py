@@ -20,7 +20,7 @@ from ....ops.tracing_hook import current
 from ...lists.fold import Fold
 from ...lists.loop import Loop
 from ...lists.mapping import rows_of
-from ...lists.plain_tables import plain_table
+from ...lists.plain_tables import columns, plain_table
 from ...proxies.arrays import TracedArray
 from ...proxies.base import is_traced
 from ...proxies.lists import TracedDict, TracedList
@@ -83,6 +83,8 @@ class AskedTable:
             return recorder.scalar("getitem", plain, key)
         if type(plain) in (list, tuple) and any(map(is_traced, plain)):
             return recorder.scalar("getitem", list(plain), key)
+        if (parts := columns(plain)) is not None:
+            return tuple(AskedTable(recorder, part)[key] for part in parts)
         return recorder.scalar("lookup", plain_table(recorder, plain), key)
 
     def get(self, key: Any, default: Any = None) -> Any:
@@ -91,6 +93,11 @@ class AskedTable:
             self.recorder.refuse(
                 "table.get(key) gives None for a key that is missing, which cannot be followed",
                 "Give a default of the kind that the entries have: table.get(key, default).",
+            )
+        parts = columns(self.plain)
+        if parts is not None and type(default) is tuple and len(default) == len(parts):
+            return tuple(
+                AskedTable(self.recorder, part).get(key, each) for part, each in zip(parts, default, strict=True)
             )
         return self.recorder.scalar("lookup", plain_table(self.recorder, self.plain), key, default)
 
