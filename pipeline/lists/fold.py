@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from ...ops.graph.graph import Graph, Node, Operator, Value
+from ...ops.graph.operators.names import FRESH, VIEW, effect
 from ...ops.graph.traverse import leaves
 from ...ops.graph.types import ANY, SCALARS, STRINGS, Type
 from ...ops.runtime.plan import Plan
@@ -152,11 +153,21 @@ class Fold(Loop):
             way.output = recorder.output(tuple(way.result[place] for place in changed))
             self._check_kinds(way.result, changed)
         self._refuse_effects(inner)
+        self._refuse_writes_to_captured()
         outer = self._outer(inner, self.ways)
         recorder.rounds.left |= inner
         tree = Tree(recorder, self.line, (*own, *outer), lambda nodes, found: self._over(nodes, found, (*own, *outer)))
         graphs = self._graphs(*tree.output(self.ways), own, outer)
         return self._written(graphs, changed, outer)
+
+    def _refuse_writes_to_captured(self) -> None:
+        """Refuses a body that writes, where the loop begins with a tensor from outside of the function."""
+        tensors = [each for each in self.start if isinstance(each, torch.Tensor)]
+        names = (node.target.name for way in self.ways for node in way.nodes if isinstance(node.target, Operator))
+        if any(each not in self.recorder.values for each in tensors) and any(
+            effect(n) not in (FRESH, VIEW) for n in names
+        ):
+            self._refuse("writes, and begins with a tensor from outside", "Begin with a copy: tensor.clone().")
 
     def _check_kinds(self, result: Sequence[Any], changed: Sequence[int]) -> None:
         """Refuses a round that makes another kind of value than it is given."""

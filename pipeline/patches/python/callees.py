@@ -78,9 +78,17 @@ def _lengths(recorder: Recorder, lists: Any) -> Callable[[], Any]:
     return length
 
 
+def _rows(recorder: Recorder | None, items: Any) -> Any:
+    """The rows of a tensor of the recording as a list of any length; anything else as it is."""
+    if recorder is None or not isinstance(items, torch.Tensor) or items not in recorder.values:
+        return items
+    return rows_of(recorder, items) if recorder.rank(items) else items
+
+
 def _zipped(*lists: Any, strict: Any = False) -> Any:
     """Stands for `zip`."""
     recorder = active()
+    lists = tuple(_rows(recorder, items) for items in lists)
     if recorder is None or not any(type(items) is TracedList for items in lists):
         return zip(*lists, strict=strict)
     lists = tuple(collected(recorder, items) for items in lists)
@@ -92,6 +100,7 @@ def _zipped(*lists: Any, strict: Any = False) -> Any:
 def _numbered(items: Any, start: Any = 0) -> Any:
     """Stands for `enumerate`."""
     recorder = active()
+    items = _rows(recorder, items)
     if recorder is None or type(items) is not TracedList:
         return enumerate(items, start)
     found = recorder.scalar("enumerate", items, start)

@@ -142,9 +142,20 @@ def begun(x):
     return out
 
 
+BUFFER = torch.ones(2)
+
+
+def captured(x):
+    found = BUFFER
+    for row in x:
+        found += row
+    return found
+
+
 REFUSED = {
     mixed: "gives values of different types on different ways",
     written: "branches, and writes to a tensor",
+    captured: "begins with a tensor from outside. Begin with a copy",
     begun: "carries a NoneType. Start with a number, a text or a tensor",
 }
 """What no such loop can be -> the words of its refusal."""

@@ -147,6 +147,26 @@ def last(x):
     return row
 
 
+def added_in_place(x):
+    found = torch.zeros(2)
+    same = found
+    for row in x:
+        found += row
+    return found, same.sum().item()
+
+
+def kept_in_place(x):
+    found, out = x[0].clone(), []
+    for row in x:
+        found += row
+        out.append(found)
+    return torch.stack(out)
+
+
+def named(scores):
+    return [name for name, score in zip(("a", "b", "c", "d"), scores) if score > 0.5]  # noqa: B905
+
+
 _NUMBERS = (
     [torch.tensor([0.0, 0.7, 0.9])],
     [[torch.tensor([0.9])], [torch.tensor([0.1, 0.0, 0.6, 0.3, 0.8])], [torch.tensor([])]],
@@ -169,5 +189,8 @@ CASES = {
     "inside of a comprehension": Case(inner, [torch.rand(3, 2)], [[torch.rand(5, 2)], [torch.rand(2, 4)]]),
     "inside of with": Case(without_gradients, *_ROWS),
     "one after another": Case(twice_over, *_NUMBERS),
+    "a sum in place": Case(added_in_place, *_ROWS),
+    "a sum in place that a list holds": Case(kept_in_place, *_ROWS),
+    "names beside the numbers of a tensor": Case(named, *_NUMBERS),
     "the last": Case(last, *_ROWS),
 }
