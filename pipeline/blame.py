@@ -17,6 +17,9 @@ from .recording.recorder import Recorder
 from .recording.rollback import Undo
 from .rules.torch_functions import TRANSFORMS
 
+_TEXT_OPTION = "Leave it to a default of your function, or branch on it: if reduce == 'sum': ..."
+_PLAIN_TEXT = "Use methods of str, f-strings, re with a constant pattern, or tracepack.lookup(table, text)."
+
 
 def blamed(error: Exception, process: Callable[..., Any], examples: Examples) -> Exception:
     """The error that the function raises unrecorded too; otherwise a RecordError with the line that failed."""
@@ -29,11 +32,14 @@ def blamed(error: Exception, process: Callable[..., Any], examples: Examples) ->
         return own
     line = str(raising_line(error.__traceback__) or "")
     if "TracedStr" in str(error):
+        first = str(error).splitlines()[0].replace(", not TracedStr", "")
+        ours = "(): argument '" in first  # as torch's parser of arguments says it
+        kind = "of torch" if ours else "that takes plain texts"
         return RecordError(
-            "a function of torch was given a text that is decided at run time",
+            f"a function {kind} was given a text that is decided at run time",
             where=line,
-            got=(str(error).splitlines() or [""])[0].replace(", not TracedStr", ""),
-            fix="Leave it to a default of your function, or branch on it: if reduce == 'sum': ...",
+            got=first,
+            fix=_TEXT_OPTION if ours else _PLAIN_TEXT,
         )
     if "_functorch" in "".join(frame.filename for frame in traceback.extract_tb(error.__traceback__)):
         return RecordError(TRANSFORMS.what, where=line, fix=TRANSFORMS.fix)

@@ -13,7 +13,7 @@ from typing import Any
 
 from .guards import Expression
 from .kernel import Kernel
-from .types import Type
+from .types import TensorType, Type
 
 
 @dataclass(eq=False, slots=True, repr=False)
@@ -35,6 +35,12 @@ class Constant:
     name: str
     mutable: bool = False
     parameter: bool = False
+
+    def type(self) -> TensorType | None:
+        """Its dtype and sizes; None where the tensor was not read from its file."""
+        if not hasattr(self.tensor, "dtype"):
+            return None
+        return TensorType(str(self.tensor.dtype).removeprefix("torch."), tuple(self.tensor.shape))
 
 
 @dataclass(frozen=True)

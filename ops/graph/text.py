@@ -76,6 +76,8 @@ def types_text(tree: Any) -> str:
             return str(tree.type)
         case Literal(_, name):
             return name
+        case Constant() if (kind := tree.type()) is not None:
+            return str(kind)
         case Record():
             pairs = zip(tree.fields, tree.items, strict=True)
             return f"{tree.name}({', '.join(f'{_field(k)}={types_text(v)}' for k, v in pairs)})"

@@ -1,4 +1,4 @@
-"""Says at once what a recording fixes: a text, or the length of a list, which else an error would say much later."""
+"""Says at once what a recording fixes: a text, a size, a number or a length, which else an error would say later."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ class _HasGraph(Protocol):
 
 
 Traced = TypeVar("Traced", bound=_HasGraph)
-_COMPARED = ("it was compared", "a branch was taken on it")
+_BRANCH = "a branch was taken on it"
 _LENGTHS = ("the length of the list was read", "the length of the dict was read", "its length was read")
 _ONLY = "the recording holds for one value only, because "
 
 
 def telling(pipeline: Traced) -> Traced:
-    """A pipeline, with a line of warning for each text and length of a list that it guards, and for a need of trust.
+    """A pipeline, with a line of warning for each value that it fixes, and for a need of trust.
 
-    A branch on a text is no news: the signature shows its condition.
+    A branch that leaves a choice of values, such as `n > 2`, is no news: the signature shows its condition.
     """
     for line in dict.fromkeys(_lines(pipeline.graph)):
         warnings.warn(line, UserWarning, stacklevel=user_stacklevel())
@@ -44,9 +44,14 @@ def fixes_length(pipeline: _HasGraph) -> bool:
 
 def _lines(graph: Graph) -> Iterator[str]:
     constant = set(_constant_sizes(graph))
+    made = {id(node.output): node for node in walk(graph) if isinstance(node.output, Value)}
+    inputs = set(map(id, graph.inputs))
     for node in walk(graph):
         if isinstance(node.target, Guard):
-            yield from () if id(node.args[0]) in constant else _fixed(node, node.target)
+            value = node.args[0]
+            what = "an argument" if id(value) in inputs else _named(made.get(id(value)))
+            yield from () if id(value) in constant else _fixed(node, node.target, what)
+            yield from _compared(node, node.target, made.get(id(value)), inputs)
         elif isinstance(node.target, Operator) and is_expression(node.target.name):
             pattern, flags = pattern_among(node.target.name, node.args)
             if not is_linear(pattern, flags):
@@ -63,12 +68,33 @@ def _constant_sizes(graph: Graph) -> Iterator[int]:
                     yield id(size)
 
 
-def _fixed(node: Node, guard: Guard) -> Iterator[str]:
-    why = guard.reason.removeprefix(_ONLY)
+def _named(made: Node | None) -> str:
+    """What a number is, by the node that makes it."""
+    name = made.target.name if made is not None and isinstance(made.target, Operator) else ""
+    return "a size" if name in ("py.size", "py.array_size") else "a number"
+
+
+def _fixed(node: Node, guard: Guard, what: str) -> Iterator[str]:
+    why, found = guard.reason.removeprefix(_ONLY), guard.expected
     if why in _LENGTHS:
         yield (
-            f"{node.line}: the length is fixed to {guard.expected}. A list comprehension, or tracepack.map(fn, items), "
+            f"{node.line}: the length is fixed to {found}. A list comprehension, or tracepack.map(fn, items), "
             "keeps it free"
         )
-    elif isinstance(guard.expected, str | list) and why not in _COMPARED and why != guard.reason:
-        yield f"{node.line}: a text is fixed to {guard.expected!r}, because {why}"
+    elif why == guard.reason or (why == _BRANCH and (type(found) is not bool or what != "an argument")):
+        return
+    elif isinstance(found, str | list):
+        yield f"{node.line}: a text is fixed to {found!r}, because {why}"
+    elif type(found) in (int, float, bool) and (type(found) is not bool or what == "an argument"):
+        yield f"{node.line}: {what} is fixed to {found!r}, because {why}"
+
+
+def _compared(node: Node, guard: Guard, made: Node | None, inputs: set[int]) -> Iterator[str]:
+    """The line for an argument that must equal a constant, as in ``if n == 2``."""
+    name = made.target.name if made is not None and isinstance(made.target, Operator) else ""
+    if made is None or (name, guard.expected) not in (("py.eq", True), ("py.ne", False)):
+        return
+    one, other = made.args
+    constant = other if id(one) in inputs else one
+    if (id(one) in inputs or id(other) in inputs) and not isinstance(constant, Value):
+        yield f"{node.line}: an argument is fixed to {constant!r}, because it was compared"

@@ -1,14 +1,15 @@
-"""A loop over a list of any length: its body runs once while it is recorded, on the first item, and becomes a `map`.
+"""A loop over a list of any length: its body is recorded on the first item, and becomes a `map`.
 
 A comprehension asks the list for an iterator. That gives one stand-in for an item, and ends when it is asked again: the
 nodes that were recorded in between are cut out of the recording and become the body of a `map` node, whose constants
-are the values from outside that they use. A filter of the comprehension becomes the test of the node.
+are the values from outside that they use. A filter of the comprehension becomes the test of the node. Where the body
+branches, the iterator gives the stand-in once for each way through it; the ways become the branches of `cond` nodes.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from types import FrameType
 from typing import Any
 
@@ -27,49 +28,105 @@ from ..proxies.make import traced
 from ..proxies.trees import list_type, tensor_type
 from ..recheck.prune import prune
 from ..recording.recorder import Recorder
+from .ways import MOST_WAYS, Fork, Tree, Way
 
 
 class Loop:
-    """One loop over a list of any length, as an iterator that gives one item.
+    """One loop over a list of any length, as an iterator that gives one item for each way through the body.
 
     Args:
         recorder: the recording that it is part of.
         source: the list.
         place: which comprehension of its code it is; None where the code holds one only.
+        into: the list to which its rounds append; None for a comprehension, whose rounds give one result each.
 
     Attributes:
         frame: the frame that asked for the item, that of the comprehension.
+        ways: the ways through the body, one for each round that is over.
     """
 
-    def __init__(self, recorder: Recorder, source: TracedList, place: int | None = None) -> None:
-        self.place = place
+    def __init__(
+        self, recorder: Recorder, source: TracedList, place: int | None = None, into: list[Any] | None = None
+    ) -> None:
+        self.place, self.into = place, into
         self.frame: FrameType | None = None
         self.recorder, self.source, self.line = recorder, source, user_line()
         self.value: Value | None = None
         self.mark = 0
-        self.tests: list[tuple[Any, int]] = []
-        self.nodes: list[Node] = []
+        self.ways: list[Way] = []
+        self.waiting: list[tuple[bool, ...]] = [()]
+        self.way: Way | None = None
         self.closed = False
 
     def __iter__(self) -> Iterator[Any]:
         return self
 
     def __next__(self) -> Any:
-        if self.value is not None:
-            self.close()
+        if self.way is not None:
+            self.end_round()
+        if not self.waiting:
+            self.closed = True
+            self.recorder.rounds.closing = self
             raise StopIteration
+        if self.value is None:
+            self.begin()
+            self.frame = sys._getframe(1)
+        given = self.waiting.pop()
+        item, kind = self._example(given), self.source.value.type
+        self.mark = len(self.recorder.nodes)
+        self.way = Way(given)
+        assert self.value is not None
+        self.recorder.rounds.left.pop(id(self.value), None)
+        return self.stand_in(self.value, item, kind.item if isinstance(kind, ListType) else None)
+
+    def begin(self) -> None:
+        """Opens the loop.
+
+        Raises:
+            RecordError: the list of the example is empty.
+        """
         if not self.source.concrete:
             self.recorder.refuse(
                 "the example of a list is empty, so that nothing shows what is done to an item",
                 "Trace with a list of one item at least.",
             )
         self.recorder.rounds.open.append(self)
-        self.frame = sys._getframe(1)
-        self.mark = len(self.recorder.nodes)
-        item = self.source.concrete[0]
-        self.value = Value(_type(item))
-        kind = self.source.value.type
-        return self.stand_in(self.value, item, kind.item if isinstance(kind, ListType) else None)
+        self.value = Value(_type(self.source.concrete[0]))
+
+    def _example(self, given: tuple[bool, ...]) -> Any:
+        """The item of the example for a way: one that takes it, where there is one."""
+        items = self.source.concrete
+        if not given:
+            return items[0]
+        known = next(way for way in reversed(self.ways) if tuple(way.taken[: len(given) - 1]) == given[:-1])
+        steps = [step for step in known.steps if not step.is_test][: len(given)]
+        return next((item for item in items[:MOST_WAYS] if self._takes(item, known, steps, given)), items[0])
+
+    def _takes(self, item: Any, known: Way, steps: Sequence[Fork], given: Sequence[bool]) -> bool:
+        """Whether an item takes some sides of the branches of a way."""
+        for step, side in zip(steps, given, strict=True):
+            nodes = known.nodes[: step.count]
+            outer = _from_outside([leaf for node in nodes for leaf in uses(node)], [self.value, *known.values()])
+            constants = [self._concrete(value) for value in outer]
+            try:
+                with torch._C.DisableTorchFunction(), self.recorder.within():
+                    found = Plan(self._graph(nodes, step.value, outer)).run([item, *constants])
+            except Exception:  # the body fails on this item, or asks more than this way does
+                return False
+            if bool(found) is not side:
+                return False
+        return True
+
+    def decide(self, found: Any) -> bool:
+        """The side that the round takes at a branch: that of the example, and in a later round the other one."""
+        assert self.way is not None
+        taken, fresh = self.way.decide(found.concrete)
+        if fresh:
+            self.waiting.append((*self.way.taken[:-1], not taken))
+        if len(self.ways) + len(self.waiting) > MOST_WAYS:
+            self._refuse(f"takes more than {MOST_WAYS} ways", "Choose by a table, torch.where or tracepack.cond.")
+        self.way.steps.append(Fork(self.recorder.arguments(found), len(self.recorder.nodes) - self.mark, taken))
+        return taken
 
     def stand_in(self, value: Value, item: Any, kind: Any) -> Any:
         """What the function gets for an item; one that is known to be a record has the keys of its type."""
@@ -103,53 +160,90 @@ class Loop:
 
     def filter(self, condition: Any) -> None:
         """Takes a condition of the comprehension as a test of the loop; tests are made one by one, as Python does."""
-        self.tests.append((condition, len(self.recorder.nodes)))
+        assert self.way is not None
+        count = len(self.recorder.nodes) - self.mark
+        self.way.steps.append(Fork(self.recorder.arguments(condition), count, True, is_test=True))
 
-    def close(self) -> None:
-        """Ends the round, and cuts its nodes out of the recording."""
-        nodes = self.recorder.nodes
-        self.nodes, self.closed = nodes[self.mark :], True
+    def end_round(self) -> None:
+        """Ends a round, and cuts its nodes out of the recording."""
+        nodes, way = self.recorder.nodes, self.way
+        assert way is not None
+        way.nodes, self.way = nodes[self.mark :], None
+        way.filled = 0 if self.into is None else len(self.into)
         del nodes[self.mark :]
-        self.recorder.rounds.closing = self
-        made = (leaf for node in self.nodes for leaf in leaves(node.output) if leaf is not None)
-        for value in [self.value, *made]:
+        self.ways.append(way)
+        assert self.value is not None
+        for value in [self.value, *way.values()]:
             self.recorder.rounds.left[id(value)] = value
 
     # -- the node ----------------------------------------------------------------------------------------------
 
-    def gathered(self, result: Any) -> TracedList:
+    def gathered(self, results: Sequence[Any]) -> TracedList:
         """The list of what the body gives for each item.
 
         Args:
-            result: what it gave for the stand-in.
+            results: what it gave for the stand-in: one in each round, or what the rounds appended.
         """
         recorder = self.recorder
         recorder.rounds.open.remove(self)
         self.frame = None
         recorder.rounds.closing = None
+        if self.into is None and len(results) != len(self.ways):
+            self._refuse("gives another number of values than one for each item", "Write one `for`.")
+        self._hand_out(results)
+        self.ways.sort(key=lambda way: [not side for side in way.taken])
         assert self.value is not None
+        for value in [self.value, *(leaf for way in self.ways for leaf in way.values())]:
+            recorder.rounds.left.pop(id(value), None)
+        kept = [way for way in self.ways if way.kept]
+        if len({len(way.result) if type(way.result) is list else -1 for way in kept}) > 1:
+            self._list_results(kept)
         inner = {id(self.value): self.value}
-        inner |= {id(leaf): leaf for node in self.nodes for leaf in leaves(node.output) if leaf is not None}
-        for key in inner:
-            recorder.rounds.left.pop(key, None)
-        output = recorder.output(result)
-        tests = [(recorder.arguments(condition), count - self.mark) for condition, count in self.tests]
+        inner |= {id(leaf): leaf for way in self.ways for leaf in way.values()}
+        for way in kept:
+            way.output = recorder.output(way.result)
         for key, value in inner.items():
             recorder.rounds.left[key] = value
         self._refuse_effects(inner)
-        outer = self._outer(inner, [*leaves(output), *(test for test, _ in tests)])
-        graphs = [self._graph(self.nodes, output, outer)]
-        graphs += [self._graph(self.nodes[:count], test, outer) for test, count in tests]
-        return self._node(graphs, outer, output)
+        outer = self._outer(inner, kept)
+        tree = Tree(recorder, self.line, (self.value, *outer), lambda nodes, found: self._graph(nodes, found, outer))
+        output = tree.output(self.ways)
+        return self._node([tree.graph(output), *tree.tests(self.ways)], outer, output[1])
 
-    def _outer(self, inner: dict[int, Any], outputs: list[Any]) -> list[Value]:
-        used = [*(leaf for node in self.nodes for leaf in uses(node)), *outputs]
-        found = {id(leaf): leaf for leaf in used if isinstance(leaf, Value) and id(leaf) not in inner}
-        return list(found.values())
+    def _hand_out(self, results: Sequence[Any]) -> None:
+        """Gives each way its result; one that appended nothing leaves its item out."""
+        before = 0
+        for index, way in enumerate(self.ways):
+            found = [results[index]] if self.into is None else results[before : way.filled]
+            before = way.filled
+            if len(found) > 1:
+                self._refuse("appends several values in one round", "Append one tuple of them.")
+            way.kept, way.result = bool(found), found[0] if found else None
+        if not any(way.kept for way in self.ways):
+            self._refuse("appends nothing", "Append in the traced function itself.")
 
-    def _graph(self, nodes: list[Node], output: Any, outer: list[Value]) -> Graph:
+    def _list_results(self, kept: list[Way]) -> None:
+        """Makes one value of each list that a way gives: they have different lengths."""
+        nodes = self.recorder.nodes
+        for way in kept:
+            mark = len(nodes)
+            way.result = self.recorder.scalar("list", way.result)
+            way.nodes += nodes[mark:]
+            del nodes[mark:]
+
+    def _outer(self, inner: dict[int, Any], kept: list[Way]) -> list[Value]:
+        used = [leaf for way in self.ways for node in way.nodes for leaf in uses(node)]
+        used += [leaf for way in kept for leaf in leaves(way.output)]
+        used += [step.value for way in self.ways for step in way.steps]
+        return _from_outside(used, inner.values())
+
+    def _graph(self, nodes: Sequence[Node], output: Any, outer: list[Value]) -> Graph:
         """The closed graph of the body or of the test, over values of its own."""
         assert self.value is not None
+        return self._over(nodes, output, (self.value, *outer))
+
+    def _over(self, nodes: Sequence[Node], output: Any, given: Sequence[Value]) -> Graph:
+        """The closed graph of some nodes over copies of what is given to it."""
         known: dict[int, Any] = {}
 
         def made(leaf: Any) -> Any:
@@ -161,7 +255,7 @@ class Loop:
         def used(leaf: Any) -> Any:
             return known.get(id(leaf), leaf) if isinstance(leaf, Value) else leaf
 
-        inputs = tuple(made(value) for value in (self.value, *outer))
+        inputs = tuple(made(value) for value in given)
         copies = []
         for node in nodes:
             args, kwargs = map_leaves(used, node.args), map_leaves(used, node.kwargs)
@@ -202,7 +296,7 @@ class Loop:
 
     def _refuse_effects(self, inner: dict[int, Any]) -> None:
         """Refuses a body that draws random numbers, or writes to what is not its own."""
-        for node in self.nodes:
+        for node in (node for way in self.ways for node in way.nodes):
             if not isinstance(node.target, Operator):
                 continue
             name = node.target.name
@@ -211,10 +305,18 @@ class Loop:
                 self._refuse("draws random numbers", "Draw them before the loop.")
             if effect(name) not in (FRESH, VIEW) and not own:
                 self._refuse("writes to a tensor from outside of it", "Return the new value instead.")
+            if effect(name) not in (FRESH, VIEW) and len(self.ways) > 1:  # what is before a branch is run twice
+                self._refuse("branches, and writes to a tensor", "Use the form that returns a new tensor.")
             assert not any(True for _ in subgraphs(node)) or name in ("cond", "while_loop", "map")
 
     def _refuse(self, what: str, fix: str) -> None:
         self.recorder.refuse(f"a loop over a list of any length {what}", fix)
+
+
+def _from_outside(used: Iterable[Any], inner: Iterable[Any]) -> list[Value]:
+    """The values among some leaves that are none of a round."""
+    own = set(map(id, inner))
+    return list({id(leaf): leaf for leaf in used if isinstance(leaf, Value) and id(leaf) not in own}.values())
 
 
 def _type(item: Any) -> Type:
@@ -240,9 +342,5 @@ def collected(recorder: Recorder, items: Any) -> Any:
     loop = recorder.rounds.closing
     if loop is None:
         return found
-    if len(found) != 1 or not isinstance(loop, Loop):
-        return recorder.refuse(
-            "a loop over a list of any length gives another number of values than one for each item",
-            "Write a list comprehension with one `for`.",
-        )
-    return loop.gathered(found[0])
+    assert isinstance(loop, Loop)
+    return loop.gathered(found)

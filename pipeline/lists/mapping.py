@@ -67,6 +67,4 @@ def rows_of(recorder: Recorder, tensor: torch.Tensor) -> Any:
 def each(recorder: Recorder, function: Callable[[Any], Any], items: TracedList) -> Any:
     """The results of a function for the items of a list of any length."""
     loop = Loop(recorder, items)
-    result = function(next(loop))
-    next(loop, None)
-    return loop.gathered(result)
+    return loop.gathered([function(item) for item in loop])

@@ -38,8 +38,20 @@ def plain_table(recorder: Refuser, table: Any) -> Any:
     kinds = dict.fromkeys(type(entry) for entry in entries)
     if len(kinds) > 1:
         names = " and ".join(kind.__name__ for kind in kinds)
-        recorder.refuse(f"a table has entries of several types, {names}", "Give all of them one type.")
+        numbers = kinds.keys() == {int, float}
+        fix = "Write its whole numbers as floats: 1.0." if numbers else "Give all of them one type."
+        recorder.refuse(f"a table has entries of several types, {names}", fix)
     return found
+
+
+def columns(table: Any) -> list[Any] | None:
+    """A table whose entries are tuples of one length, as a table for each place in them; None for any other."""
+    entries = list(table.values()) if isinstance(table, dict) else list(table)
+    if not entries or any(type(entry) is not tuple for entry in entries) or len(set(map(len, entries))) != 1:
+        return None
+    if isinstance(table, dict):
+        return [{key: entry[place] for key, entry in table.items()} for place in range(len(entries[0]))]
+    return [[entry[place] for entry in entries] for place in range(len(entries[0]))]
 
 
 def _plain(recorder: Refuser, entry: Any) -> Any:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import sys
+from types import FrameType
 from typing import Any
 
 from ...ops.graph.errors import RecordError
-from ...ops.graph.graph import Value
-from ...ops.runtime.user_code import user_line
+from ...ops.graph.graph import Guard, Node, Value
+from ...ops.runtime.user_code import is_users, running_instruction, user_line
 from .base import Traced
 from .tracer import Tracer
 
 _CHANGE = "Build a new one: [*items, item] or a list comprehension."
+
+_ASKING = frozenset(("__bool__", "__torch_function__", "dispatch", "_branched"))
+"""The functions between a branch in the user's code and the question which side it takes."""
 
 
 class Rounds:
@@ -40,6 +45,16 @@ class Rounds:
                 where=str(loop.line or ""),
                 fix="Write a list comprehension, or use tracepack.map(fn, items).",
             )
+
+    def decided(self, found: Any) -> bool | None:
+        """The side that a loop takes where the user's code branches on a stand-in in it; None elsewhere."""
+        loop = self.open[-1] if self.open else None
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and frame.f_code.co_name in _ASKING:
+            frame = frame.f_back
+        if loop is None or loop.closed or frame is None or not is_users(frame.f_code.co_filename):
+            return None
+        return bool(loop.decide(found))
 
     def inside(self, value: Value | None) -> Value | None:
         """The value, unless it belongs to a round that is over.
@@ -83,7 +98,15 @@ class TracedList(Traced):
         return bool(self.length() != 0)
 
     def __iter__(self) -> Any:
-        return iter([self[i] for i in range(len(self))])
+        count = self._unpacked() if running_instruction() == "UNPACK_SEQUENCE" else len(self)
+        return iter([self[i] for i in range(count)])
+
+    def _unpacked(self) -> int:
+        """The length, guarded where data decides it, too: Python fails as well where it unpacks another number."""
+        count, length = len(self.concrete), self.length()
+        guard = Guard(count, f"the function unpacks it into {count} values")
+        self.tracer.nodes.append(Node(guard, (length.value,), {}, None, user_line()))
+        return count
 
     def __getitem__(self, index: Any) -> Any:
         return self.tracer.scalar("getitem", self, index)

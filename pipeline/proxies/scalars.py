@@ -165,6 +165,9 @@ class TracedBool(TracedNumber, torch.SymBool):
         self.node = None
 
     def __bool__(self) -> bool:
+        taken: bool | None = self.tracer.rounds.decided(self)
+        if taken is not None:
+            return taken
         if self.equal is not None and not self.varies:
             self.tracer.pin(self.equal, "it was compared")
             return True

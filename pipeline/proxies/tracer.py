@@ -58,11 +58,13 @@ class NodeWriter(Protocol):
         grad_mode: whether gradients are on, as the function sees it.
         written_mode: what the nodes say of that so far.
         examples: the stand-in of a value that is no tensor, by the id of the value.
+        rounds: the loops over lists of any length.
     """
 
     grad_mode: bool
     written_mode: bool
     examples: dict[int, Any]
+    rounds: Any
 
     @property
     def given(self) -> set[int]:

@@ -78,13 +78,21 @@ def _translated(guard: Expression, facts: Facts, direct: dict[int, int]) -> Expr
 
 
 def _from_guards(graph: Graph, place: dict[int, int]) -> Iterator[Expression]:
-    """The sizes of inputs that guards fix."""
+    """The sizes of inputs that guards fix, also those read off an array of numpy over an input."""
     reads: dict[int, tuple[int, int]] = {}
+    known = {
+        id(value): (place[id(value)], len(value.type.shape))
+        for value in graph.inputs
+        if isinstance(value.type, TensorType)
+    }
     for node in graph.nodes:
-        if isinstance(node.target, Operator) and node.target.name == "py.size" and id(node.args[0]) in place:
+        name = node.target.name if isinstance(node.target, Operator) else ""
+        if name == "torch.Tensor.numpy" and id(node.args[0]) in known:
+            known[id(node.output)] = known[id(node.args[0])]
+        elif name in ("py.size", "py.array_size") and id(node.args[0]) in known:
             if isinstance(node.args[1], int) and isinstance(node.output, Value):
-                rank = len(node.args[0].type.shape)
-                reads[id(node.output)] = (place[id(node.args[0])], node.args[1] % rank)
+                index, rank = known[id(node.args[0])]
+                reads[id(node.output)] = (index, node.args[1] % rank)
         elif isinstance(node.target, Guard) and id(node.args[0]) in reads:
             assert isinstance(node.target.expected, int)
             yield equal_sizes(reads[id(node.args[0])], node.target.expected)

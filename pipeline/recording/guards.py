@@ -53,7 +53,8 @@ def may_stay_free(found: Any, reason: str) -> bool:
     if isinstance(found, str | list | dict) or reason in _PLAINLY or reason.startswith("the length of"):
         return True
     asked = running_instruction()
-    return asked in ("UNARY_NOT", "TO_BOOL") or (reason == "it was used as a plain integer" and "SUBSCR" in asked)
+    used = reason == "it was used as a plain integer" and ("SUBSCR" in asked or "CALL" in asked)  # a key, or a range
+    return asked in ("UNARY_NOT", "TO_BOOL") or used
 
 
 def _brief(found: Any) -> str:

@@ -35,10 +35,22 @@ def dispatch(recorder: Tracer, func: Callable[..., Any], args: tuple[Any, ...], 
         return read_metadata(recorder, func, args, kwargs)
     if func in SIZES:
         return SIZES[func](recorder, func, *args, **kwargs)
+    if func is torch.Tensor.__bool__ and (taken := _branched(recorder, args[0])) is not None:
+        return taken
     why = refusal(func)
     if why is not None:
         recorder.refuse(why.what.format(function=title(func)), why.fix)
     return record(recorder, func, args, kwargs)
+
+
+def _branched(recorder: Tracer, tensor: torch.Tensor) -> bool | None:
+    """The side that a loop over a list of any length takes where it branches on a tensor of one number."""
+    with torch._C.DisableTorchFunction():
+        single = tensor.dim() == 0
+    if not recorder.rounds.open or not single or tensor not in recorder.values or recorder.rank(tensor):
+        return None
+    taken: bool | None = recorder.rounds.decided(recorder.scalar("bool", recorder.scalar("item", tensor)))
+    return taken
 
 
 def record(recorder: Tracer, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

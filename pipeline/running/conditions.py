@@ -52,13 +52,18 @@ def _text(node: Node, name: str, texts: dict[int, str]) -> str | None:
         kind, dim = node.args[0].type, node.args[1]
         size = str(kind.shape[dim] if isinstance(kind, TensorType) and dim in range(len(kind.shape)) else "?")
         return None if "?" in size else size if size.isalnum() else f"({size})"
-    parts = [texts.get(id(arg)) if isinstance(arg, Value) else f"({arg!r})" for arg in node.args]
+    parts = [texts.get(id(arg)) if isinstance(arg, Value) else _plain(arg) for arg in node.args]
     if not name.startswith("py.") or node.kwargs or not parts or None in parts:
         return None
     form = template(name)
     if form is None:
         return f"{name.removeprefix('py.')}({', '.join(map(str, parts))})"
     return form.format(*parts)
+
+
+def _plain(arg: object) -> str | None:
+    """A plain argument as text; None for a container with values in it."""
+    return None if any(isinstance(leaf, Value) for leaf in leaves(arg)) else f"({arg!r})"
 
 
 def _size_inside(node: Node, makers: dict[int, Node]) -> str | None:

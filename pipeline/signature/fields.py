@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ...ops.graph.graph import Graph, Literal, Record, Value
+from ...ops.graph.graph import Constant, Graph, Literal, Record, Value
 from ...ops.graph.program import Parameters, Slot
 from ...ops.graph.types import TensorType, Type
 
@@ -62,12 +62,19 @@ def input_fields(parameters: Parameters) -> list[SignatureField]:
 
 def output_fields(graph: Graph) -> list[SignatureField]:
     """The outputs of a pipeline, those in containers each for itself; the default of a fixed one is its value."""
-    return [
-        _field(_name(("out", *path)), path, leaf.type)
-        if isinstance(leaf, Value)
-        else SignatureField(_name(("out", *path)), path, FIXED, default=_plain(leaf))
-        for path, leaf in _walk(graph.output, ())
-    ]
+    found = []
+    for path, leaf in _walk(graph.output, ()):
+        kind = type_of_output(leaf)
+        name = _name(("out", *path))
+        found.append(
+            SignatureField(name, path, FIXED, default=_plain(leaf)) if kind is None else _field(name, path, kind)
+        )
+    return found
+
+
+def type_of_output(leaf: Any) -> Type | None:
+    """The type of a value, or of a tensor that the graph holds; None for a plain value."""
+    return leaf.type if isinstance(leaf, Value) else leaf.type() if isinstance(leaf, Constant) else None
 
 
 def _field(name: str, path: Path, kind: Type, default: Any = None, required: bool = True) -> SignatureField:

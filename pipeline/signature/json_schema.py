@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...ops.graph.graph import Graph, Literal, Record, Value
+from ...ops.graph.graph import Graph, Literal, Record
 from ...ops.graph.program import Parameters, Slot
 from ...ops.graph.types import ListType, TensorType, Type
+from .fields import type_of_output
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _SCALARS: dict[str, dict[str, Any]] = {
@@ -48,7 +49,8 @@ def _input(parameters: Parameters) -> Callable[[Any], dict[str, Any]]:
 
 
 def _output(leaf: Any) -> dict[str, Any]:
-    return _of_type(leaf.type) if isinstance(leaf, Value) else {"const": _json(leaf)}
+    kind = type_of_output(leaf)
+    return {"const": _json(leaf)} if kind is None else _of_type(kind)
 
 
 def _tree(tree: Any, leaf: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:

@@ -63,7 +63,20 @@ def many(process):
     return Case(process, [ROWS], MORE)
 
 
+ANIMALS = [("cat", 1, 0.5), ("dog", 2, 1.5), ("fox", 3, 2.5), ("hen", 4, 3.5), ("pig", 5, 4.5)]
+
+
+def unpacked(x):
+    name, number, weight = ANIMALS[int(x.argmax())]
+    return f"{name} {number}", x * weight
+
+
 CASES = {
+    "rows of a table": one(unpacked),
+    "a row of a table": one(lambda x: dict(enumerate(ANIMALS))[x.argmax().item()]),
+    "a place in a row of a table": one(lambda x: ANIMALS[int(x.argmax())][0]),
+    "a row of a table with a default": one(lambda x: {1: ("a", 2.0)}.get(int(x.argmax()), ("b", 3.0))),
+    "rows inside of rows": one(lambda x: [(("a", i), float(i)) for i in range(5)][int(x.argmax())]),
     "int of argmax": one(lambda x: LABELS[int(x.argmax())]),
     "item of argmax": one(lambda x: LABELS[x.argmax().item()]),
     "argmax itself": one(lambda x: LABELS[x.argmax()]),

@@ -7,8 +7,9 @@ import torch
 
 import tracepack
 from tests.campaigns.check import difference
-from tests.everyday import appending, choices, idioms, labels, lists, texts
+from tests.everyday import choices, idioms, labels, lists, texts
 from tests.everyday.case import check, loaded
+from tests.everyday.loops import appending, branches, carrying
 
 
 @pytest.mark.parametrize("name", labels.CASES)
@@ -39,6 +40,22 @@ def test_choices_among_constants(name) -> None:
 @pytest.mark.parametrize("name", appending.CASES)
 def test_loops_that_append(name) -> None:
     check(appending.CASES[name])
+
+
+@pytest.mark.parametrize("name", branches.CASES)
+def test_loops_that_branch_on_their_items(name) -> None:
+    check(branches.CASES[name])
+
+
+@pytest.mark.parametrize("name", carrying.CASES)
+def test_loops_that_carry_values(name) -> None:
+    check(carrying.CASES[name])
+
+
+@pytest.mark.parametrize("process", branches.REFUSED)
+def test_loops_that_branch_and_cannot_be_recorded_say_why(process) -> None:
+    with pytest.raises(tracepack.RecordError, match=branches.REFUSED[process]):
+        tracepack.trace(process, torch.tensor([[0.2, 0.1], [0.9, 0.8]]))
 
 
 @pytest.mark.parametrize("process", appending.FIXED)

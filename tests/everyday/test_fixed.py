@@ -17,6 +17,7 @@ from tests.everyday.texts import TEXTS
 from tracepack.pipeline.opening import verify_golden
 from tracepack.serialization.container.archive import Archive
 
+X = torch.ones(2)
 FIXED = {
     "bytes": (
         lambda s: len(s.encode()),
@@ -47,11 +48,43 @@ def test_a_branch_on_a_text_is_a_condition_of_the_signature() -> None:
         mod("box")
 
 
-def test_a_text_compared_is_a_condition_of_the_signature() -> None:
+_COMPARED, _BRANCH, _INTEGER = "it was compared", "a branch was taken on it", "it was used as a plain integer"
+VALUES = {
+    "a text compared": (lambda x, m: x * 2 if m == "a" else x, [X, "a"], "a text", "'a'", _COMPARED, "m == 'a'"),
+    "a number compared": (lambda x, n: x * 2 if n == 2 else x, [X, 2], "an argument", 2, _COMPARED, "n == 2"),
+    "a number not equal": (lambda x, n: x if n != 2 else -x, [X, 2], "an argument", 2, _COMPARED, "not n != 2"),
+    "a flag": (lambda x, f: x * 2 if f else x, [X, True], "an argument", True, _BRANCH, "where f"),
+    "an index": (lambda x, n: [x, -x][n], [X, 1], "an argument", 1, _INTEGER, "n == 1"),
+    "copies": (lambda x: [0.5] * len(x), [X], "a size", 2, _INTEGER, "x: f32[2]"),
+    "rows": (lambda x: list(x.unbind(0)), [X], "a size", 2, "the function goes through", "x: f32[2]"),
+    "a shape as text": (lambda x: f"{x.shape}", [X], "a size", 2, "it was turned into text", "x: f32[2]"),
+    "rows of an array": (lambda x: [float(v) for v in x.numpy()], [X], "a size", 2, "len() read", "x: f32[2]"),
+}
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_a_fixed_value_is_said_at_once_and_in_the_signature(name) -> None:
+    process, example, what, value, why, signature = VALUES[name]
+    words = re.escape(f"{what} is fixed to {value}, because {why}")
+    with pytest.warns(UserWarning, match=words) as found:
+        mod = loaded(process, *example)
+    assert len(found) == 1
+    assert signature in mod.signature
+
+
+@pytest.mark.parametrize("process", [lambda x, n: x if n > 1 else -x, lambda x, n: x if n != 1 else -x])
+def test_a_branch_that_leaves_a_choice_is_in_the_signature_only(process) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        mod = loaded(lambda x, mode: x * 2 if mode == "double" else x, torch.ones(2), "double")
-    assert mod.signature.endswith(" where mode == 'double'")
+        assert " where " in loaded(process, X, 2).signature
+
+
+def test_a_text_for_a_function_that_takes_plain_ones_is_refused_with_what_is_recorded() -> None:
+    words = (
+        "a function that takes plain texts was given a text that is decided at run time.*Use methods of str, f-strings"
+    )
+    with pytest.raises(tracepack.RecordError, match=words):
+        tracepack.trace(lambda text: [ord(letter) for letter in text], "abc")
 
 
 def test_a_pattern_that_needs_trust_is_said_at_once() -> None:
@@ -142,8 +175,18 @@ def test_golden_examples_of_labels_have_the_tolerance_of_their_tensors(tmp_path)
 def test_a_condition_inside_of_a_loop_is_not_taken_for_one_of_the_loop() -> None:
     mod = loaded(lambda texts: [[word for word in ("abc", "b") if word == text] for text in texts], ["x", "y"])
     assert mod(["q", "r", "s"]) == [[], [], []]
-    with pytest.raises(tracepack.GuardError, match="a branch was taken on it; got True; expected False"):
-        mod(["q", "b"])
+    assert mod(["q", "b"]) == [[], ["b"]]
+
+
+def test_a_list_is_unpacked_into_as_many_values_as_in_python() -> None:
+    def process(text):
+        key, value = text.split("=")
+        return {"key": key, "value": value}
+
+    mod = loaded(process, "a=b")
+    assert mod("c=d") == {"key": "c", "value": "d"}
+    with pytest.raises(tracepack.GuardError, match="the function unpacks it into 2 values; got 3; expected 2"):
+        mod("c=d=e")
 
 
 def test_results_of_a_loop_that_nothing_collects_are_refused() -> None:

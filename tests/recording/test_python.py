@@ -136,7 +136,7 @@ def test_guarded_where_a_size_leaves_the_graph(name, reloaded) -> None:
 
 
 def test_a_size_that_is_not_the_batch_is_guarded_too() -> None:
-    mod = tracepack.trace(lambda x: [x[:, i] for i in range(x.shape[1])], X)
+    mod = tracepack.trace(lambda x: list(x.unbind(1)), X)
     with pytest.raises(tracepack.SignatureError, match="dimension 1 has a wrong size; got 5"):
         mod(torch.ones(3, 5))
 

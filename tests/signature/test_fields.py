@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections import namedtuple
 from typing import Any
 
@@ -13,6 +14,7 @@ import torch
 import tracepack
 
 Pair = namedtuple("Pair", "left right")
+TABLE = torch.arange(4)
 
 
 def found(fields: list[Any]) -> list[tuple[Any, ...]]:
@@ -87,3 +89,14 @@ def test_the_schema_takes_what_the_pipeline_gives() -> None:
     outputs = schema["properties"]["outputs"]["prefixItems"]
     assert outputs[0]["x-shape"] == ["N", 2]
     assert outputs[0]["items"] == {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}
+
+
+def test_a_tensor_that_the_function_holds_is_an_output_with_its_type() -> None:
+    file = io.BytesIO()
+    mod = tracepack.trace(lambda x: {"x": x, "table": TABLE}, torch.rand(3))
+    mod.save(file)
+    for each in (mod, tracepack.load(file.getvalue())):
+        assert each.signature == "(x: f32[N]) -> {'x': f32[N], 'table': i64[4]}"
+        assert [(field.kind, field.dtype, field.shape) for field in each.outputs][1] == ("tensor", "int64", (4,))
+        schema = json.loads(json.dumps(each.json_schema()))
+        assert schema["properties"]["outputs"]["properties"]["table"]["x-shape"] == [4]

@@ -1,19 +1,26 @@
 """Finds plain loops that only append to a new list, which do what a comprehension does.
 
-``out = []``, then ``for item in items:`` whose last statement is ``out.append(...)``. The body has no jumps, hands no
-value from one round to the next, and changes nothing else that bytecode shows; the list is known by one name only. Any
-other loop is run as Python runs it, and fixes its length.
+``out = []``, then ``for item in items:`` whose body appends to it, at most once on each way through the body. The body
+hands no value from one round to the next, and changes nothing else that bytecode shows; the list is known by one name
+only. Any other loop is run as Python runs it, and fixes its length.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
+
+from .flow import LocalFlow
+from .new_lists import is_new_list
 
 _CHANGES = frozenset(
     "append extend insert sort reverse pop remove clear add update setdefault discard popitem write next send".split()
 )
-_STORES = ("STORE_SUBSCR", "STORE_ATTR", "STORE_GLOBAL", "STORE_DEREF", "STORE_NAME", "YIELD_VALUE", "IMPORT_NAME")
+_REFUSED = (
+    "STORE_SUBSCR", "STORE_ATTR", "STORE_GLOBAL", "STORE_DEREF", "STORE_NAME", "YIELD_VALUE", "IMPORT_NAME",
+    "FOR_ITER", "RETURN_VALUE", "RETURN_CONST",
+)  # fmt: skip
 _METHODS = ("LOAD_METHOD", "LOAD_ATTR")
 
 
@@ -21,14 +28,15 @@ class Appending:
     """The loops that append, in some instructions.
 
     Attributes:
-        begins: the indices of the instructions that make their iterators -> the number of the loop.
+        begins: the indices of the instructions that make their iterators -> the number of the loop, and the
+            instruction that loads its list.
         ends: the indices of the instructions at which a loop is over -> the instruction that loads its list.
     """
 
     def __init__(self, instructions: Sequence[Any]) -> None:
         self.instructions = instructions
         self.places = {id(each): index for index, each in enumerate(instructions)}
-        self.begins: dict[int, int] = {}
+        self.begins: dict[int, tuple[int, Any]] = {}
         self.ends: dict[int, Any] = {}
         for head, each in enumerate(instructions):
             if each.opname == "FOR_ITER" and head and instructions[head - 1].opname == "GET_ITER":
@@ -37,64 +45,46 @@ class Appending:
     def _add(self, head: int) -> None:
         code = self.instructions
         end = self.places[id(code[head].target)]
-        body = code[head + 1 : end - 1]
+        body = range(head + 1, end)
         listed = self._appended_to(body)
-        if listed is None or code[end - 1].target is not code[head] or not self._is_plain(body, listed.argval):
+        if listed is None or not self._is_plain(body, head, listed.argval):
             return
         if not self._is_new(listed.argval, head) or not self._is_left(body, listed.argval, head, end):
             return
         after = end
         if code[end].opname == "END_FOR":  # of Python 3.12; in 3.13 a second one follows
             after += 1 + (code[end + 1].opname == "POP_TOP")
-        self.begins[head - 1], self.ends[after] = head, listed
+        self.begins[head - 1], self.ends[after] = (head, listed), listed
 
-    def _appended_to(self, body: Sequence[Any]) -> Any:
-        """The instruction that loads the list to which the last statement of a loop appends."""
-        places = [at for at, each in enumerate(body) if each.opname in _METHODS and each.argval == "append"]
-        calls = [each.opname for each in body[-3:]]
-        if len(places) != 1 or len(calls) < 3 or calls[-1] != "POP_TOP" or "CALL" not in calls[-2]:
-            return None
-        listed = body[places[0] - 1]
-        starts = places[0] > 1 and body[places[0] - 2].opname.startswith(("STORE_FAST", "UNPACK_SEQUENCE", "POP_TOP"))
-        return listed if listed.opname == "LOAD_FAST" and starts else None
+    def _appended_to(self, body: range) -> Any:
+        """The instruction that loads the list to which a loop appends, if there is one such list."""
+        code = self.instructions
+        found = [code[at - 1] for at in body if _is_method(code[at], "append")]
+        names = {each.argval for each in found if each.opname == "LOAD_FAST"}
+        uses = sum(code[at].opname == "LOAD_FAST" and code[at].argval in names for at in body)
+        return found[0] if len(names) == 1 and uses == len(found) else None
 
-    def _is_plain(self, body: Sequence[Any], listed: str) -> bool:
-        """Whether a body has no jumps, and stores only what it reads in the same round."""
-        stored = {each.argval for each in body if each.opname == "STORE_FAST"}
-        known: set[str] = set()
-        uses = 0
-        for each in body:
-            if each.target is not None or each.opname in _STORES or each.opname.startswith("DELETE"):
-                return False
-            if each.opname.startswith(("STORE_FAST_", "LOAD_FAST_")):
-                return False  # pairs of Python 3.13, and others that are rare
-            if each.opname == "STORE_FAST":
-                known.add(each.argval)
-            elif each.opname == "LOAD_FAST":
-                uses += each.argval == listed
-                if each.argval in stored - known:
-                    return False
-            elif each.argval in _CHANGES and (each.opname, each.argval) not in [(name, "append") for name in _METHODS]:
-                return False
-        return uses == 1 and listed not in stored
+    def _is_plain(self, body: range, head: int, listed: str) -> bool:
+        """Whether a body stays within itself, and stores only what each round reads after it stored that."""
+        code = self.instructions
+        if leaves_itself(code, body, head, self.places) or changes_others(code, body, {listed}):
+            return False
+        if any(code[at].opname.startswith(("STORE_FAST_", "LOAD_FAST_")) for at in body):
+            return False  # rare ones; torch takes the pairs of Python 3.13 apart
+        stored = {code[at].argval for at in body if code[at].opname == "STORE_FAST"}
+        flow = LocalFlow(code)
+        appends = flow.most(body, lambda each: _is_method(each, "append"))
+        return listed not in stored and appends < 2 and not flow.unstored(body, stored)
 
     def _is_new(self, listed: str, head: int) -> bool:
-        """Whether the list is made before a loop, with nothing between that could know of it or run twice."""
-        code = self.instructions
-        stores = [at for at in range(head) if code[at].opname == "STORE_FAST" and code[at].argval == listed]
-        if not stores or not stores[-1] or code[stores[-1] - 1].opname != "BUILD_LIST" or code[stores[-1] - 1].arg:
-            return False
-        between = range(stores[-1] + 1, head)
-        if any(code[at].target is not None or listed in _names(code[at]) for at in between):
-            return False
-        return not any(self.places.get(id(each.target)) in between for each in code if each.target is not None)
+        return is_new_list(self.instructions, self.places, listed, head)
 
-    def _is_left(self, body: Sequence[Any], listed: str, head: int, end: int) -> bool:
+    def _is_left(self, body: range, listed: str, head: int, end: int) -> bool:
         """Whether nothing after a loop reads what its rounds stored, or changes the list."""
         code = self.instructions
         if sum(each.target is code[end] for each in code) != 1 or any(each.opname == "STORE_SUBSCR" for each in code):
             return False
-        stored = {each.argval for each in body if each.opname == "STORE_FAST"}
+        stored = {code[at].argval for at in body if code[at].opname == "STORE_FAST"}
         for at in range(end, len(code)):
             each = code[at]
             changes = each.opname in _METHODS and each.argval in _CHANGES and code[at - 1].argval == listed
@@ -104,6 +94,40 @@ class Appending:
                 return False
         outer = [each for each in code[end:] if each.target is not None]
         return not any(self.places[id(each.target)] <= head for each in outer)
+
+
+def leaves_itself(code: Sequence[Any], body: range, head: int, places: dict[int, int]) -> bool:
+    """Whether the body of a loop does what one way through it cannot show: loops, handlers, a way out of the loop."""
+    if any(code[at].opname in _REFUSED or code[at].opname.startswith("DELETE") for at in body):
+        return True
+    if any(_handler(code[at]) is not _handler(code[head]) for at in body):
+        return True  # a handler of exceptions, or `with`
+    goes = {at: places[id(code[at].target)] for at in body if code[at].target is not None}
+    return not all("JUMP" in code[at].opname and (to == head or (to > at and to in body)) for at, to in goes.items())
+
+
+def changes_others(code: Sequence[Any], body: range, lists: set[str]) -> bool:
+    """Whether a body calls a method that may change what it is called on, but for appending to some lists.
+
+    These lists may be used for nothing else in it.
+    """
+    appends = [at for at in body if _is_method(code[at], "append") and code[at - 1].argval in lists]
+    uses = sum(code[at].opname == "LOAD_FAST" and code[at].argval in lists for at in body)
+    changes = sum(code[at].argval in _CHANGES and code[at].opname in _METHODS for at in body)
+    return changes != len(appends) or uses != len(appends)
+
+
+def _is_method(each: Any, name: str) -> bool:
+    """Whether an instruction loads a method in order to call it."""
+    calls = each.opname == "LOAD_METHOD" or (
+        sys.version_info >= (3, 12) and each.opname == "LOAD_ATTR" and each.arg & 1
+    )
+    return calls and each.argval == name
+
+
+def _handler(each: Any) -> Any:
+    """The instruction to which an exception in an instruction leads."""
+    return None if each.exn_tab_entry is None else each.exn_tab_entry.target
 
 
 def _names(each: Any) -> tuple[Any, ...]:

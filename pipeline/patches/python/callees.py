@@ -15,13 +15,16 @@ from typing import Any
 
 import torch
 
+from ....ops.graph.graph import Operator
 from ....ops.graph.operators.names import TEXT_METHODS
 from ...lists.loop import Loop, collected
 from ...lists.mapping import each, rows_of
 from ...proxies.arrays import TracedArray
 from ...proxies.base import is_traced
 from ...proxies.lists import TracedDict, TracedList
+from ...proxies.scalars import TracedNumber
 from ...proxies.strings import TracedStr
+from ...proxies.trees import concrete
 from ...recording.recorder import Recorder
 from ..redirect import STAND_INS, deep_stand_in, own, stand_in_of
 from .methods import EXPRESSIONS, RegularExpressions, dumps, normalize, padded
@@ -75,9 +78,17 @@ def _lengths(recorder: Recorder, lists: Any) -> Callable[[], Any]:
     return length
 
 
+def _rows(recorder: Recorder | None, items: Any) -> Any:
+    """The rows of a tensor of the recording as a list of any length; anything else as it is."""
+    if recorder is None or not isinstance(items, torch.Tensor) or items not in recorder.values:
+        return items
+    return rows_of(recorder, items) if recorder.rank(items) else items
+
+
 def _zipped(*lists: Any, strict: Any = False) -> Any:
     """Stands for `zip`."""
     recorder = active()
+    lists = tuple(_rows(recorder, items) for items in lists)
     if recorder is None or not any(type(items) is TracedList for items in lists):
         return zip(*lists, strict=strict)
     lists = tuple(collected(recorder, items) for items in lists)
@@ -89,10 +100,27 @@ def _zipped(*lists: Any, strict: Any = False) -> Any:
 def _numbered(items: Any, start: Any = 0) -> Any:
     """Stands for `enumerate`."""
     recorder = active()
+    items = _rows(recorder, items)
     if recorder is None or type(items) is not TracedList:
         return enumerate(items, start)
     found = recorder.scalar("enumerate", items, start)
     found.sized_by = _lengths(recorder, [items])
+    return found
+
+
+def _range(*args: Any) -> Any:
+    """Stands for `range`, which takes plain numbers; with a traced end it is a list, of any length."""
+    recorder = active()
+    if recorder is None or len(args) > 2 or not any(issubclass(type(arg), TracedNumber) for arg in args):
+        return range(*args)
+    if any(type(concrete(arg)) is not int for arg in args):
+        return range(*args)
+    start, stop = args if len(args) == 2 else (0, *args)
+    stop = recorder.scalar("max", start, stop)
+    with torch._C.DisableTorchFunction():
+        numbers = recorder.apply(Operator("torch.arange"), torch.arange, (start, stop), {})
+    found = recorder.scalar("tolist", numbers)
+    found.sized_by = lambda: recorder.scalar("sub", stop, start)
     return found
 
 
@@ -151,16 +179,17 @@ def _filtered(function: Any, items: Any) -> Any:
     recorder = active()
     if recorder is None or type(items) is not TracedList:
         return filter(function, items)
-    loop = Loop(recorder, items)
-    item = next(loop)
-    found = number_of(recorder, item if function is None else recorded(function)(item))
-    if not is_traced(found):
-        return recorder.refuse(
-            "filter has a condition that no item decides", "Filter in a list comprehension: [x for x in items if …]."
-        )
-    loop.filter(recorder.scalar("bool", found))
-    next(loop, None)
-    return loop.gathered(item)
+    loop, found = Loop(recorder, items), []
+    for item in loop:
+        wanted = number_of(recorder, item if function is None else recorded(function)(item))
+        if not is_traced(wanted):
+            return recorder.refuse(
+                "filter has a condition that no item decides",
+                "Filter in a list comprehension: [x for x in items if …].",
+            )
+        loop.filter(recorder.scalar("bool", wanted))
+        found.append(item)
+    return loop.gathered(found)
 
 
 def recorded(function: Any) -> Callable[[Any], Any]:
@@ -228,6 +257,7 @@ def _dict(*args: Any, **kwargs: Any) -> Any:
 
 _STAND_INS: list[tuple[Any, Callable[..., Any]]] = [
     (str, _text), (repr, _shown), (format, _format), (list, _listed), (zip, _zipped), (enumerate, _numbered),
+    (range, _range),
     (sorted, _sorted), (sum, _of_list("total", sum)), (any, _of_list("any", any)), (all, _of_list("all", all)),
     (reversed, _reversed), (map, _mapped), (filter, _filtered), (dict, _dict),
     (math.fsum, _of_list("fsum", math.fsum)), (math.prod, _of_list("prod", math.prod)), (math.pow, _power),

@@ -15,6 +15,7 @@ from typing import Any
 
 from ....ops.runtime.user_code import is_users
 from .appending import Appending
+from .carrying import Carrying
 from .choices import Choices, may_choose
 from .comprehensions import Comprehensions
 from .methods import RECEIVERS
@@ -25,6 +26,7 @@ from .operations import (
     CONTAINS,
     CONVERTED,
     EXTENDED,
+    FOLDED,
     FORMATTED,
     JOINED,
     KEY,
@@ -33,6 +35,8 @@ from .operations import (
     NOT,
     PLAIN,
     SUBSCRIPT,
+    TURNED,
+    appended_to,
     conditional,
     iterated,
 )
@@ -64,7 +68,7 @@ def rewritten(code: CodeType, changes: Callable[[list[Any]], list[list[Any]]]) -
 
 
 _MOST_MORE = 4
-"""The entries of the stack that inserted instructions need at most."""
+"""The entries of the stack that inserted instructions need at most, beside the variables that a loop carries."""
 
 
 def _assembled(code: CodeType, instructions: list[Any]) -> CodeType:
@@ -81,7 +85,7 @@ def _assembled(code: CodeType, instructions: list[Any]) -> CodeType:
         changing = bool(made.fix_extended_args(instructions))
     made.remove_extra_line_nums(instructions)
     options["co_code"], options["co_linetable"] = made.assemble(instructions, code.co_firstlineno)
-    options["co_stacksize"] = code.co_stacksize + _MOST_MORE
+    options["co_stacksize"] = code.co_stacksize + _MOST_MORE + code.co_nlocals
     if sys.version_info >= (3, 11):
         table = made.compute_exception_table(instructions)
         options["co_exceptiontable"] = made.assemble_exception_table(table)
@@ -149,6 +153,15 @@ def _gathered(listed: Any) -> list[Any]:
     return [make("LOAD_FAST", argval=listed.argval), *_applied(COLLECTED), make("STORE_FAST", argval=listed.argval)]
 
 
+def _turned(names: Sequence[str]) -> list[Any]:
+    """Instructions that hand over the iterator and the variables of a loop, and store what these are now."""
+    make = _assembler().create_instruction
+    copy = make("COPY", arg=1) if sys.version_info >= (3, 11) else make("DUP_TOP")
+    loads = [make("LOAD_FAST", argval=name) for name in names]
+    stores = [make("STORE_FAST", argval=name) for name in names]
+    return [copy, *loads, _tuple(len(names) + 1), *_applied(TURNED), make("UNPACK_SEQUENCE", arg=len(names)), *stores]
+
+
 def _swap() -> Any:
     made = _assembler()
     return made.create_instruction("SWAP", arg=2) if sys.version_info >= (3, 11) else made.create_instruction("ROT_TWO")
@@ -158,6 +171,7 @@ def _changed(instructions: Sequence[Any], code: CodeType) -> Iterable[list[Any]]
     """For each instruction those that take its place, itself among them where it stays."""
     rounds, choices = Comprehensions(instructions, code), Choices(instructions, _JUMPS)
     appending = Appending(instructions)
+    carrying = Carrying(instructions, code, set(appending.begins))
     for index, this in enumerate(instructions):
         if index in choices.jumps:
             yield [*_applied(choices.jumps[index]), *_exact(), this]
@@ -167,7 +181,13 @@ def _changed(instructions: Sequence[Any], code: CodeType) -> Iterable[list[Any]]
             made = [_constant(this.argval), *side, _assembler().create_instruction("RETURN_VALUE")]
             yield made if returned else [this, *side]
         elif index in appending.begins:
-            yield [*_applied(iterated(appending.begins[index])), this]
+            head, listed = appending.begins[index]
+            load = _assembler().create_instruction("LOAD_FAST", argval=listed.argval)
+            yield [load, *_of_pair(appended_to(head)), this]
+        elif index in carrying.begins:
+            yield [*_applied(FOLDED), this]
+        elif index in carrying.heads:
+            yield [*_turned(carrying.heads[index]), this]
         elif index in appending.ends:
             yield [*_gathered(appending.ends[index]), *_of(this, index, instructions, rounds)]
         else:

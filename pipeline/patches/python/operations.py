@@ -17,9 +17,10 @@ import torch
 from ....ops.graph.graph import Guard, Node
 from ....ops.runtime.user_code import user_line
 from ....ops.tracing_hook import current
+from ...lists.fold import Fold
 from ...lists.loop import Loop
 from ...lists.mapping import rows_of
-from ...lists.plain_tables import plain_table
+from ...lists.plain_tables import columns, plain_table
 from ...proxies.arrays import TracedArray
 from ...proxies.base import is_traced
 from ...proxies.lists import TracedDict, TracedList
@@ -82,6 +83,8 @@ class AskedTable:
             return recorder.scalar("getitem", plain, key)
         if type(plain) in (list, tuple) and any(map(is_traced, plain)):
             return recorder.scalar("getitem", list(plain), key)
+        if (parts := columns(plain)) is not None:
+            return tuple(AskedTable(recorder, part)[key] for part in parts)
         return recorder.scalar("lookup", plain_table(recorder, plain), key)
 
     def get(self, key: Any, default: Any = None) -> Any:
@@ -90,6 +93,11 @@ class AskedTable:
             self.recorder.refuse(
                 "table.get(key) gives None for a key that is missing, which cannot be followed",
                 "Give a default of the kind that the entries have: table.get(key, default).",
+            )
+        parts = columns(self.plain)
+        if parts is not None and type(default) is tuple and len(default) == len(parts):
+            return tuple(
+                AskedTable(self.recorder, part).get(key, each) for part, each in zip(parts, default, strict=True)
             )
         return self.recorder.scalar("lookup", plain_table(self.recorder, self.plain), key, default)
 
@@ -201,28 +209,24 @@ def _map_of(items: Any) -> Any:
 # -- comprehensions ------------------------------------------------------------------------------------------------
 
 
-def _iterated(items: Any, place: int | None = None) -> Any:
+def _iterated(items: Any, place: int | None = None, into: list[Any] | None = None) -> Any:
     recorder = active()
     if recorder is not None and isinstance(items, torch.Tensor) and items in recorder.values and recorder.rank(items):
         items = rows_of(recorder, items)
     if recorder is not None and type(items) is TracedStr:
         items = recorder.scalar("list", items)
-    return items if recorder is None or type(items) is not TracedList else Loop(recorder, items, place)
+    return items if recorder is None or type(items) is not TracedList else Loop(recorder, items, place, into)
 
 
 def _collected(result: Any) -> Any:
     recorder = active()
     loop = None if recorder is None else recorder.rounds.closing
     if recorder is not None and isinstance(loop, Loop) and loop.frame is sys._getframe(2):
-        items = list(result.items()) if type(result) is dict else result
-        if len(items) == 1:
-            item = items[0]
-            if type(result) is not dict:
-                return loop.gathered(item)
-            key = item[0].key if isinstance(item[0], TracedKey) else item[0]
-            pairs = loop.gathered([key, item[1]])
-            keys, entries = (_column(recorder, pairs, index) for index in (0, 1))
-            return recorder.scalar("dict", keys, entries)
+        if type(result) is not dict:
+            return loop.gathered(result)
+        pairs = loop.gathered([[key.key if isinstance(key, TracedKey) else key, item] for key, item in result.items()])
+        keys, entries = (_column(recorder, pairs, index) for index in (0, 1))
+        return recorder.scalar("dict", keys, entries)
     return to_dict(result.items()) if type(result) is dict else result
 
 
@@ -249,10 +253,7 @@ def _plain_list(items: Any) -> Any:
 
 def _column(recorder: Recorder, pairs: TracedList, index: int) -> Any:
     loop = Loop(recorder, pairs)
-    item = next(loop)
-    part = item[index]
-    next(loop, None)
-    return loop.gathered(part)
+    return loop.gathered([item[index] for item in loop])
 
 
 def _filtered(wanted: bool, place: int | None) -> Callable[[Any], Any]:
@@ -302,6 +303,25 @@ ASSERTED = HandedOver(asserted)
 def iterated(place: int | None) -> HandedOver:
     """What makes the iterator of a comprehension, which is the only one of its code where `place` is None."""
     return HandedOver(lambda items: _iterated(items, place))
+
+
+def _folded(items: Any) -> Any:
+    found = _iterated(items)
+    return Fold(found.recorder, found.source) if type(found) is Loop else found
+
+
+def _turned(values: Any) -> Any:
+    loop, *carried = values
+    return loop.turn(tuple(carried)) if type(loop) is Fold else tuple(carried)
+
+
+FOLDED, TURNED = map(HandedOver, (_folded, _turned))
+"""What makes the iterator of a loop that carries values, and what takes these before each round."""
+
+
+def appended_to(place: int) -> HandedOver:
+    """What makes the iterator of a loop that appends to a list; it takes both."""
+    return HandedOver(lambda pair: _iterated(pair[0], place, pair[1]))
 
 
 def conditional(wanted: bool, place: int | None) -> HandedOver:

@@ -1,0 +1,239 @@
+"""A plain loop over a list of any length that hands values from one round to the next: it becomes a `while_loop`.
+
+What the loop carries (a sum, a state, the item before, lists that it appends to) are the local variables that a round
+reads before it stores them, and those that are read after the loop. Before each round the code hands them over to
+`turn`, which gives stand-ins for them, and after the last one what the whole loop makes of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from ...ops.graph.graph import Graph, Node, Operator, Value
+from ...ops.graph.operators.names import FRESH, VIEW, effect
+from ...ops.graph.traverse import leaves
+from ...ops.graph.types import ANY, SCALARS, STRINGS, Type
+from ...ops.runtime.plan import Plan
+from ..proxies.base import is_traced
+from ..proxies.lists import TracedList
+from ..proxies.make import traced
+from ..proxies.trees import concrete, list_type, tensor_type
+from ..recording.recorder import Recorder
+from .loop import Loop
+from .ways import Tree
+
+
+class Fold(Loop):
+    """One loop that carries values, as an iterator that gives one item for each way through the body.
+
+    Args:
+        recorder: the recording that it is part of.
+        source: the list.
+
+    Attributes:
+        start: what is carried into the first round: numbers, texts, tensors, and empty lists.
+        carried: a value of the body for each; None for what no round changes.
+        floats: the places of whole numbers that a round makes floats of.
+    """
+
+    def __init__(self, recorder: Recorder, source: TracedList) -> None:
+        super().__init__(recorder, source)
+        self.start: tuple[Any, ...] = ()
+        self.carried: list[Value | None] = []
+        self.handed: list[Any] = []
+        self.floats: set[int] = set()
+        self.item: Any = None
+        self.appends: list[set[int]] = []
+
+    def __next__(self) -> Any:
+        if self.closed:
+            raise StopIteration
+        return self.item
+
+    def turn(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        """What the variables are in the round that follows, or after the loop.
+
+        Args:
+            values: what they are after the round before it, or before the loop.
+        """
+        if self.value is None:
+            self.start = values
+            self.begin()
+            self.carried = [self._carried(value) for value in values]
+            self.appends = [set() for _ in values]
+        else:
+            self._end_turn(values)
+        if not self.waiting and self._grows_floats():
+            self.ways, self.waiting = [], [()]
+        if not self.waiting:
+            return self._results()
+        for value in self.carried:
+            self.recorder.rounds.left.pop(id(value), None)
+        self.item = super().__next__()
+        self.handed = [self._handed(place) for place in range(len(values))]
+        return tuple(self.handed)
+
+    def _carried(self, value: Any) -> Value | None:
+        """A value of the body for what a variable is before the loop."""
+        plain = concrete(value)
+        if isinstance(plain, torch.Tensor):
+            with torch._C.DisableTorchFunction():
+                return Value(tensor_type(plain))
+        if type(plain) is list and not plain and not is_traced(value):
+            return Value(ANY)
+        return Value(SCALARS[type(plain)]) if type(plain) in SCALARS else None
+
+    def _handed(self, place: int) -> Any:
+        """What a round gets for a variable: a new list for one that it appends to."""
+        start, value, recorder = self.start[place], self.carried[place], self.recorder
+        if value is None or type(start) is list:
+            return start if value is None else []
+        found = concrete(start)
+        if isinstance(found, torch.Tensor):
+            with torch._C.DisableTorchFunction(), recorder.within():
+                found = found.clone()
+            recorder.values.add(found, value, True)
+            return found
+        recorder.values.varying.add(id(value))
+        return traced(recorder, value, float(found) if place in self.floats else found, True)
+
+    def _end_turn(self, values: tuple[Any, ...]) -> None:
+        """Ends a round, with what the variables are after it."""
+        way, found = self.way, list(values)
+        assert way is not None
+        for place, value in enumerate(self.carried):
+            if value is None:
+                if values[place] is not self.handed[place]:
+                    self._refuse(
+                        f"carries a {type(self.start[place]).__name__}", "Start with a number, a text or a tensor."
+                    )
+            elif type(self.start[place]) is list:
+                if values[place] is not self.handed[place]:
+                    self._refuse("carries another list than it began with", "Only append to it.")
+                self.appends[place].add(len(values[place]))
+                old = TracedList(self.recorder, value, [], True)
+                found[place] = self.recorder.scalar("cat_strings", old, values[place]) if values[place] else old
+        way.result = tuple(found)
+        self.end_round()
+        for value in self.carried:
+            if value is not None:
+                self.recorder.rounds.left[id(value)] = value
+
+    def _grows_floats(self) -> bool:
+        """Whether a round made floats of whole numbers with which the loop begins: it is recorded anew for these."""
+        found = {
+            place
+            for way in self.ways
+            for place, result in enumerate(way.result)
+            if type(concrete(self.start[place])) is int and type(concrete(result)) is float
+        }
+        fresh, self.floats = found - self.floats, self.floats | found
+        for place in fresh:
+            self.carried[place] = Value(SCALARS[float])
+        return bool(fresh)
+
+    # -- the node ----------------------------------------------------------------------------------------------
+
+    def _results(self) -> tuple[Any, ...]:
+        """Writes the node; returns what the variables are after the loop."""
+        recorder, item = self.recorder, self.value
+        recorder.rounds.open.remove(self)
+        self.closed = True
+        assert item is not None
+        self.ways.sort(key=lambda way: [not side for side in way.taken])
+        own = [item, *(value for value in self.carried if value is not None)]
+        inner = {id(leaf): leaf for leaf in [*own, *(leaf for way in self.ways for leaf in way.values())]}
+        for key in inner:
+            recorder.rounds.left.pop(key, None)
+        changed = [place for place, value in enumerate(self.carried) if value is not None]
+        for way in self.ways:
+            way.output = recorder.output(tuple(way.result[place] for place in changed))
+            self._check_kinds(way.result, changed)
+        self._refuse_effects(inner)
+        self._refuse_writes_to_captured()
+        outer = self._outer(inner, self.ways)
+        recorder.rounds.left |= inner
+        tree = Tree(recorder, self.line, (*own, *outer), lambda nodes, found: self._over(nodes, found, (*own, *outer)))
+        graphs = self._graphs(*tree.output(self.ways), own, outer)
+        return self._written(graphs, changed, outer)
+
+    def _refuse_writes_to_captured(self) -> None:
+        """Refuses a body that writes, where the loop begins with a tensor from outside of the function."""
+        tensors = [each for each in self.start if isinstance(each, torch.Tensor)]
+        names = (node.target.name for way in self.ways for node in way.nodes if isinstance(node.target, Operator))
+        if any(each not in self.recorder.values for each in tensors) and any(
+            effect(n) not in (FRESH, VIEW) for n in names
+        ):
+            self._refuse("writes, and begins with a tensor from outside", "Begin with a copy: tensor.clone().")
+
+    def _check_kinds(self, result: Sequence[Any], changed: Sequence[int]) -> None:
+        """Refuses a round that makes another kind of value than it is given."""
+        with torch._C.DisableTorchFunction():
+            for place in changed:
+                before, after = (_kind(concrete(each)) for each in (self.start[place], result[place]))
+                if before != after and not (place in self.floats and (before, after) == ("int", "float")):
+                    self._refuse(f"turns a {before} into a {after}", f"Start with a {after}.")
+
+    def _graphs(self, nodes: Sequence[Node], output: Any, own: Sequence[Value], outer: Sequence[Value]) -> list[Graph]:
+        """The graphs of the condition and of the body, over a count, what is carried, the list, and other values."""
+        count, items, length, more = (Value(SCALARS[int]), self.source.value, Value(SCALARS[int]), Value(SCALARS[bool]))
+        inputs = (count, *own[1:], items, *outer)
+        test = [
+            Node(Operator("py.len"), (items,), {}, length, self.line, True),
+            Node(Operator("py.lt"), (count, length), {}, more, self.line, True),
+        ]
+        following = Value(SCALARS[int])
+        body = [
+            Node(Operator("py.getitem"), (items, count), {}, own[0], self.line, True),
+            *nodes,
+            Node(Operator("py.add"), (count, 1), {}, following, self.line, True),
+        ]
+        return [self._over(test, (more,), inputs), self._over(body, (following, *output), inputs)]
+
+    def _written(self, graphs: list[Graph], changed: Sequence[int], outer: list[Value]) -> tuple[Any, ...]:
+        recorder = self.recorder
+        start = [self.start[place] for place in changed]
+        values = [leaf for leaf in leaves(recorder.arguments(start)) if isinstance(leaf, Value)]
+        varies = self.source.varies or any(id(leaf) in recorder.values.varying for leaf in [*outer, *values])
+        constants = [self.source.concrete, *(self._concrete(value) for value in outer)]
+        with torch._C.DisableTorchFunction(), recorder.within():
+            test, body = (Plan(graph) for graph in graphs)
+            state: Any = (0, *(each.clone() if isinstance(each, torch.Tensor) else each for each in concrete(start)))
+            while test.run([*state, *constants])[0]:
+                state = body.run([*state, *constants])
+        found = list(self.start)
+        outputs = [Value(SCALARS[int])]
+        for place, result in zip(changed, state[1:], strict=True):
+            value, found[place] = self._after(place, result, varies)
+            outputs.append(value)
+        args = (*graphs, (0, *recorder.arguments(start)), (self.source.value, *outer))
+        recorder.nodes.append(Node(Operator("while_loop"), args, {}, tuple(outputs), self.line, True))
+        return tuple(found)
+
+    def _after(self, place: int, result: Any, varies: bool) -> tuple[Value, Any]:
+        """A value for what a variable is after the loop, and what the function gets for it."""
+        recorder = self.recorder
+        if isinstance(result, torch.Tensor):
+            with torch._C.DisableTorchFunction(), recorder.within():
+                result = result.clone()
+            return recorder.values.add(result, varies=True), result
+        texts = type(result) is list and bool(result) and all(type(item) is str for item in result)
+        kind: Type = SCALARS.get(type(result), ANY)
+        if type(result) is list:
+            kind = STRINGS if texts else list_type(result) or ANY
+        value = Value(kind)
+        if varies:
+            recorder.values.varying.add(id(value))
+        stand_in = traced(recorder, value, result, varies)
+        if type(stand_in) is TracedList and self.appends[place] == {1}:
+            stand_in.sized_by = self.source.length
+        return value, stand_in
+
+
+def _kind(thing: Any) -> str:
+    if isinstance(thing, torch.Tensor):
+        return f"{str(thing.dtype).removeprefix('torch.')} tensor of rank {thing.dim()}"
+    return type(thing).__name__

@@ -1,0 +1,170 @@
+"""The ways through the body of a loop over a list of any length, put together as one graph.
+
+A body that branches is recorded once for each way through it. At a branch the ways part: what follows on either side
+becomes a branch of a `cond` node, a closed graph that begins anew at the item. What stands before the branch is so
+recorded on both sides; it gives the same there, since a body that branches writes to nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...ops.graph.graph import Graph, Node, Operator, SourceLine, Value
+from ...ops.graph.traverse import leaves, map_leaves
+from ...ops.graph.types import ANY, SCALARS, STRINGS, TensorType, Type
+from ..proxies.tracer import Refuser
+
+MOST_WAYS = 16
+"""The ways that a body may take: each is recorded."""
+
+
+@dataclass
+class Fork:
+    """A condition on a way.
+
+    Attributes:
+        value: what decides, in the form of the IR.
+        count: how many nodes of the way stand before it.
+        taken: the side on which the way goes on.
+        is_test: whether the other side leaves the item out, and has no way of its own.
+    """
+
+    value: Any
+    count: int
+    taken: bool
+    is_test: bool = False
+
+
+@dataclass
+class Way:
+    """One way through a body.
+
+    Attributes:
+        given: the sides that it takes first; at later branches it takes that of the example.
+        taken: the sides that it took.
+        filled: how many items the list of an appending loop has after it.
+        kept: whether it gave a result; one that gave none leaves its item out.
+        result: what the function gave; output: the same in the form of the IR.
+    """
+
+    given: tuple[bool, ...]
+    taken: list[bool] = field(default_factory=list)
+    steps: list[Fork] = field(default_factory=list)
+    nodes: list[Node] = field(default_factory=list)
+    filled: int = 0
+    kept: bool = True
+    result: Any = None
+    output: Any = None
+
+    def decide(self, natural: Any) -> tuple[bool, bool]:
+        """The side to take at a branch, and whether nobody has given it."""
+        place = len(self.taken)
+        fresh = place >= len(self.given)
+        self.taken.append(bool(natural) if fresh else self.given[place])
+        return self.taken[-1], fresh
+
+    def values(self) -> Iterator[Value]:
+        """The values that its nodes make."""
+        for node in self.nodes:
+            yield from (leaf for leaf in leaves(node.output) if leaf is not None)
+
+
+Parts = tuple[list[Node], Any]
+"""The nodes of a graph, and its output."""
+
+
+class Tree:
+    """Puts ways together.
+
+    Args:
+        recorder: refuses what does not fit together.
+        line: of the loop.
+        inputs: the values over which every graph is closed.
+        closed: makes the closed graph of some nodes and their output.
+    """
+
+    def __init__(
+        self, recorder: Refuser, line: SourceLine | None, inputs: Sequence[Value], closed: Callable[..., Graph]
+    ) -> None:
+        self.recorder, self.line, self.inputs, self.closed = recorder, line, tuple(inputs), closed
+
+    def graph(self, parts: Parts) -> Graph:
+        """The closed graph of some parts."""
+        return self.closed(*parts)
+
+    def output(self, ways: Sequence[Way]) -> Parts:
+        """What the body gives, by the ways that give something."""
+        kept = [way for way in ways if way.kept]
+        if any(_shape(way.output) != _shape(kept[0].output) for way in kept):
+            self._refuse("gives different containers on different ways")
+        nodes, found = self._joined(kept, 0, lambda way: tuple(leaves(way.output)))
+        rest = iter(found)
+        return nodes, map_leaves(lambda _: next(rest), kept[0].output)
+
+    def tests(self, ways: Sequence[Way]) -> list[Graph]:
+        """The tests of the loop: one for each filter, or one for all ways where some give nothing."""
+        if len(ways) == 1:
+            way = ways[0]
+            return [self.closed(way.nodes[: step.count], step.value) for step in way.steps]
+        nodes, (found,) = self._joined(ways, 0, lambda way: (way.kept,), tested=True)
+        return [] if found is True else [self.closed(nodes, found)]
+
+    def _joined(self, ways: Sequence[Way], depth: int, ends: Callable[[Way], Any], tested: bool = False) -> Parts:
+        """The ways from a branch on as one."""
+        first = ways[0]
+        if depth == len(first.steps):
+            return first.nodes, ends(first)
+        step = first.steps[depth]
+        sides = [[way for way in ways if way.steps[depth].taken is side] for side in (True, False)]
+        parts = [self._joined(side, depth + 1, ends, tested) if side else None for side in sides]
+        if tested and step.is_test:
+            parts = [part or ([], (False,)) for part in parts]
+        present = [part for part in parts if part is not None]
+        if len(present) == 1:
+            return present[0]
+        outputs, joined = self._outputs(present[0][1], present[1][1])
+        if not outputs:
+            return present[0]
+        graphs = [self.closed(nodes, tuple(found[place] for place in outputs)) for nodes, found in present]
+        args = (step.value, *graphs, self.inputs)
+        values = tuple(joined[place] for place in outputs)
+        return [*first.nodes[: step.count], Node(Operator("cond"), args, {}, values, self.line, True)], tuple(joined)
+
+    def _outputs(self, one: Sequence[Any], other: Sequence[Any]) -> tuple[list[int], list[Any]]:
+        """The places of the results that two sides give differently, and all results: values of their own there."""
+        places, joined = list[int](), list[Any]()
+        for place, (a, b) in enumerate(zip(one, other, strict=True)):
+            same = not isinstance(a, Value) and not isinstance(b, Value) and type(a) is type(b) and a == b
+            if not same:
+                places.append(place)
+            joined.append(a if same else Value(self._type(a, b)))
+        return places, joined
+
+    def _type(self, one: Any, other: Any) -> Type:
+        a, b = _type(one), _type(other)
+        if isinstance(a, TensorType) and isinstance(b, TensorType) and a != b:
+            if (a.dtype, len(a.shape)) != (b.dtype, len(b.shape)):
+                self._refuse("gives tensors of different dtypes or ranks on different ways")
+            return a
+        if a is None or b is None or (a != b and not {a, b} <= _LISTS):
+            self._refuse("gives values of different types on different ways")
+        assert a is not None
+        return a if a == b and a is not None else ANY
+
+    def _refuse(self, what: str) -> None:
+        self.recorder.refuse(f"a loop over a list of any length {what}", "Give the same kind of value on each.")
+
+
+_LISTS = {ANY, STRINGS}
+"""The types of lists that a body makes, an empty one among them."""
+
+
+def _type(leaf: Any) -> Type | None:
+    return leaf.type if isinstance(leaf, Value) else SCALARS.get(type(leaf))
+
+
+def _shape(tree: Any) -> Any:
+    """The containers of a tree."""
+    return map_leaves(lambda _: None, tree)

@@ -1,0 +1,76 @@
+"""Which way values take through the local variables of some instructions: what is stored before it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+_ENDS = ("RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE")
+_ALWAYS = ("JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_ABSOLUTE", "JUMP_BACKWARD_NO_INTERRUPT")
+"""The jumps without a condition."""
+
+
+class LocalFlow:
+    """The ways through some instructions, but for those of exceptions."""
+
+    def __init__(self, instructions: Sequence[Any]) -> None:
+        self.instructions = instructions
+        self.places = {id(each): index for index, each in enumerate(instructions)}
+
+    def following(self, at: int) -> list[int]:
+        """Where an instruction can lead."""
+        each = self.instructions[at]
+        goes = [] if each.target is None else [self.places[id(each.target)]]
+        falls = each.opname not in _ALWAYS and each.opname not in _ENDS and at + 1 < len(self.instructions)
+        return [*goes, at + 1] if falls else goes
+
+    def unstored(self, body: range, names: set[str]) -> set[str]:
+        """The names that some way through a body reads before it stores them."""
+        known: dict[int, set[str]] = {body.start: set()}
+        found: set[str] = set()
+        for at in body:
+            if at not in known:
+                continue  # nothing comes here
+            now, each = known[at], self.instructions[at]
+            if each.opname == "STORE_FAST":
+                now = now | {each.argval}
+            elif each.opname == "LOAD_FAST" and each.argval in names - now:
+                found.add(each.argval)
+            for goes in self.following(at):
+                known[goes] = known.get(goes, now) & now
+        return found
+
+    def most(self, body: range, counts: Callable[[Any], bool]) -> int:
+        """How many of some instructions a way through a body, which has jumps forward only, meets at most."""
+        known = {body.start: 0}
+        for at in body:
+            if at in known:
+                now = known[at] + counts(self.instructions[at])
+                known |= {goes: max(now, known.get(goes, 0)) for goes in self.following(at)}
+        return max(known.values())
+
+    def reads_later(self, start: int, name: str) -> bool:
+        """Whether a name is read from an instruction on before it is stored."""
+        return self._reaches([start], name, lambda at: _is(self.instructions[at], "LOAD_FAST", name))
+
+    def may_lack(self, name: str, place: int) -> bool:
+        """Whether some way leads to an instruction without a store of a name."""
+        return self._reaches([0], name, lambda at: at == place)
+
+    def _reaches(self, starts: Iterable[int], name: str, found: Any) -> bool:
+        """Whether a way without a store of a name reaches what is looked for."""
+        waiting, seen = list(starts), set[int]()
+        while waiting:
+            at = waiting.pop()
+            if at in seen or at >= len(self.instructions):
+                continue
+            seen.add(at)
+            if found(at):
+                return True
+            if not _is(self.instructions[at], "STORE_FAST", name):
+                waiting += self.following(at)
+        return False
+
+
+def _is(each: Any, operation: str, name: str) -> bool:
+    return bool(each.opname.startswith(operation) and each.argval == name)

@@ -1,0 +1,60 @@
+"""Finds where a local variable gets a list that was made empty there, as in ``out = []`` or ``out, last = [], 0``."""
+
+from __future__ import annotations
+
+import dis
+from collections.abc import Sequence
+from typing import Any
+
+_COPIES = ("COPY", "DUP_TOP", "DUP_TOP_TWO", "ROT_THREE", "ROT_FOUR", "ROT_N")
+_ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
+
+
+def is_new_list(code: Sequence[Any], places: dict[int, int], listed: str, head: int) -> bool:
+    """Whether a list is made empty before a loop, with nothing between that could know of it or run twice."""
+    stores = [at for at in range(head) if code[at].opname == "STORE_FAST" and code[at].argval == listed]
+    made = _made(code, stores[-1]) if stores else None
+    if made is None:
+        return False
+    between = range(stores[-1] + 1, head)
+    if any(code[at].target is not None or listed in _names(code[at]) for at in between):
+        return False
+    targets = {places.get(id(each.target)) for each in code if each.target is not None}
+    return not any(at in targets for at in range(made + 1, head))
+
+
+def _made(code: Sequence[Any], store: int) -> int | None:
+    """The place of the instruction that makes the empty list that another one stores."""
+    for start in range(store - 1, -1, -1):
+        each = code[start]
+        if each.opname == "BUILD_LIST" and not each.arg and _stored_by(code, start) == store:
+            return start
+        if each.target is not None:
+            return None
+    return None
+
+
+def _stored_by(code: Sequence[Any], start: int) -> int | None:
+    """The instruction that stores what one has pushed, if nothing else takes it from the stack before."""
+    depth = 1  # how far it lies below the top, beginning with 1
+    for at in range(start + 1, len(code)):
+        each = code[at]
+        if each.opname == "STORE_FAST" and depth == 1:
+            return at
+        if each.opname in ("SWAP", "ROT_TWO"):
+            other = each.arg if each.opname == "SWAP" else 2
+            depth = other if depth == 1 else 1 if depth == other else depth
+            continue
+        if each.target is not None or each.opname in _COPIES or (depth == 1 and each.opname in _ATTRIBUTES):
+            return None
+        effect = dis.stack_effect(each.opcode, (each.arg or 0) if each.opcode >= dis.HAVE_ARGUMENT else None)
+        taken = 1 if each.opname == "STORE_FAST" else max(1 - effect, 0)
+        if taken >= depth:
+            return None
+        depth += effect
+    return None
+
+
+def _names(each: Any) -> tuple[Any, ...]:
+    """What an instruction names: one thing, or two in Python 3.13."""
+    return each.argval if isinstance(each.argval, tuple) else (each.argval,)

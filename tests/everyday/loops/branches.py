@@ -1,0 +1,161 @@
+"""Loops and comprehensions that branch on their items: every way is recorded, and lists may have any length."""
+
+from __future__ import annotations
+
+import torch
+
+from tests.everyday.case import Case
+
+
+def parsed(lines):
+    found = []
+    for line in lines:
+        if line.startswith("#") or not line.strip():
+            continue
+        key, _, value = line.partition("=")
+        if value and value.isdigit():
+            found.append((key, int(value)))
+        elif value:
+            found.append((key, -1))
+    return found
+
+
+def graded(x):
+    out = []
+    for value in x.tolist():
+        if value > 0.5:
+            if value > 0.8:
+                out.append("high")
+            else:
+                out.append("mid")
+        elif value > 0.2:
+            out.append("low")
+    return out
+
+
+def boxes(corners, scores):
+    keep = []
+    for box, score in zip(corners.tolist(), scores.tolist(), strict=True):
+        if score < 0.3:
+            continue
+        x1, y1, x2, y2 = box
+        if x2 <= x1 or y2 <= y1:
+            continue
+        keep.append({"box": [x1, y1, x2, y2], "score": round(score, 2)})
+    return keep
+
+
+def rows(x):
+    out = []
+    for row in x:
+        if row.sum() > 1:
+            out.append(row * 2)  # the form is what is tested
+    return out
+
+
+def inverted(x):
+    out = []
+    for value in x.tolist():
+        if value == 0:
+            out.append(0.0)
+        else:
+            out.append(1 / value)  # fails on the first item of the example
+    return out
+
+
+def defaulted(x):
+    out = []
+    for value in x.tolist():
+        found = 0.0
+        if value > 0.5:
+            found = value * 2
+        out.append(found)
+    return out
+
+
+def numbered(texts):
+    out = []
+    for i, text in enumerate(texts):
+        if i == 0:
+            out.append(text)
+        else:
+            out.append(f" {text}")
+    return "".join(out)
+
+
+def level(value):
+    if value > 0.8:
+        return "A"
+    if value > 0.5:
+        return "B"
+    return f"C{value:.1f}"
+
+
+_X = torch.tensor([0.0, 0.7, 0.9])
+_NUMBERS = ([_X], [[torch.tensor([0.9])], [torch.tensor([0.1, 0.0, 0.6, 0.3, 0.8])], [torch.tensor([])]])
+_TEXTS = ([["abc", "", "xyzw"]], [[["q", "a"]], [[""]], [[]]])
+_CORNERS = torch.tensor([[0.0, 0, 1, 1], [2, 2, 1, 3], [0, 0, 4, 4]])
+
+CASES = {
+    "continue": Case(parsed, [["a=1", "#x", "", "b=q"]], [[["z=9"]], [["#"]], [["k", "l=", "m=12", "n=o"]], [[]]]),
+    "one if in another": Case(graded, *_NUMBERS),
+    "items taken apart": Case(
+        boxes, [_CORNERS, torch.tensor([0.1, 0.5, 0.9])], [[_CORNERS[:2], torch.ones(2)], [_CORNERS, torch.rand(3)]]
+    ),
+    "rows of a tensor": Case(
+        rows, [torch.tensor([[0.1, 0.2], [0.9, 0.8]])], [[torch.rand(5, 2)], [torch.ones(1, 2)], [torch.zeros(3, 2)]]
+    ),
+    "a way that fails on other items": Case(inverted, *_NUMBERS),
+    "a default": Case(defaulted, *_NUMBERS),
+    "the first one": Case(numbered, [["a", "b"]], [[["x"]], [["p", "q", "r"]]]),
+    "a choice of values": Case(lambda x: [v * 2 if v > 0.5 else v - 1 for v in x.tolist()], *_NUMBERS),
+    "or, and": Case(lambda texts: [t for t in texts if (t and t[0] == "a") or len(t) > 3], *_TEXTS),
+    "values of a dict": Case(lambda texts: {t: (1 if t[:1] == "a" else len(t)) for t in texts}, *_TEXTS),
+    "any": Case(lambda texts: any(t == "a" or len(t) > 3 for t in texts), *_TEXTS),
+    "sum": Case(lambda x: sum(v if v > 0.5 else 0.0 for v in x.tolist()), *_NUMBERS),
+    "a helper": Case(lambda x: [level(v) for v in x.tolist()], *_NUMBERS),
+    "map": Case(lambda x: list(map(level, x.tolist())), *_NUMBERS),
+    "inner lists": Case(
+        lambda texts: [[w if len(w) > 1 else "_" for w in t.split()] for t in texts],
+        [["a bb", "c"]],
+        [[["", "q"]], [[]]],
+    ),
+    "a flag": Case(lambda texts, up: [t.upper() if up else t for t in texts], [["a"], True], [[["b", "c"], False]]),
+    "a mode": Case(lambda texts, m: [t.upper() if m == "up" else t for t in texts], [["a"], "up"], [[["b"], "down"]]),
+}
+
+
+def mixed(x):
+    return [value if value > 0.5 else 0 for value in x.flatten().tolist()]
+
+
+def written(x):
+    return [row.mul_(2) if row.sum() > 1.5 else row for row in x]
+
+
+def begun(x):
+    before, out = None, []
+    for row in x:
+        if before is not None and row.sum() > 0.5:
+            out.append(row)
+        before = row
+    return out
+
+
+BUFFER = torch.ones(2)
+
+
+def captured(x):
+    found = BUFFER
+    for row in x:
+        found += row
+    return found
+
+
+REFUSED = {
+    mixed: "gives values of different types on different ways",
+    written: "branches, and writes to a tensor",
+    captured: "begins with a tensor from outside. Begin with a copy",
+    begun: "carries a NoneType. Start with a number, a text or a tensor",
+}
+"""What no such loop can be -> the words of its refusal."""

@@ -1,0 +1,196 @@
+"""Plain loops that hand values from one round to the next: sums, counters, states, the item before; of any length."""
+
+from __future__ import annotations
+
+import torch
+
+import tracepack
+from tests.everyday.case import Case
+
+CELL = tracepack.script(torch.nn.GRUCell(2, 3), device="cpu")
+
+
+def total(x):
+    found = 0  # becomes a float in the first round, and stays 0 where there is none
+    for value in x.tolist():
+        found += value
+    return found
+
+
+def running(x):
+    out, found = [], x[0] * 0
+    for row in x:
+        found = found + row
+        out.append(found)
+    return torch.stack(out)
+
+
+def counted(words, wanted):
+    count = 0
+    for word in words:
+        if word == wanted:
+            count += 1
+    return f"{count} of {len(words)}"
+
+
+def best(x):
+    place, largest = -1, -1e9
+    for i, value in enumerate(x.tolist()):
+        if value > largest:
+            place, largest = i, value
+    return place
+
+
+def collapsed(ids):
+    out, last = [], -1
+    for i in ids.tolist():
+        if i != last and i > 0:
+            out.append("abcd"[i])
+        last = i
+    return "".join(out)
+
+
+def split(x):
+    large, small = [], []
+    for value in x.tolist():
+        if value > 0.5:
+            large.append(value)
+        else:
+            small.append(value)
+    return large, small
+
+
+def kept(x):
+    found = -1.0
+    out = []
+    for value in x.tolist():
+        if value > 0.5:
+            found = value * 2
+        out.append(found)
+    return out
+
+
+def twice(x):
+    out = []
+    for value in x.tolist():
+        if value > 0.5:
+            out.append(value)
+            out.append(-value)
+    return out
+
+
+def swapped(x):
+    a, b = 0.0, 1.0
+    for value in x.tolist():
+        a, b = b, a + b * value
+    return a, b
+
+
+def recurrent(x):
+    state = torch.zeros(x.shape[0], 3)
+    for t in range(x.shape[1]):
+        state = CELL(x[:, t], state)
+    return state
+
+
+def steps(x, n):
+    for _ in range(n):
+        x = x * 2
+    return x
+
+
+def odd(x):
+    out = []
+    for i in range(1, len(x)):
+        out.append(x[i] - x[i - 1])  # the form is what is tested
+    return out
+
+
+def joined(words):
+    text = ""
+    for word in words:
+        text += word + " "
+    return text.strip()
+
+
+def inner(x):
+    def sums(row):
+        found = 0.0
+        for value in row:
+            found += value
+        return found
+
+    return [sums(row) for row in x.tolist()]
+
+
+def without_gradients(x):
+    state = torch.zeros(2)
+    with torch.no_grad():
+        for row in x:
+            state = state + row
+    return state
+
+
+def twice_over(x):
+    found = 0.0
+    for value in x.tolist():
+        found += value
+    for value in x.tolist():
+        found -= value * 2
+    return found
+
+
+def last(x):
+    row = x[0]
+    for row in x:  # noqa: B007  # the form is what is tested
+        pass
+    return row
+
+
+def added_in_place(x):
+    found = torch.zeros(2)
+    same = found
+    for row in x:
+        found += row
+    return found, same.sum().item()
+
+
+def kept_in_place(x):
+    found, out = x[0].clone(), []
+    for row in x:
+        found += row
+        out.append(found)
+    return torch.stack(out)
+
+
+def named(scores):
+    return [name for name, score in zip(("a", "b", "c", "d"), scores) if score > 0.5]  # noqa: B905
+
+
+_NUMBERS = (
+    [torch.tensor([0.0, 0.7, 0.9])],
+    [[torch.tensor([0.9])], [torch.tensor([0.1, 0.0, 0.6, 0.3, 0.8])], [torch.tensor([])]],
+)
+_ROWS = ([torch.rand(3, 2)], [[torch.rand(5, 2)], [torch.rand(1, 2)]])
+CASES = {
+    "a sum that begins with 0": Case(total, *_NUMBERS),
+    "a sum of rows": Case(running, *_ROWS),
+    "a counter": Case(counted, [["a", "b"], "a"], [[["x", "x"], "x"], [["q"], "z"], [[], "z"]]),
+    "the best": Case(best, *_NUMBERS),
+    "the item before": Case(collapsed, [torch.tensor([0, 1, 1, 2, 0, 2])], [[torch.tensor([3, 3, 0, 3])]]),
+    "two lists": Case(split, *_NUMBERS),
+    "what an earlier round found": Case(kept, *_NUMBERS),
+    "two items in a round": Case(twice, *_NUMBERS),
+    "two values": Case(swapped, *_NUMBERS),
+    "a recurrent cell": Case(recurrent, [torch.rand(2, 3, 2)], [[torch.rand(4, 5, 2)], [torch.rand(1, 1, 2)]]),
+    "as many rounds as an argument says": Case(steps, [torch.rand(3), 2], [[torch.rand(2), n] for n in (0, 1, 5)]),
+    "a range": Case(odd, *_NUMBERS),
+    "a text": Case(joined, [["a", "b"]], [[["x"]], [["p", "q", "r"]], [[]]]),
+    "inside of a comprehension": Case(inner, [torch.rand(3, 2)], [[torch.rand(5, 2)], [torch.rand(2, 4)]]),
+    "inside of with": Case(without_gradients, *_ROWS),
+    "one after another": Case(twice_over, *_NUMBERS),
+    "a sum in place": Case(added_in_place, *_ROWS),
+    "a sum in place that a list holds": Case(kept_in_place, *_ROWS),
+    "names beside the numbers of a tensor": Case(named, *_NUMBERS),
+    "the last": Case(last, *_ROWS),
+}
