@@ -25,6 +25,7 @@ from ..graph.types import TensorType
 from ..runtime.engine_call import EngineCall
 from ..runtime.interrupts.changes import forkable
 from ..runtime.interrupts.forks import forgets_in_forks
+from ..runtime.interrupts.modes import is_followed
 from ..runtime.node_errors import fail
 from ..runtime.plan import Plan
 from ..runtime.user_code import user_stacklevel
@@ -120,7 +121,7 @@ class Engaged:
         agrees, free = self._agrees, _has_free_sizes(self.region)
 
         def call(*values: torch.Tensor) -> Sequence[torch.Tensor]:
-            if torch.compiler.is_dynamo_compiling() or engines_rest():
+            if torch.compiler.is_dynamo_compiling() or engines_rest() or is_followed(values):
                 return self.reference(*values)
             for value in values:
                 if not value.numel():  # runtimes are not made for empty tensors: some end the process

@@ -13,6 +13,7 @@ from ..graph.errors import GraphError, LoweringError
 from ..graph.kernel import Kernel
 from ..runtime.interrupts.changes import forkable
 from ..runtime.interrupts.forks import forgets_in_forks
+from ..runtime.interrupts.modes import is_followed
 from .external_data import refuse_external_data
 from .session import Session, require_provider
 
@@ -97,10 +98,16 @@ class OnnxKernel(Kernel):
             GraphError: ONNX Runtime fails.
         """
         device = _CPU
-        for value in reversed(values):
-            if isinstance(value, torch.Tensor):
-                self._refuse(value)
-                device = value.device
+        tensors = [value for value in values if isinstance(value, torch.Tensor)]
+        for value in reversed(tensors):
+            self._refuse(value)
+            device = value.device
+        if is_followed(tensors):
+            raise LoweringError(
+                "an ONNX model is called where torch makes a graph of its caller, which would hold this one answer",
+                where=f"op {self._name!r}",
+                fix="Make the graph of what stands around the model.",
+            )
         return (self._sessions.get(device) or self.on(device))(*values)
 
     def _refuse(self, value: torch.Tensor) -> None:

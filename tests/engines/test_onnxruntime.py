@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 import pytest
 import torch
+from torch.fx.experimental.proxy_tensor import make_fx
 
 import tracepack
 from tests.engines.fakes import in_turn
@@ -110,3 +111,24 @@ def test_a_model_that_onnx_cannot_say_stays_with_the_flat_function() -> None:
     report = mod.optimize([{"x": torch.rand(3, 3)}], engines=["onnxruntime"], seconds=5)
     assert mod.engines == {"pipeline": "aten"}
     assert report.attempts[0].reason
+
+
+def test_where_torch_follows_the_caller_the_nodes_run(monkeypatch) -> None:
+    """`make_fx` hands plain tensors over, and `functionalize` ones that look plain: an engine's answer would freeze."""
+    for module in ("candidate", "search"):
+        monkeypatch.setattr(f"tracepack.pipeline.optimizing.{module}.interleaved", in_turn)
+    layer = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU()).eval()
+    op = tracepack.script(layer)
+    mod = tracepack.trace(lambda x: op(x) + 1, torch.rand(3, 4))
+    mod.optimize([{"x": torch.rand(3, 4)}], engines=["onnxruntime"])
+    assert set(mod.engines.values()) == {"onnxruntime"}
+    x, y = torch.rand(3, 4), torch.randn(3, 4)
+    mod(x)
+    graph = make_fx(mod)(x)
+    with torch.no_grad():
+        torch.testing.assert_close(graph(y), layer(y) + 1)
+        torch.testing.assert_close(torch.func.functionalize(mod)(y), layer(y) + 1)
+        torch.testing.assert_close(torch.func.functionalize(lambda x: mod(x.clone().mul_(2)))(y), layer(2 * y) + 1)
+        torch._dynamo.reset()
+        compiled = torch.compile(lambda x: mod(x) * 2, fullgraph=True, backend="eager")
+        torch.testing.assert_close(compiled(y), (layer(y) + 1) * 2)

@@ -96,6 +96,17 @@ def test_a_kernel_of_no_registered_kind_is_refused_at_script() -> None:
     )
 
 
+def test_a_subclass_is_refused_since_load_would_build_its_base() -> None:
+    registry.register("scale", lambda: Scale)
+
+    class Doubled(Scale):
+        def __call__(self, x):
+            return 2 * super().__call__(x)
+
+    with pytest.raises(tp.ScriptError, match=r"'scale' is registered for another class; got .*Doubled; expected Scale"):
+        tp.script(Doubled(2.0))
+
+
 def test_a_kernel_under_the_kind_of_another_class_is_refused() -> None:
     registry.register("scale", lambda: Scale)
 

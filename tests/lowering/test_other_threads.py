@@ -117,3 +117,25 @@ class Calls(nn.Module):
 
     def forward(self, x):
         return self.function(x)
+
+
+class Printed(nn.Module):
+    """While it is exported, another thread prints a tensor: torch takes off, and puts on, the modes that it finds."""
+
+    def forward(self, x):
+        if torch.compiler.is_exporting():
+            MODES.append(elsewhere(torch._ops._len_torch_dispatch_stack_pre_dispatch))
+            PRINTS.append(elsewhere(lambda: repr(torch.zeros(2))))
+        return x * 2
+
+
+MODES: list[int] = []
+PRINTS: list[str] = []
+
+
+def test_a_print_of_another_thread_does_not_touch_the_modes_of_an_export() -> None:
+    op = tracepack.script(Printed(), example=torch.rand(3))
+    assert torch.equal(op(torch.ones(3)), torch.full((3,), 2.0))
+    assert set(MODES) == {0}
+    assert set(PRINTS) == {"tensor([0., 0.])"}
+    assert torch._ops._len_torch_dispatch_stack_pre_dispatch() == 0

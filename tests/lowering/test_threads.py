@@ -138,8 +138,11 @@ def test_threads_that_script_the_same_model_leave_it_as_it_was() -> None:
         found.append(own(torch.ones(3, 4)))
         found.append(tracepack.trace(lambda x: op(x), torch.rand(3, 4))(torch.ones(3, 4)))
         found.append(tracepack.script(model)(torch.ones(3, 4)))  # runs the model itself, while others lower it
+        devices.update(str(tracepack.script(model).device) for _ in range(20))  # others have stand-ins in it meanwhile
 
+    devices: set[str] = set()
     together([lower] * 6)
+    assert devices == {"cpu"}
     assert len(found) == 18
     for got in found:
         torch.testing.assert_close(got, wanted)

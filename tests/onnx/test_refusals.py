@@ -18,6 +18,7 @@ from sklearn.cluster import DBSCAN
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
+from torch.fx.experimental.proxy_tensor import make_fx
 
 import tracepack
 from tests.onnx.models import linear, weights
@@ -199,3 +200,13 @@ def test_without_the_converter(monkeypatch: pytest.MonkeyPatch) -> None:
         "op 'StandardScaler': converting a StandardScaler needs the package 'skl2onnx'. "
         "Install it: pip install 'tracepack[onnx]'."
     )
+
+
+def test_a_graph_that_torch_makes_of_the_caller_does_not_hold_one_answer() -> None:
+    op = tracepack.script(linear(weights(4, 2)))
+    mod, x = tracepack.trace(lambda x: op(x), torch.rand(3, 4)), torch.rand(3, 4)
+    mod(x)
+    for way in (lambda: make_fx(mod)(x), lambda: torch.func.functionalize(mod)(x)):
+        with pytest.raises(tracepack.TracepackError, match="where torch makes a graph of its caller"), torch.no_grad():
+            way()
+    mod(x)

@@ -1,4 +1,4 @@
-"""torch's flags that say whether a model is exported, for one thread only.
+"""torch's flags and modes of an export, for one thread only.
 
 They are variables of the process. While they are set, TorchScript modules that other threads call run as Python
 code, which fails, and loops and choices on data go through torch's compiler.
@@ -74,7 +74,21 @@ def _in_one_thread(original: Callable[[], Any], patch: Patch) -> Callable[[], An
     return context
 
 
+def _of_this_thread(original: Callable[[], int], patch: Patch) -> Callable[[], int]:
+    """The number of modes before dispatch: torch has one stack of them, and a key in the thread that they belong to.
+
+    Other threads would take them off for a while, as `repr` of a tensor does, and put them on for themselves.
+    """
+    key = torch._C.DispatchKey.PreDispatch
+
+    def count() -> int:
+        return original() if torch._C._dispatch_tls_is_dispatch_key_included(key) else 0
+
+    return count
+
+
 _patches = (
+    Patch(torch._ops, "_len_torch_dispatch_stack_pre_dispatch", _of_this_thread),
     Patch(_trace, "_compiling_state_context", _in_one_thread),
     Patch(torch.compiler.is_compiling, "__code__", _giving_bools(_is_compiling.__code__)),
     Patch(torch.compiler.is_exporting, "__code__", _giving_bools(_is_exporting.__code__)),
@@ -82,7 +96,7 @@ _patches = (
 
 
 class CompileFlags(Patched):
-    """While it is entered, torch.export sets its flags for this thread only."""
+    """While it is entered, torch.export sets its flags, and its modes before dispatch, for this thread only."""
 
     def __init__(self) -> None:
         super().__init__(*_patches)

@@ -6,7 +6,7 @@ a fake or tracing mode stays fake.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
@@ -81,6 +81,14 @@ def makes_graph() -> bool:
     if _C._get_dispatch_mode(key) is not None:
         return True
     return _has_pre_dispatch() and _operators._get_dispatch_mode_pre_dispatch(key) is not None
+
+
+def is_followed(values: Iterable[torch.Tensor]) -> bool:
+    """Whether torch follows what becomes of plain tensors: code that is none of its operators would freeze, or lose it.
+
+    `make_fx` hands over plain tensors under its mode, and `functionalize` tensors that only look like plain ones.
+    """
+    return makes_graph() or any(map(torch._is_functional_tensor, values))
 
 
 def _say_which() -> None:
