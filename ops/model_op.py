@@ -32,7 +32,7 @@ from .runtime.interrupts.alarm import ALARM
 from .runtime.interrupts.held_signal import HeldSignal
 from .runtime.plan import Plan
 from .runtime.state import State, is_stateful
-from .tracing_hook import current, recording, runs_plainly
+from .tracing_hook import current, note_model, recording, runs_plainly
 
 
 @dataclass
@@ -112,6 +112,8 @@ class ModelOp(InferenceOp):
             lowered, plan = found
             result = pytree.tree_unflatten(list(plan.run(tensors)), lowered.out_spec)
             return finish(result, objects_in((args, kwargs)))
+        if found is None:
+            note_model()
         return self._run_model(args, kwargs)
 
     def _run_model(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

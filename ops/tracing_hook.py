@@ -101,3 +101,13 @@ class _Plainly(Change):
 def runs_plainly() -> bool:
     """Whether ops of this thread run their original models."""
     return bool(getattr(_state, "plainly", False))
+
+
+def note_model() -> None:
+    """Notes that an op of this thread ran its original model since nothing was lowered for the call."""
+    _state.models = models_run() + 1
+
+
+def models_run() -> int:
+    """How often ops of this thread ran their original models since nothing was lowered for the call."""
+    return int(getattr(_state, "models", 0))

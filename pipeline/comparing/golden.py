@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -17,7 +17,7 @@ from ...ops.runtime.primitives.named_tuples import map_values, to_record
 from ...serialization.golden import Example, Golden
 from ..running.binding import as_tensor, fixed
 from ..running.runner import may_write
-from .precision import TOLERANCES, output_precisions, precision
+from .precision import TOLERANCES, output_precisions, precision, stepped_outputs
 from .processor import processor, processor_text
 
 
@@ -212,7 +212,8 @@ def replay(pipeline: Runnable, examples: Sequence[tuple[Mapping[str, Any], Any]]
     """
     here = processor(pipeline.placement.values())
     terms = terms or Golden(None, output_precisions(pipeline.graph, may_write), {})
-    rules = _Rules(terms, moved=bool(terms.processor) and terms.processor != here)
+    moved = bool(terms.processor) and terms.processor != here
+    rules = _Rules(terms, stepped_outputs(pipeline.graph, may_write) if moved else None)
     worst: dict[str, OutputReport] = {}
     for feed, wanted in examples:
         with Alone():
@@ -245,10 +246,15 @@ class _Rules:
     Floating numbers may differ by their tolerance: the given one, or that of the lowest precision on the way to them.
     Integers and booleans are exact unless a tolerance was given, and booleans always; where floating numbers decided
     them, rounding at a threshold may decide otherwise on another kind of processor, which is accepted and reported.
+    The same holds for floating outputs behind such a step: of a rounding, or of what a comparison chose.
+
+    Args:
+        terms: what the file says.
+        stepped: the outputs behind a step, on another kind of processor than the file's; None on the same.
     """
 
-    def __init__(self, terms: Golden, *, moved: bool) -> None:
-        self.terms, self.moved = terms, moved
+    def __init__(self, terms: Golden, stepped: Collection[str] | None) -> None:
+        self.terms, self.stepped = terms, stepped
 
     def compare(self, name: str, wanted: Any, got: Any) -> OutputReport:
         """Compares one output of one example."""
@@ -258,9 +264,14 @@ class _Rules:
         compare = _tensors if tensors else _plain
         tolerance = self._tolerance(name, wanted)
         largest, same, within = compare(wanted, got.cpu() if tensors else got, tolerance)
-        decided = self.moved and self._precision(name) != "" and not _is_floating(wanted) and largest < float("inf")
+        decided = self._is_decided_by_rounding(name, wanted) and largest < float("inf")
         error = 0.0 if same else _relative_error(wanted, got)
         return OutputReport(name, largest, tolerance, same, within, within or decided, error)
+
+    def _is_decided_by_rounding(self, name: str, wanted: Any) -> bool:
+        if self.stepped is None or not self._precision(name):
+            return False
+        return not _is_floating(wanted) or self._known(name, self.stepped) in self.stepped
 
     def _tolerance(self, name: str, wanted: Any) -> float:
         if not _is_number(wanted):
@@ -276,10 +287,13 @@ class _Rules:
         return max(TOLERANCES[own], TOLERANCES[self._precision(name) or own])
 
     def _precision(self, name: str) -> str:
-        """The lowest precision on the way to an output, or to the list or dict of run time that it is in."""
-        while name and name not in self.terms.precisions:
+        return self.terms.precisions.get(self._known(name, self.terms.precisions), "")
+
+    def _known(self, name: str, names: Collection[str]) -> str:
+        """An output's name among others, or that of the list or dict of run time that it is in; empty if not there."""
+        while name and name not in names:
             name = name.rpartition("[")[0]
-        return self.terms.precisions.get(name, "")
+        return name
 
 
 def _is_floating(value: Any) -> bool:

@@ -32,6 +32,12 @@ _SHAPES = frozenset(
     len""".split()
 )
 
+# Operators of floating numbers whose result jumps: a last bit of the argument decides.
+_STEPS = frozenset(
+    """round around rint floor ceil trunc fix sign sgn frac heaviside hardshrink threshold floor_divide floordiv
+    remainder fmod mod fake_quantize_per_tensor_affine fake_quantize_per_channel_affine""".split()
+)
+
 
 def output_precisions(graph: Graph, may_write: Callable[[Node], bool]) -> dict[str, str]:
     """The lowest precision on the way to each output that floating numbers take part in, by the output's name.
@@ -45,6 +51,19 @@ def output_precisions(graph: Graph, may_write: Callable[[Node], bool]) -> dict[s
     found = flow.ranks()
     ranks = {name: found.get(id(leaf), 0) for name, leaf in output_names(graph.output)}
     return {name: NAMES[rank] for name, rank in ranks.items() if rank}
+
+
+def stepped_outputs(graph: Graph, may_write: Callable[[Node], bool]) -> set[str]:
+    """The outputs with a step on their way from floating numbers: a rounding, a comparison, an index, an integer.
+
+    Args:
+        graph: of a pipeline, with the bodies that it calls.
+        may_write: whether a node may write into its arguments.
+    """
+    flow = _Flow(may_write)
+    flow.graph(graph)
+    found = flow.stepped()
+    return {name for name, leaf in output_names(graph.output) if id(leaf) in found}
 
 
 def output_names(tree: Any, name: str = "out") -> Iterator[tuple[str, Any]]:
@@ -84,6 +103,17 @@ def _own_rank(leaf: Any) -> int:
     return 0
 
 
+def _is_whole(leaf: Value | Constant) -> bool:
+    """Whether a value is an integer or a boolean, or a tensor of them."""
+    if not isinstance(leaf, Value):
+        return False
+    return not _rank(leaf.type.dtype) if isinstance(leaf.type, TensorType) else str(leaf.type) in ("int", "bool")
+
+
+def _jumps(operator: str) -> bool:
+    return any(part.rstrip("_") in _STEPS for part in operator.split("."))
+
+
 def _held(tree: Iterable[Any]) -> Iterator[Value | Constant]:
     """The Values and Constants of a tree. Plain numbers and literals are left out: one object may be in many places."""
     return (leaf for leaf in tree if isinstance(leaf, Value | Constant))
@@ -97,6 +127,7 @@ class _Flow:
         to: what is computed from a value.
         back: what a value may share memory with, because it was made from it.
         written: what a node writes into.
+        steps: the hubs of nodes whose result jumps, and the values that are no floating numbers.
     """
 
     def __init__(self, may_write: Callable[[Node], bool]) -> None:
@@ -105,6 +136,7 @@ class _Flow:
         self.to: dict[int, list[int]] = defaultdict(list)
         self.back: dict[int, list[int]] = defaultdict(list)
         self.written: dict[int, list[int]] = {}
+        self.steps: set[int] = set()
         self._bodies: set[int] = set()
 
     def graph(self, graph: Graph) -> None:
@@ -118,6 +150,7 @@ class _Flow:
         given, made = list(uses(node)), list(_held(leaves(node.output)))
         for leaf in _held((*given, *made)):
             self.own[id(leaf)] = _own_rank(leaf)
+        self.steps |= {id(leaf) for leaf in _held(made) if _is_whole(leaf)}
         match node.target:
             case BodyCall(body):
                 self._call(node, body, list(_held(given)), list(leaves(node.output)))
@@ -146,6 +179,8 @@ class _Flow:
             sources += _held(leaves(graph.output))
             made = [*made, *graph.inputs]
         self._through(id(node), sources, made)
+        if isinstance(node.target, Operator) and _jumps(node.target.name):
+            self.steps.add(id(node))
         self.own[id(node)] = max([_own_rank(leaf) for leaf in given if isinstance(leaf, Literal)], default=0)
         if self.may_write(node):
             self.written[id(node)] = [id(leaf) for leaf in sources]
@@ -173,6 +208,11 @@ class _Flow:
             for value in self._reached([value for value, own in self.own.items() if own >= rank]):
                 found.setdefault(value, rank)
         return found
+
+    def stepped(self) -> set[int]:
+        """The ids of all values that floating numbers reach over a step."""
+        ranks = self.ranks()
+        return self._reached([step for step in self.steps if step in ranks])
 
     def _reached(self, sources: list[int]) -> set[int]:
         """The ids of all values that are computed from the sources."""

@@ -142,6 +142,21 @@ def test_another_processor_is_reported_and_what_lies_beyond_the_tolerance_refuse
             shifted(shift).require()
 
 
+def test_on_another_processor_a_last_bit_may_decide_a_rounding(tmp_path, monkeypatch):
+    def process(shift):
+        return lambda x: (torch.round(x + shift) * 0.5, torch.where(x + shift > 0.5, x * 3, x), x + shift)
+
+    shifted = replayed(tmp_path / "a.tpk", (torch.tensor([0.5, 0.7, 0.9]),), process)
+    assert not shifted(1e-6).passed  # on the processor that wrote it
+    here = golden.processor([])
+    monkeypatch.setattr(golden, "processor", lambda devices: {**here, "capability": "OTHER"})
+    assert [output.largest > 0.4 for output in shifted(1e-6).outputs] == [True, True, False]
+    with pytest.warns(UserWarning, match=r"golden examples give other bits here: out\[0\] differs by up to 0.5"):
+        shifted(1e-6).require()
+    with pytest.raises(tracepack.GoldenMismatchError, match=r"give other outputs here: out\[2\] differs"):
+        shifted(1e-3).require()
+
+
 def test_a_file_loads_under_another_capability_of_the_processor(tmp_path):
     """Written with the kernels of this process, replayed with ATen's plainest, which sum in another order."""
     torch.manual_seed(3)

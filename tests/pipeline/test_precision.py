@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import tracepack
-from tracepack.pipeline.comparing.precision import output_precisions
+from tracepack.pipeline.comparing.precision import output_precisions, stepped_outputs
 from tracepack.pipeline.running.runner import may_write
 
 F32, F64 = torch.ones(3, 4), torch.ones(3, 4, dtype=torch.float64)
@@ -69,6 +69,34 @@ def test_the_lowest_precision_on_the_way(name) -> None:
     mod = tracepack.trace(process, F32.clone(), F64.clone())
     found = output_precisions(mod.graph, may_write)
     assert [found.get(f"out[{i}]", "") for i in range(len(expected))] == expected
+
+
+STEPS = {
+    "rounded": lambda x: torch.round(x * 2) / 2,
+    "rounded in place": lambda x: (x * 2).floor_(),
+    "chosen": lambda x: torch.where(x > 0, x, x * 2),
+    "by an index": lambda x: x[x.argmax(0)],
+    "by a branch": lambda x: tracepack.cond(x.sum() > 0, lambda v: v * 2, lambda v: v - 1, x),
+    "a number": lambda x: x * int(x.sum()),
+    "numpy": lambda x: np.rint(x.numpy()),
+    "written": lambda x: x.clone().masked_fill_(x > 0.5, 0.0),
+    "an op": lambda x: tracepack.script(torch.nn.Threshold(0.5, 0.0))(x),
+}
+SMOOTH = {
+    "a sum": lambda x: (x * 2).sum(),
+    "sizes": lambda x: x * x.shape[0],
+    "sorted": lambda x: x.sort().values,
+    "an index that no floats decided": lambda x: x[torch.arange(2)],
+    "an op": lambda x: tracepack.script(torch.nn.Softmax(-1))(x),
+}
+
+
+@pytest.mark.parametrize(
+    ("process", "stepped"), [(f, True) for f in STEPS.values()] + [(f, False) for f in SMOOTH.values()]
+)
+def test_outputs_behind_a_step(process, stepped) -> None:
+    mod = tracepack.trace(process, F32.clone())
+    assert bool(stepped_outputs(mod.graph, may_write)) is stepped
 
 
 class Mixed(torch.nn.Module):

@@ -253,3 +253,12 @@ def test_a_module_or_an_op_names_its_inputs_itself():
         mod = tracepack.trace(process, left, right)
         assert mod.input_names == ["left", "right"]
         assert torch.equal(mod.run({"left": left, "right": right}), left - right)
+
+
+@pytest.mark.parametrize("shape", [(4,), (3, 4), (2, 3, 4)])
+def test_an_op_that_the_function_makes_itself(shape):
+    """It lowers nothing when the function runs unrecorded, and torch sums in another order then."""
+    model = torch.nn.Linear(4, 4)
+    x = torch.rand(shape)
+    mod = tracepack.trace(lambda x: tracepack.script(model)(x), x)
+    torch.testing.assert_close(mod(x), model(x).detach())
