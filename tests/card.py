@@ -99,7 +99,7 @@ class Card:
 
 
 def _translated(unit: Path, entry: str, target: str) -> str:
-    includes = [tensor_module(one_thread=target == "cpp")] if "slangpy" in unit.read_text() else []
+    includes = [tensor_module(one_thread=target == "cpp")] if "slangpy" in unit.read_text(encoding="utf-8") else []
     code: str = ask(arguments=arguments_for(unit, includes, entry=entry, target=target), do="code")["code"]
     return code
 

@@ -203,11 +203,13 @@ def main() -> None:
     """Writes the table from the journals of calls and of effects; of one kind, a later journal wins."""
     *journals, watched = sys.argv[1:]
     known: dict[str, dict[str, Any]] = {}
-    for row in (row for journal in journals for row in map(json.loads, Path(journal).read_text().splitlines())):
+    for row in (
+        row for journal in journals for row in map(json.loads, Path(journal).read_text(encoding="utf-8").splitlines())
+    ):
         other = known.get(row["name"])
         if other is None or row["losses"] or other.get("kind", "hostile") == row.get("kind", "hostile"):
             known[row["name"]] = row
-    effects = dict(map(json.loads, Path(watched).read_text().splitlines()))
+    effects = dict(map(json.loads, Path(watched).read_text(encoding="utf-8").splitlines()))
     lost = {
         name: f"{row['losses'][0][1]} in {row.get('kind', 'hostile')} call {row['losses'][0][0]}"
         for name, row in known.items()

@@ -72,7 +72,9 @@ def _way(times: dict[str, float] | None) -> list[str]:
 
 def main(tests: str, results: str, target: str = str(TARGET)) -> None:
     """Writes the page."""
-    Path(target).write_text(page(Path(tests).read_text(), json.loads(Path(results).read_text())))
+    Path(target).write_text(
+        page(Path(tests).read_text(encoding="utf-8"), json.loads(Path(results).read_text(encoding="utf-8")))
+    )
 
 
 if __name__ == "__main__":

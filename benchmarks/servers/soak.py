@@ -179,7 +179,11 @@ def is_ready(running: Running, before: set[int]) -> bool:
     """Whether a worker that is new listens for gRPC, which it does last."""
     new = set(running.workers()) - before
     port = f":{int(str(running.rpc).rpartition(':')[2]):04X}"
-    lines = [line for table in ("tcp", "tcp6") for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]]
+    lines = [
+        line
+        for table in ("tcp", "tcp6")
+        for line in Path(f"/proc/net/{table}").read_text(encoding="utf-8").splitlines()[1:]
+    ]
     listening = {line.split()[9] for line in lines if f"{port} " in line}
     return any(f"socket:[{inode}]" in links(pid) for pid in new for inode in listening)
 
@@ -200,7 +204,7 @@ def held(running: Running) -> tuple[float, int]:
     sizes, files = [], []
     for pid in running.workers():
         try:
-            status = Path(f"/proc/{pid}/status").read_text()
+            status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
         except OSError:
             continue
         sizes.append(int(status.partition("RssAnon:")[2].split()[0]) / 1024)

@@ -16,7 +16,7 @@ from functools import cache
 from importlib import metadata
 from typing import Any
 
-from ..graph.errors import GraphError, MissingExtraError, ScriptError
+from ..graph.errors import GraphError, MissingExtraError, ScriptError, TracepackError
 from ..graph.kernel import Kernel
 from ..runtime.user_code import user_stacklevel
 
@@ -162,7 +162,14 @@ def make_kernel(model: Any) -> Kernel | None:
 
 
 def _made(kind: Kind, model: Any) -> Kernel | None:
-    kernel = kind.make(model)
+    try:
+        kernel = kind.make(model)
+    except TracepackError:
+        raise
+    except Exception as error:  # it may be of another package
+        raise ScriptError(
+            f"`make` of the kind of kernels {kind.name!r} failed: {type(error).__name__}: {error}"
+        ) from error
     if kernel is not None and not isinstance(kernel, Kernel):
         got = f"{type(kernel).__module__}.{type(kernel).__qualname__}"
         raise ScriptError(

@@ -202,7 +202,7 @@ def test_the_page_names_every_operator_of_python_and_every_limit() -> None:
     from tracepack.ops.graph.types import DTYPES
     from tracepack.serialization.container.schema import FIELDS, VERSION
 
-    page = (Path(__file__).parents[2] / "docs" / "format.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "format.md").read_text(encoding="utf-8")
     words = set(page.replace("`", " ").split())
     assert {name for name in PYTHON if name not in words} == set()
     assert {name for name in DTYPES if name not in words} == set()

@@ -51,5 +51,5 @@ def test_spark() -> None:
 
 
 def test_every_sample_is_run_here() -> None:
-    tests = Path(__file__).read_text()
+    tests = Path(__file__).read_text(encoding="utf-8")
     assert [path.name for path in SAMPLES.glob("*.py") if f'"{path.name}"' not in tests] == []

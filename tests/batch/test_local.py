@@ -124,7 +124,7 @@ def test_bad_rows_go_to_the_table_of_errors_and_the_rest_goes_on(scores: Path, r
 
 def test_lines_of_text_that_cannot_be_read_are_bad_rows(scores: Path, rows: Any, tmp_path: Path) -> None:
     table = rows(30)
-    lines = write(table, tmp_path / "rows.jsonl").read_text().splitlines()
+    lines = write(table, tmp_path / "rows.jsonl").read_text(encoding="utf-8").splitlines()
     lines[4], lines[7], lines[20] = '{"id": 12, "x": [1, 2', '{"id": 21, "x": "text"}', '{"id": 60, "x": [1, 2, 3]}'
     (tmp_path / "rows.jsonl").write_text("\n".join([*lines[:9], "", *lines[9:]]))
     tracepack.batch.run(scores, tmp_path / "rows.jsonl", tmp_path / "out", batch_size=4, part_rows=12)
@@ -140,7 +140,7 @@ def test_lines_of_text_that_cannot_be_read_are_bad_rows(scores: Path, rows: Any,
 
 
 def test_cells_of_csv_that_are_no_numbers_are_bad_rows(scores: Path, rows: Any, tmp_path: Path) -> None:
-    lines = write(rows(40), tmp_path / "rows.csv").read_text().splitlines()
+    lines = write(rows(40), tmp_path / "rows.csv").read_text(encoding="utf-8").splitlines()
     cells = [line.split(",") for line in lines]
     cells[6][2], cells[8][1], cells[9] = "abc", "", ["27", "1"]
     (tmp_path / "rows.csv").write_text("\n".join(",".join(row) for row in cells) + "\n")

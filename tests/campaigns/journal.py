@@ -50,7 +50,7 @@ class Journal:
         if fresh:
             self.path.unlink(missing_ok=True)
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        lines = self.path.read_text().splitlines() if self.path.exists() else []
+        lines = self.path.read_text(encoding="utf-8").splitlines() if self.path.exists() else []
         self.records: dict[str, Record] = dict(filter(None, map(_entry, lines)))
 
     def add(self, key: str, record: Record) -> None:

@@ -122,7 +122,7 @@ def test_help_lists_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
         main(["--help"])
     assert stopped.value.code == 0
     out = capsys.readouterr().out
-    page = (Path(__file__).parents[2] / "docs" / "cli.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
     for code, meaning in exits.MEANINGS.items():
         assert f"{code}  {meaning}" in out
         assert f"| {code} | {meaning} |" in page.replace("`", "")

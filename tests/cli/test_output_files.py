@@ -95,7 +95,7 @@ def test_a_list_of_texts_that_is_empty(capsys: pytest.CaptureFixture[str], tmp_p
         for kind in (".npy", ".json"):
             assert run(capsys, *given, "--output", f"{tmp_path}/o{kind}")[0] == 0
         assert np.load(tmp_path / "o.npy").tolist() == words
-        assert json.loads((tmp_path / "o.json").read_text()) == {"out": words}
+        assert json.loads((tmp_path / "o.json").read_text(encoding="utf-8")) == {"out": words}
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_what_no_array_holds(
     assert text in err
     assert err.endswith("Write a .json file.\n")
     assert run(capsys, *given, "--output", f"{tmp_path}/o.json")[0] == 0
-    assert json.loads((tmp_path / "o.json").read_text()) == wanted
+    assert json.loads((tmp_path / "o.json").read_text(encoding="utf-8")) == wanted
     assert {each["name"]: each["value"] for each in answer(capsys, *given)["outputs"]} == wanted
     if len(wanted) == 1:
         assert text in refused(capsys, exits.USAGE, *given, "--output", f"{tmp_path}/o.npy")
@@ -186,7 +186,7 @@ def test_a_link_is_followed_and_a_mode_is_kept(
         (tmp_path / "link.json").symlink_to(real)
         assert run(capsys, *command)[0] == 0
         assert (tmp_path / "link.json").is_symlink()
-        assert real.read_text() != "old"
+        assert real.read_text(encoding="utf-8") != "old"
         assert real.stat().st_mode & 0o777 == 0o640
         assert [each.name for each in folder.iterdir()] == ["real.json"]
 
@@ -205,7 +205,7 @@ def test_a_pipe_is_written_into(
     os.mkfifo(pipe)
     got: list[str] = []
     for command in commands(file, made, str(pipe)):
-        reader = threading.Thread(target=lambda: got.append(pipe.read_text()), daemon=True)
+        reader = threading.Thread(target=lambda: got.append(pipe.read_text(encoding="utf-8")), daemon=True)
         reader.start()
         assert run(capsys, *command)[0] == 0
         reader.join(30)

@@ -81,7 +81,7 @@ def test_the_picture(capsys: pytest.CaptureFixture[str], file: str, tmp_path: Pa
     target = tmp_path / "cell.svg"
     code, out, _ = run(capsys, "show", file, "--svg", str(target), "--bodies")
     assert (code, out) == (0, f"{target}: 4 nodes\n")
-    root = ET.fromstring(target.read_text())
+    root = ET.fromstring(target.read_text(encoding="utf-8"))
     texts = ["".join(element.itertext()) for element in root.iter("{http://www.w3.org/2000/svg}text")]
     assert texts.count("cell") == 2
     assert {"process", "head", "@cpu", "scores", "state[0]", "opts['scale']", "f32[N,3]", "linear"} <= set(texts)

@@ -200,7 +200,7 @@ def wait_until_it_runs(process: Any, file: str) -> None:
     maps = Path("/proc", str(process.pid), "maps")
     for _ in range(600 if maps.exists() else 60):
         time.sleep(0.1)
-        if maps.exists() and file in maps.read_text():
+        if maps.exists() and file in maps.read_text(encoding="utf-8"):
             return
     assert not maps.exists(), "the command never mapped its file"
 

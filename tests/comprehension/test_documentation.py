@@ -10,7 +10,7 @@ import torch.nn.functional as F
 import tracepack
 from tracepack.ops.comprehension import Options, define
 
-PAGE = (Path(__file__).parent.parent.parent / "docs" / "comprehension.md").read_text()
+PAGE = (Path(__file__).parent.parent.parent / "docs" / "comprehension.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
 

@@ -146,7 +146,7 @@ def test_a_cache_file_runs_no_command(tmp_path):
     a = torch.randn(N)
     TuningCache(cache).store(layer.key, [(N,), (N,)], [(1.0, Options("naive"))])
     path = tmp_path / "add.tc.options"
-    data = json.loads(path.read_text())
+    data = json.loads(path.read_text(encoding="utf-8"))
     data["entries"][0]["best"][0]["options"] = plain_schedule(threads=shell(mark))
     path.write_text(json.dumps(data))
     with pytest.warns(

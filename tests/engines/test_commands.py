@@ -51,7 +51,7 @@ def test_profile_shows_nodes_and_writes_a_trace(capsys, file, tmp_path) -> None:
     found = answer(capsys, "profile", file, "--runs", "2", "--trace", str(trace))
     names = [step["name"] for step in found["steps"]]
     assert names == ["aten.linear.default", "torch.Tensor.tanh"]
-    assert [event["name"] for event in json.loads(trace.read_text())["traceEvents"]] == names
+    assert [event["name"] for event in json.loads(trace.read_text(encoding="utf-8"))["traceEvents"]] == names
     assert "cannot write the file" in refused(
         capsys, 2, "profile", file, "--trace", str(tmp_path / "no" / "trace.json")
     )

@@ -40,7 +40,7 @@ def test_each_node_has_a_time_its_shapes_its_memory_and_its_line(mod) -> None:
 def test_the_trace_opens_in_perfetto(mod, tmp_path) -> None:
     found = mod.profile(FEED)
     found.save_trace(tmp_path / "trace.json")
-    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    events = json.loads((tmp_path / "trace.json").read_text(encoding="utf-8"))["traceEvents"]
     assert [event["name"] for event in events] == [step.name for step in found.steps]
     for event, following in itertools.pairwise(events):
         assert event["ph"] == "X"

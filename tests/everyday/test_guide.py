@@ -12,7 +12,7 @@ import torch
 from tests.everyday.case import Case, check
 
 PAGE = Path(__file__).parents[2] / "docs" / "guide.md"
-BLOCKS = re.findall(r"## ([^\n]+)\n(?:(?!\n## ).)*?```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+BLOCKS = re.findall(r"## ([^\n]+)\n(?:(?!\n## ).)*?```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
 
 RECORDS = [{"name": "ann", "score": 0.5, "x": torch.rand(3)}, {"name": "bob", "score": 2.0, "x": torch.rand(5)}]
 

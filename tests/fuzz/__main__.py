@@ -83,7 +83,11 @@ def _effects(chosen: argparse.Namespace, share: int, parts: int) -> int:
 
     torch.set_num_threads(1)
     journal = chosen.journal or Path("effects.jsonl")
-    known = {json.loads(line)[0] for line in journal.read_text().splitlines()} if journal.exists() else set()
+    known = (
+        {json.loads(line)[0] for line in journal.read_text(encoding="utf-8").splitlines()}
+        if journal.exists()
+        else set()
+    )
     with journal.open("a") as file:
         for name in _names(share, parts):
             if name not in known and not name.startswith("py."):

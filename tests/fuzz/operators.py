@@ -261,7 +261,7 @@ def journaled(
     torch.set_num_threads(1)
     known: dict[str, Any] = {}
     if journal.exists():
-        known = {row["name"]: row for row in map(json.loads, journal.read_text().splitlines())}
+        known = {row["name"]: row for row in map(json.loads, journal.read_text(encoding="utf-8").splitlines())}
     with journal.open("a") as file:
         for name in names:
             if name in known and known[name]["calls"] >= calls:

@@ -10,7 +10,9 @@ from tests.fuzz.archives import KEPT, attempt, mutated, originals
 from tests.fuzz.operators import try_operator
 from tracepack.ops.graph.operators.names import TRUSTED, allowed, grade
 
-LINES = [line.split(" ", 2) for line in (Path(__file__).parent / "findings.txt").read_text().splitlines()]
+LINES = [
+    line.split(" ", 2) for line in (Path(__file__).parent / "findings.txt").read_text(encoding="utf-8").splitlines()
+]
 FOUND = sorted({(name, int(index)) for name, index, _ in LINES if name in allowed() and grade(name) != TRUSTED})
 
 

@@ -112,7 +112,7 @@ def test_a_compiler_that_makes_no_header_is_not_asked_again(headers: Path, kerne
     script.write_text(f'#!/bin/sh\ncase "$*" in *c++-header*) echo once >> {asked}; exit 1 ;; esac\nexec {GXX} "$@"\n')
     script.chmod(0o700)
     assert [kernel(f"twice(x) + {n}", compiler=str(script)) for n in range(4)] == [10, 11, 12, 13]
-    assert asked.read_text() == "once\n"
+    assert asked.read_text(encoding="utf-8") == "once\n"
     assert compiled(headers) == []
 
 
@@ -122,7 +122,7 @@ def test_a_compiler_that_fails_on_its_own_header_gets_the_text(headers: Path, ke
     script.write_text(f'#!/bin/sh\ncase "$*" in *-include*) echo once >> {tried}; exit 4 ;; esac\nexec {GXX} "$@"\n')
     script.chmod(0o700)
     assert [kernel(f"twice(x) + {n}", compiler=str(script)) for n in range(4)] == [10, 11, 12, 13]
-    assert tried.read_text() == "once\n"
+    assert tried.read_text(encoding="utf-8") == "once\n"
     assert compiled(headers) == []
 
 

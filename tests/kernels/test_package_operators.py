@@ -120,8 +120,8 @@ def run(tmp_path: Path, parent: subprocess.Popen[str]) -> Run:
         answer = tmp_path / "answer.txt"
         parent.stdin.write(json.dumps([str(tmp_path), code, str(answer)]) + "\n")
         parent.stdin.flush()
-        assert parent.stdout.readline() == "0\n", answer.read_text()
-        return answer.read_text()
+        assert parent.stdout.readline() == "0\n", answer.read_text(encoding="utf-8")
+        return answer.read_text(encoding="utf-8")
 
     return run
 

@@ -108,6 +108,16 @@ def test_a_make_that_returns_no_kernel_is_named() -> None:
         tp.script(Thing())
 
 
+def test_a_make_that_fails_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def make(model: Any) -> None:
+        raise ValueError("no table")
+
+    monkeypatch.setattr(registry, "_kinds", {**registry._kinds})
+    registry.register("failing", lambda: Table, make=make)
+    with pytest.raises(tp.ScriptError, match="`make` of the kind of kernels 'failing' failed: ValueError: no table"):
+        tp.script(object())
+
+
 def test_a_description_without_end_is_refused() -> None:
     endless: list[Any] = []
     endless.append(endless)

@@ -34,11 +34,11 @@ def public() -> list[Any]:
 
 def test_the_page_is_up_to_date() -> None:
     made = tool().page()
-    assert made == (ROOT / "docs" / "api.md").read_text(), "run tools/make_api_page.py"
+    assert made == (ROOT / "docs" / "api.md").read_text(encoding="utf-8"), "run tools/make_api_page.py"
 
 
 def test_every_public_name_is_on_the_page() -> None:
-    page = (ROOT / "docs" / "api.md").read_text()
+    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
     names = [thing.__name__ for thing in public()]
     assert [name for name in names if f".{name}\n" not in page and f"| `{name}` |" not in page] == []
 

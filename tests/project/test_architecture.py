@@ -24,7 +24,7 @@ from tracepack.ops.engines import catalogue
 pytest.importorskip("slangpy", reason="the extra 'slang' is not installed")
 
 ROOT = Path(__file__).parent.parent.parent
-PAGE = (ROOT / "docs" / "architecture.md").read_text()
+PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 NAMES = sorted(set(re.findall(r"`([^`\n]+)`", re.sub(r"```.*?```", "", PAGE, flags=re.DOTALL))))
 ROOMS_OF_COMPREHENSIONS = ROOT / "ops" / "comprehension"
 COMPREHENSION = "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n)\n C(m,n) = C(m,n) * 2.5 }"
@@ -42,7 +42,7 @@ def tool() -> Any:
 def definition(name: str) -> ast.AST:
     """The definition that `path.py:name` or `path.py:Class.name` stands for."""
     path, _, parts = name.partition(":")
-    found: Any = ast.parse((ROOT / path).read_text())
+    found: Any = ast.parse((ROOT / path).read_text(encoding="utf-8"))
     for part in parts.split("."):
         found = next((node for node in found.body if getattr(node, "name", None) == part), None)
         assert found is not None, f"{path} defines no {parts}"
@@ -57,7 +57,7 @@ def is_there(name: str) -> bool:
     if "/" in path or path.endswith((".py", ".toml")):
         return (ROOT / path).exists()
     if name.startswith("make "):
-        return re.search(rf"^{name[5:]}:", (ROOT / "Makefile").read_text(), re.MULTILINE) is not None
+        return re.search(rf"^{name[5:]}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE) is not None
     if name.startswith("tracepack "):
         return (ROOT / "src" / "tracepack" / "cli" / "commands" / f"{name[10:]}.py").exists()
     if (ROOMS_OF_COMPREHENSIONS / name).is_dir() or hasattr(builtins, name):
@@ -82,7 +82,7 @@ def test_a_name_that_is_not_there_is_found() -> None:
 
 def test_the_picture_is_what_the_imports_say() -> None:
     made = tool().picture()
-    assert made == (ROOT / "docs" / "architecture.svg").read_text(), "run tools/make_architecture.py"
+    assert made == (ROOT / "docs" / "architecture.svg").read_text(encoding="utf-8"), "run tools/make_architecture.py"
 
 
 # -- the ways --------------------------------------------------------------------------------------------------------

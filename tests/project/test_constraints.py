@@ -13,7 +13,7 @@ from packaging.utils import canonicalize_name
 
 PINS = [
     Requirement(line)
-    for line in (Path(__file__).parents[2] / "constraints.txt").read_text().splitlines()
+    for line in (Path(__file__).parents[2] / "constraints.txt").read_text(encoding="utf-8").splitlines()
     if line and not line.startswith("#")
 ]
 

@@ -17,7 +17,7 @@ from tests.card import stand_in
 from tests.models import MyCell
 
 ROOT = Path(__file__).parent.parent.parent
-PAGE = (ROOT / "docs" / "from_matx.md").read_text()
+PAGE = (ROOT / "docs" / "from_matx.md").read_text(encoding="utf-8")
 AS_PRINTED, IN_OUR_WORDS, BRANCH = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
 pytestmark = [pytest.mark.card, pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")]

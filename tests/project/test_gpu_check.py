@@ -79,8 +79,8 @@ def test_the_script_writes_the_page_and_ends_as_the_tests_did(status: int, tmp_p
         text=True, check=False,
     )  # fmt: skip
     assert done.returncode == status, done.stderr
-    assert "a card, torch 2, CUDA 13." in (tmp_path / "docs" / "gpu.md").read_text()
-    assert json.loads((tmp_path / "benchmarks" / "results" / "gpu.json").read_text()) == RESULTS
+    assert "a card, torch 2, CUDA 13." in (tmp_path / "docs" / "gpu.md").read_text(encoding="utf-8")
+    assert json.loads((tmp_path / "benchmarks" / "results" / "gpu.json").read_text(encoding="utf-8")) == RESULTS
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="a card runs the benchmark itself")
@@ -91,7 +91,7 @@ def test_the_benchmark_and_the_page_on_the_stand_in(tmp_path: Path, monkeypatch:
     names = ["slang: polynomial, 4", "comprehension: rowmax", "packed cell"]
     with stand_in(tmp_path):
         gpu.main(["--no-compile", "--seconds", "0", "--results", str(tmp_path / "gpu.json"), "--cases", *names])
-    results = json.loads((tmp_path / "gpu.json").read_text())
+    results = json.loads((tmp_path / "gpu.json").read_text(encoding="utf-8"))
     assert [row["case"] for row in results["rows"]] == names
     assert all(row["error"] < 1e-5 for row in results["rows"])
     assert all(time > 0 for row in results["rows"] for time in row["forward"].values())

@@ -52,7 +52,7 @@ def members(kind: Any) -> Iterator[str]:
 
 
 def test_the_api_is_the_golden_one() -> None:
-    assert "\n".join(describe()) + "\n" == GOLDEN.read_text(), "if meant so, see the head of this file"
+    assert "\n".join(describe()) + "\n" == GOLDEN.read_text(encoding="utf-8"), "if meant so, see the head of this file"
 
 
 def test_every_public_name_has_a_docstring() -> None:

@@ -14,7 +14,7 @@ PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob
 
 
 def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    return re.findall(rf"```{language}\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
 
 
 def test_the_first_result(tmp_path: Path) -> None:
@@ -31,21 +31,23 @@ def test_the_first_result_is_ten_lines() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#]+)", page.read_text()) + re.findall(r'src="([^"]+)"', page.read_text()):
+    for target in re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8")) + re.findall(
+        r'src="([^"]+)"', page.read_text(encoding="utf-8")
+    ):
         assert target.startswith("http") or (page.parent / target).exists(), target
 
 
 def test_the_pages_name_no_machine_and_no_host() -> None:
     for page in PAGES:
-        assert not re.search(r"/(root|home|work|opt)/|https?://(?!(keepachangelog|semver|github))", page.read_text()), (
-            page.name
-        )
+        assert not re.search(
+            r"/(root|home|work|opt)/|https?://(?!(keepachangelog|semver|github))", page.read_text(encoding="utf-8")
+        ), page.name
 
 
 def test_every_error_is_on_its_page() -> None:
     import tracepack
 
-    page = (ROOT / "docs" / "errors.md").read_text()
+    page = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
     missing = [
         name
         for name in tracepack.__all__

@@ -43,5 +43,5 @@ def test_a_sample_runs(name):
 
 
 def test_every_sample_is_run_by_some_test():
-    tests = "".join(path.read_text() for path in Path(__file__).parents[1].rglob("test_*.py"))
+    tests = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parents[1].rglob("test_*.py"))
     assert [path.name for path in SAMPLES.glob("*.py") if path.stem not in tests] == []

@@ -103,7 +103,7 @@ def all_files() -> Iterator[tuple[str, Path]]:
 @cache
 def tree(path: Path) -> ast.Module:
     """The syntax tree of a file."""
-    return ast.parse(path.read_text())
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def module(path: str) -> str:
@@ -146,7 +146,9 @@ def test_a_folder_holds_at_most_twelve_files() -> None:
 
 
 def test_a_file_has_at_most_350_lines() -> None:
-    lengths = {name: len(path.read_text().splitlines()) for name, path in all_files() if path.suffix in CODE}
+    lengths = {
+        name: len(path.read_text(encoding="utf-8").splitlines()) for name, path in all_files() if path.suffix in CODE
+    }
     assert {name: count for name, count in lengths.items() if count > MOST_LINES} == {}
 
 

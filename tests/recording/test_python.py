@@ -224,6 +224,6 @@ def test_a_python_whose_bytecode_was_not_tested_is_refused(monkeypatch, reloaded
 def test_every_python_that_the_package_takes_was_tested() -> None:
     """The classifiers of pyproject.toml, the bytecode that is rewritten, and the Pythons that `make` looks for."""
     root = Path(__file__).parents[2]
-    named = re.findall(r"Python :: (3\.\d+)", (root / "pyproject.toml").read_text())
+    named = re.findall(r"Python :: (3\.\d+)", (root / "pyproject.toml").read_text(encoding="utf-8"))
     assert [tuple(map(int, version.split("."))) for version in (named[0], named[-1])] == list(builtins.TESTED)
-    assert f"(3, {builtins.TESTED[1][1] + 1})" in (root / "tools" / "make_venv.sh").read_text()
+    assert f"(3, {builtins.TESTED[1][1] + 1})" in (root / "tools" / "make_venv.sh").read_text(encoding="utf-8")

@@ -143,7 +143,7 @@ def test_the_page_names_every_limit():
 
     from tracepack.serialization.container import schema
 
-    page = (Path(__file__).parents[2] / "docs" / "format.md").read_text().replace(" ", "")
+    page = (Path(__file__).parents[2] / "docs" / "format.md").read_text(encoding="utf-8").replace(" ", "")
     for name in ("MOST_MEMBERS", "MOST_NODES", "MOST_EXPANDED", "MOST_ROWS", "MOST_SYMBOLS", "MOST_DIMENSIONS",
                  "DEEPEST_CALLS", "DEEPEST", "STATE_TIMES"):  # fmt: skip
         assert str(getattr(schema, name)) in page, name

@@ -28,7 +28,7 @@ class Running:
 
     def workers(self) -> list[int]:
         """The processes that a supervisor started."""
-        found = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
+        found = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text(encoding="utf-8")
         return [int(number) for number in found.split()]
 
 
@@ -55,7 +55,7 @@ def served(folder: Path, *arguments: Any, early: Sequence[int] = (), **environme
             process.send_signal(number)
         ready, _, _ = select.select([process.stdout], [], [], ENDS)
         line = process.stdout.readline() if ready else ""
-        assert line, f"the server did not start: {log.read_text()}"
+        assert line, f"the server did not start: {log.read_text(encoding='utf-8')}"
         row = json.loads(line)
         yield Running(process, row["serving"], row["grpc"], log)
     finally:
@@ -70,7 +70,7 @@ def served(folder: Path, *arguments: Any, early: Sequence[int] = (), **environme
 
 def catches(process: int, number: int) -> bool:
     """Whether a process has a handler for a signal."""
-    status = Path(f"/proc/{process}/status").read_text()
+    status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
     return bool(int(status.partition("SigCgt:")[2].split()[0], 16) >> (number - 1) & 1)
 
 

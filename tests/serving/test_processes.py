@@ -158,10 +158,10 @@ def test_sighup_takes_a_new_file_and_keeps_the_old_one_where_examples_fail(tmp_p
         path_bad.write_bytes(data)
         os.replace(path_bad, path)
         running.process.send_signal(signal.SIGHUP)
-        until(lambda: "stays as it was" in running.log.read_text())
+        until(lambda: "stays as it was" in running.log.read_text(encoding="utf-8"))
         os.replace(lying(tmp_path / "bad"), path)
         running.process.send_signal(signal.SIGHUP)
-        until(lambda: "golden examples give other outputs" in running.log.read_text())
+        until(lambda: "golden examples give other outputs" in running.log.read_text(encoding="utf-8"))
         assert ask(running).json() == [5.0, 10.0]
         index = httpx.post(f"{running.url}/v2/repository/index").json()
         assert index == [{"name": "scale", "version": "1", "state": "READY", "reason": ""}]

@@ -109,7 +109,7 @@ class TargetFolder:
         if not path.exists():
             return None
         try:
-            found: dict[str, Any] = json.loads(path.read_text())
+            found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
             if found["version"] != VERSION:
                 raise BatchError("the target was written by another version of tracepack", where=repr(str(self.path)))
             return found

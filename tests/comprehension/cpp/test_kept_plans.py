@@ -63,7 +63,13 @@ def test_a_layer_that_is_gone_leaves_room() -> None:
 
 
 def mapped(folder: Path) -> int:
-    return len({line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines() if str(folder) in line})
+    return len(
+        {
+            line.split()[-1]
+            for line in Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()
+            if str(folder) in line
+        }
+    )
 
 
 def test_the_libraries_of_plans_that_make_room_are_unloaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

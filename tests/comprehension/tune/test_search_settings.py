@@ -135,7 +135,7 @@ def test_an_error_of_the_users_function_comes_out_and_loses_nothing(training: bo
         layer.autotune(*SIZES, cache=tmp_path / "mm.tc", progress=fails, training=training, **QUICK)
     assert len(lines) == 2
     assert list(layer.tuned) == ["6x5,5x7"]
-    (entry,) = json.loads((tmp_path / "mm.tc.options").read_text())["entries"]
+    (entry,) = json.loads((tmp_path / "mm.tc.options").read_text(encoding="utf-8"))["entries"]
     assert 1 <= len(entry["best"]) <= 2
     assert Options.from_plain(entry["best"][0]["options"]) == layer.tuned["6x5,5x7"][0]
 

@@ -103,7 +103,7 @@ def test_autotune_and_its_files(inputs, tmp_path):
     fresh = define(MATMUL)
     torch.testing.assert_close(fresh(*inputs, cache=cache), inputs[0] @ inputs[1], rtol=1e-4, atol=1e-4)
     assert fresh.plan(inputs, None, cache).options.forward == best[0]
-    kept = json.loads((tmp_path / "mm.tc.options").read_text())["entries"][0]["best"]
+    kept = json.loads((tmp_path / "mm.tc.options").read_text(encoding="utf-8"))["entries"][0]["best"]
     assert [b["ms"] for b in kept] == sorted(b["ms"] for b in kept)
     assert len(kept) <= 10
 
@@ -133,7 +133,7 @@ def test_stale_and_foreign_entries_are_ignored_with_a_word(inputs, tmp_path):
         layer(*inputs, cache=cache)
     path.unlink()
     layer.autotune(*inputs, cache=cache, **QUICK)
-    data = json.loads(path.read_text())
+    data = json.loads(path.read_text(encoding="utf-8"))
     assert data["entries"][0]["threads"] == torch.get_num_threads()
     data["entries"][0]["threads"] += 1
     path.write_text(json.dumps(data))
@@ -147,7 +147,7 @@ def test_stale_and_foreign_entries_are_ignored_with_a_word(inputs, tmp_path):
         layer(*inputs, cache=cache)
     with pytest.warns(ComprehensionWarning, match="what was tuned on another kind of machine, compiler or number of t"):
         layer.autotune(*inputs, cache=cache, **QUICK)
-    assert len(json.loads(path.read_text())["entries"]) == 2
+    assert len(json.loads(path.read_text(encoding="utf-8"))["entries"]) == 2
     data["entries"][0] = {
         **json.loads(json.dumps(data["entries"][0])),
         "best": [{"ms": 1.0, "options": {"colour": 1}}],

@@ -91,7 +91,7 @@ def test_zig_builds_its_library_in_the_cache_where_there_is_no_temporary_folder(
     no_temporary_folder(monkeypatch)
     native_library.prepare(zig(tmp_path, f'echo "$TMPDIR $*" > {tmp_path}/seen'))
     assert "zig builds its C++ library first" in capsys.readouterr().err
-    seen = (tmp_path / "seen").read_text()
+    seen = (tmp_path / "seen").read_text(encoding="utf-8")
     assert seen.startswith(f"{tmp_path}/cache c++ ")
     assert f"-o {tmp_path}/cache/slang/zig/" in seen
     assert sorted(path.name for path in (tmp_path / "cache" / "slang" / "zig").iterdir()) == ["ready"]
