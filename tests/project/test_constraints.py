@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from packaging.markers import default_environment
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 PINS = [
@@ -50,4 +51,20 @@ def test_pins_agree_with_each_other(python) -> None:
         and not requirement.specifier.contains(pins[canonicalize_name(requirement.name)], prereleases=True)
     ]
     assert wrong == []
+    assert len(found) > 50
+
+
+@pytest.mark.parametrize("python", ["3.10", "3.11", "3.12", "3.13"])
+def test_pins_are_for_the_python_that_they_are_pinned_for(python) -> None:
+    environment = {**default_environment(), "python_version": python, "python_full_version": f"{python}.20"}
+    found: dict[str, str] = {}
+    for name, version in pinned(environment).items():
+        try:
+            package = metadata.distribution(name)
+        except metadata.PackageNotFoundError:
+            continue
+        if package.version.partition("+")[0] == version and (needed := package.metadata["Requires-Python"]):
+            found[name] = needed
+    wrong = {name: needed for name, needed in found.items() if not SpecifierSet(needed).contains(f"{python}.20")}
+    assert wrong == {}
     assert len(found) > 50
