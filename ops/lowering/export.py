@@ -98,14 +98,14 @@ def _attempts(flat: Flat, tensors: Sequence[torch.Tensor], model: Any) -> tuple[
     Where the model converts sizes to plain integers, it is exported once more with an `int` and a `range` that keep
     sizes free; where the export fails, with these and with sizes followed through tensors.
     """
-    asking: list[integers.Globals] = []
+    asking: list[integers.Asker] = []
     plain, error = _attempt(flat, tensors, model, asking)
     if plain is not None and not asking:
         return [plain], None
     flat.numbers = None if plain is not None else numbers(model)
     try:
         freer, later = _attempt(flat, tensors, model, asking)
-        if freer is None and plain is None:  # this export came further, and further modules may have converted sizes
+        if freer is None and plain is None:  # this export came further, and further functions may have converted sizes
             freer, later = _attempt(flat, tensors, model, asking)
     finally:
         flat.numbers = None
@@ -113,9 +113,9 @@ def _attempts(flat: Flat, tensors: Sequence[torch.Tensor], model: Any) -> tuple[
 
 
 def _attempt(
-    flat: Flat, tensors: Sequence[torch.Tensor], model: Any, asking: list[integers.Globals]
+    flat: Flat, tensors: Sequence[torch.Tensor], model: Any, asking: list[integers.Asker]
 ) -> tuple[Any, Exception | None]:
-    """One export with `int` and `range` lent to some modules; further modules that convert sizes are added to them."""
+    """One export with `int` and `range` lent to some functions; further ones that convert sizes are added to them."""
     with integers.Noting() as noted:
         try:
             with integers.Lent(asking):
@@ -123,7 +123,7 @@ def _attempt(
         except Exception as error:  # torch.export raises errors of many kinds
             return None, error
         finally:
-            asking += [module for module in noted.found if not any(module is other for other in asking)]
+            asking += [asker for asker in noted.found if not any(asker.code is other.code for other in asking)]
 
 
 def examples(tensors: Sequence[torch.Tensor]) -> list[list[torch.Tensor]]:

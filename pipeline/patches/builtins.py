@@ -19,6 +19,7 @@ import torch
 
 from ...ops.graph.errors import RecordError
 from ...ops.graph.operators.names import MATH
+from ...ops.lowering.patches.int_range import lent
 from ...ops.runtime.interrupts.changes import Change, Lock
 from ...ops.runtime.user_code import is_users
 from ...ops.tracing_hook import current
@@ -51,8 +52,7 @@ def _conversion(kind: type) -> Callable[..., Any]:
         if args and type(args[0]) is TracedStr:
             args = (str(args[0]), *args[1:])
         if args and isinstance(args[0], torch.SymInt | torch.SymFloat):
-            # A model is exported, for which its module may have an `int` of its own: see `lowering.patches.int_range`.
-            return sys._getframe(1).f_globals.get(kind.__name__, kind)(*args, **kwargs)
+            return lent(sys._getframe(1).f_globals, kind)(*args, **kwargs)  # a model is exported
         return kind(*args, **kwargs)
 
     return convert

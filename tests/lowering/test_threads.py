@@ -14,7 +14,7 @@ from torch import nn
 import tracepack
 from tests.campaigns.interrupts.process_state import ProcessState
 from tracepack.ops.lowering.patches import lock, modules, silence
-from tracepack.ops.lowering.patches.int_range import Lent, Noting
+from tracepack.ops.lowering.patches.int_range import Asker, Lent, Noting
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.* is deprecated:DeprecationWarning")
 
@@ -209,15 +209,68 @@ def test_patches_of_several_users_go_with_the_last_one() -> None:
 
 
 def test_integers_that_are_lent_are_taken_back() -> None:
-    module = {"__name__": "a module", "range": "its own"}
     before = torch.SymInt.__int__
-    with Noting() as noted, Lent([module]):
-        assert module["range"] == "its own"
-        assert module["int"](2.5) == 2
-        assert isinstance(3, module["int"])
+    scope: dict[str, object] = {"__name__": "a module", "range": "its own"}
+    source = "def f(x):\n    return int(x), range, x.int(), [int(y) for y in (x,)], isinstance(3, int)"
+    exec(source, scope)
+    function, names = scope["f"], dict(scope)
+    code = function.__code__
+    with Noting() as noted, Lent([Asker(code, scope, type(None))]):
+        assert "int" not in scope
+        plain, its_own, method, listed, held = function(torch.tensor(2.5))
+        assert (plain, its_own, method, listed, held) == (2, "its own", torch.tensor(2), [2], True)
+        assert type(function.__globals__["tracepack int"]) is not type
         assert noted.found == []
-    assert module == {"__name__": "a module", "range": "its own"}
+    assert scope == names
+    assert function.__code__ is code
     assert torch.SymInt.__int__ is before
+
+
+def test_integers_are_lent_to_a_whole_module_where_no_function_is_found() -> None:
+    scope: dict[str, object] = {"__name__": "a module"}
+    exec("def f(x):\n    return int(x)", scope)
+    asker = Asker(scope.pop("f").__code__, scope, type(None))
+    names = dict(scope)
+    with Lent([asker]):
+        assert scope["int"](2.5) == 2
+        assert isinstance(3, scope["int"])
+    assert scope == names
+
+
+class Halved(nn.Module):
+    """Converts a size, which is free only with the `int` that is lent."""
+
+    def forward(self, x):
+        return x[: int(x.shape[0] / 2)] + sum(int(n) for n in x.shape[:1])
+
+
+KINDS = {int: "an integer"}
+
+
+def test_other_threads_see_pythons_own_int_while_a_model_is_lowered() -> None:
+    done, wrong, rounds = threading.Event(), [], []
+
+    def reads() -> None:
+        while not done.is_set():
+            rounds.append(1)
+            if type(3) is not int or KINDS.get(int) is None:  # noqa: UP003 - `int` must be what `type` gives
+                wrong.append("int")
+            if torch.zeros(2, dtype=int).dtype is not torch.int64:
+                wrong.append("dtype")
+
+    thread = threading.Thread(target=reads)
+    thread.start()
+    try:
+        for _ in range(5):
+            op = tracepack.script(Halved(), example=torch.rand(6))
+            mod = tracepack.trace(lambda x, op=op: op(x), torch.rand(6))
+            x = torch.rand(9)
+            assert torch.equal(mod(x), Halved()(x))
+    finally:
+        done.set()
+        thread.join(PATIENCE)
+    assert wrong == []
+    assert len(rounds) > 100
 
 
 def test_threads_that_record_see_numpy_patched_until_the_last_is_done() -> None:

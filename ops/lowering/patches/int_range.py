@@ -1,20 +1,25 @@
 """Python's `int` and `range` on sizes that are free while a model is exported.
 
 Both convert a size to a plain integer, which makes torch.export fix it. A model often calls them only to be sure of the
-type, or to loop over a few chunks. `Noting` finds the modules that do; `Lent` lends these modules an `int` that returns
-a symbolic size, and a `range` whose steps are conditions on the size, so that the size is not fixed. For any other
-argument both do what Python's own do, and the exported body is compared with the model as every other one.
+type, or to loop over a few chunks. `Noting` finds the functions that do; `Lent` lends these functions an `int` that
+returns a symbolic size, and a `range` whose steps are conditions on the size, so that the size is not fixed. For any
+other argument both do what Python's own do, and the exported body is compared with the model as every other one.
 """
 
 from __future__ import annotations
 
 import builtins
+import gc
+import inspect
 import sys
+from dataclasses import dataclass
+from types import CodeType, FunctionType
 from typing import Any
 
 import torch
 
 from ...runtime.interrupts.changes import Change
+from .global_names import renamed
 from .lock import Patch, Patched
 
 Globals = dict[str, Any]
@@ -55,26 +60,47 @@ def _range(*args: Any) -> Any:
 _LENT: Globals = {"int": _Int, "range": _range}
 
 
-_asking: list[Globals] = []
+_NAMES = {name: f"tracepack {name}" for name in _LENT}  # no program can write such a name
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Asker:
+    """A function that converts a symbolic size to a plain integer.
+
+    Attributes:
+        code: its code, or that of the function that it is written in and called by, as comprehensions are.
+        module: its globals.
+        owner: the class of its first argument, whose method it may be.
+    """
+
+    code: CodeType
+    module: Globals
+    owner: type
+
+
+_asking: list[Asker] = []
 
 
 def _noted(original: Any, patch: Patch) -> Any:
     def ask(self: Any) -> Any:
         if patch.needed:
-            asking = _asker(sys._getframe(1))
-            if not _is_torch(asking) and not any(asking is other for other in _asking):
-                _asking.append(asking)
+            asker = _asker(sys._getframe(1))
+            known = _is_torch(asker.module) or any(asker.code is other.code for other in _asking)
+            if not known and not _has_lent(asker.code):
+                _asking.append(asker)
         return original(self)
 
     return ask
 
 
-def _asker(frame: Any) -> Globals:
-    """The globals of the function that converts a size, also where it calls the recorder's stand-in for `int`."""
+def _asker(frame: Any) -> Asker:
+    """The function that converts a size, also where it calls the recorder's stand-in for `int`."""
     while frame.f_back is not None and frame.f_code.co_name in STAND_INS and _is_own(frame.f_globals):
         frame = frame.f_back
-    found: Globals = frame.f_globals
-    return found
+    while frame.f_back is not None and any(frame.f_code is const for const in frame.f_back.f_code.co_consts):
+        frame = frame.f_back
+    first = frame.f_locals.get(frame.f_code.co_varnames[0]) if frame.f_code.co_argcount else None
+    return Asker(frame.f_code, frame.f_globals, type(first))
 
 
 STAND_INS = frozenset(("convert",))
@@ -85,11 +111,15 @@ def _is_own(module: Globals) -> bool:
     return str(module.get("__name__", "")).startswith("tracepack.")
 
 
+def _has_lent(code: CodeType) -> bool:
+    return any(name in code.co_names for name in _NAMES.values())
+
+
 class Noting(Patched):
-    """While it is entered, collects the globals of the functions that convert a symbolic size to a plain integer.
+    """While it is entered, collects the functions that convert a symbolic size to a plain integer.
 
     Attributes:
-        found: these globals.
+        found: these functions.
     """
 
     _patches = (Patch(torch.SymInt, "__int__", _noted), Patch(torch.SymInt, "__index__", _noted))
@@ -109,29 +139,72 @@ def _is_torch(module: Globals) -> bool:
 
 
 class Lent(Change):
-    """While it is entered, modules have an `int` and a `range` of their own, unless they define the name themselves.
+    """While it is entered, functions have an `int` and a `range` of their own, unless their module defines the name.
 
-    A global name is the same in every thread, so another thread that runs a function of such a module meanwhile uses
-    them, too: they do what Python's own do, except in `type(x) is int`.
+    A function gets code that reads them under names that nothing else reads, so that other code of its module finds
+    Python's own `int`, in every thread. Where the function is not found, or its code has no room for another name, the
+    names are lent to the whole module: they do what Python's own do, except in `type(x) is int`.
 
     Args:
-        modules: the globals of each.
+        askers: the functions.
     """
 
     of_process = True
 
-    def __init__(self, modules: list[Globals]) -> None:
-        self.modules = list(modules)
+    def __init__(self, askers: list[Asker]) -> None:
+        self.askers = list(askers)
+        self._lent: list[tuple[Globals, str]] = []
+        self._functions: list[tuple[FunctionType, CodeType]] = []
 
     def make(self) -> None:
         """Lends them."""
-        for module in self.modules:
-            for name, thing in _LENT.items():
-                module.setdefault(name, thing)
+        for asker in self.askers:
+            names = {name: other for name, other in _NAMES.items() if name not in asker.module}
+            code, functions = renamed(asker.code, names), _functions(asker)
+            if code is None or not functions:
+                self._lend(asker.module, _LENT)
+                continue
+            self._lend(asker.module, {_NAMES[name]: _LENT[name] for name in names})
+            for function in functions:
+                self._functions.append((function, asker.code))
+                function.__code__ = code
+
+    def _lend(self, module: Globals, things: Globals) -> None:
+        for name, thing in things.items():
+            if name not in module:
+                self._lent.append((module, name))
+                module[name] = thing
 
     def undo(self) -> None:
         """Takes them back."""
-        for module in self.modules:
-            for name, thing in _LENT.items():
-                if module.get(name) is thing:
-                    del module[name]
+        for function, code in self._functions:
+            function.__code__ = code
+        for module, name in self._lent:
+            if module.get(name) is _LENT[name.removeprefix("tracepack ")]:
+                del module[name]
+
+
+def lent(module: Globals, kind: type) -> Any:
+    """What is lent to the functions of a module in place of a type, or the type."""
+    return module.get(_NAMES.get(kind.__name__, "")) or module.get(kind.__name__, kind)
+
+
+def _functions(asker: Asker) -> list[FunctionType]:
+    """The functions that have a code; the collector of garbage tells all of them but those that are frozen."""
+    found = gc.get_referrers(asker.code)
+    if not any(map(_is_function, found)):
+        classes = [*asker.owner.__mro__, *(thing for thing in asker.module.values() if isinstance(thing, type))]
+        found = [*asker.module.values(), *(thing for kind in classes for thing in vars(kind).values())]
+    functions = {id(thing): thing for thing in map(_bare, found) if _is_function(thing)}
+    return [function for function in functions.values() if function.__code__ is asker.code]
+
+
+def _is_function(thing: Any) -> bool:
+    return isinstance(thing, FunctionType)
+
+
+def _bare(thing: Any) -> Any:
+    """The function inside a method of a class, a property, or a decorator's function."""
+    thing = getattr(thing, "fget", thing) if isinstance(thing, property) else thing
+    thing = thing.__func__ if isinstance(thing, staticmethod | classmethod) else thing
+    return inspect.unwrap(thing) if _is_function(thing) else thing  # other objects may answer any name
