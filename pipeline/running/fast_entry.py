@@ -21,7 +21,7 @@ from ...ops.graph.types import TensorType
 from ...ops.runtime.node_errors import fail
 
 _SOURCE = """\
-def make(T, seen, slowly, fast, enabled, enable, transform, fail, keys, dtypes, homes, convert, arrive):
+def make(T, seen, slowly, fast, enabled, enable, transform, fail, keys, dtypes, homes, convert, arrive, followed):
     {bind}
     def entry(feed):
         if type(feed) is dict and len(feed) == {count}:
@@ -67,12 +67,14 @@ class EntryInputs:
         types: the dtype and the rank of each input.
         homes: the device that each input must be on, as `Tensor.device` names it.
         written: whether a run may write into the inputs; then a write to a moved copy must reach the original.
+        followed: tells whether torch makes a graph of the caller, which the slow run refuses; None where it may.
     """
 
     names: Sequence[str]
     types: Sequence[TensorType]
     homes: Sequence[torch.device]
     written: bool
+    followed: Callable[[], bool] | None
 
 
 def make_entry(inputs: EntryInputs, fast: Callable[..., Any], slowly: Run, seen: Set[Any]) -> Run:
@@ -90,7 +92,7 @@ def make_entry(inputs: EntryInputs, fast: Callable[..., Any], slowly: Run, seen:
         bind="; ".join(f"k{i} = keys[{i}]; d{i} = dtypes[{i}]; h{i} = homes[{i}]" for i in range(count)),
         count=count,
         fetch="; ".join(f"x{i} = feed[k{i}]" for i in range(count)),
-        tests=_tests(names, on_cpu),
+        tests=_tests(names, on_cpu) + ("" if inputs.followed is None else " and not followed()"),
         names=", ".join(names),
         # The slow run copies back what a run writes to an input that was moved.
         convert="\n                ".join(
@@ -106,7 +108,7 @@ def make_entry(inputs: EntryInputs, fast: Callable[..., Any], slowly: Run, seen:
         torch.Tensor, seen, slowly, fast,
         torch.is_grad_enabled, torch._C._set_grad_enabled, torch._C._functorch.peek_interpreter_stack, fail,
         tuple(inputs.names), tuple(getattr(torch, kind.dtype) for kind in inputs.types),
-        inputs.homes, _convert, _arrive,
+        inputs.homes, _convert, _arrive, inputs.followed,
     )  # fmt: skip
     return entry
 

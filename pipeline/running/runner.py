@@ -41,7 +41,7 @@ from .conditions import pins
 from .fast_entry import EntryInputs, make_entry
 from .marks import Marks
 from .shared_memory import refuse_lost_writes
-from .transforms import Taking, is_differentiated, is_traced
+from .transforms import Freezing, Taking, is_differentiated, is_made_graph, is_traced
 
 MOST_SIGNATURES = 4096  # signatures remembered as checked; beyond that number inputs are checked in every run
 
@@ -131,7 +131,9 @@ class Runner:
             or not all(isinstance(item.tree, Slot) for item in items)
         ):
             return None
-        return EntryInputs([item.name for item in items], types, self.homes, self.writes)
+        return EntryInputs(
+            [item.name for item in items], types, self.homes, self.writes, is_made_graph if self.freezing else None
+        )
 
     def run_slowly(self, feed: Mapping[str, Any]) -> Any:
         """A run that converts and checks everything, and remembers the signature of the inputs as checked."""
@@ -151,6 +153,8 @@ class Runner:
         if recorder is not None:
             self._check_traced(recorder.concrete(given))
             return recorder.splice(self.program, given, self.state(), self._run_recorded)
+        if is_made_graph():
+            self.freezing.require_none()
         self._check_traced(given) if torch._C._is_tracing() else self._check(given)
         if not self.grad and any(map(is_differentiated, given)):
             raise SignatureError(
@@ -208,6 +212,11 @@ class Runner:
         parameters = self.program.parameters
         where, blame = f"pipeline {self.program.name!r}", pins(self.program.graph)
         return tensor_check(where, parameters.names, parameters.types, self.program.facts, pins=blame)
+
+    @cached_property
+    def freezing(self) -> Freezing:
+        """What a graph that torch makes of the caller would hold as a constant."""
+        return Freezing(f"pipeline {self.program.name!r}", self.program.graph)
 
     @cached_property
     def writes(self) -> bool:

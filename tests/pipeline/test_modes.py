@@ -6,6 +6,7 @@ import io
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -92,6 +93,27 @@ def test_a_bigger_model_with_a_pipeline_in_it(way, case):
     for count in rows:
         x = torch.rand(count, 4)
         torch.testing.assert_close(found(x).detach(), case.wanted_of_bigger(x).detach())
+
+
+DECIDES = {
+    "py.item": lambda x: x * x.sum().item(),
+    "cond": lambda x: tracepack.cond(x.sum() > 0, lambda v: v * 2, lambda v: v - 1, x),
+    "py.lookup_all": lambda x: tracepack.lookup([1.0, 2.0], (x > 0).long()),
+    "torch.Tensor.numpy": lambda x: torch.from_numpy(np.exp(x.numpy())),
+}
+
+
+@pytest.mark.parametrize("name", DECIDES)
+def test_a_graph_of_torch_may_not_keep_what_python_made_of_the_example(name):
+    mod, x = tracepack.trace(DECIDES[name], torch.rand(3)), torch.rand(3)
+    for _ in range(2):  # the second time the signature is known
+        with pytest.raises(tracepack.LoweringError, match=rf"torch.jit.trace would keep the result of {name} as it is"):
+            torch.jit.trace(lambda x: mod(x), (x,), check_trace=False)
+        torch.testing.assert_close(mod(x), DECIDES[name](x))
+    with pytest.raises(
+        tracepack.TracepackError, match="a graph that torch makes would keep|get value out of a tracing tensor"
+    ):
+        make_fx(mod, tracing_mode="real")(x)
 
 
 def test_a_pipeline_that_calls_a_pipeline_is_saved_with_its_ops(case, reloaded):
@@ -264,7 +286,9 @@ def test_a_look_up_that_data_decides_says_that_it_cannot_be_exported():
         def forward(self, x):
             return mod(x)
 
-    with pytest.raises(tracepack.GuardError, match="only the data of a run decides cannot be looked up in a table"):
+    with pytest.raises(
+        tracepack.LoweringError, match="a graph that torch makes would keep the result of py.lookup_all"
+    ):
         torch.export.export(Outer(), (torch.rand(3, 2),), strict=False)
 
 

@@ -86,9 +86,9 @@ def makes_graph() -> bool:
 def is_followed(values: Iterable[torch.Tensor]) -> bool:
     """Whether torch follows what becomes of plain tensors: code that is none of its operators would freeze, or lose it.
 
-    `make_fx` hands over plain tensors under its mode, and `functionalize` tensors that only look like plain ones.
+    `make_fx` and `torch.jit.trace` hand over plain tensors, and `functionalize` some that only look like plain ones.
     """
-    return makes_graph() or any(map(torch._is_functional_tensor, values))
+    return makes_graph() or torch._C._is_tracing() or any(map(torch._is_functional_tensor, values))
 
 
 def _say_which() -> None:
