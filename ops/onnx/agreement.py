@@ -97,7 +97,9 @@ def _compare(session: Session, estimator: Any, rows: Rows, where: str) -> None:
     tied = _tied(wanted)
     for name, value, found in zip(wanted.names, wanted.values, session(*rows.values()), strict=True):
         got = found.numpy() if isinstance(found, torch.Tensor) else np.asarray(found, dtype=object)
-        wrong = _wrong(value, got) & ~(tied if name == "label" else False)
+        wrong = _wrong(value, got)
+        if name == "label":
+            wrong = wrong & ~tied
         if wrong.any():
             row = int(np.flatnonzero(wrong)[0])
             raise ScriptError(

@@ -150,8 +150,8 @@ def test_a_graph_that_python_cannot_compile_is_an_error_of_ours():
         tree = (tree,)
     said = "the graph cannot be compiled; got (SyntaxError|RecursionError)"
     if sys.version_info >= (3, 12):  # its parser takes this depth, and torch does not
-        said = "node torch.as_tensor: ValueError: too many dimensions"
-    with pytest.raises((tracepack.GraphError, tracepack.NodeError), match=said):
+        said = "node torch.as_tensor: ValueError: too many dimensions|the file is malformed; got RecursionError"
+    with pytest.raises((tracepack.GraphError, tracepack.NodeError, tracepack.ArchiveError), match=said):
         tracepack.load(one_node("torch.as_tensor", tree))(X)
 
 

@@ -122,7 +122,7 @@ def _is_method(each: Any, name: str) -> bool:
     calls = each.opname == "LOAD_METHOD" or (
         sys.version_info >= (3, 12) and each.opname == "LOAD_ATTR" and each.arg & 1
     )
-    return calls and each.argval == name
+    return bool(calls and each.argval == name)
 
 
 def _handler(each: Any) -> Any:
