@@ -13,6 +13,7 @@ import keyword
 import math
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -37,7 +38,20 @@ _NODES = (
 )  # fmt: skip
 _LONGEST = 10_000
 _DEEPEST = 100  # levels of brackets and operators, so that Python's own parser and compiler have room
+_TRIES = 20
 _MOST_POWERS = 4  # each with an exponent of 8 at most: so nested powers stay small
+
+
+def syntax_tree(text: str) -> ast.Expression:
+    """`ast.parse` of an expression, once more where other threads disturb it.
+
+    Before 3.11.8 and 3.12.2, CPython raises `SystemError` where a collection of garbage inside of `ast.parse` lets
+    another thread parse, too: one count of levels served all threads.
+    """
+    for _ in range(_TRIES):
+        with suppress(SystemError):
+            return ast.parse(text, mode="eval")
+    return ast.parse(text, mode="eval")
 
 
 def parse(text: str) -> ast.Expression:
@@ -49,7 +63,7 @@ def parse(text: str) -> ast.Expression:
     if len(text) > _LONGEST:
         raise GraphError("a guard expression is too long", got=f"{len(text)} characters", expected=_LONGEST)
     try:
-        tree = ast.parse(text, mode="eval")
+        tree = syntax_tree(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise GraphError("a guard expression cannot be parsed", got=repr(text[:200])) from error
     powers = 0
@@ -173,7 +187,7 @@ class Expression:
         if not all(name in places and is_plain_name(name) for name in used):
             got, expected = repr(self.text[:200]), str(sorted(places))[:200]
             raise GraphError("a guard expression names an unknown symbol", got=got, expected=expected)
-        function = ast.parse(f"lambda {', '.join(used)}: 0", mode="eval")
+        function = syntax_tree(f"lambda {', '.join(used)}: 0")
         assert isinstance(function.body, ast.Lambda)
         function.body.body = self.tree
         code = compile(ast.fix_missing_locations(function), "<guard>", "eval")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from ..graph.errors import GraphError, LoweringError
 from ..graph.graph import Facts
-from ..graph.guards import Expression, renamed
+from ..graph.guards import Expression, renamed, syntax_tree
 
 _ALPHABET = "NMKLPQRSTUVWABCDEFGHIJ"
 
@@ -101,7 +101,7 @@ def over_letters(size: str, letters: Mapping[str, str | int]) -> int | str:
         >>> over_letters("(((s2 - 1)//2)) + 1", {"s2": "M"}), over_letters("2*s7", {"s7": 4})
         ('(M - 1) // 2 + 1', 8)
     """
-    tree = renamed(ast.parse(size, mode="eval").body, letters)
+    tree = renamed(syntax_tree(size).body, letters)
     try:
         found = Expression.of(tree)
     except GraphError:  # a function of torch that is not in the grammar of guards
@@ -137,7 +137,7 @@ class _OverPlaces(ast.NodeTransformer):
     """
 
     def __init__(self, sources: Sequence[str]) -> None:
-        self._place = {ast.unparse(ast.parse(source, mode="eval")): index for index, source in enumerate(sources)}
+        self._place = {ast.unparse(syntax_tree(source)): index for index, source in enumerate(sources)}
         self._guard = ""
 
     def expression(self, guard: str) -> Expression:
@@ -147,7 +147,7 @@ class _OverPlaces(ast.NodeTransformer):
             LoweringError: the condition is on something else than sizes of inputs.
         """
         self._guard = guard
-        tree = self.visit(ast.parse(guard, mode="eval"))
+        tree = self.visit(syntax_tree(guard))
         if any(isinstance(node, ast.Name) and node.id == "L" for node in ast.walk(tree)):
             raise LoweringError("the model depends on more than the sizes of its inputs", got=guard)
         return Expression.of(tree.body)

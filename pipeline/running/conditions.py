@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 
 from ...ops.graph.graph import Graph, Guard, Node, Operator, SourceLine, Value, target_name
+from ...ops.graph.guards import syntax_tree
 from ...ops.graph.traverse import leaves
 from ...ops.graph.types import TensorType
 from ...ops.runtime.primitives.callables import template
@@ -41,7 +42,7 @@ def _stated(text: str, expected: object) -> str:
     """A condition as a Python expression without needless brackets."""
     stated = text if expected is True else f"not {text}" if expected is False else f"{text} == {expected!r}"
     try:
-        return ast.unparse(ast.parse(stated, mode="eval"))
+        return ast.unparse(syntax_tree(stated))
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # the names of a file may be no identifiers
         return stated
 
