@@ -227,3 +227,33 @@ def test_every_python_that_the_package_takes_was_tested() -> None:
     named = re.findall(r"Python :: (3\.\d+)", (root / "pyproject.toml").read_text(encoding="utf-8"))
     assert [tuple(map(int, version.split("."))) for version in (named[0], named[-1])] == list(builtins.TESTED)
     assert f"(3, {builtins.TESTED[1][1] + 1})" in (root / "tools" / "make_venv.sh").read_text(encoding="utf-8")
+
+
+OPERATORS = {
+    "a truth in a map": (lambda x, n, s: x * (True in map((3).__eq__, x.shape)), "guarded"),
+    "a key": (lambda x, n, s: x * {True: 5}.get((3).__lt__(n), 2), "free"),
+    "a count": (lambda x, n, s: x * [(3).__lt__(n), (3).__gt__(n)].count(True), "guarded"),
+    "a filter": (lambda x, n, s: x * len(list(filter((3).__eq__, x.shape))), "guarded"),
+    "a sum": (lambda x, n, s: x * sum(map((2).__mul__, x.shape)), "free"),
+    "a reversed operator": (lambda x, n, s: x * (2).__rsub__(n), "free"),
+    "of a class": (lambda x, n, s: x * int.__sub__(7, n), "free"),
+    "a text": (lambda x, n, s: x * "ab".__eq__(s), "free"),
+    "plain": (lambda x, n, s: x * (3).__add__(4) + float.__add__(1.5, 2.5), "free"),
+}
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_an_operator_that_is_looked_up_as_a_method(name):
+    process, length = OPERATORS[name]
+    mod = tracepack.trace(process, torch.ones(2, 3), 2, "ab")
+    for shape in ((2, 3), (3, 3), (5, 1)):
+        for number in (2, 3, 7):
+            for text in ("ab", "c"):
+                x = torch.rand(shape)
+                wanted = process(x, number, text)
+                try:
+                    got = mod(x, number, text)
+                except tracepack.GuardError:
+                    assert length == "guarded"
+                else:
+                    assert torch.equal(got, wanted), (shape, number, text)

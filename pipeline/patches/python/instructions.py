@@ -18,6 +18,7 @@ from .appending import Appending
 from .carrying import Carrying
 from .choices import Choices, may_choose
 from .comprehensions import Comprehensions
+from .dunders import OPERATORS
 from .methods import RECEIVERS
 from .operations import (
     APPENDED,
@@ -108,10 +109,11 @@ _OPERATIONS = frozenset(
 
 def _is_operation(name: str, argument: Any) -> bool:
     if name in ("LOAD_ATTR", "LOAD_METHOD"):
-        return argument in RECEIVERS
+        return argument in _RECEIVERS
     return name in _OPERATIONS or (name == "BINARY_OP" and argument in _MODULO)
 
 
+_RECEIVERS = {**RECEIVERS, **OPERATORS}
 _MODULO = (6, 19)  # the arguments of BINARY_OP for % and %=
 
 
@@ -199,8 +201,8 @@ def _of(this: Any, index: int, instructions: Sequence[Any], rounds: Comprehensio
     match name:
         case "BINARY_SUBSCR":
             return [*_replaced_pair(SUBSCRIPT), this]
-        case "LOAD_ATTR" | "LOAD_METHOD" if this.argval in RECEIVERS:
-            return [*_applied(RECEIVERS[this.argval]), this]
+        case "LOAD_ATTR" | "LOAD_METHOD" if this.argval in _RECEIVERS:
+            return [*_applied(_RECEIVERS[this.argval]), this]
         case "BINARY_OP" if this.arg in _MODULO:
             return [*_replaced_pair(RECEIVERS["%"]), this]
         case "BINARY_MODULO" | "INPLACE_MODULO":
