@@ -52,6 +52,25 @@ def pooled(sequences):
     return pad_sequence(sequences, batch_first=True).sum(1) / lengths[:, None]
 
 
+def windows(x):
+    found = []
+    for start in range(0, x.shape[0] - 1, 2):
+        found.append(x[start : start + 2].mean(0))  # noqa: PERF401 - as people write it
+    return torch.stack(found)
+
+
+def summed_in_chunks(x):
+    total, chunks = torch.zeros(4), 0
+    for start in range(0, len(x), 3):
+        total = total + x[start : start + 3].amax(0)
+        chunks += 1
+    return total, chunks
+
+
+def rows(process):
+    return Case(process, [torch.rand(5, 4)], [[torch.rand(n, 4)] for n in (2, 3, 4, 7, 12)])
+
+
 def images(process):
     return Case(process, [IMAGES], OTHER_IMAGES[:2])
 
@@ -130,6 +149,13 @@ CASES = {
     "records made of records": Case(
         lambda rs: [r["y"].sum() for r in [{"y": r["x"] * r["k"]} for r in rs]], [FEATURES], OTHER_FEATURES
     ),
+    "chunks": rows(lambda x: torch.cat([x[i : i + 2] * 2 for i in range(0, x.shape[0], 2)])),
+    "chunks summed": rows(summed_in_chunks),
+    "windows": rows(windows),
+    "rows from the last one on": rows(lambda x: torch.stack([x[i] for i in range(x.shape[0] - 1, -1, -1)])),
+    "steps down": rows(lambda x: [i * 2 for i in range(x.shape[0], -4, -3)]),
+    "steps from a size up": rows(lambda x: [i + 1 for i in range(len(x), 12, 5)]),
+    "number of steps": rows(lambda x: x * len(range(1, x.shape[0], 3))),
     "texts as a list of lists": Case(
         lambda rows: [" ".join(row).lower() for row in rows],
         [[["A", "b"], ["C"]]],

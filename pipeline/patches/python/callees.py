@@ -111,17 +111,23 @@ def _numbered(items: Any, start: Any = 0) -> Any:
 def _range(*args: Any) -> Any:
     """Stands for `range`, which takes plain numbers; with a traced end it is a list, of any length."""
     recorder = active()
-    if recorder is None or len(args) > 2 or not any(issubclass(type(arg), TracedNumber) for arg in args):
+    start, stop, step = (0, *args, 1) if len(args) == 1 else (*args, 1)[:3] if len(args) in (2, 3) else (0, 0, 0)
+    free = any(issubclass(type(end), TracedNumber) for end in (start, stop)) and type(step) is int and step
+    if recorder is None or not free or any(type(concrete(end)) is not int for end in (start, stop)):
         return range(*args)
-    if any(type(concrete(arg)) is not int for arg in args):
-        return range(*args)
-    start, stop = args if len(args) == 2 else (0, *args)
-    stop = recorder.scalar("max", start, stop)
+    stop = recorder.scalar("max" if step > 0 else "min", start, stop)
     with torch._C.DisableTorchFunction():
-        numbers = recorder.apply(Operator("torch.arange"), torch.arange, (start, stop), {})
+        ends = (start, stop) if step == 1 else (start, stop, step)
+        numbers = recorder.apply(Operator("torch.arange"), torch.arange, ends, {})
     found = recorder.scalar("tolist", numbers)
-    found.sized_by = lambda: recorder.scalar("sub", stop, start)
+    found.sized_by = lambda: _steps(recorder, *((start, stop) if step > 0 else (stop, start)), abs(step))
     return found
+
+
+def _steps(recorder: Recorder, start: Any, stop: Any, step: int) -> Any:
+    """The number of steps from one number up to another one."""
+    between = recorder.scalar("sub", stop, start)
+    return between if step == 1 else recorder.scalar("floordiv", recorder.scalar("add", between, step - 1), step)
 
 
 def _reversed(items: Any, /) -> Any:
