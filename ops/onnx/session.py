@@ -6,7 +6,9 @@ memory of ONNX Runtime that torch holds. On a GPU, and for dtypes that numpy lac
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ from .ports import TEXT, Port, port
 
 _SILENT = 4  # ONNX Runtime's level of messages: errors come as exceptions, and need no second text
 _WITHOUT_NUMPY = {"bfloat16": 16}  # dtypes that numpy lacks -> their numbers in ONNX
+_TAKES_EMPTY = (1, 31)  # the first release that does not divide by the number of rows, which ends the process
 _PROVIDERS = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
 
 
@@ -40,6 +43,11 @@ def require_provider(device: str, where: str) -> None:
             expected=name or "a device of cpu or cuda",
             fix="Install onnxruntime-gpu in place of onnxruntime, or run the op on the CPU.",
         )
+
+
+@cache
+def _takes_empty() -> bool:
+    return tuple(int(part) for part in re.findall(r"\d+", onnxruntime.__version__)[:2]) >= _TAKES_EMPTY
 
 
 class Session:
@@ -88,17 +96,28 @@ class Session:
             For each output a contiguous tensor, a list of strings, or a string.
 
         Raises:
-            GraphError: ONNX Runtime fails.
+            GraphError: ONNX Runtime fails, or is of a release that some empty inputs end, and one is empty.
             SignatureError: a list of strings has a wrong length.
         """
         for text, length in self._lengths:
             self._check_length(values, text, length)
+        if not _takes_empty():
+            self._refuse_empty(values)
         try:
             return tuple(self._run(values))
         except GraphError:
             raise
         except Exception as error:
             raise GraphError("ONNX Runtime fails", where=self.where, got=first_line(error)) from error
+
+    def _refuse_empty(self, values: Sequence[Any]) -> None:
+        for given, value in zip(self.inputs, values, strict=True):
+            if not (value.numel() if isinstance(value, torch.Tensor) else len(value)):
+                raise GraphError(
+                    f"an empty input, which may end the process in ONNX Runtime {onnxruntime.__version__}",
+                    where=f"{self.where}, input {given.name!r}",
+                    fix=f"Install onnxruntime {'.'.join(map(str, _TAKES_EMPTY))} or newer, or leave empty inputs out.",
+                )
 
     def _check_length(self, values: Sequence[Any], text: int, length: tuple[int, int] | int) -> None:
         """Checks the length of a list of strings; the sizes of tensors are checked by their op."""

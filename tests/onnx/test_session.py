@@ -142,3 +142,20 @@ def test_what_a_load_converts(op: Any, reloaded: Any) -> None:
     x = torch.arange(8.0).reshape(2, 4)
     for given in (x.tolist(), x.double(), x.int(), x.numpy()):
         assert torch.equal(loaded(given), op(x))
+
+
+def test_a_release_that_empty_inputs_may_end_gets_none(op: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Up to 1.30 the operators of nearest neighbours divide by the number of rows: the process ends with SIGFPE."""
+    monkeypatch.setattr(onnxruntime, "__version__", "1.30.2")
+    sessions._takes_empty.cache_clear()
+    try:
+        with pytest.raises(
+            tracepack.TracepackError, match=r"an empty input, .* in ONNX Runtime 1\.30\.2\..*1\.31 or newer"
+        ):
+            op(torch.empty(0, 4))
+        assert op(torch.ones(1, 4)).shape == (1, 3)
+        monkeypatch.setattr(onnxruntime, "__version__", "1.31.0")
+        sessions._takes_empty.cache_clear()
+        assert op(torch.empty(0, 4)).shape == (0, 3)
+    finally:
+        sessions._takes_empty.cache_clear()
