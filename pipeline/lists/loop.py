@@ -132,7 +132,7 @@ class Loop:
         """What the function gets for an item; one that is known to be a record has the keys of its type."""
         recorder, varies = self.recorder, self.source.varies
         if isinstance(item, torch.Tensor):
-            with torch._C.DisableTorchFunction():
+            with torch._C.DisableTorchFunction(), recorder.within():
                 item = item.clone()
             recorder.values.add(item, value, True)
             return item

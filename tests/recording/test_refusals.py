@@ -92,6 +92,22 @@ def test_refused_with_the_line_and_the_reason(name) -> None:
         assert "test_refusals.py:" in str(caught.value)
 
 
+def test_a_refusal_in_a_loop_over_pairs_names_its_own_line() -> None:
+    def process(xs, words):
+        count, most = 0, 1.0
+        for word, x in zip(words, xs, strict=True):
+            if x[0] > 0.5:
+                count = count + len(word)
+            else:
+                most = max(most, count)  # an integer or a float: the data decides
+        return count, most
+
+    with pytest.raises(
+        tracepack.RecordError, match=r"most = max\(most, count\).*a value that data decides cannot leave"
+    ):
+        tracepack.trace(process, [torch.tensor([v]) for v in (0.9, 0.1, 0.2)], ["a", "bb", "c"])
+
+
 def test_an_error_of_the_function_itself_stays_as_it_is() -> None:
     with pytest.raises(ZeroDivisionError):
         tracepack.trace(lambda x: x * (1 // 0), X)
