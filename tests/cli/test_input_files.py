@@ -67,7 +67,14 @@ def claiming(shape: str) -> bytes:
         ("x.npy", npz(x=X), "not a .npy file; got a zip"),
         ("x.npy", claiming("(10000000000000, 4)"), "cannot read the file; got Unable to allocate"),
         ("x.npy", claiming("(4611686018427387904, 8)"), "cannot read the file"),
-        ("x.npy", claiming("(-1, 4)"), "cannot read the file"),
+        pytest.param(
+            "x.npy",
+            claiming("(-1, 4)"),
+            "cannot read the file",
+            marks=pytest.mark.skipif(
+                np.lib.NumpyVersion(np.__version__) < "2.3.0", reason="this numpy takes -1 for all rows that there are"
+            ),
+        ),
         ("x.npy", b"", "cannot read the file"),
         ("x.json", b"[" * 100000 + b"]" * 100000, "not JSON; got too many levels"),
         ("x.json", b'{"x": [[1,2,3,4]], "x": [[5,6,7,8]]}', "a key is there twice; got 'x'"),

@@ -82,7 +82,11 @@ def test_each_way_of_eight_bits_is_tried_and_shown(net) -> None:
     report = mod.optimize([feed], engines=["onnxruntime"], precision="int8")
     found = tried(report)
     assert list(found) == ["onnxruntime int8 static", "onnxruntime", "onnxruntime int8 dynamic"]
-    assert found["onnxruntime int8 dynamic"].error > 1e-5
+    dynamic = found["onnxruntime int8 dynamic"]
+    if dynamic.error is None:  # releases for Python 3.10 have no such convolution
+        assert "Could not find an implementation for ConvInteger" in dynamic.reason
+    else:
+        assert dynamic.error > 1e-5
     assert "error" in str(report).splitlines()[0]
 
 
