@@ -83,8 +83,8 @@ def test_each_way_of_eight_bits_is_tried_and_shown(net) -> None:
     found = tried(report)
     assert list(found) == ["onnxruntime int8 static", "onnxruntime", "onnxruntime int8 dynamic"]
     dynamic = found["onnxruntime int8 dynamic"]
-    if dynamic.error is None:  # releases for Python 3.10 have no such convolution
-        assert "Could not find an implementation for ConvInteger" in dynamic.reason
+    if dynamic.error is None:  # the release for Python 3.10 can neither quantise this net nor run its convolution
+        assert dynamic.reason.startswith("ONNX Runtime cannot")
     else:
         assert dynamic.error > 1e-5
     assert "error" in str(report).splitlines()[0]
