@@ -15,7 +15,8 @@ from .compile.program import Program, program_of
 from .function import SlangFunction
 from .kernel import publish
 from .language.errors import SlangCompileError, UnknownFunctionError
-from .language.sources import Source, read_source, rounds_by_sizes
+from .language.loop_texts import rounds_by_sizes
+from .language.sources import Source, read_source
 from .language.specialization import Specialization
 from .language.types import FunctionType
 from .launch import slangpy_device as devices
@@ -112,7 +113,7 @@ class SlangModule:
 
         Args:
             device: one of SlangPy's; by default the one given to `load`, else a CPU device.
-            backward: for backward calls, see `Source.with_concrete_tensors`.
+            backward: for backward calls, see `Source.to_differentiate`.
             sizes: of the tensors of a backward call, over which its loops run.
 
         Raises:
@@ -123,7 +124,7 @@ class SlangModule:
         source = self.program.source
         with self.program.compile_errors():
             if backward:
-                source = source.with_concrete_tensors()
+                source = source.to_differentiate()
                 source = source.with_rounds(rounds_by_sizes(sizes)) if source.limits_loops and sizes else source
             return devices.module_on(device, source)
 
