@@ -184,9 +184,16 @@ def fill(target: Any, found: torch.Tensor, name: str, where: str) -> None:
     Raises:
         SlangDtypeError: it has another dtype than the Slang type.
         SlangShapeError: the output does not fit into its sizes.
-        SlangArgumentError: elements of it share memory.
+        SlangArgumentError: elements of it share memory, it is a read-only array, or neither tensor nor array.
     """
-    own = torch.from_numpy(target) if isinstance(target, np.ndarray) else target
+    if not isinstance(target, (torch.Tensor, np.ndarray)):
+        raise SlangArgumentError(
+            f"nothing can be written to {name!r}",
+            where=where,
+            got=repr(target),
+            fix="Pass a tensor for each field, or leave the argument out where it is `out`.",
+        )
+    own = _memory_of(target, name, where) if isinstance(target, np.ndarray) else target
     with torch._C.DisableTorchFunction():  # a recording must see the write, and no read of a size
         _check_fit(own, found, name, where)
     try:
@@ -200,6 +207,26 @@ def fill(target: Any, found: torch.Tensor, name: str, where: str) -> None:
             got=f"strides {own.stride()} for sizes {tuple(own.shape)}",
             fix="Pass a clone of it.",
         ) from error
+    if isinstance(target, np.ndarray) and any(step < 0 for step in target.strides):
+        np.copyto(target, own.numpy())
+
+
+def _memory_of(array: np.ndarray, name: str, where: str) -> torch.Tensor:
+    """A tensor on an array's memory, or on a copy of one with negative strides, which torch has not.
+
+    Raises:
+        SlangArgumentError: the array is read-only; torch would write to it all the same, and a mapped file ends the
+            process.
+        SlangDtypeError: torch has not its type.
+    """
+    if not array.flags.writeable:
+        raise SlangArgumentError(f"the array for {name!r} is read-only", where=where, fix="Pass a copy of it.")
+    try:
+        return torch.from_numpy(array.copy() if any(step < 0 for step in array.strides) else array)
+    except (TypeError, ValueError):  # for numbers of another byte order
+        raise SlangDtypeError(
+            f"the array for {name!r} has a type that torch has not", where=where, got=array.dtype
+        ) from None
 
 
 def _check_fit(own: torch.Tensor, found: torch.Tensor, name: str, where: str) -> None:
@@ -231,7 +258,15 @@ def _is_slot_already(value: Any, slot: Slot) -> bool:
 def is_tensor_like_of(bound: Mapping[str, Any], name: str) -> bool:
     """Whether the argument of a written parameter is an array, or a struct of them, to be written in place."""
     value = bound.get(name)
-    return isinstance(value, (np.ndarray, SlangInstance)) or _first_tensor(value) is not None
+    return isinstance(value, SlangInstance) or _holds_array(value)
+
+
+def _holds_array(value: Any) -> bool:
+    """Whether a value is a tensor or an array of numpy, or a struct with one."""
+    fields = fields_of(value)
+    return (
+        any(map(_holds_array, fields.values())) if fields is not None else isinstance(value, (torch.Tensor, np.ndarray))
+    )
 
 
 def _has_tensor(value: Any) -> bool:

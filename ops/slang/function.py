@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,7 +18,7 @@ from .kernel import SlangKernel, kernel_of
 from .language.errors import SlangArgumentError
 from .language.specialization import Specialization
 from .language.types import THIS, FunctionType
-from .launch.mixed_tensors import Shared, device_of, is_slangpys, sizes_of, slangpy_function
+from .launch.mixed_tensors import Shared, check_gradients, device_of, is_slangpys, sizes_of, slangpy_function
 from .launch.operation import Operation
 
 _RESULT = "_result"
@@ -268,19 +268,19 @@ class SlangFunction:
         """Leaves the call to SlangPy's own functional API."""
         device = next(filter(None, map(device_of, (*args, *kwargs.values(), result))), None)
         backward, sizes = method == "bwds", sizes_of((*args, *kwargs.values(), result))
+        if backward:
+            check_gradients(self.module.program, self.signatures)
         module = self.module.slangpy_module(device, backward=backward, sizes=sizes)
         function: Any = slangpy_function(module, self.name)
         if self.signatures[0].is_method and not args:  # SlangPy takes the struct by position only
             args, kwargs = [kwargs[THIS]], {name: each for name, each in kwargs.items() if name != THIS}
-        if self._maps:
-            function = function.map(**self._maps)
+        function = function.map(**self._maps) if self._maps else function
         if isinstance(result, type):
             function, result = function.return_type(result), None
         lent = Shared(device or self.module.slangpy_module().device, backward, self.signatures)
         args, kwargs, filled = lent.arguments(args, kwargs, result)
         extra = {} if result is None else {_RESULT: filled}
-        called: Callable[..., Any] = function if method == "__call__" else function.bwds
-        found = called(*args, **kwargs, **extra)
+        found = (function.bwds if backward else function)(*args, **kwargs, **extra)
         lent.give_back()
         return result if isinstance(result, torch.Tensor) else found
 

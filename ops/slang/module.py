@@ -15,7 +15,8 @@ from .compile.program import Program, program_of
 from .function import SlangFunction
 from .kernel import publish
 from .language.errors import SlangCompileError, UnknownFunctionError
-from .language.sources import Source, read_source, rounds_by_sizes
+from .language.loop_texts import rounds_by_sizes
+from .language.sources import Source, read_source
 from .language.specialization import Specialization
 from .language.types import FunctionType
 from .launch import slangpy_device as devices
@@ -23,6 +24,7 @@ from .launch.operation import Operation
 from .scopes import BuiltinType, SlangNamespace, SlangStruct
 
 _BUILTIN = re.compile(r"(?:bool|half|float|double|u?int(?:(?:8|16|32|64)_t)?)(?:[234](?:x[234])?)?$")
+_FORMS = "None, 'cpu', 'cuda', 'cuda:1', 'vulkan' or a device of SlangPy"
 Member = SlangFunction | SlangStruct | SlangNamespace | BuiltinType
 
 
@@ -112,7 +114,7 @@ class SlangModule:
 
         Args:
             device: one of SlangPy's; by default the one given to `load`, else a CPU device.
-            backward: for backward calls, see `Source.with_concrete_tensors`.
+            backward: for backward calls, see `Source.to_differentiate`.
             sizes: of the tensors of a backward call, over which its loops run.
 
         Raises:
@@ -123,7 +125,7 @@ class SlangModule:
         source = self.program.source
         with self.program.compile_errors():
             if backward:
-                source = source.with_concrete_tensors()
+                source = source.to_differentiate()
                 source = source.with_rounds(rounds_by_sizes(sizes)) if source.limits_loops and sizes else source
             return devices.module_on(device, source)
 
@@ -153,6 +155,7 @@ def load(
         The module; its functions are its attributes.
 
     Raises:
+        DeviceError: there is no such device.
         SlangError: there is no such file, or directory of `include_paths`.
         SlangCompileError: the code does not compile; with the compiler's message, file and line.
         MissingExtraError: slangpy is not installed.
@@ -187,27 +190,20 @@ def _target_of(device: Any) -> tuple[str, Any]:
         return "", None
     if (type(device).__module__ or "").startswith("slangpy"):
         return ("vulkan" if device.info.type.name == "vulkan" else ""), device
-    kind = device if device == "vulkan" else None
-    if kind is None:
-        try:
-            kind = torch.device(device).type
-        except (RuntimeError, TypeError):
-            raise DeviceError(
-                "no such device for Slang",
-                got=repr(device),
-                expected="None, 'cpu', 'cuda', 'vulkan' or a device of SlangPy",
-            ) from None
-    if kind not in ("cpu", "cuda", "vulkan"):
-        raise DeviceError(
-            f"no Slang kernels on {device}", expected="None, 'cpu', 'cuda', 'vulkan' or a device of SlangPy"
-        )
-    if kind == "cuda" and not torch.cuda.is_available():
+    try:
+        named = torch.device(device)
+    except (RuntimeError, TypeError):
+        raise DeviceError("no such device for Slang", got=repr(device), expected=_FORMS) from None
+    if named.type not in devices.KINDS:
+        raise DeviceError(f"no Slang kernels on {device}", expected=_FORMS)
+    if named.type == "cuda" and not torch.cuda.is_available():
         raise DeviceError(
             "this machine has no CUDA device for Slang",
             got=repr(device),
             fix="Leave device out: the functions then run where their tensors are.",
         )
-    return ("vulkan" if kind == "vulkan" else ""), None
+    devices.check_index(named.type, named.index or 0)
+    return ("vulkan" if named.type == "vulkan" else ""), None
 
 
 class TorchModule:

@@ -203,3 +203,11 @@ def test_indices_at_run_time(options):
 def test_all_are_tracepack_errors():
     kinds = [e for e in vars(errors).values() if isinstance(e, type) and issubclass(e, Exception)]
     assert all(issubclass(e, TracepackError) for e in kinds if not issubclass(e, Warning))
+
+
+def test_outputs_whose_elements_share_memory():
+    layer = define("def f(float(N) A) -> (B) { B(i) = A(i) }")
+    with pytest.raises(
+        ComprehensionError, match=r"elements of outputs= share memory, .* got \[\(0,\)\]\. Pass a clone"
+    ):
+        layer(torch.ones(3), outputs=[torch.ones(1).expand(3)])

@@ -21,6 +21,7 @@ int2 both(int idx, float w, float x) { return int2(idx, int(w * x)); }
 float product(float x, float y) { return x * y; }
 struct Whole { int n; int2 m; };
 void add(float x, inout float y) { y = y + x; }
+void parts(float x, out S s) { s.a = x; s.inner.b = 2 * x; }
 int whole(Whole s) { return s.n + s.m.x + s.m.y; }
 """
 
@@ -114,6 +115,32 @@ def test_a_written_tensor_whose_elements_share_memory(module: slang.SlangModule)
     with pytest.raises(slang.SlangArgumentError, match=text):
         module.add(torch.ones(3), y.expand(3))
     assert y.tolist() == [1]
+
+
+def test_written_arrays(module: slang.SlangModule) -> None:
+    """Read-only ones were written, which ends the process where they are a file; backward ones were torch's error."""
+    fixed, backward, x = np.zeros(3, dtype=np.float32), np.ones((2, 3), dtype=np.float32)[::-1, ::-1], torch.arange(3.0)
+    fixed.flags.writeable = False
+    with pytest.raises(slang.SlangArgumentError, match=r"the array for 'y' is read-only\. Pass a copy of it\."):
+        module.add(x, fixed)
+    with pytest.raises(slang.SlangArgumentError, match="the array for '_result' is read-only"):
+        module.product(x, 2.0, _result=fixed)
+    assert not fixed.any()
+    assert module.product(fixed, 2.0).tolist() == [0, 0, 0]  # reading one is no warning
+    module.add(x, backward)
+    np.testing.assert_array_equal(backward, [[1, 2, 3], [1, 2, 3]])
+    with pytest.raises(slang.SlangDtypeError, match="'_result' has a type that torch has not; got >f4"):
+        module.product(x, 2.0, _result=np.zeros(3, dtype=">f4"))
+
+
+def test_written_arrays_in_a_struct(module: slang.SlangModule) -> None:
+    """They were left as they were, and the results returned."""
+    given = {"a": np.zeros(2, dtype=np.float32), "inner": {"b": np.zeros(2, dtype=np.float32)}}
+    assert module.parts(torch.tensor([1.0, 2.0]), given) is None
+    np.testing.assert_array_equal(given["a"], [1, 2])
+    np.testing.assert_array_equal(given["inner"]["b"], [2, 4])
+    with pytest.raises(slang.SlangArgumentError, match=r"nothing can be written to 's\.a'; got 0\.0"):
+        module.parts(torch.tensor([1.0, 2.0]), {"a": 0.0, "inner": {"b": torch.zeros(2)}})
 
 
 def test_defaults_are_not_used(module: slang.SlangModule) -> None:

@@ -156,7 +156,8 @@ def run_into(
     """Runs a plan and writes its results into the tensors given, which are read first where they are contents.
 
     Raises:
-        ComprehensionInputError: one is no tensor, has another shape or type than its result, or requires a gradient.
+        ComprehensionInputError: one is no tensor, has another shape or type than its result, shares memory between its
+            elements, or requires a gradient.
     """
     p, name = plan.program, definition.name
     if not all(isinstance(t, torch.Tensor) for t in given):
@@ -170,6 +171,13 @@ def run_into(
             where=name,
             got=[(tuple(t.shape), t.dtype) for t in given],
             expected=[(k.shape, k.dtype.name) for k in kinds],
+        )
+    if any(torch._debug_has_internal_overlap(target) == 1 for target in given):
+        raise ComprehensionInputError(
+            "elements of outputs= share memory, so that they cannot be written one by one",
+            where=name,
+            got=[t.stride() for t in given],
+            fix="Pass a clone.",
         )
     names = [r.name for r in definition.returns]
     contents = [readable(given[names.index(c.split("@")[0])]) for c in p.contents]

@@ -309,7 +309,8 @@ def _tensor(function: FunctionType, name: str, type_: SlangType, value: Any, dev
                 got=value.dtype,
                 expected=type_.scalar,
             )
-        found = torch.from_numpy(np.ascontiguousarray(value))
+        whole = np.ascontiguousarray(value)
+        found = torch.from_numpy(whole if whole.flags.writeable else whole.copy())  # torch warns of a read-only one
         return found if device is None else found.to(device)
     if isinstance(value, (*_NUMBERS, list, tuple)):
         try:

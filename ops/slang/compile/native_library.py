@@ -35,8 +35,19 @@ from .slangc import arguments_for, version
 
 # Whole numbers of Slang wrap; without -fwrapv a compiler takes x + 1 > x for true.
 _COMMON = (STANDARD, "-O3", "-fPIC", "-shared", "-w", "-fwrapv", "-fno-math-errno", "-fno-trapping-math")
+PASSES_OFF = (
+    "-fno-gcse-after-reload", "-fno-ipa-cp-clone", "-fno-loop-interchange", "-fno-loop-unroll-and-jam",
+    "-fno-predictive-commoning", "-fno-split-loops", "-fno-split-paths", "-fno-tree-loop-distribution",
+    "-fno-tree-partial-pre", "-fno-unswitch-loops",
+)  # fmt: skip
+"""What GCC's -O3 adds to -O2 and the kernels do not need; it takes as long without (.95 to 1.01, 21 kernels).
+
+They need the loops over elements as vectors (without -ftree-loop-if-convert, which comprehensions leave out, choices
+take 8 times as long) and short inner loops written out before that, which no flag but -O3 asks for: under -O2, with
+the other passes named, a loop of 6 rounds takes 6 times as long.
+"""
 _NATIVE = "-march=native"
-_GCC = (_NATIVE, "-mprefer-vector-width=512", "--param=vect-max-version-for-alias-checks=200")
+_GCC = (_NATIVE, "-mprefer-vector-width=512", "--param=vect-max-version-for-alias-checks=200", *PASSES_OFF)
 
 _ARRAY = re.compile(r"^\s*((?:FixedArray<\s*)+)([\w<>, ]*?)\s*((?:,\s*\d+\s*>\s*)+)\s*\w+;", re.MULTILINE)
 _BYTES = {"double": 8, "int64_t": 8, "uint64_t": 8, "half": 2, "bool": 1}

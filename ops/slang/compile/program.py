@@ -114,7 +114,8 @@ class Program:
             return text
 
         tensors = module_name(one_thread=True, bounds=self.source.bounds) if self.source.uses_slangpy else ""
-        key = (self.source.key, spec.plain(), variant, tensors)
+        source = self.source if variant.needs is None else differentiable_source(self.source, variant)
+        key = (source.key, spec.plain(), variant, tensors)
         library = native_library(key, variant.entry, code, self.source.bounds)
         words, backward = word_types(spec, variant), variant.needs is not None
         return NativeEntry(library, words, spec.is_pointwise, str(spec.function), backward=backward)
@@ -132,6 +133,28 @@ class Program:
             raise SlangCompileError("type_param does not compile for a GPU", fix="Write a generic function, f<T>(...).")
         if variant.needs is not None or self._types["globals"] or any(map(_OF_GROUPS.search, self.source.texts)):
             self._code(spec, replace(variant, target="cpu"))
+
+    def check_gradient(self, spec: Specialization) -> None:
+        """Has the compiler's own process differentiate a function that SlangPy will: in this one a crash would end it.
+
+        What the compiler says beside is left to SlangPy. An answer is kept on the disk.
+
+        Raises:
+            NotDifferentiableError: the function can be differentiated forward only.
+            SlangCompileError: the compiler crashes on it, or does not return.
+        """
+        path = disk.place("slang", "types", f"{disk.key(self.source.key, version(), spec.plain(), 'gradient')}.json")
+        if disk.read_json(path) is not None:
+            return
+        variant = Variant("f" * len(spec.slots), spec.differentiable_slots)
+        try:
+            self._code(spec, variant)
+        except NotDifferentiableError:
+            raise
+        except SlangCompileError as error:
+            if "crashed" in error.what or error.what.startswith(TOO_LONG):
+                raise
+        disk.write_json(path, {})
 
     def _code(self, spec: Specialization, variant: Variant) -> str:
         """The C++ of an entry; it uses nothing but its arguments."""
@@ -207,7 +230,7 @@ class Program:
 
 def differentiable_source(source: Source, variant: Variant) -> Source:
     """The source from which a backward kernel is compiled."""
-    found = source.with_concrete_tensors()
+    found = source.to_differentiate()
     if "stripped" in variant.repair:
         found = found.without_own_derivatives()
     if variant.rounds:

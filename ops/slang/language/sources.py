@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 
 from ...kernels import cache as disk
 from .errors import SlangError
+from .loop_texts import LIMIT, ROUNDS, bounded, with_for
 from .types import split_name
 
 _BYTE_ORDER_MARK = "\ufeff"
@@ -34,27 +35,10 @@ _INTERFACE = re.compile(r"(?<!:)(?<!: )\bI((?:RW|W)?DiffTensor<)")
 _OWN_DERIVATIVE = re.compile(r"\[\s*BackwardDerivative\s*\([^)]*\)\s*\]")
 _DERIVATIVE_OF = re.compile(r"\[\s*BackwardDerivativeOf\s*\((?P<of>[^)]*)\)\s*\]")
 _FORWARD = re.compile(r"\[\s*ForwardD")
-_LOOP = re.compile(
-    r"(?P<skip>//[^\n]*|/\*.*?\*/|\"[^\"\n]*\"|\]\s*(?:for|while)\b)|\b(?P<loop>for|while)(?=\s*\()", re.DOTALL
-)
-ROUNDS = 1024
-"""The most rounds of a loop without a limit of its own, where its gradient keeps the values of each round."""
-_FEWEST, _MOST = 64, 1 << 16
-_LIMIT = "[MaxIters({} /* by tracepack */)]"
 _CONSTRUCTOR = re.compile(r"\b__init\s*[(<]")
 _DETACH = re.compile(r"\bdetach\s*\(")
 _ATTRIBUTES = re.compile(r"(?:\[[^][]*\]\s*)+")
 _DIFFERENTIABLE = re.compile(r"\[\s*(?:Backward)?Differentiable\s*\]")
-
-
-def _bounded(text: str) -> str:
-    """With `[MaxIters]` before each loop that has no attribute."""
-    return _LOOP.sub(lambda match: match["skip"] or f"{_LIMIT.format(ROUNDS)} {match['loop']}", text)
-
-
-def rounds_by_sizes(sizes: Sequence[int]) -> int:
-    """A limit for loops over the sizes of tensors; a power of two, so that few kernels serve all sizes."""
-    return min(max(_FEWEST, 1 << (max(sizes, default=1) - 1).bit_length()), _MOST)
 
 
 def _inlined(text: str) -> str:
@@ -129,13 +113,14 @@ class Source:
         """Whether some function reads the gradient that comes in for a tensor by itself, not through a store."""
         return any(_INCOMING.search(text) for text in (self.text, *self.imports.values()))
 
-    def with_concrete_tensors(self) -> Source:
-        """The same module with `DiffTensor` for `IDiffTensor` parameters, and so on for the writable ones.
+    def to_differentiate(self) -> Source:
+        """The same module as Slang differentiates it rightly: `for` in the place of `while`, and concrete tensors.
 
-        Slang 2026.12 never comes back, or crashes, when it differentiates a loop in a function whose parameters are
-        tensor interfaces; with the concrete types, which are what a backward call passes anyway, it works.
+        `DiffTensor` stands for `IDiffTensor` parameters, and so on for the writable ones. Slang 2026.12 never comes
+        back, or crashes, when it differentiates a loop in a function whose parameters are tensor interfaces; with the
+        concrete types, which are what a backward call passes anyway, it works.
         """
-        return self._changed(lambda text: _INTERFACE.sub(r"\1", text))
+        return self._changed(lambda text: with_for(_INTERFACE.sub(r"\1", text)))
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -174,16 +159,16 @@ class Source:
 
     def with_bounded_loops(self) -> Source:
         """The same module with a limit on each loop that has none, which Slang wants where it differentiates one."""
-        return self._changed(_bounded)
+        return self._changed(bounded)
 
     @property
     def limits_loops(self) -> bool:
         """Whether some loop has its limit from `with_bounded_loops`."""
-        return any(_LIMIT.format(ROUNDS) in text for text in self.texts)
+        return any(LIMIT.format(ROUNDS) in text for text in self.texts)
 
     def with_rounds(self, rounds: int) -> Source:
         """The same module with another limit on the loops that `with_bounded_loops` gave one."""
-        return self._changed(lambda text: text.replace(_LIMIT.format(ROUNDS), _LIMIT.format(rounds)))
+        return self._changed(lambda text: text.replace(LIMIT.format(ROUNDS), LIMIT.format(rounds)))
 
     def without_own_derivatives(self) -> Source:
         """The same module with the derivatives that Slang would find by itself."""

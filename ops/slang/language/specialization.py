@@ -145,6 +145,13 @@ class Specialization:
         """The inverse of `plain`."""
         return cls(FunctionType.of_plain(data["function"]), tuple(data["kinds"]))
 
+    @classmethod
+    def of_tensors(cls, function: FunctionType) -> Specialization:
+        """The one with a tensor for each parameter; an `out` parameter is left to the call."""
+        parameters = function.parameters
+        absent = [each.direction == "out" and each.type.kind != "view" for each in parameters]
+        return cls(function, tuple("absent" if each else "tensor" for each in absent))
+
     def _slot(self, index: int, parameter: Parameter, leaf: Leaf, is_value: bool, dims: int) -> Slot:
         view = leaf.type.kind == "view"
         flows = self.function.differentiable and not is_value

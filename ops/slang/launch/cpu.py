@@ -24,7 +24,7 @@ from ..compile.codegen import Repair, Variant
 from ..compile.elements import slots_with_gradients
 from ..compile.program import Program
 from ..language.errors import SlangArgumentError, SlangCompileError, SlangIndexError
-from ..language.sources import ROUNDS, rounds_by_sizes
+from ..language.loop_texts import ROUNDS, rounds_by_sizes
 from ..language.specialization import Specialization
 from .call_plan import Backward, Entry, Plan
 from .fakes import on_another_device

@@ -19,7 +19,7 @@ from ...kernels.toolchain import has_toolchain
 from ..compile.codegen import Repair, Variant, generate
 from ..compile.elements import pointers_after_slots
 from ..compile.program import Program, differentiable_source, with_lines
-from ..language.sources import ROUNDS
+from ..language.loop_texts import ROUNDS
 from ..language.specialization import Specialization
 from .call_plan import Plan
 from .cpu import Launcher

@@ -8,7 +8,9 @@ from typing import Any
 import torch
 
 from ..binding.instances import TYPE, fields_of, struct_name
+from ..compile.program import Program
 from ..language.errors import SlangArgumentError, SlangDtypeError
+from ..language.specialization import Specialization
 from ..language.types import FunctionType, Parameter, split_name
 from .slangpy_device import import_slangpy
 
@@ -196,6 +198,21 @@ def sizes_of(values: Sequence[Any]) -> list[int]:
         elif not isinstance(value, type):  # `_result` may name a class of tensors
             sizes += map(int, getattr(value, "shape", ()))
     return sizes
+
+
+def check_gradients(program: Program, signatures: Sequence[FunctionType]) -> None:
+    """Refuses what would end this process in SlangPy: the compiler crashes on a function's gradient.
+
+    Functions whose types only a call makes concrete are left out.
+
+    Raises:
+        NotDifferentiableError: the function has a forward derivative only.
+        SlangCompileError: the compiler crashes, or does not return.
+    """
+    for each in signatures:
+        concrete = not each.generic and all(parameter.type.kind != "opaque" for parameter in each.parameters)
+        if each.differentiable and concrete:
+            program.check_gradient(Specialization.of_tensors(each))
 
 
 def slangpy_function(module: Any, name: str) -> Any:

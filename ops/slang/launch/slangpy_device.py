@@ -69,17 +69,37 @@ def allow_dispatches(device: Any) -> None:
         limits.x, limits.y, limits.z = 1 << 30, 65535, 65535
 
 
+def check_index(kind: str, index: int) -> None:
+    """Refuses the number of a device that this machine lacks; on the CPU and on Vulkan Slang runs on the first alone.
+
+    Raises:
+        DeviceError: another number was given.
+    """
+    if index == 0:
+        return
+    if kind == "cuda":
+        there = [f"cuda:{number}" for number in range(torch.cuda.device_count())]
+        if f"cuda:{index}" in there:
+            return
+        expected = f"one of {', '.join(there)}"
+    else:
+        spy = import_slangpy()
+        adapters = [each.name for each in spy.Device.enumerate_adapters(spy.DeviceType.vulkan)]
+        expected = f"'vulkan', the first of {', '.join(adapters) or 'no adapters'}" if kind == "vulkan" else "'cpu'"
+    raise DeviceError("no such device for Slang", got=f"'{kind}:{index}'", expected=expected)
+
+
 def create_device(kind: str = "cpu", include_paths: tuple[Path, ...] = (), *, index: int = 0) -> slangpy.Device:
     """A device of SlangPy on which its functional API and its tensors work.
 
     Args:
         kind: `cpu`, `vulkan` or `cuda`.
         include_paths: the directories of the sources' imports.
-        index: the number of the CUDA device.
+        index: the number of the CUDA device; the others have the number 0 alone.
 
     Raises:
         CompilerNotFoundError: the CPU has no C++ compiler.
-        DeviceError: the kind is unknown, or the machine has no driver for it.
+        DeviceError: the kind is unknown, or the machine has no driver for it, or no device of that number.
         MissingExtraError: slangpy is not installed.
 
     Example:
@@ -89,6 +109,8 @@ def create_device(kind: str = "cpu", include_paths: tuple[Path, ...] = (), *, in
     """
     if kind not in KINDS:
         raise DeviceError(f"unknown device {kind!r} for Slang", expected=f"one of {list(KINDS)}")
+    if kind != "cuda":
+        check_index(kind, index)
     spy = import_slangpy()
     if kind == "cpu":
         _check_compiler()

@@ -51,7 +51,7 @@ CUDA_TYPES = {"uint8_t": "uchar", "int": "int", "float": "float", "double": "dou
 
 def slang_text(operation: Operation, variant: Variant) -> str:
     source = operation.program.source
-    source = source if variant.needs is None else source.with_concrete_tensors()
+    source = source if variant.needs is None else source.to_differentiate()
     return with_lines(source, generate(operation.spec, variant))
 
 

@@ -179,6 +179,25 @@ def test_bad_devices(polynomial: slang.SlangModule) -> None:
         slang.create_device("tpu")
 
 
+@pytest.mark.parametrize("named", ["vulkan:1", torch.device("vulkan", 7), "cpu:1"])
+def test_the_number_of_a_device_that_slang_does_not_choose(named: Any) -> None:
+    """It ran on the first device, whatever its number was."""
+    kind, _, number = str(named).partition(":")
+    text = f"no such device for Slang; got '{kind}:{number}'; expected '{kind}'"
+    with pytest.raises(DeviceError, match=text):
+        slang.load("float f(float x) { return x; }", device=named)
+    with pytest.raises(DeviceError, match=text):
+        slang.create_device(kind, index=int(number))
+
+
+def test_the_number_of_a_card_that_the_machine_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    slang.load("float f(float x) { return x; }", device="cuda:1")
+    with pytest.raises(DeviceError, match="got 'cuda:2'; expected one of cuda:0, cuda:1"):
+        slang.load("float f(float x) { return x; }", device="cuda:2")
+
+
 def test_no_slangpy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiler.util, "find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"pip install 'tracepack\[slang\]'"):
