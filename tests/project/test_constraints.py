@@ -63,7 +63,7 @@ def test_pins_are_for_the_python_that_they_are_pinned_for(python) -> None:
             package = metadata.distribution(name)
         except metadata.PackageNotFoundError:
             continue
-        if package.version.partition("+")[0] == version and (needed := package.metadata["Requires-Python"]):
+        if package.version.partition("+")[0] == version and (needed := package.metadata.get("Requires-Python")):
             found[name] = needed
     wrong = {name: needed for name, needed in found.items() if not SpecifierSet(needed).contains(f"{python}.20")}
     assert wrong == {}

@@ -63,6 +63,8 @@ def rewritten(code: CodeType, changes: Callable[[list[Any]], list[list[Any]]]) -
     made = _assembler()
     instructions = made.cleaned_instructions(code, True)
     made.propagate_line_nums(instructions)
+    if sys.version_info >= (3, 13):
+        made.remove_fused_load_store(instructions)  # the flow of variables is read from single loads and stores
     changed = changes(instructions)
     _redirect_jumps(instructions, changed)
     return _assembled(code, [each for group in changed for each in group])
