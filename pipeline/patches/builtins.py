@@ -33,6 +33,7 @@ from ..proxies.trees import concrete
 from ..recording.recorder import Recorder
 from .identity_tests import with_identity
 from .python.callees import register
+from .python.dunders import OPERATORS, looks_up_operators, operator_of, refuse_kept_operators
 from .python.instructions import instrumented
 from .redirect import own, redirected, stand_in
 
@@ -102,6 +103,8 @@ def _attribute(plain: Callable[..., Any]) -> Callable[..., Any]:
         given = recorder is not None and isinstance(thing, torch.Tensor) and id(thing) in recorder.given
         if recorder is not None and given and isinstance(name, str) and not hasattr(torch.Tensor, name):
             recorder.refuse(f"an attribute of a tensor, {name!r}, is no part of a signature", "Pass it as an input.")
+        if recorder is not None and plain is getattr and name in OPERATORS:
+            return operator_of(thing, name, default)
         return plain(thing, name, *default)
 
     return attribute
@@ -239,12 +242,16 @@ class LentCode(Change):
     Args:
         functions: the helpers.
         deeply: whether subscripts, f-strings and comprehensions can be recorded, too.
+
+    Raises:
+        RecordError: one has an operator of a plain number as a function.
     """
 
     of_process = True
 
     def __init__(self, functions: Iterable[FunctionType], deeply: bool = False) -> None:
         self.functions, self.deeply = list(functions), deeply
+        refuse_kept_operators(self.functions)
 
     def make(self) -> None:
         """Gives them their changed code."""
@@ -281,6 +288,7 @@ def _known(function: FunctionType) -> Mapping[str, Any]:
 def _changed(function: FunctionType, deeply: bool) -> CodeType:
     loan = _loans.get(id(function))
     plain = loan.plain if loan is not None and function.__code__ is loan.changed else function.__code__
+    deeply = deeply or looks_up_operators(plain)
     code = redirected(with_identity(plain), _known(function), deeply)
     return instrumented(code) if deeply else code
 
