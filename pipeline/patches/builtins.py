@@ -132,8 +132,17 @@ def _nearest(plain: Callable[..., Any], items: Any) -> Any:
     return found
 
 
+def _decided(plain: Callable[..., Any], loop: Any, items: Any) -> Any:
+    """The least or largest one in a loop over a list of any length, which takes a way for each."""
+    found = items[0]
+    for item in items[1:]:
+        better = item < found if plain.__name__ == "min" else item > found
+        found = item if (loop.decide(better) if is_traced(better) else better) else found
+    return found
+
+
 def _extreme(plain: Callable[..., Any]) -> Callable[..., Any]:
-    """Stands for `min` or `max` of numbers of one type: with two types the type of the result could differ by run."""
+    """Stands for `min` or `max` of numbers: with two types the type of the result could differ by run."""
 
     def extreme(*args: Any, **kwargs: Any) -> Any:
         recorder = _active()
@@ -144,11 +153,14 @@ def _extreme(plain: Callable[..., Any]) -> Callable[..., Any]:
         items = args[0] if len(args) == 1 and type(args[0]) in (tuple, list, torch.Size) else args
         if recorder is not None and not kwargs and _are_near(recorder, items):
             return _nearest(plain, items)
-        if recorder is None or kwargs or not any(map(is_traced, items)) or len({type(concrete(i)) for i in items}) > 1:
+        if recorder is None or kwargs or len(items) < 2 or not any(map(is_traced, items)):
             return plain(*args, **kwargs)
-        if len(items) < 2 or not all(issubclass(type(i), TracedNumber) or type(i) in (int, float) for i in items):
+        if not all(issubclass(type(i), TracedNumber) or type(i) in (int, float) for i in items):
             return plain(*args, **kwargs)
-        return recorder.scalar(plain.__name__, *items)
+        if len({type(concrete(i)) for i in items}) == 1:
+            return recorder.scalar(plain.__name__, *items)
+        loop = recorder.rounds.open[-1] if recorder.rounds.open else None
+        return plain(*items) if loop is None or loop.closed else _decided(plain, loop, items)
 
     return extreme
 
