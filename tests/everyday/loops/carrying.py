@@ -240,6 +240,13 @@ CASES = {
     "the best that begins with None": Case(largest, *_ROWS),
     "the longest text": Case(longest, [["a", "bb"]], [[["x"]], [["p", "qqq", "rr"]]]),
     "what rises": Case(rising, _NUMBERS[0], _NUMBERS[1][:2]),
+    "sum of rows": Case(lambda x: sum(x) / len(x), *_ROWS),
+    "sum of a generator": Case(lambda x: sum(row.norm() * 2 for row in x), *_ROWS),
+    "sum of the rows that are kept": Case(
+        lambda x: sum([row for row in x if row[0] > 0.5], torch.ones(2)),
+        [torch.tensor([[1.0, 2.0], [0.0, 1.0], [3.0, 4.0]])],
+        [[torch.rand(5, 2)], [torch.zeros(0, 2)]],
+    ),
     "the highest number, or 0": Case(highest, *_NUMBERS),
     "the highest of negative ones": Case(highest, _NUMBERS[0], [[torch.tensor([-1.0, -2.0])]]),
 }
