@@ -42,7 +42,7 @@ from ..ops.graph.guards import FUNCTIONS, Expression, is_plain_name
 from ..ops.graph.kernel import Kernel
 from ..ops.graph.operators.names import check_name
 from ..ops.graph.types import DTYPES, ListType, ScalarType, TensorType, Type
-from .container.schema import DEEPEST, MOST_NODES, MOST_SYMBOLS
+from .container.schema import DEEPEST, LEVELS_OF_SUBGRAPH, MOST_NODES, MOST_SYMBOLS
 
 _INTEGER = re.compile(r"-?[0-9]{1,99}", re.ASCII)
 LONGEST_PATH = 100  # characters of a member's name in messages: a file chooses the name, and every path begins with it
@@ -158,7 +158,7 @@ class Decoder:
 
     def limit(self, depth: int, path: str) -> None:
         """Refuses trees and subgraphs that are nested too deeply."""
-        if depth + 20 * self.depth > DEEPEST:
+        if depth + LEVELS_OF_SUBGRAPH * self.depth > DEEPEST:
             raise malformed(path, f"more than {DEEPEST} levels", "less nesting")
 
 

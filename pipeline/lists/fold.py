@@ -12,10 +12,10 @@ from typing import Any
 
 import torch
 
-from ...ops.graph.graph import Graph, Node, Operator, Value
+from ...ops.graph.graph import Graph, Guard, Node, Operator, Value
 from ...ops.graph.operators.names import FRESH, VIEW, effect
 from ...ops.graph.traverse import leaves
-from ...ops.graph.types import ANY, SCALARS, STRINGS, Type
+from ...ops.graph.types import ANY, SCALARS, STRINGS, ListType, Type
 from ...ops.runtime.plan import Plan
 from ..proxies.base import is_traced
 from ..proxies.lists import TracedList
@@ -37,6 +37,8 @@ class Fold(Loop):
         start: what is carried into the first round: numbers, texts, tensors, and empty lists.
         carried: a value of the body for each; None for what no round changes.
         floats: the places of whole numbers that a round makes floats of.
+        unlike: what a round made another kind of value of, such as a tensor of the 0 that a sum begins with.
+        apart: whether the first round was recorded by itself, since it makes another kind of value.
     """
 
     def __init__(self, recorder: Recorder, source: TracedList) -> None:
@@ -45,6 +47,8 @@ class Fold(Loop):
         self.carried: list[Value | None] = []
         self.handed: list[Any] = []
         self.floats: set[int] = set()
+        self.unlike = ""
+        self.apart = False
         self.item: Any = None
         self.appends: list[set[int]] = []
 
@@ -66,6 +70,8 @@ class Fold(Loop):
             self.appends = [set() for _ in values]
         else:
             self._end_turn(values)
+        if self.unlike:
+            return self._first_apart()
         if not self.waiting and self._grows_floats():
             self.ways, self.waiting = [], [()]
         if not self.waiting:
@@ -107,20 +113,50 @@ class Fold(Loop):
         for place, value in enumerate(self.carried):
             if value is None:
                 if values[place] is not self.handed[place]:
-                    self._refuse(
-                        f"carries a {type(self.start[place]).__name__}", "Start with a number, a text or a tensor."
-                    )
+                    self._meets_unlike(place)
             elif type(self.start[place]) is list:
                 if values[place] is not self.handed[place]:
                     self._refuse("carries another list than it began with", "Only append to it.")
                 self.appends[place].add(len(values[place]))
                 old = TracedList(self.recorder, value, [], True)
                 found[place] = self.recorder.scalar("cat_strings", old, values[place]) if values[place] else old
+            elif not self.apart and _is_tensor(values[place]) and not _is_tensor(self.start[place]):
+                self._meets_unlike(place)
         way.result = tuple(found)
         self.end_round()
         for value in self.carried:
             if value is not None:
                 self.recorder.rounds.left[id(value)] = value
+
+    def _meets_unlike(self, place: int) -> None:
+        """Takes note of a variable that begins as what no loop carries, such as None.
+
+        Raises:
+            RecordError: the first round is apart already, or hands on a list, which has no items of that round.
+        """
+        start = self.start[place]
+        self.unlike = type(start).__name__ if start is not None else "None"
+        if self.apart or any(type(each) is list for each in self.start):
+            self._refuse(f"carries a {type(start).__name__}", "Start with a number, a text or a tensor.")
+
+    def _first_apart(self) -> tuple[Any, ...]:
+        """Records the first round by itself, on the first item; the loop is that over the rest.
+
+        Raises:
+            RecordError: the example has one item only.
+        """
+        recorder, source, found = self.recorder, self.source, self.unlike
+        recorder.rounds.open.remove(self)
+        if len(source.concrete) < 2:
+            self._refuse(f"carries what begins as {found}", "Trace with a list of two items at least.")
+        self.ways, self.waiting, self.value = [], [()], None
+        self.floats, self.unlike, self.apart = set(), "", True
+        more, kind = recorder.scalar("gt", source.length(), 0), source.value.type
+        guard = Guard(True, f"the list is empty, and what the loop carries begins as {found}")
+        recorder.nodes.append(Node(guard, (more.value,), {}, None, self.line))
+        self.item = self.part(source.value, 0, source.concrete[0], kind.item if isinstance(kind, ListType) else None)
+        self.source = recorder.scalar("getitem", source, slice(1, None))
+        return self.start
 
     def _grows_floats(self) -> bool:
         """Whether a round made floats of whole numbers with which the loop begins: it is recorded anew for these."""
@@ -231,6 +267,10 @@ class Fold(Loop):
         if type(stand_in) is TracedList and self.appends[place] == {1}:
             stand_in.sized_by = self.source.length
         return value, stand_in
+
+
+def _is_tensor(thing: Any) -> bool:
+    return isinstance(thing, torch.Tensor)
 
 
 def _kind(thing: Any) -> str:

@@ -33,6 +33,7 @@ from ..proxies.trees import concrete
 from ..recording.recorder import Recorder
 from .identity_tests import with_identity
 from .python.callees import register
+from .python.dunders import OPERATORS, looks_up_operators, operator_of, refuse_kept_operators
 from .python.instructions import instrumented
 from .redirect import own, redirected, stand_in
 
@@ -102,6 +103,8 @@ def _attribute(plain: Callable[..., Any]) -> Callable[..., Any]:
         given = recorder is not None and isinstance(thing, torch.Tensor) and id(thing) in recorder.given
         if recorder is not None and given and isinstance(name, str) and not hasattr(torch.Tensor, name):
             recorder.refuse(f"an attribute of a tensor, {name!r}, is no part of a signature", "Pass it as an input.")
+        if recorder is not None and plain is getattr and name in OPERATORS:
+            return operator_of(thing, name, default)
         return plain(thing, name, *default)
 
     return attribute
@@ -129,8 +132,17 @@ def _nearest(plain: Callable[..., Any], items: Any) -> Any:
     return found
 
 
+def _decided(plain: Callable[..., Any], loop: Any, items: Any) -> Any:
+    """The least or largest one in a loop over a list of any length, which takes a way for each."""
+    found = items[0]
+    for item in items[1:]:
+        better = item < found if plain.__name__ == "min" else item > found
+        found = item if (loop.decide(better) if is_traced(better) else better) else found
+    return found
+
+
 def _extreme(plain: Callable[..., Any]) -> Callable[..., Any]:
-    """Stands for `min` or `max` of numbers of one type: with two types the type of the result could differ by run."""
+    """Stands for `min` or `max` of numbers: with two types the type of the result could differ by run."""
 
     def extreme(*args: Any, **kwargs: Any) -> Any:
         recorder = _active()
@@ -141,11 +153,14 @@ def _extreme(plain: Callable[..., Any]) -> Callable[..., Any]:
         items = args[0] if len(args) == 1 and type(args[0]) in (tuple, list, torch.Size) else args
         if recorder is not None and not kwargs and _are_near(recorder, items):
             return _nearest(plain, items)
-        if recorder is None or kwargs or not any(map(is_traced, items)) or len({type(concrete(i)) for i in items}) > 1:
+        if recorder is None or kwargs or len(items) < 2 or not any(map(is_traced, items)):
             return plain(*args, **kwargs)
-        if len(items) < 2 or not all(issubclass(type(i), TracedNumber) or type(i) in (int, float) for i in items):
+        if not all(issubclass(type(i), TracedNumber) or type(i) in (int, float) for i in items):
             return plain(*args, **kwargs)
-        return recorder.scalar(plain.__name__, *items)
+        if len({type(concrete(i)) for i in items}) == 1:
+            return recorder.scalar(plain.__name__, *items)
+        loop = recorder.rounds.open[-1] if recorder.rounds.open else None
+        return plain(*items) if loop is None or loop.closed else _decided(plain, loop, items)
 
     return extreme
 
@@ -239,12 +254,16 @@ class LentCode(Change):
     Args:
         functions: the helpers.
         deeply: whether subscripts, f-strings and comprehensions can be recorded, too.
+
+    Raises:
+        RecordError: one has an operator of a plain number as a function.
     """
 
     of_process = True
 
     def __init__(self, functions: Iterable[FunctionType], deeply: bool = False) -> None:
         self.functions, self.deeply = list(functions), deeply
+        refuse_kept_operators(self.functions)
 
     def make(self) -> None:
         """Gives them their changed code."""
@@ -281,6 +300,7 @@ def _known(function: FunctionType) -> Mapping[str, Any]:
 def _changed(function: FunctionType, deeply: bool) -> CodeType:
     loan = _loans.get(id(function))
     plain = loan.plain if loan is not None and function.__code__ is loan.changed else function.__code__
+    deeply = deeply or looks_up_operators(plain)
     code = redirected(with_identity(plain), _known(function), deeply)
     return instrumented(code) if deeply else code
 

@@ -29,6 +29,7 @@ ALIGNMENT = 64  # bytes, of the weights in the file and of each tensor in them, 
 MOST_MEMBERS = 100_000
 LARGEST_MANIFEST = 64 << 20  # bytes; also of each graph
 DEEPEST = 200  # levels of nested trees
+LEVELS_OF_SUBGRAPH = 10  # that a subgraph counts as
 MOST_NODES = 250_000  # in all graphs of a file
 MOST_EXPANDED = 250_000  # nodes of a graph with all ops inlined
 MOST_ROWS = 100_000  # of each list in the manifest: bodies, kernels, constants, examples

@@ -52,6 +52,15 @@ def test_loops_that_carry_values(name) -> None:
     check(carrying.CASES[name])
 
 
+@pytest.mark.parametrize("kind", carrying.BEGUN)
+def test_a_loop_whose_values_begin_as_another_kind_takes_no_empty_list(kind) -> None:
+    mod = loaded(carrying.BEGUN[kind], torch.rand(3, 2))
+    with pytest.raises(tracepack.GuardError, match=f"the list is empty, and what the loop carries begins as {kind}"):
+        mod(torch.rand(0, 2))
+    with pytest.warns(UserWarning, match="the length is fixed to 1"):
+        tracepack.trace(lambda words: carrying.longest(words.split()), "one")
+
+
 @pytest.mark.parametrize("process", branches.REFUSED)
 def test_loops_that_branch_and_cannot_be_recorded_say_why(process) -> None:
     with pytest.raises(tracepack.RecordError, match=branches.REFUSED[process]):

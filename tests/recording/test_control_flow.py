@@ -264,3 +264,14 @@ def test_both_work_without_a_trace() -> None:
 def test_what_is_no_function_no_list_or_no_condition_is_refused(call, text) -> None:
     with pytest.raises(tracepack.SignatureError, match=text):
         call()
+
+
+def test_branches_that_are_nested_deeper_than_a_file_may_hold_are_refused() -> None:
+    def nested(x, depth):
+        return x if depth == 0 else tracepack.cond(x.sum() > depth, lambda x: nested(x, depth - 1), torch.neg, x)
+
+    mod = reloaded(tracepack.trace(lambda x: nested(x, 17), torch.ones(3)))
+    for x in (torch.ones(30), torch.ones(12), torch.zeros(1)):
+        assert torch.equal(mod(x), nested(x, 17))
+    with pytest.raises(tracepack.RecordError, match="nested more than 17 deep"):
+        tracepack.trace(lambda x: nested(x, 18), torch.ones(3))

@@ -6,6 +6,7 @@ import builtins as own
 import copy
 import json
 import math
+import operator
 import re
 import sys
 from math import sqrt as root
@@ -229,6 +230,7 @@ def test_every_python_that_the_package_takes_was_tested() -> None:
     assert f"(3, {builtins.TESTED[1][1] + 1})" in (root / "tools" / "make_venv.sh").read_text(encoding="utf-8")
 
 
+LESS = "__lt__"
 OPERATORS = {
     "a truth in a map": (lambda x, n, s: x * (True in map((3).__eq__, x.shape)), "guarded"),
     "a key": (lambda x, n, s: x * {True: 5}.get((3).__lt__(n), 2), "free"),
@@ -238,6 +240,10 @@ OPERATORS = {
     "a reversed operator": (lambda x, n, s: x * (2).__rsub__(n), "free"),
     "of a class": (lambda x, n, s: x * int.__sub__(7, n), "free"),
     "a text": (lambda x, n, s: x * "ab".__eq__(s), "free"),
+    "beside a comparison": (lambda x, n, s: [(3).__lt__(n), n > 1].count(True) * x, "guarded"),
+    "of the class alone": (lambda x, n, s: x * [int.__lt__(3, n)].count(True), "guarded"),
+    "by getattr": (lambda x, n, s: x * [getattr(3, LESS)(n), 1].count(True), "guarded"),
+    "bits": (lambda x, n, s: x * (2).__and__(n) + (True).__or__(n > 2) + (1).__lshift__(n), "free"),
     "plain": (lambda x, n, s: x * (3).__add__(4) + float.__add__(1.5, 2.5), "free"),
 }
 
@@ -257,3 +263,26 @@ def test_an_operator_that_is_looked_up_as_a_method(name):
                     assert length == "guarded"
                 else:
                     assert torch.equal(got, wanted), (shape, number, text)
+
+
+OWN = (3).__lt__
+TABLE = {"less": int.__lt__}
+
+
+def counting(less):
+    return lambda x, n: x * [less(n)].count(True)
+
+
+KEPT = {
+    "a global": lambda x, n: x * [OWN(n)].count(True),
+    "a table": lambda x, n: x * [TABLE["less"](3, n)].count(True),
+    "a default": lambda x, n, less=OWN: x * [less(n)].count(True),
+    "a closure": counting(OWN),
+    "by a text": lambda x, n: x * [operator.methodcaller("__lt__", n)(3)].count(True),
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_an_operator_that_was_looked_up_before_is_refused(name):
+    with pytest.raises(tracepack.RecordError, match="an operator of a plain number or text, __lt__, is called"):
+        tracepack.trace(KEPT[name], torch.ones(2, 3), 2)

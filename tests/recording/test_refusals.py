@@ -36,12 +36,12 @@ def swallow_branch(x):
         return x
 
 
-MORE_THAN_ZERO = (0).__lt__  # looked up where nothing is recorded
+MORE_THAN_ZERO = [[(0).__lt__]]  # looked up where nothing is recorded, and kept where nothing looks
 
 
 def swallow_unanswered(x):
     try:
-        return x if any(map(MORE_THAN_ZERO, x.shape)) else -x
+        return x if any(map(MORE_THAN_ZERO[0][0], x.shape)) else -x
     except Exception:
         return x
 

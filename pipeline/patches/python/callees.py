@@ -17,6 +17,7 @@ import torch
 
 from ....ops.graph.graph import Operator
 from ....ops.graph.operators.names import TEXT_METHODS
+from ...lists.fold import Fold
 from ...lists.loop import Loop, collected
 from ...lists.mapping import each, rows_of
 from ...proxies.arrays import TracedArray
@@ -164,12 +165,27 @@ def _of_list(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
     def call(items: Any, *rest: Any, **kwargs: Any) -> Any:
         recorder = active()
         if recorder is not None and not kwargs:
-            items = collected(recorder, items)
+            items = collected(recorder, _rows(recorder, items) if name == "total" else items)
+            if name == "total" and _holds_tensors(items):
+                return _added(recorder, items, *rest)
             if type(items) is TracedList or (name != "total" and holds_traced(items)):
                 return recorder.scalar(name, items, *rest)
         return plain(items, *rest, **kwargs)
 
     return call
+
+
+def _holds_tensors(items: Any) -> bool:
+    return type(items) is TracedList and bool(items.concrete) and isinstance(items.concrete[0], torch.Tensor)
+
+
+def _added(recorder: Recorder, items: TracedList, start: Any = 0) -> Any:
+    """The sum of a list of tensors, added up one by one as Python does."""
+    loop = Fold(recorder, items)
+    (found,) = loop.turn((start,))
+    for item in loop:
+        (found,) = loop.turn((found + item,))
+    return found
 
 
 def _mapped(function: Any, *lists: Any) -> Any:

@@ -33,6 +33,35 @@ def graded(x):
     return out
 
 
+def priced(words):
+    total, seen = 0, []
+    for word in words:
+        if word == "a":
+            total += 1
+        elif word == "b":
+            total += 2
+        elif word == "c":
+            total += 3
+        elif word == "d":
+            total += 5
+        elif word == "e":
+            total += 7
+        elif word == "f":
+            total += 11
+        elif word == "g":
+            total += 13
+        elif word == "h":
+            total += 17
+        elif word == "i":
+            total += 19
+        elif word == "j":
+            total += 23
+        elif word == "k":
+            total += 29
+        seen.append(total)
+    return seen
+
+
 def boxes(corners, scores):
     keep = []
     for box, score in zip(corners.tolist(), scores.tolist(), strict=True):
@@ -120,6 +149,7 @@ CASES = {
         [["a bb", "c"]],
         [[["", "q"]], [[]]],
     ),
+    "a long chain": Case(priced, [["k", "a"]], [[[]], [["j", "x", "c"]], [list("abcdefghijkl")]]),
     "a flag": Case(lambda texts, up: [t.upper() if up else t for t in texts], [["a"], True], [[["b", "c"], False]]),
     "a mode": Case(lambda texts, m: [t.upper() if m == "up" else t for t in texts], [["a"], "up"], [[["b"], "down"]]),
 }

@@ -163,6 +163,46 @@ def kept_in_place(x):
     return torch.stack(out)
 
 
+def summed(rows):
+    found = 0
+    for row in rows:
+        found = found + row.sum()
+    return found
+
+
+def largest(rows):
+    found, count = None, 0
+    for i, row in enumerate(rows):
+        if found is None or row.sum() > found.sum():
+            found = row * (i + 1)
+        count += 1
+    return found, count
+
+
+def rising(x):
+    before, found = None, 0
+    for value in x.tolist():
+        if before is not None and value > before:
+            found += 1
+        before = value
+    return found
+
+
+def longest(words):
+    found = None
+    for word in words:
+        if found is None or len(word) > len(found):
+            found = word
+    return found
+
+
+def highest(x):
+    found = 0  # stays a whole number where no value is larger
+    for value in x.tolist():
+        found = max(found, value)
+    return found
+
+
 def named(scores):
     return [name for name, score in zip(("a", "b", "c", "d"), scores) if score > 0.5]  # noqa: B905
 
@@ -193,4 +233,23 @@ CASES = {
     "a sum in place that a list holds": Case(kept_in_place, *_ROWS),
     "names beside the numbers of a tensor": Case(named, *_NUMBERS),
     "the last": Case(last, *_ROWS),
+    "a sum of tensors that begins with 0": Case(summed, *_ROWS),
+    "a sum of a list of tensors": Case(
+        summed, [[torch.rand(2), torch.rand(3)]], [[[torch.rand(4)]], [[torch.rand(n) for n in (1, 3, 2)]]]
+    ),
+    "the best that begins with None": Case(largest, *_ROWS),
+    "the longest text": Case(longest, [["a", "bb"]], [[["x"]], [["p", "qqq", "rr"]]]),
+    "what rises": Case(rising, _NUMBERS[0], _NUMBERS[1][:2]),
+    "sum of rows": Case(lambda x: sum(x) / len(x), *_ROWS),
+    "sum of a generator": Case(lambda x: sum(row.norm() * 2 for row in x), *_ROWS),
+    "sum of the rows that are kept": Case(
+        lambda x: sum([row for row in x if row[0] > 0.5], torch.ones(2)),
+        [torch.tensor([[1.0, 2.0], [0.0, 1.0], [3.0, 4.0]])],
+        [[torch.rand(5, 2)], [torch.zeros(0, 2)]],
+    ),
+    "the highest number, or 0": Case(highest, *_NUMBERS),
+    "the highest of negative ones": Case(highest, _NUMBERS[0], [[torch.tensor([-1.0, -2.0])]]),
 }
+
+BEGUN = {"int": summed, "None": largest}
+"""How a loop begins that no empty list can go through -> the loop."""
