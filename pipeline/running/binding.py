@@ -257,9 +257,9 @@ def _strings(value: Any, where: str) -> list[str]:
     if not isinstance(value, list | tuple):
         got = type(value).__name__
         raise SignatureError("not a list of strings", where=f"input {where!r}", got=got, expected="list of str")
-    other = next((item for item in value if not isinstance(item, str)), None)
-    if other is not None:
-        got = f"a {type(value).__name__} with {type(other).__name__}"
+    others = [type(item).__name__ for item in value if not isinstance(item, str)]
+    if others:
+        got = f"a {type(value).__name__} with {others[0]}"
         raise SignatureError("not a list of strings", where=f"input {where!r}", got=got, expected="list of str")
     return list(value)
 

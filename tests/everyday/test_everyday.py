@@ -61,6 +61,13 @@ def test_a_loop_whose_values_begin_as_another_kind_takes_no_empty_list(kind) -> 
         tracepack.trace(lambda words: carrying.longest(words.split()), "one")
 
 
+def test_a_list_of_texts_takes_no_none() -> None:
+    mod = loaded(lambda words: [word if word else "none" for word in words], ["a", "b"])
+    assert mod(["a", ""]) == ["a", "none"]
+    with pytest.raises(tracepack.SignatureError, match="not a list of strings; got a list with NoneType"):
+        mod(["a", None])
+
+
 @pytest.mark.parametrize("process", branches.REFUSED)
 def test_loops_that_branch_and_cannot_be_recorded_say_why(process) -> None:
     with pytest.raises(tracepack.RecordError, match=branches.REFUSED[process]):
