@@ -10,21 +10,20 @@ import hashlib
 import io
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from ..ops.graph.device import parse_device, place
 from ..ops.graph.errors import ArchiveError, GoldenMismatchError
+from ..ops.graph.frozen_class import frozen_object
 from ..ops.graph.graph import Constant, Graph, KernelCall
 from ..ops.graph.program import Program
 from ..ops.graph.traverse import every_node
-from ..ops.kernels.providers import KNOWN
 from ..ops.kinds import kernel_class
 from ..ops.runtime.interrupts.modes import outside
 from ..ops.runtime.interrupts.verbs import undisturbed
 from ..ops.runtime.placement import accelerator, check_choices, present
 from ..ops.runtime.safety.admission import admit
-from ..ops.runtime.safety.budget import Budget
 from ..ops.runtime.user_code import user_stacklevel
 from ..serialization.container.archive import Archive
 from ..serialization.container.faults import one_error
@@ -67,7 +66,7 @@ ALWAYS_HASHED = 8 << 20  # bytes of weights that are hashed on every load: about
 VERIFY = ("code", "all", "golden")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen_object
 class Terms:
     """On which terms a file is loaded; see `load`."""
 
@@ -83,7 +82,7 @@ class Terms:
     packages: Sequence[str] = ()
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen_object
 class Origin:
     """Where a pipeline comes from.
 
@@ -114,7 +113,7 @@ def open_pipeline(make: Callable[..., P], path: Any, terms: Terms, digest: str |
         raise ArchiveError("unknown value of verify", got=repr(terms.verify), expected=f"one of {list(VERIFY)}")
     check_choices(terms.gpu_ops, terms.cpu_ops)
     wanted = None if terms.device is None else parse_device(terms.device, accelerator())
-    limits, named = Budget.of(terms.budget), _named(terms.packages, terms.trust)
+    limited, named = _is_limited(terms.budget), _named(terms.packages, terms.trust)
     archive = Archive(path)
     check_unchanged(archive, digest)
     archive.check_listing()
@@ -125,14 +124,14 @@ def open_pipeline(make: Callable[..., P], path: Any, terms: Terms, digest: str |
     if terms.verify != "code":
         for name in archive.names():
             archive.check(name)
-    native = (terms.trust or terms.signed_by is not None) and not terms.grad and limits is None
+    native = (terms.trust or terms.signed_by is not None) and not terms.grad and not limited
     if not native and archive.manifest.get("engines") and not terms.grad:
         _say_left(archive, "its engines keep to no budget" if terms.trust else "its engines need trust=True")
     program = _read(archive, terms, named, native)
     with one_error(archive.label):
         pipeline = make(
             program, device=wanted, gpu_ops=terms.gpu_ops, cpu_ops=terms.cpu_ops, convert=terms.convert,
-            grad=terms.grad, budget=limits and terms.budget,
+            grad=terms.grad, budget=terms.budget,
         )  # fmt: skip
     kept = replace(terms, device=wanted, signed_by=keys, packages=tuple(terms.packages))
     pipeline.origin = Origin(archive, program, kept)
@@ -183,13 +182,26 @@ def _check_placement(archive: Archive, wanted: Any, terms: Terms) -> None:
         )
 
 
+def _is_limited(budget: Mapping[str, float] | None) -> bool:
+    """Whether there is a budget; raises SignatureError where it is none."""
+    if budget is None:
+        return False
+    from ..ops.runtime.safety.budget import Budget
+
+    return Budget.of(budget) is not None
+
+
 def _named(packages: Sequence[str], trust: bool) -> tuple[str, ...]:
     """The packages that may be imported."""
     if isinstance(packages, str) or not all(isinstance(each, str) and each for each in packages):
         raise ArchiveError(
             "packages is no list of names", got=repr(packages), expected="a list such as ['torchvision']"
         )
-    return (*packages, *(KNOWN if trust else ()))
+    if not trust:
+        return tuple(packages)
+    from ..ops.kernels.providers import KNOWN
+
+    return (*packages, *KNOWN)
 
 
 def _say_left(archive: Archive, reason: str) -> None:

@@ -16,7 +16,6 @@ from ..ops.graph.program import Program
 from ..ops.graph.traverse import named_bodies, walk
 from ..ops.runtime.interrupts.verbs import undisturbed
 from ..ops.runtime.placement import place_all, present
-from ..ops.runtime.primitives.random import seeded_state
 from .opening import Origin, carried, opened_again
 from .optimizing.optimizable import Optimizable
 
@@ -182,6 +181,8 @@ class Pipeline(Optimizable):
         The generators belong to this pipeline alone; a loaded one starts with the states that they had at the trace,
         and so does a pipeline whose function calls this one.
         """
+        from ..ops.runtime.primitives.random import seeded_state
+
         for offset, constant in enumerate(_generators(self.graph)):
             self._runner.plan.constant(constant).copy_(seeded_state(number + offset))
 

@@ -1,7 +1,4 @@
-"""Converts the graphs, bodies and kernels of a pipeline to members and a manifest, and back.
-
-It needs no torch: constants are numbered here, and `weights` stores their tensors.
-"""
+"""Reads the graphs, bodies and kernels of a pipeline from members and a manifest that `encoder` wrote. No torch."""
 
 from __future__ import annotations
 
@@ -14,11 +11,8 @@ from ..ops.graph.graph import Body, Constant, Facts, Graph
 from ..ops.graph.kernel import Kernel
 from ..ops.graph.verify import verify
 from .container.archive import Archive, unpack
-from .container.archive_writer import Member, member, pack
-from .container.schema import FORMAT, LARGEST_MANIFEST, MAIN_GRAPH, VERSION
+from .container.schema import LARGEST_MANIFEST, MAIN_GRAPH
 from .decoder import Decoder, decode_facts, decode_type, expect, malformed
-from .encoder import Encoder, Tables, encode_facts, encode_type
-from .kernel_data import check_assets, check_description
 from .limits import check_expansion, check_rows
 
 
@@ -37,55 +31,6 @@ class Contents:
     graph: Graph
     parameters: dict[str, Any]
     facts: Facts
-
-
-def encode(contents: Contents, producer: dict[str, str]) -> tuple[dict[str, Any], list[Member], Tables]:
-    """The manifest without constants and examples, the members without tensors, and the tables of numbered objects."""
-    tables = Tables()
-    members = [member(MAIN_GRAPH, pack(Encoder(tables).graph(contents.graph)))]
-    bodies: list[dict[str, Any]] = []
-    for index, body in enumerate(tables.bodies):  # grows while bodies call other bodies
-        name = f"graphs/op{index}.msgpack"
-        members.append(member(name, pack(Encoder(tables).graph(body.graph))))
-        bodies.append(_body_row(body, name))
-    kernels = [_kernel_row(index, kernel, members) for index, kernel in enumerate(tables.kernels)]
-    manifest = {
-        "format": FORMAT,
-        "version": list(VERSION),
-        "producer": producer,
-        "name": contents.name,
-        "parameters": contents.parameters,
-        "facts": encode_facts(contents.facts),
-        "bodies": bodies,
-        "kernels": kernels,
-    }
-    return manifest, members, tables
-
-
-def _body_row(body: Body, member_name: str) -> dict[str, Any]:
-    return {
-        "name": body.name,
-        "device": body.device,
-        "graph": member_name,
-        "inputs": list(body.inputs),
-        "types": [encode_type(value.type) for value in body.graph.inputs],
-        "facts": encode_facts(body.facts),
-        "contiguous": body.contiguous,
-    }
-
-
-def _kernel_row(index: int, kernel: Kernel, members: list[Member]) -> dict[str, Any]:
-    assets: dict[str, str] = {}
-    for name, data in sorted(check_assets(kernel).items()):
-        assets[name] = f"kernels/{index}/{len(assets)}"
-        members.append(member(assets[name], data))
-    return {
-        "kind": kernel.kind,
-        "name": kernel.name,
-        "description": check_description(kernel),
-        "assets": assets,
-        "runs_code": kernel.runs_code,
-    }
 
 
 Build = Callable[[dict[str, Any], dict[str, bytes]], Kernel]

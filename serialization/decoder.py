@@ -44,7 +44,7 @@ from ..ops.graph.operators.names import check_name
 from ..ops.graph.types import DTYPES, ListType, ScalarType, TensorType, Type
 from .container.schema import DEEPEST, LEVELS_OF_SUBGRAPH, MOST_NODES, MOST_SYMBOLS
 
-_INTEGER = re.compile(r"-?[0-9]{1,99}", re.ASCII)
+_INTEGER = r"-?[0-9]{1,99}"
 LONGEST_PATH = 100  # characters of a member's name in messages: a file chooses the name, and every path begins with it
 
 
@@ -182,7 +182,7 @@ def decode_tree(data: Any, path: str, leaf: Callable[[Any, str], Any]) -> Any:
             return Record(name, names, tuple(leaf(item, f"{path}[{i}]") for i, item in enumerate(items)))
         case {"x": [float(real), float(imag)], **rest} if not rest:
             return complex(real, imag)
-        case {"i": str(digits), **rest} if not rest and _INTEGER.fullmatch(digits):
+        case {"i": str(digits), **rest} if not rest and re.fullmatch(_INTEGER, digits):
             return int(digits)
         case {"e": 0, **rest} if not rest:
             return Ellipsis

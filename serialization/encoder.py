@@ -1,4 +1,7 @@
-"""Writes graphs, types and trees as plain data for msgpack, in the form that `decoder` describes. No torch."""
+"""Writes graphs, bodies and kernels as members and a manifest, in the form that `decoder` describes.
+
+It needs no torch: constants are numbered here, and `weights` stores their tensors.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,12 @@ from ..ops.graph.graph import (
     Value,
 )
 from ..ops.graph.kernel import Kernel
+from ..ops.graph.program import Parameter, Parameters, Slot
 from ..ops.graph.types import ListType, ScalarType, Type
+from .container.archive_writer import Member, member, pack
+from .container.schema import FORMAT, MAIN_GRAPH, VERSION
+from .contents import Contents
+from .kernel_data import check_assets, check_description
 
 
 @dataclass(eq=False, repr=False)
@@ -40,6 +48,55 @@ class Tables:
             self._numbers[id(thing)] = len(table)
             table.append(thing)
         return self._numbers[id(thing)]
+
+
+def encode(contents: Contents, producer: dict[str, str]) -> tuple[dict[str, Any], list[Member], Tables]:
+    """The manifest without constants and examples, the members without tensors, and the tables of numbered objects."""
+    tables = Tables()
+    members = [member(MAIN_GRAPH, pack(Encoder(tables).graph(contents.graph)))]
+    bodies: list[dict[str, Any]] = []
+    for index, body in enumerate(tables.bodies):  # grows while bodies call other bodies
+        name = f"graphs/op{index}.msgpack"
+        members.append(member(name, pack(Encoder(tables).graph(body.graph))))
+        bodies.append(_body_row(body, name))
+    kernels = [_kernel_row(index, kernel, members) for index, kernel in enumerate(tables.kernels)]
+    manifest = {
+        "format": FORMAT,
+        "version": list(VERSION),
+        "producer": producer,
+        "name": contents.name,
+        "parameters": contents.parameters,
+        "facts": encode_facts(contents.facts),
+        "bodies": bodies,
+        "kernels": kernels,
+    }
+    return manifest, members, tables
+
+
+def _body_row(body: Body, member_name: str) -> dict[str, Any]:
+    return {
+        "name": body.name,
+        "device": body.device,
+        "graph": member_name,
+        "inputs": list(body.inputs),
+        "types": [encode_type(value.type) for value in body.graph.inputs],
+        "facts": encode_facts(body.facts),
+        "contiguous": body.contiguous,
+    }
+
+
+def _kernel_row(index: int, kernel: Kernel, members: list[Member]) -> dict[str, Any]:
+    assets: dict[str, str] = {}
+    for name, data in sorted(check_assets(kernel).items()):
+        assets[name] = f"kernels/{index}/{len(assets)}"
+        members.append(member(assets[name], data))
+    return {
+        "kind": kernel.kind,
+        "name": kernel.name,
+        "description": check_description(kernel),
+        "assets": assets,
+        "runs_code": kernel.runs_code,
+    }
 
 
 class Encoder:
@@ -153,3 +210,21 @@ def encode_facts(facts: Facts) -> dict[str, Any]:
         "symbols": {name: list(place) for name, place in facts.symbols.items()},
         "guards": list(map(str, facts.guards)),
     }
+
+
+def encode_parameters(parameters: Parameters) -> dict[str, Any]:
+    """The parameters as plain data."""
+    return {
+        "items": [_encode_parameter(item) for item in parameters.items],
+        "names": list(parameters.names),
+        "types": [encode_type(kind) for kind in parameters.types],
+    }
+
+
+def _encode_parameter(item: Parameter) -> list[Any]:
+    row = [item.name, item.kind, _encode_slots(item.tree)]
+    return row if item.required else [*row, _encode_slots(item.default)]
+
+
+def _encode_slots(tree: Any) -> Any:
+    return {"p": tree.index} if isinstance(tree, Slot) else encode_tree(tree, _encode_slots)

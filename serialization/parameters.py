@@ -7,25 +7,6 @@ from typing import Any
 from ..ops.graph.program import REQUIRED, Parameter, Parameters, Slot
 from .contents import input_types
 from .decoder import decode_tree, expect, malformed
-from .encoder import encode_tree, encode_type
-
-
-def encode_parameters(parameters: Parameters) -> dict[str, Any]:
-    """The parameters as plain data."""
-    return {
-        "items": [_encode_item(item) for item in parameters.items],
-        "names": list(parameters.names),
-        "types": [encode_type(kind) for kind in parameters.types],
-    }
-
-
-def _encode_item(item: Parameter) -> list[Any]:
-    row = [item.name, item.kind, _encode_slots(item.tree)]
-    return row if item.required else [*row, _encode_slots(item.default)]
-
-
-def _encode_slots(tree: Any) -> Any:
-    return {"p": tree.index} if isinstance(tree, Slot) else encode_tree(tree, _encode_slots)
 
 
 def decode_parameters(manifest: dict[str, Any], count: int) -> Parameters:

@@ -12,12 +12,11 @@ from ..ops.graph.graph import Constant
 from ..ops.graph.kernel import Kernel
 from ..ops.graph.program import EngineChoice, Program
 from .container.archive import Archive
-from .container.archive_writer import write
 from .container.schema import EXAMPLES, WEIGHTS
 from .container.version import __version__
-from .contents import Contents, decode, encode
+from .contents import Contents, decode
 from .limits import check_copies, mutable
-from .parameters import decode_parameters, encode_parameters
+from .parameters import decode_parameters
 from .user_metadata import decode_metadata
 from .weights import TensorTable, mapped_weights, tensors_of
 
@@ -37,6 +36,8 @@ def save_program(target: Any, program: Program, examples: Sequence[Example] = ()
     Raises:
         ArchiveError: the file cannot be written.
     """
+    from .container.archive_writer import write  # what loading does not need is imported here
+    from .encoder import encode, encode_parameters
     from .engine_rows import encode_engines
     from .golden import encode_examples, encode_golden
 

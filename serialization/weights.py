@@ -13,15 +13,17 @@ import math
 import struct
 import weakref
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from ..ops.graph.errors import ArchiveError
 from ..ops.graph.types import DTYPES
 from .container.archive import Archive
-from .container.archive_writer import Member
 from .container.schema import ALIGNMENT, MOST_DIMENSIONS, WEIGHTS
+
+if TYPE_CHECKING:
+    from .container.archive_writer import Member
 
 # torch's dtypes -> those of safetensors; the others are stored as bytes, and the manifest has their dtype.
 _NAMES = {
@@ -83,6 +85,8 @@ class TensorTable:
 
     def member(self, name: str) -> Member:
         """The member that holds the tensors."""
+        from .container.archive_writer import Member  # which loading does not need
+
         header, parts = self._layout()
         size = len(header) + sum(len(part) for part in parts)
         return Member(name, size, lambda: iter([header, *parts]))

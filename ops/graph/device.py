@@ -6,16 +6,16 @@ This module must not import torch: its tests use invented devices, on any machin
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 from .errors import DeviceError, PlacementError
+from .frozen_class import frozen
 
 _FORMS = "None, an int (-1 the CPU, n >= 0 accelerator n), 'cpu', 'cuda', 'cuda:1', 'gpu:1' or a torch.device"
-_TEXT = re.compile(r"(cpu|gpu|cuda|xpu|mps|npu|meta)(?::(\d+))?")
+_TEXT = r"(cpu|gpu|cuda|xpu|mps|npu|meta)(?::(\d+))?"
 
 
-@dataclass(frozen=True)
+@frozen
 class Device:
     """The CPU (``kind == "cpu"``) or one accelerator of torch's kind ``"cuda"``, ``"xpu"``, ``"mps"`` …"""
 
@@ -49,7 +49,7 @@ def parse_device(device: Any, accelerator: str = "cuda") -> Device:
     if isinstance(device, int) and not isinstance(device, bool):
         return _from_int(device, accelerator)
     if isinstance(device, str) or type(device).__name__ == "device":
-        match = _TEXT.fullmatch(str(device))
+        match = re.fullmatch(_TEXT, str(device))
         if match:
             kind = accelerator if match[1] == "gpu" else match[1]
             return CPU if kind == "cpu" else Device(kind, int(match[2] or 0))

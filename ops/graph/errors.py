@@ -82,6 +82,14 @@ class GuardError(TracepackError):
     """A fact that the recording relied on does not hold for these inputs."""
 
 
+class OutsideError(GuardError):
+    """A view would reach memory outside of its tensor."""
+
+
+class MissingEntryError(GuardError):
+    """A table has no entry for a key."""
+
+
 class NonContiguousOutputError(TracepackError):
     """An op returned a tensor that is not contiguous."""
 

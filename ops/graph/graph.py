@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from .frozen_class import frozen, frozen_object
 from .guards import Expression
 from .kernel import Kernel
 from .types import TensorType, Type
@@ -43,7 +44,7 @@ class Constant:
         return TensorType(str(self.tensor.dtype).removeprefix("torch."), tuple(self.tensor.shape))
 
 
-@dataclass(frozen=True)
+@frozen
 class Literal:
     """A torch object written into the graph by name: kind ``dtype``, ``device``, ``layout``, ``memory_format``.
 
@@ -54,21 +55,21 @@ class Literal:
     name: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Operator:
     """An operator by name: ``aten.add.Tensor``, ``torch.Tensor.view``, ``py.floordiv``."""
 
     name: str
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen_object
 class KernelCall:
     """Applies a kernel."""
 
     kernel: Kernel
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen_object
 class Guard:
     """Checks that its one argument equals the value that the recording relied on."""
 
@@ -76,7 +77,7 @@ class Guard:
     reason: str
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen_object
 class BodyCall:
     """Applies an op by its lowered body."""
 
@@ -86,7 +87,7 @@ class BodyCall:
 Target = Operator | KernelCall | Guard | BodyCall
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@frozen
 class SourceLine:
     """The user's line that a node was recorded from; the file without its folders."""
 
@@ -130,7 +131,7 @@ class Graph:
     output: Any
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen_object
 class Facts:
     """The assumptions of an op's body about its inputs.
 
@@ -162,7 +163,7 @@ class Body:
     engine: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class Record:
     """A tuple with named fields in an output tree: a namedtuple, or one of torch's return types.
 

@@ -14,11 +14,12 @@ import math
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any
 
 from .errors import GraphError
+from .frozen_class import frozen
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "min": min,
@@ -101,7 +102,7 @@ def _allowed(node: ast.AST) -> bool:
     return isinstance(node, _NODES)
 
 
-@dataclass(frozen=True, repr=False)
+@frozen
 class Expression:
     """An expression that was parsed and is in the grammar. Two are equal where their texts are.
 

@@ -6,16 +6,17 @@ Each parameter has a tree whose leaves are positions in the flat list of graph i
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from .frozen_class import frozen, frozen_object
 from .graph import Constant, Facts, Graph
 from .text import plain_text
 from .traverse import leaves
 from .types import Type
 
 
-@dataclass(frozen=True, repr=False)
+@frozen
 class Slot:
     """The place of a flat graph input in a parameter's tree."""
 
@@ -32,7 +33,7 @@ class _Required:
 REQUIRED = _Required()
 
 
-@dataclass(frozen=True, repr=False)
+@frozen
 class Parameter:
     """One parameter of a pipeline.
 
@@ -54,7 +55,7 @@ class Parameter:
         return self.default is REQUIRED
 
 
-@dataclass(frozen=True, repr=False)
+@frozen
 class Parameters:
     """All parameters of a pipeline, with the names and types of the flat inputs.
 
@@ -87,7 +88,7 @@ class Parameters:
         return ", ".join(self.texts())
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen_object
 class Artefact:
     """What an engine made of a region, as an archive holds it.
 
@@ -106,7 +107,7 @@ class Artefact:
     constants: Mapping[str, Constant]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen_object
 class EngineChoice:
     """A region of a program, and the engine that runs it.
 
@@ -125,7 +126,7 @@ class EngineChoice:
     tolerance: float = 0.0
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen_object
 class Program:
     """A processing function as an archive holds it; a pipeline shares it with its sessions.
 

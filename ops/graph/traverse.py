@@ -2,30 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from .graph import Body, BodyCall, Constant, Graph, Node, Record, Value
 
+_WITHOUT_GRAPH = frozenset((Value, Constant, int, float, bool, str, type(None)))
+_LEAVES = _WITHOUT_GRAPH | {Graph}  # most of them
+
 
 def leaves(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> Iterator[Any]:
     """Every leaf of a tree, in order; subgraphs are leaves, and so is a container for which `is_leaf` holds."""
-    if is_leaf is not None and is_leaf(tree):
-        yield tree
+    found: list[Any] = []
+    _add_leaves(tree, found, is_leaf)
+    return iter(found)
+
+
+def _add_leaves(tree: Any, found: list[Any], is_leaf: Callable[[Any], bool] | None = None) -> None:
+    if type(tree) in _LEAVES or (is_leaf is not None and is_leaf(tree)):
+        found.append(tree)
         return
     match tree:
         case tuple() | list():
-            for item in tree:
-                yield from leaves(item, is_leaf)
+            items: Iterable[Any] = tree
         case dict():
-            for item in tree.values():
-                yield from leaves(item, is_leaf)
+            items = tree.values()
         case slice():
-            yield from leaves((tree.start, tree.stop, tree.step), is_leaf)
+            items = (tree.start, tree.stop, tree.step)
         case Record():
-            yield from leaves(tree.items, is_leaf)
+            items = tree.items
         case _:
-            yield tree
+            found.append(tree)
+            return
+    for item in items:
+        _add_leaves(item, found, is_leaf)
 
 
 def _same_record(record: Record, items: tuple[Any, ...]) -> Any:
@@ -62,17 +72,22 @@ def map_leaves(
     return mapped(tree)
 
 
-def uses(node: Node) -> Iterator[Any]:
+def uses(node: Node) -> list[Any]:
     """The leaves of a node's arguments."""
-    yield from leaves(node.args)
-    yield from leaves(node.kwargs)
+    if not node.kwargs and _LEAVES.issuperset(map(type, node.args)):  # most nodes
+        return list(node.args)
+    found: list[Any] = []
+    _add_leaves(node.args, found)
+    if node.kwargs:
+        _add_leaves(node.kwargs, found)
+    return found
 
 
-def subgraphs(node: Node) -> Iterator[Graph]:
+def subgraphs(node: Node) -> Iterable[Graph]:
     """The graphs inside a node: branches of a `cond`, bodies of a loop."""
-    for leaf in uses(node):
-        if isinstance(leaf, Graph):
-            yield leaf
+    if not node.kwargs and _WITHOUT_GRAPH.issuperset(map(type, node.args)):
+        return ()
+    return [leaf for leaf in uses(node) if isinstance(leaf, Graph)]
 
 
 def bodies(graph: Graph) -> Iterator[Body]:

@@ -7,8 +7,9 @@ torch itself is the judge of shapes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from .frozen_class import frozen
 
 Dim = int | str
 """A fixed size, or an expression over symbols such as ``"N"`` or ``"2*N + 1"``."""
@@ -39,7 +40,7 @@ DTYPES: dict[str, str] = {
 }
 
 
-@dataclass(frozen=True)
+@frozen
 class TensorType:
     """A tensor of a dtype (torch's name, ``"float32"``) and a shape."""
 
@@ -50,7 +51,7 @@ class TensorType:
         return f"{DTYPES.get(self.dtype, self.dtype)}[{','.join(map(str, self.shape))}]"
 
 
-@dataclass(frozen=True)
+@frozen
 class ScalarType:
     """A value that is decided at run time: int, float, bool, complex, str, strings, array (of numpy), or any."""
 
@@ -60,7 +61,7 @@ class ScalarType:
         return self.kind
 
 
-@dataclass(frozen=True)
+@frozen
 class ListType:
     """A list of any length, whose items are all of one type.
 

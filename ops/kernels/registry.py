@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
 from typing import Any
 
 from ..graph.errors import GraphError, MissingExtraError, ScriptError, TracepackError
+from ..graph.frozen_class import frozen_object
 from ..graph.kernel import Kernel
 from ..runtime.user_code import user_stacklevel
 
@@ -24,7 +24,7 @@ GROUP = "tracepack.kernels"
 """The entry-point group."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen_object
 class Kind:
     """A kind of kernels.
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import torch
 from torch.utils import _pytree as pytree
 
-from ..graph.errors import LoweringError
+from ..graph.errors import LoweringError, OutsideError
 from ..graph.graph import Body, Facts, KernelCall
 from ..graph.guards import Expression
 from ..graph.memory import touched
@@ -19,7 +19,6 @@ from ..runtime.checks import size_of
 from ..runtime.plan import Plan
 from ..runtime.primitives.control_flow import LimitedRounds
 from ..runtime.primitives.random import draws_undone
-from ..runtime.primitives.views import OutsideError
 from ..runtime.state import is_stateful
 from .call import Leaves, separate
 from .convert.layouts import grown, stepped, with_layouts

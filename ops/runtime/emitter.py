@@ -12,7 +12,7 @@ depend on data (see `Node.varying`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..graph.device import CPU, Device
 from ..graph.errors import GraphError, TracepackError
@@ -21,7 +21,6 @@ from ..graph.memory import may_join
 from ..graph.operators.names import is_mark
 from ..graph.traverse import leaves, uses
 from ..graph.types import ANY, BOOL, FLOAT, INT, TensorType
-from .engine_call import EngineCall
 from .inplace import in_place
 from .interrupts.alarm import is_of_handler
 from .primitives.bounded import NUMBERS_ONLY
@@ -31,6 +30,9 @@ from .primitives.numpy import on_cpu
 from .safety.growth import bits_of, inlined
 from .scope import Bindings, Scope
 from .source import Line, References, source_of
+
+if TYPE_CHECKING:
+    from .engine_call import EngineCall
 
 
 class Emitter:

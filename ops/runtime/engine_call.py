@@ -7,13 +7,13 @@ The plan knows only this: which values go in, which come out, and which nodes mu
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+from ..graph.frozen_class import frozen_object
 from ..graph.graph import Node, Value
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen_object
 class EngineCall:
     """A call of an engine.
 

@@ -14,13 +14,11 @@ from typing import Any, NoReturn
 
 import torch
 
-from ..graph.errors import GuardError, NodeError, TracepackError
+from ..graph.errors import GuardError, MissingEntryError, NodeError, OutsideError, TracepackError
 from ..graph.graph import Node, Value, target_name
 from ..graph.traverse import uses
 from ..graph.types import TensorType
 from .interrupts.alarm import is_of_handler
-from .primitives.tables import MissingEntryError
-from .primitives.views import OutsideError
 
 
 def explain(error: BaseException, function: Callable[..., Any]) -> BaseException:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -19,14 +19,16 @@ from ..graph.graph import Body, Constant, Graph, Guard, Node
 from ..graph.memory import touched
 from .checks import fail_guard, input_check, output_check
 from .emitter import Emitter
-from .engine_call import EngineCall
 from .interrupts.modes import outside
 from .node_errors import fail
 from .placement import runs_on
 from .primitives.named_tuples import record_factory
-from .safety.budget import Budget
 from .scope import Bindings
 from .state import State
+
+if TYPE_CHECKING:
+    from .engine_call import EngineCall
+    from .safety.budget import Budget
 
 
 class Plan:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..graph.device import Device
 from ..graph.graph import Body, Constant, Graph, Literal, Node, Record, SizeTuple, Value
 from ..graph.kernel import Kernel
 from ..graph.types import TensorType
-from .engine_call import EngineCall
 from .primitives.named_tuples import as_size
-from .safety.budget import Budget
 from .source import Line, References, keyword_name
+
+if TYPE_CHECKING:
+    from .engine_call import EngineCall
+    from .safety.budget import Budget
 
 
 @dataclass(eq=False, repr=False)

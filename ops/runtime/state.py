@@ -17,7 +17,6 @@ from ..graph.errors import SignatureError
 from ..graph.graph import Constant, Graph, KernelCall
 from ..graph.kernel import Kernel
 from ..graph.traverse import bodies, own_constants, walk
-from .primitives.random import present
 
 
 class State:
@@ -53,7 +52,7 @@ class State:
 
     def snapshot(self) -> Any:
         """All present values, for `restore`."""
-        tensors = {key: present(tensor).clone() for key, (_, tensor) in self._tensors.items()}
+        tensors = {key: _present(tensor) for key, (_, tensor) in self._tensors.items()}
         return tensors, {key: session.attributes() for key, (_, session) in self._kernels.items()}
 
     def restore(self, saved: Any) -> None:
@@ -73,7 +72,7 @@ class State:
         found: dict[str, Any] = {}
         for name, thing in named(graph):
             if isinstance(thing, Constant):
-                found[name] = present(self._of(thing)[0]).clone()
+                found[name] = _present(self._of(thing)[0])
             else:
                 found |= {f"{name}.{key}": value for key, value in self.kernel(thing).attributes().items()}
         return found
@@ -104,6 +103,13 @@ class State:
     def _of(self, constant: Constant) -> list[torch.Tensor]:
         """The tensors of a constant, one for each device that it is used on."""
         return [tensor for known, tensor in self._tensors.values() if known is constant]
+
+
+def _present(tensor: torch.Tensor) -> torch.Tensor:
+    """A copy of what a tensor of a state holds now."""
+    from .primitives.random import present  # what few pipelines need
+
+    return present(tensor).clone()
 
 
 def _check(name: str, now: Any, value: Any) -> None:

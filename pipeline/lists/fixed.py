@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import Protocol, TypeVar
 
 from ...ops.graph.graph import Graph, Guard, Node, Operator, Value
+from ...ops.graph.operators.names import is_expression
 from ...ops.graph.traverse import walk
 from ...ops.graph.types import TensorType
-from ...ops.runtime.safety.patterns import is_expression, is_linear, pattern_among
+from ...ops.runtime.safety.patterns import is_linear, pattern_among
 from ...ops.runtime.user_code import user_stacklevel
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...ops.graph.device import Device
 from ...ops.graph.errors import SignatureError
-from ...ops.runtime.safety.budget import Budget
 from ...ops.runtime.state import State
 from ..running.runner import Runner
 from ..signature.described import DescribedProgram
@@ -35,14 +34,18 @@ class Optimizable(DescribedProgram):
 
     def _new_runner(self, state: State | None) -> Runner:
         """A runner with the engines that were chosen, and a state that is given or its own."""
-        options, engines = self._options, {}
+        options, engines, budget = self._options, {}, None
         if self._engaged:
             from .engaging import calls
 
             engines = calls(self.graph, self._engaged)
+        if options["budget"] is not None:
+            from ...ops.runtime.safety.budget import Budget  # as above: what few pipelines need
+
+            budget = Budget.of(options["budget"])
         return Runner(
             self.program, self._places, grad=self.grad, convert=options["convert"],
-            budget=Budget.of(options["budget"]), engines=engines, state=state,
+            budget=budget, engines=engines, state=state,
         )  # fmt: skip
 
     @property

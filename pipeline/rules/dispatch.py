@@ -7,10 +7,10 @@ from typing import Any
 
 import torch
 
-from ...ops.graph.errors import RecordError
+from ...ops.graph.errors import OutsideError, RecordError
 from ...ops.graph.graph import Operator
 from ...ops.runtime.primitives.callables import recorded_names
-from ...ops.runtime.primitives.views import CHECKED, OutsideError
+from ...ops.runtime.primitives.views import CHECKED
 from ...ops.runtime.user_code import asked_by, user_line
 from ..proxies.tracer import NodeWriter, Tracer
 from ..proxies.trees import title

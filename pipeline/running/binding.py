@@ -20,7 +20,6 @@ from ...ops.graph.traverse import map_leaves
 from ...ops.graph.types import STRINGS, ListType, TensorType, Type
 from ...ops.runtime.checks import check_item
 from ...ops.tracing_hook import current
-from .convert import converted
 from .marks import Marks
 
 
@@ -113,7 +112,7 @@ class Binding:
                 kind = self._parameters.types[index]
                 if self._written and isinstance(value, np.ndarray):
                     _require_memory(value, index in self._written, where)
-                flat[index] = to_leaf(converted(value, kind, where) if self._convert else value, kind, where)
+                flat[index] = to_leaf(self._converted(value, kind, where), kind, where)
             case Record():
                 fields = getattr(type(value), "_fields", tree.fields)
                 if fields != tree.fields:
@@ -132,6 +131,14 @@ class Binding:
                         where=f"input {where!r}", got=_brief(value), expected=plain_text(tree)[:80],
                         fix="Trace the function with an example of it that is a tensor, a number or a string.",
                     )  # fmt: skip
+
+    def _converted(self, value: Any, kind: Type, where: str) -> Any:
+        """A leaf as what its input is, where inputs are converted."""
+        if not self._convert:
+            return value
+        from .convert import converted  # what few pipelines need
+
+        return converted(value, kind, where)
 
     def _sequence(self, tree: Sequence[Any], value: Any, where: str, flat: list[Any], kind: type[Any]) -> None:
         if not isinstance(value, kind) or len(value) != len(tree):

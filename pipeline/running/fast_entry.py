@@ -11,12 +11,12 @@ nothing catches one that comes inside a `finally`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 
+from ...ops.graph.frozen_class import frozen_object
 from ...ops.graph.types import TensorType
 from ...ops.runtime.node_errors import fail
 
@@ -58,7 +58,7 @@ def make(T, seen, slowly, fast, enabled, enable, transform, fail, keys, dtypes, 
 Run = Callable[[Mapping[str, Any]], Any]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen_object
 class EntryInputs:
     """The flat inputs of a pipeline in which each parameter is one tensor.
 

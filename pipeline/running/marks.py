@@ -6,15 +6,15 @@ Most functions take these as they come, so a mark is written only where a replay
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ...ops.graph.errors import SignatureError
+from ...ops.graph.frozen_class import frozen_object
 from ...ops.graph.graph import Graph, Operator
 from ...ops.graph.operators.names import FLOAT_ONLY, KEY_ORDER, KEYWORD_ORDER, MARKS, is_mark
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen_object
 class Marks:
     """What a graph says of its inputs beyond their types.
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -25,7 +25,6 @@ from ...ops.graph.program import Program, Slot
 from ...ops.graph.traverse import every_node, walk
 from ...ops.graph.types import TensorType
 from ...ops.runtime.checks import tensor_check
-from ...ops.runtime.engine_call import EngineCall
 from ...ops.runtime.interrupts.changes import forkable, release
 from ...ops.runtime.interrupts.forks import runs_here
 from ...ops.runtime.interrupts.modes import outside
@@ -33,15 +32,17 @@ from ...ops.runtime.interrupts.verbs import journaled
 from ...ops.runtime.node_errors import fail
 from ...ops.runtime.plan import Plan
 from ...ops.runtime.primitives.numpy import writes
-from ...ops.runtime.safety.budget import Budget
 from ...ops.runtime.state import State, is_stateful
 from ...ops.tracing_hook import current, recording
 from .binding import Binding
 from .conditions import pins
 from .fast_entry import EntryInputs, make_entry
 from .marks import Marks
-from .shared_memory import refuse_lost_writes
 from .transforms import Freezing, Taking, is_differentiated, is_made_graph, is_traced
+
+if TYPE_CHECKING:
+    from ...ops.runtime.engine_call import EngineCall
+    from ...ops.runtime.safety.budget import Budget
 
 MOST_SIGNATURES = 4096  # signatures remembered as checked; beyond that number inputs are checked in every run
 
@@ -87,6 +88,8 @@ class Runner:
         # Torch code that makes new tensors runs on the device of the accelerator's ops, if there are any.
         home = next((device for device in places.values() if not device.is_cpu), CPU)
         if not home.is_cpu:
+            from .shared_memory import refuse_lost_writes  # which accelerators alone need
+
             refuse_lost_writes(program.graph, may_write)
         self.reference = Plan(program.graph, lambda body: places[id(body)], home, state, grad, budget)
         self.plan = self.reference.with_engines(engines) if engines else self.reference

@@ -11,6 +11,7 @@ from tracepack.ops.graph.graph import Graph, Literal, Value
 from tracepack.ops.graph.operators import names as operators
 from tracepack.ops.graph.operators.names import Row
 from tracepack.ops.graph.types import ANY, ARRAY, INT
+from tracepack.ops.runtime.primitives.wrapped import wrapper
 
 X = torch.arange(4.0)
 
@@ -264,3 +265,10 @@ def test_numpy_makes_no_array_of_objects():
     node = apply("numpy.array", [None, 1])
     with pytest.raises(tracepack.GuardError, match="numpy made an array of objects"):
         tracepack.load(archive_of(Graph((x,), (node,), node.output)))(X.numpy())
+
+
+def test_an_operator_is_graded_wrapped_where_a_check_of_ours_precedes_it():
+    """`resolve` looks for a check by the grade, so that a grade that hid one would leave the operator without it."""
+    names = operators.allowed()
+    found = {name for name in names if not name.startswith("py.") and wrapper(name) is not None}
+    assert found == {name for name in names if operators.grade(name) == operators.WRAPPED}

@@ -11,11 +11,11 @@ arguments, CALLS how many hostile calls tested that, and the effect what it does
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 
 from ..errors import UnknownOperatorError
+from ..frozen_class import frozen_object
 
 # A pattern of names -> why such operators are not on the list.
 _REASONS = {
@@ -105,7 +105,7 @@ its first argument; writes-any: any argument. Reshapes: it changes sizes or stri
 """
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@frozen_object
 class Row:
     """A line of the table."""
 
@@ -161,6 +161,11 @@ def effect(name: str) -> str:
     if rest in _WRITING:
         return WRITES
     return VIEW if rest in _VIEWING or name in CONTROL_FLOW else FRESH
+
+
+def is_expression(name: str) -> bool:
+    """Whether an operator takes a regular expression."""
+    return name == "py.re_found" or name.removeprefix("py.") in REGULAR
 
 
 def check_name(name: str) -> None:

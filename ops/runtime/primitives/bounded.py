@@ -20,7 +20,7 @@ MOST_DIGITS = 4300
 MOST_ITEMS = 1 << 24
 """Items of the longest list, and characters of the longest text."""
 
-_WIDTH = re.compile(r"%[^%a-zA-Z]*?(\*|\d{5,})")
+_WIDTH = r"%[^%a-zA-Z]*?(\*|\d{5,})"
 
 
 def _grown(what: str, got: Any, most: int) -> GuardError:
@@ -155,7 +155,7 @@ def imod(a: Any, b: Any) -> Any:
 def _fill_in(a: Any) -> None:
     if isinstance(a, str | bytes):
         text = a if isinstance(a, str) else a.decode("latin-1")
-        if _WIDTH.search(text):
+        if re.search(_WIDTH, text):
             raise _grown("a text", repr(a)[:80], MOST_ITEMS)
 
 

@@ -12,13 +12,10 @@ import numpy
 import torch
 
 from ...graph.errors import UnknownOperatorError
-from ...graph.operators.names import ARITHMETIC, CONTROL_FLOW, MARKS, MATH, allowed, check_name
-from . import bounded, tables, texts
-from .control_flow import FUNCTIONS
+from ...graph.operators.names import ARITHMETIC, CONTROL_FLOW, MARKS, MATH, WRAPPED, allowed, check_name, grade
+from . import bounded
 from .nesting import MAKERS, bounded_result
 from .numpy import TEXTUAL, array_function, checked
-from .random import drawing_from, generator
-from .wrapped import wrapper
 
 _get_default_dtype = torch.get_default_dtype  # these a recording replaces
 _DTYPES = {getattr(torch, name): name for name in ("float16", "bfloat16", "float32", "float64")}
@@ -47,19 +44,13 @@ _PYTHON: dict[str, Callable[..., Any]] = {
     "is_nonzero": bool,
     "real": operator.attrgetter("real"),
     "imag": operator.attrgetter("imag"),
-    "generator": generator,
     "default_dtype": lambda: _DTYPES[_get_default_dtype()],
     "requires_grad": lambda x: x.requires_grad,
     "grad_mode": torch._C._set_grad_enabled,
     "own_backward": lambda name: None,
     **dict.fromkeys(MARKS, lambda *names: None),
-    "draw": lambda source, name, args, kwargs: drawing_from(source, resolve(name), args, kwargs),
     **bounded.FUNCTIONS,
-    **tables.FUNCTIONS,
-    **texts.FUNCTIONS,
 }
-
-_BOUNDED = {name: bounded_result(_PYTHON[name[3:]] if name.startswith("py.") else FUNCTIONS[name]) for name in MAKERS}
 
 _TEMPLATES = {
     "size": "{0}.size({1})", "numel": "{0}.numel()", "item": "{0}.item()", "len": "len({0})",
@@ -99,22 +90,41 @@ def resolve(name: str) -> Callable[..., Any]:
     """
     check_name(name)
     family, _, rest = name.partition(".")
-    if family == "py":
-        return _BOUNDED.get(name) or _PYTHON[rest]
+    if family == "py" or name in CONTROL_FLOW:
+        found = _PYTHON[rest] if rest in _PYTHON else _rare()[rest or name]
+        return bounded_result(found) if name in MAKERS else found
     if family == "numpy":
-        wrap = wrapper(name)
-        return _numpy(rest) if wrap is None else wrap(_numpy(rest))
+        return _checked(name, _numpy(rest))
     try:
-        if name in CONTROL_FLOW:
-            return _BOUNDED.get(name) or FUNCTIONS[name]
         found = _aten(rest) if family == "aten" else _walk(rest)
     except (AttributeError, RuntimeError) as error:
         raise UnknownOperatorError(
             f"operator {name!r} does not exist in torch {torch.__version__}",
             fix="Load the file with the torch version that `tracepack inspect` shows, or a newer one.",
         ) from error
+    return _checked(name, found)
+
+
+@cache
+def _rare() -> dict[str, Callable[..., Any]]:
+    """The operators that few pipelines call: imported by those that do, for they take time."""
+    from . import control_flow, random, tables, texts
+
+    def draw(source: Any, name: str, args: Any, kwargs: Any) -> Any:
+        return random.drawing_from(source, resolve(name), args, kwargs)
+
+    drawing: dict[str, Callable[..., Any]] = {"generator": random.generator, "draw": draw}
+    return {**tables.FUNCTIONS, **texts.FUNCTIONS, **control_flow.FUNCTIONS, **drawing}
+
+
+def _checked(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """An operator with the check of ours that its grade asks for."""
+    if grade(name) != WRAPPED:
+        return function
+    from .wrapped import wrapper
+
     wrap = wrapper(name)
-    return found if wrap is None else wrap(found)
+    return function if wrap is None else wrap(function)
 
 
 def overload(name: str) -> Callable[..., Any]:

@@ -11,15 +11,11 @@ from typing import Any
 import numpy
 import torch
 
-from ...graph.errors import GuardError
+from ...graph.errors import GuardError, MissingEntryError
 from ...graph.operators.names import STATISTICS
 from .bounded import MOST_ITEMS, mul
 
 _NOTHING: Any = object()
-
-
-class MissingEntryError(GuardError):
-    """A table has no entry for a key."""
 
 
 def _missing(table: Any, key: Any) -> GuardError:

@@ -17,7 +17,7 @@ from ...graph.errors import GuardError
 from ...graph.operators.names import TEXT_METHODS
 from .bounded import MOST_ITEMS
 
-_SPEC = re.compile(r"(?:.?[<>=^])?[-+ ]?z?#?0?[0-9]{0,4}[,_]?(?:\.[0-9]{1,4})?[a-zA-Z%]?", re.DOTALL)
+_SPEC = r"(?s:.?[<>=^])?[-+ ]?z?#?0?[0-9]{0,4}[,_]?(?:\.[0-9]{1,4})?[a-zA-Z%]?"
 _FLAGS = re.IGNORECASE | re.MULTILINE | re.DOTALL | re.ASCII | re.UNICODE | re.VERBOSE
 _FORMS = ("NFC", "NFD", "NFKC", "NFKD")
 MOST_EXPANSION = 18
@@ -65,7 +65,7 @@ def _method(name: str) -> Callable[..., Any]:
 
 @lru_cache(256)
 def _check_spec(spec: str) -> None:
-    if not _SPEC.fullmatch(spec):
+    if not re.fullmatch(_SPEC, spec):
         raise GuardError("a format cannot be used", got=repr(spec)[:80], expected="a width and a precision below 10000")
 
 

@@ -11,11 +11,7 @@ from typing import Any
 
 import torch
 
-from ...graph.errors import GuardError
-
-
-class OutsideError(GuardError):
-    """A view would reach memory outside of its tensor."""
+from ...graph.errors import OutsideError
 
 
 def as_strided(

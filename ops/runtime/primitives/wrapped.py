@@ -305,7 +305,7 @@ _KERNELS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
     **dict.fromkeys(("_upsample_bilinear2d_aa", "_upsample_bicubic2d_aa", "_upsample_lanczos2d_aa"), of_scales),
     **dict.fromkeys(("gcd", "gcd_", "lcm", "lcm_"), of_least),
 }  # fmt: skip
-_DIVISIONS = re.compile(r"aten\.(div|divide)_?\.\w+_mode|torch\.(Tensor\.)?(div|divide)_?")
+_DIVISIONS = r"aten\.(div|divide)_?\.\w+_mode|torch\.(Tensor\.)?(div|divide)_?"
 
 
 def wrapper(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]] | None:
@@ -316,7 +316,7 @@ def wrapper(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]] | N
         return filled
     if name == "aten.copy.default":
         return of_tensors
-    if _DIVISIONS.fullmatch(name):
+    if "div" in name and re.fullmatch(_DIVISIONS, name):
         return of_truncation
     if name.startswith("numpy."):
         most = BOUNDED_NUMPY.get(name)

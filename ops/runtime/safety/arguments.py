@@ -9,7 +9,6 @@ may be a tensor or a number, which torch checks when the operator is called.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -17,6 +16,7 @@ import numpy
 import torch
 
 from ...graph.errors import GraphError, UnknownOperatorError
+from ...graph.frozen_class import frozen_object
 from ...graph.graph import Constant, Graph, Literal, Node, Operator, Value
 from ...graph.operators.names import CONTROL_FLOW, check_name
 from ...graph.traverse import leaves
@@ -34,7 +34,7 @@ LARGEST_INT = 2**63
 _ENUMERATED = ("dtype", "layout", "device", "memory_format")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen_object
 class Argument:
     """One argument of a schema: its name, whether it is optional or keyword-only, and the test of its type."""
 

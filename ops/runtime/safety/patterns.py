@@ -11,7 +11,6 @@ import warnings
 from typing import Any
 
 from ...graph.errors import GraphError, TrustError
-from ...graph.operators.names import REGULAR
 from ..primitives.texts import LONGEST_PATTERN, pattern_of
 
 try:
@@ -78,11 +77,6 @@ def is_linear(pattern: str, flags: int) -> bool:
 def pattern_among(name: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
     """The pattern and the flags among the arguments of an operator."""
     return args[1:3] if name == "py.re_found" else args[:2]
-
-
-def is_expression(name: str) -> bool:
-    """Whether an operator takes a pattern."""
-    return name == "py.re_found" or name.removeprefix("py.") in REGULAR
 
 
 _ENDLESS = 1 << 30
