@@ -1,4 +1,4 @@
-"""Mutated archives: the manifest and the graphs changed where their structure is, with hashes that are right again.
+"""Mutated archives: manifest, graphs, tokenizers and comprehensions changed in their structure, with right hashes.
 
 Each is loaded and run in a child: what may come of it is an answer, or an error of ours; never another error, a signal,
 or a hang. A file that was lost is kept in `tests/fuzz/files`, and a test loads it for ever.
@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import random
+import re
 import warnings
 import zipfile
 from collections.abc import Iterator
@@ -20,6 +22,7 @@ import torch
 
 import tracepack
 from tests.fuzz.children import survive
+from tests.fuzz.originals import originals
 
 KEPT = Path(__file__).parent / "files"
 _EDGES = (
@@ -33,49 +36,13 @@ _EDGES = (
 )  # fmt: skip
 
 
-def originals() -> list[tuple[bytes, dict[str, Any]]]:
-    """Archives to mutate, with inputs."""
-    warnings.simplefilter("ignore")
-
-    def scalars(x: Any, n: int) -> Any:
-        y = torch.zeros(n, x.shape[1], dtype=torch.float32)
-        return {"a": (x.relu() + y[: x.shape[0]]).max(-1), "b": [x.shape[0] * n, (x * 2).sum()]}
-
-    class Model(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.linear, self.norm = torch.nn.Linear(4, 3), torch.nn.BatchNorm1d(3)
-            self.register_buffer("runs", torch.zeros(()))
-
-        def forward(self, x: Any) -> Any:
-            self.runs += 1
-            return torch.tanh(self.norm(self.linear(x))) * self.runs
-
-    op = tracepack.script(Model().eval(), device="cpu")
-    x = torch.rand(3, 4)
-    made = []
-    for mod, feed in (
-        (tracepack.trace(scalars, x, 5), {"x": x, "n": 5}),
-        (tracepack.trace(lambda x: op(x), x), {"x": x}),
-    ):
-        file = io.BytesIO()
-        mod.save(file, examples=[feed])
-        made.append((file.getvalue(), feed))
-    return made
-
-
 def mutated(data: bytes, source: random.Random) -> bytes:
     """The archive with one to three changes in its manifest or graphs, hashes made right."""
     with zipfile.ZipFile(io.BytesIO(data)) as old:
         contents = {name: old.read(name) for name in old.namelist()}
     for _ in range(source.choice((1, 1, 2, 3))):
-        name = source.choice([n for n in contents if n.endswith(".msgpack")])
-        tree = msgpack.unpackb(contents[name], strict_map_key=False)
-        places = list(_places(tree))
-        if places:
-            owner, key = source.choice(places)
-            _change(owner, key, source, places)
-        contents[name] = msgpack.packb(tree)
+        name = source.choice([n for n in contents if n.endswith(".msgpack") or n.startswith("kernels/")])
+        contents[name] = _FORMS[_form(name, contents[name])](contents[name], source)
     manifest = msgpack.unpackb(contents.pop("manifest.msgpack"), strict_map_key=False)
     if isinstance(manifest, dict) and isinstance(manifest.get("members"), dict):
         for name, content in contents.items():
@@ -86,6 +53,60 @@ def mutated(data: bytes, source: random.Random) -> bytes:
             new.writestr(name, content)
         new.writestr("manifest.msgpack", msgpack.packb(manifest))
     return out.getvalue()
+
+
+def _form(name: str, content: bytes) -> str:
+    """What a member is written in: msgpack, JSON or text."""
+    if name.endswith(".msgpack"):
+        return "msgpack"
+    return "json" if content.startswith(b"{") else "text"
+
+
+def _mutated_msgpack(content: bytes, source: random.Random) -> bytes:
+    tree = msgpack.unpackb(content, strict_map_key=False)
+    _mutate(tree, source)
+    return bytes(msgpack.packb(tree))
+
+
+def _mutated_json(content: bytes, source: random.Random) -> bytes:
+    try:
+        tree = json.loads(content)
+    except ValueError:  # a change before this one
+        return _mutated_text(content, source)
+    _mutate(tree, source)
+    return json.dumps(tree, default=repr).encode("utf-8", "surrogatepass")
+
+
+def _mutated_text(content: bytes, source: random.Random) -> bytes:
+    """A text with a token left out, twice, moved or replaced, or a number replaced by one at the edges of a width."""
+    tokens = re.findall(rb"\w+|\s+|.", content, re.DOTALL)
+    at, other = source.randrange(len(tokens)), source.randrange(len(tokens))
+    numbers = [i for i, token in enumerate(tokens) if token.isdigit()]
+    match source.randrange(5):
+        case 0:
+            del tokens[at]
+        case 1:
+            tokens.insert(at, tokens[other])
+        case 2:
+            tokens[at], tokens[other] = tokens[other], tokens[at]
+        case 3 if numbers:
+            tokens[source.choice(numbers)] = source.choice(_NUMBERS)
+        case _:
+            tokens[at] = source.choice(_WORDS)
+    return b"".join(tokens)
+
+
+_FORMS = {"msgpack": _mutated_msgpack, "json": _mutated_json, "text": _mutated_text}
+_EDGES_OF_INTEGERS = (0, 1, 2, 3, 46341, 2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**32 + 1, 2**63 - 1, 2**63, 10**40)
+_NUMBERS = tuple(str(number).encode() for number in _EDGES_OF_INTEGERS)
+_WORDS = tuple(b"+ - * / % ( ) i k N float int8 where +=! ? ; in \xff".split())
+
+
+def _mutate(tree: Any, source: random.Random) -> None:
+    places = list(_places(tree))
+    if places:
+        owner, key = source.choice(places)
+        _change(owner, key, source, places)
 
 
 def _places(tree: Any) -> Iterator[tuple[Any, Any]]:
@@ -134,15 +155,20 @@ def run(count: int, first: int = 0) -> int:
     torch.set_num_threads(1)
     files = originals()
 
-    def made(index: int) -> tuple[bytes, dict[str, Any]]:
+    def made(index: int) -> tuple[str, bytes]:
         source = random.Random(first + index)
-        data, feed = source.choice(files)
-        return mutated(data, source), feed
+        name = source.choice(list(files))
+        return name, mutated(files[name][0], source)
 
-    lost = list(survive(count, lambda index: attempt(*made(index)), most=20))
+    def call(index: int) -> str:
+        name, data = made(index)
+        return attempt(data, files[name][1])
+
+    lost = list(survive(count, call, most=20))
     for loss in lost:
         KEPT.mkdir(exist_ok=True)
-        (KEPT / f"mutation-{first + loss.index}.tpk").write_bytes(made(loss.index)[0])
-        print(f"mutation {first + loss.index}: {loss.outcome}")
+        name, data = made(loss.index)
+        (KEPT / f"{name}-{first + loss.index}.tpk").write_bytes(data)
+        print(f"mutation {first + loss.index} of {name!r}: {loss.outcome}")
     print(f"{count} mutated archives: {len(lost)} lost")
     return int(bool(lost))
