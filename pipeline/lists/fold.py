@@ -137,6 +137,8 @@ class Fold(Loop):
         start = self.start[place]
         self.unlike = type(start).__name__ if start is not None else "None"
         if self.apart or any(type(each) is list for each in self.start):
+            if type(start) in SCALARS:
+                self._refuse(f"begins as a {self.unlike}, of which it makes a tensor", "Start with torch.zeros(()).")
             self._refuse(f"carries a {type(start).__name__}", "Start with a number, a text or a tensor.")
 
     def _first_apart(self) -> tuple[Any, ...]:

@@ -182,7 +182,17 @@ def captured(x):
     return found
 
 
+def summed_beside_a_list(x):
+    found, total = [], 0.0
+    for row in x:
+        if row.sum() > 0.5:
+            total = total + row.max()
+        found.append(row.mean())
+    return torch.stack(found), total
+
+
 REFUSED = {
+    summed_beside_a_list: "begins as a float, of which it makes a tensor. Start with torch.zeros",
     mixed: "gives values of different types on different ways",
     written: "branches, and writes to a tensor",
     captured: "begins with a tensor from outside. Begin with a copy",
