@@ -76,6 +76,7 @@ signal.raise_signal(signal.SIGALRM)
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="this system has no alarms")
+@pytest.mark.campaign  # a process of its own, which compiles for OpenVINO
 def test_a_signal_is_handled_after_pipelines_of_openvino_were_freed() -> None:
     pytest.importorskip("openvino", reason="the extra 'openvino' is not installed")
     pytest.importorskip("onnxscript", reason="the extra 'openvino' is not installed")

@@ -60,6 +60,7 @@ def test_a_compiler_that_cannot_work(tmp_path: Path, monkeypatch: pytest.MonkeyP
         toolchain.find_toolchain.cache_clear()
 
 
+@pytest.mark.campaign  # it builds SlangPy's own module twice
 def test_a_folder_that_is_removed_between_two_functions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRACEPACK_CACHE", str(tmp_path / "kept"))
     assert call(404) == [808.0]
@@ -116,6 +117,7 @@ def test_a_zig_that_cannot_be_started_is_said_by_the_kernels_own_compile(
         call(406)
 
 
+@pytest.mark.campaign  # it compiles for two devices
 def test_a_device_of_slangpy_outlives_the_folder_of_its_shaders(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
