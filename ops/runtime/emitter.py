@@ -238,7 +238,11 @@ class Emitter:
         if self.checked or value in scope.varying:
             fail = table.ref(self.bindings.guard(node))
             test = f"{value} != {table.literal(expected)}"
-            if isinstance(expected, float):  # tells 2 from 2.0, and 0.0 from -0.0
+            if isinstance(expected, bool) and getattr(node.args[0], "type", None) == BOOL:
+                test = (
+                    f"not {value}" if expected else value
+                )  # torch's compiler compares no condition on sizes with True
+            elif isinstance(expected, float):  # tells 2 from 2.0, and 0.0 from -0.0
                 test = f"repr({value}) != {table.literal(repr(expected))}"
             scope.lines.append(Line(f"if {test}: {fail}({value})", node, list(scope.reads)))
 

@@ -17,3 +17,22 @@ def is_traced_here() -> bool:
 def exports_here() -> bool:
     """Whether torch.export runs in this thread."""
     return torch.compiler.is_exporting() and is_traced_here()
+
+
+def _is_one_graph() -> bool:
+    """Whether torch.compile must make one graph of all (`fullgraph=True`): its compiler asks while it compiles."""
+    from torch._dynamo import symbolic_convert
+
+    running = symbolic_convert.InstructionTranslator.current_tx()
+    return any(getattr(running, name, False) for name in ("one_graph", "error_on_graph_break"))
+
+
+# What torch.compiler.assume_constant_result does, without its import of torch._dynamo (1 s).
+_is_one_graph._dynamo_marked_constant = True  # type: ignore[attr-defined]
+
+
+def takes_control_flow() -> bool:
+    """Whether choices and loops on data must be torch's own operators, since the graph of the caller cannot be cut."""
+    if torch.compiler.is_dynamo_compiling():
+        return torch.compiler.is_exporting() or _is_one_graph()
+    return exports_here()

@@ -20,7 +20,7 @@ from ...ops.graph.graph import Graph, Node, Operator, Value
 from ...ops.graph.types import SCALARS, STRINGS, Type
 from ...ops.graph.verify import verify
 from ...ops.runtime.plan import Plan
-from ...ops.runtime.torch_compiler import exports_here
+from ...ops.runtime.torch_compiler import exports_here, takes_control_flow
 from ...ops.runtime.user_code import user_line
 from ...ops.tracing_hook import current, recording
 from ..proxies.base import is_traced
@@ -67,7 +67,7 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *
     """
     recorder = current()
     require_functions("cond", true_fn, false_fn)
-    if exports_here():
+    if exports_here() or (isinstance(pred, torch.Tensor) and takes_control_flow()):
         return torch.cond(pred, true_fn, false_fn, args)
     if not isinstance(recorder, Recorder) or not _is_decided_by_data(pred):
         return true_fn(*args) if _holds(pred) else false_fn(*args)
@@ -101,7 +101,7 @@ def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], *carrie
     """
     recorder = current()
     require_functions("while_loop", cond_fn, body_fn)
-    if exports_here():
+    if exports_here() or (takes_control_flow() and isinstance(cond_fn(*carried), torch.Tensor)):
         loop: Any = torch.while_loop
         result = loop(cond_fn, lambda *state: _tuple(body_fn(*state)), carried)
     elif isinstance(recorder, Recorder):

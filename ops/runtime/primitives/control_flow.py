@@ -10,12 +10,12 @@ import torch
 
 from ...graph.errors import GuardError
 from ..interrupts.changes import Change
-from ..torch_compiler import exports_here
+from ..torch_compiler import takes_control_flow
 from .nesting import check_nesting
 
 
 def _cond(pred: Any, on_true: Callable[..., Any], on_false: Callable[..., Any], operands: Any) -> Any:
-    if isinstance(pred, torch.Tensor) and exports_here():
+    if isinstance(pred, torch.Tensor) and takes_control_flow():
         return _exported_cond(pred, on_true, on_false, tuple(operands))
     return on_true(*operands) if pred else on_false(*operands)
 
@@ -63,7 +63,7 @@ class LimitedRounds(Change):
 
 
 def _while(test: Callable[..., Any], body: Callable[..., Any], carried: Any, constant: Any = ()) -> Any:
-    if exports_here():
+    if takes_control_flow():
         loop: Any = torch.while_loop
         return loop(lambda *now: test(*now, *constant)[0], lambda *now: tuple(body(*now, *constant)), tuple(carried))
     state, left = tuple(carried), _rounds.get()
