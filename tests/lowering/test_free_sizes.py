@@ -1,5 +1,7 @@
 """Sizes stay free where a model turns them into plain integers, carries them through tensors, or keeps them."""
 
+import gc
+
 import pytest
 import torch
 from torch import nn
@@ -146,3 +148,32 @@ def test_a_number_below_zero_is_fixed():
     assert pipeline(torch.arange(5)).tolist() == [3, 4, 0, 1, 2]
     with pytest.raises(tracepack.TracepackError, match="a model takes it as a fixed number|wrong size"):
         pipeline(torch.arange(6))
+
+
+class CallsAClosure(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+
+        def rows(x):
+            return x.reshape(int(x.shape[0]), -1) * 2
+
+        self.steps = [{"rows": rows}]
+
+    def forward(self, x):
+        if type(x.dim()) is not int or "int" in globals():  # other code of the module has Python's own
+            return x * 3
+        return self.steps[0]["rows"](x)
+
+
+def test_a_closure_that_the_collector_was_told_to_freeze_is_found(reloaded):
+    model = CallsAClosure()
+    gc.freeze()
+    try:
+        op = tracepack.script(model)
+        pipeline = tracepack.trace(lambda x: op(x), torch.rand(3, 4))
+    finally:
+        gc.unfreeze()
+    for mod in (pipeline, reloaded(pipeline)):
+        for rows in (2, 3, 6):
+            x = torch.rand(rows, 4)
+            assert torch.equal(mod(x), x * 2)

@@ -15,11 +15,13 @@ import sys
 from dataclasses import dataclass
 from types import CodeType, FunctionType
 from typing import Any
+from weakref import ref
 
 import torch
 
 from ...runtime.interrupts.changes import Change
 from .global_names import renamed
+from .held_functions import held_functions
 from .lock import Patch, Patched
 
 Globals = dict[str, Any]
@@ -71,11 +73,13 @@ class Asker:
         code: its code, or that of the function that it is written in and called by, as comprehensions are.
         module: its globals.
         owner: the class of its first argument, whose method it may be.
+        frozen: the functions with this code that its callers hold, where the collector of garbage hides them.
     """
 
     code: CodeType
     module: Globals
     owner: type
+    frozen: tuple[ref[FunctionType], ...] = ()
 
 
 _asking: list[Asker] = []
@@ -84,23 +88,28 @@ _asking: list[Asker] = []
 def _noted(original: Any, patch: Patch) -> Any:
     def ask(self: Any) -> Any:
         if patch.needed:
-            asker = _asker(sys._getframe(1))
-            known = _is_torch(asker.module) or any(asker.code is other.code for other in _asking)
-            if not known and not _has_lent(asker.code):
-                _asking.append(asker)
+            frame = _asking_frame(sys._getframe(1))
+            known = _is_torch(frame.f_globals) or any(frame.f_code is other.code for other in _asking)
+            if not known and not _has_lent(frame.f_code):
+                _asking.append(_asker(frame))
         return original(self)
 
     return ask
 
 
-def _asker(frame: Any) -> Asker:
-    """The function that converts a size, also where it calls the recorder's stand-in for `int`."""
+def _asking_frame(frame: Any) -> Any:
+    """The frame of the function that converts a size, also where it calls the recorder's stand-in for `int`."""
     while frame.f_back is not None and frame.f_code.co_name in STAND_INS and _is_own(frame.f_globals):
         frame = frame.f_back
     while frame.f_back is not None and any(frame.f_code is const for const in frame.f_back.f_code.co_consts):
         frame = frame.f_back
+    return frame
+
+
+def _asker(frame: Any) -> Asker:
     first = frame.f_locals.get(frame.f_code.co_varnames[0]) if frame.f_code.co_argcount else None
-    return Asker(frame.f_code, frame.f_globals, type(first))
+    frozen = tuple(map(ref, held_functions(frame))) if gc.get_freeze_count() else ()
+    return Asker(frame.f_code, frame.f_globals, type(first), frozen)
 
 
 STAND_INS = frozenset(("convert",))
@@ -194,7 +203,8 @@ def _functions(asker: Asker) -> list[FunctionType]:
     found = gc.get_referrers(asker.code)
     if not any(map(_is_function, found)):
         classes = [*asker.owner.__mro__, *(thing for thing in asker.module.values() if isinstance(thing, type))]
-        found = [*asker.module.values(), *(thing for kind in classes for thing in vars(kind).values())]
+        members = (thing for kind in classes for thing in vars(kind).values())
+        found = [*(known() for known in asker.frozen), *asker.module.values(), *members]
     functions = {id(thing): thing for thing in map(_bare, found) if _is_function(thing)}
     return [function for function in functions.values() if function.__code__ is asker.code]
 
