@@ -14,8 +14,10 @@ from typing import Any, ClassVar
 import torch
 
 from ..graph.program import Artefact
+from ..lowering.patches.silence import Silence
+from ..runtime.interrupts.unheard import Unheard
 from .engine import Declined, Engine, Task, described
-from .exporting.onnx_export import BF16, Exporting, cause, quietly
+from .exporting.onnx_export import BF16, Exporting, cause
 from .index_checks import checked, index_checks
 from .region import Region
 
@@ -39,7 +41,7 @@ class Frozen(Engine):
         example = tuple(task.examples[0])
         module = Exporting(task, grad=False).eval()
         buffer = BytesIO()
-        with quietly(), torch.no_grad():
+        with Silence(), torch.no_grad():
             module(*example)
             try:
                 traced = jit.trace(module, example, check_trace=False)
@@ -54,7 +56,7 @@ class Frozen(Engine):
         Raises:
             Declined: torch cannot load it.
         """
-        with quietly(), torch.no_grad():
+        with Unheard(), torch.no_grad():  # a load imports nothing of torch.export
             try:
                 module: Any = jit.optimize_for_inference(jit.load(BytesIO(artefact.files[MODULE])))
             except Exception as error:

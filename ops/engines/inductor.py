@@ -18,8 +18,9 @@ from typing import Any, ClassVar
 import torch
 
 from ..graph.program import Artefact
+from ..lowering.patches.silence import Silence
 from .engine import Declined, Engine, Task, described
-from .exporting.onnx_export import BF16, cause, exported, quietly
+from .exporting.onnx_export import BF16, cause, exported
 from .index_checks import all_within, checked, index_checks
 from .region import Region
 
@@ -40,7 +41,7 @@ class Inductor(Engine):
             Declined: it cannot be exported or compiled, or this machine has no compiler.
         """
         program = exported(task)
-        with tempfile.TemporaryDirectory() as folder, quietly(), torch.no_grad():
+        with tempfile.TemporaryDirectory() as folder, Silence(), torch.no_grad():
             path = os.path.join(folder, PACKAGE)
             try:
                 torch._inductor.aoti_compile_and_package(
@@ -60,7 +61,7 @@ class Inductor(Engine):
         names = zipfile.ZipFile(BytesIO(data)).namelist()
         if any(".." in Path(name).parts or Path(name).is_absolute() for name in names):
             raise Declined("the package names files outside of itself")
-        with tempfile.TemporaryDirectory() as folder, quietly():
+        with tempfile.TemporaryDirectory() as folder, Silence():
             path = Path(folder, PACKAGE)
             path.write_bytes(data)
             try:

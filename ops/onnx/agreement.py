@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 import torch
 
 from ..graph.errors import ScriptError
+from ..runtime.interrupts.unheard import Unheard
 from .rows import Rows
 from .session import Session
 from .thresholds import at_thresholds
@@ -43,8 +43,7 @@ def answers(estimator: Any, rows: Rows) -> Answers:
     prediction; what only transforms, the transformed rows; a clustering labels and distances; an outlier detector
     labels and scores.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with Unheard():
         return _answers(estimator, rows.data)
 
 

@@ -8,12 +8,12 @@ do their models. What comes out is held against the estimator, see `agreement`.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from ..graph.errors import MissingExtraError, ScriptError
+from ..runtime.interrupts.unheard import Unheard
 from .agreement import Answers, answers, checked
 from .converters import parts, register_converters
 from .forms import finished, forms
@@ -113,8 +113,7 @@ def _converted(estimator: Any, rows: Rows, wanted: Answers, where: str) -> Any:
     if len(wanted.names) > 1 and "label" in wanted.names:
         options[id(estimator)] = {"zipmap": False}
     register_converters(estimator, where)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with Unheard():
         try:
             try:
                 return skl2onnx.convert_sklearn(estimator, "estimator", types, target_opset=_OPSETS, options=options)

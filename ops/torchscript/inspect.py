@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import io
 import re
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import torch
 
 from ..graph.errors import ScriptError
+from ..runtime.interrupts.unheard import Unheard
 
 
 def load_file(path: str) -> Any:
@@ -20,8 +20,7 @@ def load_file(path: str) -> Any:
         ScriptError: there is no such file, or it is not TorchScript.
     """
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with Unheard():
             return torch.jit.load(path, map_location="cpu")  # type: ignore[no-untyped-call]  # torch leaves it untyped
     except (RuntimeError, ValueError, OSError) as error:
         raise ScriptError(
@@ -48,8 +47,7 @@ def to_bytes(model: Any) -> bytes:
 
 def from_bytes(data: bytes, device: str = "cpu") -> Any:
     """The module of such bytes."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with Unheard():
         # Torch leaves it untyped.
         return torch.jit.load(io.BytesIO(data), map_location=device)  # type: ignore[no-untyped-call]
 

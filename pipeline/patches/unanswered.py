@@ -6,7 +6,7 @@ gives instead of an answer counts as true. Python warns of that branch, and from
 
 from __future__ import annotations
 
-from ...ops.lowering.patches.silence import Filter
+from ...ops.runtime.interrupts.unheard import Filter
 from .hooks import active
 
 

@@ -7,7 +7,6 @@ keeps goes on in its next call where this one ended.
 from __future__ import annotations
 
 import operator
-import warnings
 from array import array
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
@@ -15,6 +14,8 @@ from io import BytesIO, IOBase, StringIO
 from itertools import count, repeat
 from types import GeneratorType
 from typing import Any
+
+from ...ops.runtime.interrupts.unheard import Unheard
 
 MOST_ITEMS, MOST_BYTES = 1000, 1 << 20
 Access = tuple[str, Callable[[], dict[Any, Any]], Callable[[dict[Any, Any]], None]]
@@ -60,8 +61,7 @@ def _marks(things: Any) -> tuple[Any, ...]:
 
 
 def _reduced(thing: Any) -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Python 3.14 copies no iterators
+    with Unheard():  # Python 3.14 copies no iterators
         try:
             return _marks(thing.__reduce__()[1:])
         except (TypeError, AttributeError):

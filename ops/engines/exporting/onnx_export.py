@@ -6,12 +6,8 @@ runtime opens it, so that no second copy lies on the disk.
 
 from __future__ import annotations
 
-import logging
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from collections.abc import Sequence
 from dataclasses import dataclass
-from io import StringIO
 from typing import Any
 
 import torch
@@ -23,6 +19,7 @@ from ...graph.traverse import constants
 from ...graph.types import TensorType
 from ...lowering.patches.lock import lowering
 from ...lowering.patches.shape_functions import FreeSizes
+from ...lowering.patches.silence import Silence
 from ..engine import Declined, Task, described
 from ..index_checks import DataChecks, Unfit, index_checks
 
@@ -118,7 +115,7 @@ def onnx_model(
     program = exported(task, checking=checking)
     results += [WITHIN] * (len(program.graph_signature.user_outputs) - len(results))
     sizes = _sizes(program)
-    with quietly():
+    with Silence():
         try:
             with lowering(), FreeSizes():
                 made = torch.onnx.export(
@@ -162,7 +159,7 @@ def exported(task: Task, *, checking: bool = True) -> torch.export.ExportedProgr
     module = Checking(task) if checking else Exporting(task)
     auto = torch.export.Dim.AUTO
     free = tuple(dict.fromkeys(task.free(index), auto) for index in range(len(example)))
-    with quietly(), torch.no_grad():
+    with Silence(), torch.no_grad():
         try:
             module(*example)  # compiled inside an export, the function would keep fake tensors
         except Unfit as error:
@@ -233,16 +230,3 @@ def _detach_weights(model: Any, held: Sequence[Constant]) -> dict[str, Constant]
 
 def _memory(tensor: torch.Tensor) -> Any:
     return tensor.data_ptr(), tensor.dtype, tuple(tensor.shape), tensor.is_contiguous()
-
-
-@contextmanager
-def quietly() -> Iterator[None]:
-    """Torch's exporters print their progress, warn about themselves, and log what they try."""
-    before = logging.root.manager.disable
-    logging.disable(logging.ERROR)
-    try:
-        with warnings.catch_warnings(), redirect_stdout(StringIO()), redirect_stderr(StringIO()):
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logging.disable(before)

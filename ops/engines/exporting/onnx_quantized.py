@@ -15,8 +15,9 @@ import torch
 
 from ...graph.errors import MissingExtraError
 from ...graph.program import Artefact
+from ...lowering.patches.silence import Silence
 from ..engine import Declined, Task, described
-from .onnx_export import MODEL, cause, onnx_model, quietly
+from .onnx_export import MODEL, cause, onnx_model
 
 DYNAMIC, STATIC = "int8 dynamic", "int8 static"
 
@@ -38,7 +39,7 @@ def quantized_artefact(task: Task, engine: str, package: str) -> Artefact:
         ) from error
     plain = onnx.load_from_string(onnx_model(task, whole=True).data)
     names = [value.name for value in plain.graph.input]
-    with tempfile.TemporaryDirectory() as folder, quietly():
+    with tempfile.TemporaryDirectory() as folder, Silence():
         path = Path(folder, MODEL)
         try:
             if task.way == DYNAMIC:

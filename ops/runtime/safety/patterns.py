@@ -7,10 +7,10 @@ its end, a single set of characters, so that there is one way to match; and its 
 from __future__ import annotations
 
 import re
-import warnings
 from typing import Any
 
 from ...graph.errors import GraphError, TrustError
+from ..interrupts.unheard import Unheard
 from ..primitives.texts import LONGEST_PATTERN, pattern_of
 
 try:
@@ -65,8 +65,7 @@ def is_linear(pattern: str, flags: int) -> bool:
         GraphError: it is no pattern.
     """
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with Unheard():
             pattern_of(pattern, flags)
             parsed = parser.parse(pattern, flags & ~int(re.DEBUG))
     except (re.error, RecursionError, OverflowError, ValueError) as error:
