@@ -18,7 +18,8 @@ from ...serialization.golden import Example, Golden
 from ..running.binding import as_tensor, fixed
 from ..running.runner import may_write
 from .precision import TOLERANCES, output_precisions, precision, stepped_outputs
-from .processor import processor, processor_text
+from .processor import moved, processor, processor_text
+from .values import are_texts, compare_plain, compare_tensors, is_floating, is_number, relative_error
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class Report:
     @property
     def moved(self) -> bool:
         """Whether the file is known to come from another kind of processor, or another torch."""
-        return bool(self.recorded) and self.recorded != self.here
+        return moved(self.recorded, self.here)
 
     def require(self) -> None:
         """Raises an error where an output was not accepted; warns where another kind of processor gives other bits.
@@ -212,8 +213,8 @@ def replay(pipeline: Runnable, examples: Sequence[tuple[Mapping[str, Any], Any]]
     """
     here = processor(pipeline.placement.values())
     terms = terms or Golden(None, output_precisions(pipeline.graph, may_write), {})
-    moved = bool(terms.processor) and terms.processor != here
-    rules = _Rules(terms, stepped_outputs(pipeline.graph, may_write) if moved else None)
+    elsewhere = moved(terms.processor, here)
+    rules = _Rules(terms, stepped_outputs(pipeline.graph, may_write) if elsewhere else None)
     worst: dict[str, OutputReport] = {}
     for feed, wanted in examples:
         with Alone():
@@ -246,7 +247,9 @@ class _Rules:
     Floating numbers may differ by their tolerance: the given one, or that of the lowest precision on the way to them.
     Integers and booleans are exact unless a tolerance was given, and booleans always; where floating numbers decided
     them, rounding at a threshold may decide otherwise on another kind of processor, which is accepted and reported.
-    The same holds for floating outputs behind such a step: of a rounding, or of what a comparison chose.
+    The same holds for texts, and for floating outputs behind such a step: of a rounding, or of what a comparison chose.
+    On another kind of processor a tensor may differ by its tolerance as a whole, too: where large numbers cancel, no
+    single small one is exact.
 
     Args:
         terms: what the file says.
@@ -261,22 +264,23 @@ class _Rules:
         if isinstance(got, np.ndarray | np.generic):
             got = as_tensor(got)
         tensors = isinstance(wanted, torch.Tensor) and isinstance(got, torch.Tensor)
-        compare = _tensors if tensors else _plain
+        compare = compare_tensors if tensors else compare_plain
         tolerance = self._tolerance(name, wanted)
         largest, same, within = compare(wanted, got.cpu() if tensors else got, tolerance)
-        decided = self._is_decided_by_rounding(name, wanted) and largest < float("inf")
-        error = 0.0 if same else _relative_error(wanted, got)
-        return OutputReport(name, largest, tolerance, same, within, within or decided, error)
+        decided = self._is_decided_by_rounding(name, wanted) and (largest < float("inf") or are_texts(wanted, got))
+        error = 0.0 if same else relative_error(wanted, got)
+        whole = self.stepped is not None and is_floating(wanted) and error <= tolerance
+        return OutputReport(name, largest, tolerance, same, within, within or decided or whole, error)
 
     def _is_decided_by_rounding(self, name: str, wanted: Any) -> bool:
         if self.stepped is None or not self._precision(name):
             return False
-        return not _is_floating(wanted) or self._known(name, self.stepped) in self.stepped
+        return not is_floating(wanted) or self._known(name, self.stepped) in self.stepped
 
     def _tolerance(self, name: str, wanted: Any) -> float:
-        if not _is_number(wanted):
+        if not is_number(wanted):
             return 0.0
-        if not _is_floating(wanted):
+        if not is_floating(wanted):
             return self.terms.tolerance or 0.0
         return max(self._floating_tolerance(name, wanted), self.terms.engines)
 
@@ -294,51 +298,3 @@ class _Rules:
         while name and name not in names:
             name = name.rpartition("[")[0]
         return name
-
-
-def _is_floating(value: Any) -> bool:
-    if isinstance(value, torch.Tensor):
-        return value.dtype.is_floating_point or value.dtype.is_complex
-    return isinstance(value, float | complex)
-
-
-def _is_number(value: Any) -> bool:
-    """Whether a value may differ by a tolerance; a boolean may not."""
-    if isinstance(value, torch.Tensor):
-        return value.dtype != torch.bool
-    return isinstance(value, int | float | complex) and not isinstance(value, bool)
-
-
-def _tensors(wanted: torch.Tensor, got: torch.Tensor, tolerance: float) -> tuple[float, bool, bool]:
-    """Compares tensors: the largest difference, whether the bits are equal, whether all are within the tolerance."""
-    if wanted.shape != got.shape or wanted.dtype != got.dtype:
-        return float("inf"), False, False
-    if torch.equal(wanted, got) or bool(((wanted == got) | ((wanted != wanted) & (got != got))).all()):
-        return 0.0, True, True
-    wide = torch.complex128 if wanted.dtype.is_complex else torch.float64
-    a, b = wanted.to(wide), got.to(wide)
-    largest = float((a - b).abs().nan_to_num(nan=float("inf")).max())
-    return largest, False, tolerance > 0 and torch.allclose(b, a, rtol=tolerance, atol=tolerance, equal_nan=True)
-
-
-def _relative_error(wanted: Any, got: Any) -> float:
-    """The norm of the difference to the norm of what is wanted; of values that are no floating tensors, 1."""
-    if not (isinstance(wanted, torch.Tensor) and isinstance(got, torch.Tensor) and wanted.shape == got.shape):
-        return 1.0
-    if not _is_floating(wanted):
-        return 1.0
-    wide = torch.complex128 if wanted.dtype.is_complex else torch.float64
-    difference, norm = (got.cpu().to(wide) - wanted.to(wide)).norm(), wanted.to(wide).norm()
-    return float((difference / norm).nan_to_num(nan=1.0, posinf=1.0))
-
-
-def _plain(wanted: Any, got: Any, tolerance: float) -> tuple[float, bool, bool]:
-    """Compares values that are no tensors; containers get here only where their structures differ."""
-    if type(wanted) is not type(got) or isinstance(wanted, tuple | list | dict):
-        return float("inf"), False, False
-    if wanted == got or (wanted != wanted and got != got):
-        return 0.0, True, True
-    if not isinstance(wanted, int | float | complex):
-        return float("inf"), False, False
-    largest = abs(wanted - got)
-    return largest, False, largest <= tolerance + tolerance * abs(wanted)

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
 
 import torch
+
+MODEL = "model"
+"""What names the make of the processor: libraries of linear algebra take other ways on each."""
 
 
 def processor(devices: Iterable[str]) -> dict[str, str]:
@@ -14,9 +19,27 @@ def processor(devices: Iterable[str]) -> dict[str, str]:
     Args:
         devices: where the ops of a pipeline run; accelerators among them are named.
     """
-    found = {"machine": platform.machine(), "capability": torch.backends.cpu.get_cpu_capability()}
+    found = {"machine": platform.machine(), "capability": torch.backends.cpu.get_cpu_capability(), MODEL: _model()}
     names = sorted({_accelerator(device) for device in devices if device != "cpu"})
     return found | ({"accelerator": ", ".join(names)} if names else {}) | {"torch": str(torch.__version__)}
+
+
+def moved(recorded: Mapping[str, str], here: Mapping[str, str]) -> bool:
+    """Whether outputs are known to come from another kind of processor than this one, or from another torch."""
+    return bool(recorded) and recorded != {
+        name: text for name, text in here.items() if name in recorded or name != MODEL
+    }
+
+
+@cache
+def _model() -> str:
+    """The make of the processor, by the system's own words."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return platform.processor()
+    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(named, platform.processor())
 
 
 def _accelerator(device: str) -> str:
@@ -25,5 +48,5 @@ def _accelerator(device: str) -> str:
 
 def processor_text(kind: Mapping[str, str]) -> str:
     """A kind of processor in a few words, such as ``x86_64 AVX2, torch 2.13.0``."""
-    cpu = " ".join(kind[name] for name in ("machine", "capability") if name in kind)
+    cpu = " ".join(kind[name] for name in ("machine", "capability", MODEL) if kind.get(name))
     return ", ".join(filter(None, [cpu, kind.get("accelerator"), f"torch {kind.get('torch', '?')}"]))

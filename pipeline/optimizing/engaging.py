@@ -15,14 +15,14 @@ from ...ops.graph.program import EngineChoice, Program
 from ...ops.graph.traverse import bodies
 from ...ops.runtime.engine_call import EngineCall
 from ...ops.runtime.user_code import user_stacklevel
-from ..comparing.processor import processor
+from ..comparing.processor import MODEL, processor
 
 ATEN = catalogue.ATEN
 
 
 def here() -> dict[str, str]:
     """The kind of this machine's processor, on which a measurement holds."""
-    return {name: text for name, text in processor(()).items() if name != "torch"}
+    return {name: text for name, text in processor(()).items() if name not in ("torch", MODEL)}
 
 
 def engage(program: Program, places: Iterable[Device]) -> list[Engaged]:

@@ -157,6 +157,24 @@ def test_on_another_processor_a_last_bit_may_decide_a_rounding(tmp_path, monkeyp
         shifted(1e-3).require()
 
 
+def test_on_a_processor_of_another_make_texts_and_what_cancels_may_differ(tmp_path, monkeypatch):
+    def process(shift):
+        return lambda x: (f"{(x + shift).sum().item():.6f}", x + shift, (x - 2).sqrt() + shift / 2)
+
+    shifted = replayed(tmp_path / "a.tpk", (torch.tensor([1e4, 1e-3, 3.0]),), process)
+    assert [output.passed for output in shifted(1e-2).outputs] == [False, False, False]
+    here = golden.processor([])
+    assert not golden.moved({name: text for name, text in here.items() if name != "model"}, here)  # an older file
+    monkeypatch.setattr(golden, "processor", lambda devices: {**here, "model": "OTHER"})
+    report = shifted(1e-2)
+    with pytest.warns(UserWarning, match=r"other bits here: .*out\[1\] differs by up to 0.01.*replayed on .* OTHER"):
+        report.require()
+    assert [output.within for output in report.outputs] == [False, False, False]
+    assert report.outputs[2].largest < 0.1  # where both are no numbers, they do not differ
+    with pytest.raises(tracepack.GoldenMismatchError, match=r"give other outputs here: out\[1\] differs"):
+        shifted(10.0).require()
+
+
 def test_a_file_loads_under_another_capability_of_the_processor(tmp_path):
     """Written with the kernels of this process, replayed with ATen's plainest, which sum in another order."""
     torch.manual_seed(3)
