@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import torch
 
 from ..graph.program import Artefact
+from ..lowering.patches.lock import lowering
 from ..lowering.patches.silence import Silence
 from ..runtime.interrupts.unheard import Unheard
 from .engine import Declined, Engine, Task, described
@@ -41,7 +42,7 @@ class Frozen(Engine):
         example = tuple(task.examples[0])
         module = Exporting(task, grad=False).eval()
         buffer = BytesIO()
-        with Silence(), torch.no_grad():
+        with Silence(), lowering(), torch.no_grad():
             module(*example)
             try:
                 traced = jit.trace(module, example, check_trace=False)

@@ -18,6 +18,8 @@ from typing import Any, ClassVar
 import torch
 
 from ..graph.program import Artefact
+from ..lowering.patches.fx_patcher import FxPatcher
+from ..lowering.patches.lock import KeptProcess, lowering
 from ..lowering.patches.silence import Silence
 from .engine import Declined, Engine, Task, described
 from .exporting.onnx_export import BF16, cause, exported
@@ -41,7 +43,14 @@ class Inductor(Engine):
             Declined: it cannot be exported or compiled, or this machine has no compiler.
         """
         program = exported(task)
-        with tempfile.TemporaryDirectory() as folder, Silence(), torch.no_grad():
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            Silence(),
+            lowering(),
+            FxPatcher(),
+            KeptProcess(),
+            torch.no_grad(),
+        ):
             path = os.path.join(folder, PACKAGE)
             try:
                 torch._inductor.aoti_compile_and_package(

@@ -12,6 +12,8 @@ import torch
 
 import tracepack
 from tests.lowering.test_threads import elsewhere
+from tracepack.ops.engines.exporting.onnx_export import Exporting
+from tracepack.ops.lowering.patches.lock import lowering
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.* is deprecated:DeprecationWarning")
 
@@ -55,12 +57,21 @@ def test_while_a_pipeline_is_optimized(asked):
     assert set(asked) == {(True, True, True)}
 
 
-def test_while_a_pipeline_is_exported(asked, tmp_path):
+def test_while_a_pipeline_is_exported(asked, tmp_path, monkeypatch):
     pytest.importorskip("onnxscript")
+    found, plain = [], Exporting.forward
+
+    def forward(self, *inputs):
+        if torch.compiler.is_exporting():
+            found.append((lowering.held, elsewhere(torch.compiler.is_compiling)))
+        return plain(self, *inputs)
+
+    monkeypatch.setattr(Exporting, "forward", forward)
     mod = tracepack.trace(lambda x: (x * 2).softmax(-1), torch.rand(3, 4))
     mod.to_onnx(tmp_path / "made.onnx", [{"x": torch.rand(3, 4)}])
     assert asked
     assert set(asked) == {(True, True, True)}
+    assert set(found) == {(True, False)}
 
 
 class Shouts(torch.nn.Module):

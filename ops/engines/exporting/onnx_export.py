@@ -17,7 +17,9 @@ from ...graph.graph import Constant
 from ...graph.program import Artefact
 from ...graph.traverse import constants
 from ...graph.types import TensorType
-from ...lowering.patches.lock import lowering
+from ...lowering.patches.compile_flags import CompileFlags
+from ...lowering.patches.fx_patcher import FxPatcher
+from ...lowering.patches.lock import KeptProcess, lowering
 from ...lowering.patches.shape_functions import FreeSizes
 from ...lowering.patches.silence import Silence
 from ..engine import Declined, Task, described
@@ -117,7 +119,7 @@ def onnx_model(
     sizes = _sizes(program)
     with Silence():
         try:
-            with lowering(), FreeSizes():
+            with lowering(), FxPatcher(), CompileFlags(), KeptProcess(), FreeSizes():
                 made = torch.onnx.export(
                     program, dynamo=True, input_names=names, output_names=results, opset_version=OPSET, verbose=False
                 )
@@ -165,7 +167,7 @@ def exported(task: Task, *, checking: bool = True) -> torch.export.ExportedProgr
         except Unfit as error:
             raise Declined(str(error)) from error
         try:
-            with lowering(), FreeSizes():
+            with lowering(), FxPatcher(), CompileFlags(), KeptProcess(), FreeSizes():
                 return torch.export.export(module, example, dynamic_shapes=(free,), strict=False)
         except Exception as error:
             raise Declined(f"torch.export cannot export it: {cause(error)}") from error
