@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -28,10 +28,10 @@ from .patches.print import muted
 from .pipeline import Pipeline
 from .recheck.answers import difference
 from .recheck.containers import has_dict, ordered, plain
-from .recheck.hidden import ITERATOR
 from .recheck.key_order import has_order, key_orders, turned
-from .recheck.later import age
-from .recheck.objects import Location, Objects
+from .recheck.reach.hidden import MOVED
+from .recheck.reach.later import age
+from .recheck.reach.objects import Location, Objects
 from .recheck.uninitialised import Filled, fills, is_unchecked, is_uninitialised
 from .recheck.vary import clones, ones, trials
 from .recording.recorder import Recorder
@@ -162,7 +162,7 @@ class Replay:
                 if not ran:
                     return None
             moving = [each for each in self._state() if each not in before]
-            if taken := next((place for place, _, _ in moving if place.name == ITERATOR), None):
+            if taken := next((place for place, _, _ in moving if place.name in MOVED), None):
                 return Mismatch(
                     "it goes on where this one ended", self.examples.leaves, repeated=True, place=(taken, "")
                 )
@@ -176,8 +176,8 @@ class Replay:
                     return self._judged(found, leaves)
                 if not ran and self.stateful:
                     break
-            known = [each[:2] for each in before]
-            return self._after_many_calls([(place, key, (place, key) not in known) for place, key, _ in moving])
+            earlier = {(id(place), key): value for place, key, value in before}
+            return self._after_many_calls(moving, earlier)
 
     def _judged(self, found: str, leaves: Sequence[Any]) -> Mismatch:
         """The mismatch, blamed on state if function and pipeline agree once that call is the first one."""
@@ -188,14 +188,22 @@ class Replay:
         _, first = self._call(leaves)
         return Mismatch(found, leaves, repeated=not first, place=changed)
 
-    def _after_many_calls(self, moving: list[tuple[Location, Any, bool]]) -> Mismatch | None:
+    def _after_many_calls(
+        self, moving: list[tuple[Location, Any, Any]], earlier: Mapping[tuple[int, Any], Any]
+    ) -> Mismatch | None:
         """Compares function and pipeline as if the function had been called very often.
 
         An object that still changes after some calls with one example counts, sums or collects: it is set to a value
         that many more calls could give.
+
+        Args:
+            moving: what the last call changed: places, keys, and what stood there after it.
+            earlier: what stood there before that call, as far as something had changed by then.
         """
-        for place, key, grows in moving:
-            age(place, key, grows)
+        for place, key, now in moving:
+            then = earlier.get((id(place), key))
+            down = isinstance(now, int | float) and isinstance(then, int | float) and now < then
+            age(place, key, grows=(id(place), key) not in earlier, down=down)
         if not moving or self.stateful:
             return None
         for leaves in (self.examples.leaves, ones(self.examples.leaves)):  # a factor would not show on zeros
@@ -222,7 +230,7 @@ class Replay:
                     break
         return Mismatch(found, self.examples.leaves, place=next(iter(changes), None)) if ran and found else None
 
-    def _state(self) -> list[tuple[Location, Any, str]]:
+    def _state(self) -> list[tuple[Location, Any, Any]]:
         return [(place, key, _brief(place.read().get(key))) for place, key in self.objects.changes()]
 
     def _place(self) -> tuple[Location, Any] | None:
@@ -309,9 +317,13 @@ def _outline(tree: Any) -> Any:
     return {key: _outline(item) for key, item in tree.items()} if isinstance(tree, dict) else id(tree)
 
 
-def _brief(value: Any) -> str:
+def _brief(value: Any) -> Any:
+    if type(value) in (int, float):
+        return value
     if isinstance(value, torch.Tensor):
         return f"{id(value)} {value._version if not value.is_inference() else 0}"
+    if isinstance(value, str | bytes):
+        return f"{len(value)} {hash(value)}"
     return f"{type(value)} {len(value)}" if isinstance(value, list | dict | set) else repr(value)[:200]
 
 
