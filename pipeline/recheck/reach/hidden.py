@@ -1,8 +1,8 @@
 """Objects of Python whose content is neither items nor attributes: buffers, context variables, errors, iterators.
 
-An iterator or a queue cannot be set back, and no value of a generator of random numbers stands for many more calls. So
-of those it is only known whether they moved, and a function that moves one which it keeps goes on in its next call
-where this one ended.
+An iterator, a queue or a semaphore cannot be set back, and no value of a generator of random numbers stands for many
+more calls. So of those it is only known whether they moved, and a function that moves one which it keeps goes on in its
+next call where this one ended.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from functools import partial
 from io import BytesIO, IOBase, StringIO
 from itertools import count, repeat
 from queue import SimpleQueue
+from threading import Semaphore
 from types import GeneratorType
 from typing import Any
 
@@ -46,6 +47,8 @@ def access(thing: Any) -> Access | None:
             return _generator(lambda: thing.get_state(legacy=False), thing.set_state)
         case np.random.Generator():
             return _generator(lambda: thing.bit_generator.state, partial(setattr, thing.bit_generator, "state"))
+        case Semaphore():  # other threads may hold it: it is not set back
+            return PERMITS, lambda: {"": thing._value}, lambda items: None
         case SimpleQueue():
             return QUEUE, lambda: {"": thing.qsize()}, lambda items: None
         case os._Environ():
@@ -64,8 +67,8 @@ def counts(cache: Any) -> Access:
 
 
 ITERATOR, DRAWS, QUEUE = "an iterator", "a generator of random numbers", "a queue"
-COUNTS = "the counts of a cache"
-MOVED = frozenset((ITERATOR, DRAWS, QUEUE, COUNTS))
+COUNTS, PERMITS = "the counts of a cache", "a semaphore"
+MOVED = frozenset((ITERATOR, DRAWS, QUEUE, COUNTS, PERMITS))
 """The places that a function moves on: its next call begins where this one ended."""
 _BUFFERS = ("_ctypes", "mmap")
 

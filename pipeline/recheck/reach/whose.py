@@ -11,8 +11,7 @@ from ....ops.runtime.user_code import is_users
 
 _OF_PYTHON = frozenset(
     """SimpleNamespace defaultdict OrderedDict Counter UserDict UserList UserString ChainMap Queue LifoQueue
-    PriorityQueue WeakKeyDictionary WeakValueDictionary WeakSet _local Namespace Semaphore BoundedSemaphore Event
-    Barrier""".split()
+    PriorityQueue WeakKeyDictionary WeakValueDictionary WeakSet _local Namespace""".split()
 )
 
 
