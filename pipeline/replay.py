@@ -18,7 +18,7 @@ import torch
 
 from ..ops.engines.rest import Exactly
 from ..ops.graph.errors import TracepackError
-from ..ops.graph.operators.names import FLOAT_ONLY, KEY_ORDER, KEYWORD_ORDER
+from ..ops.graph.operators.names import FLOAT_ONLY, KEY_ORDER, KEYWORD_ORDER, LIST_ONLY, TENSOR_ONLY
 from ..ops.graph.program import Parameter
 from ..ops.graph.traverse import bodies
 from ..ops.runtime.primitives.control_flow import LimitedRounds
@@ -28,6 +28,7 @@ from .patches.print import muted
 from .pipeline import Pipeline
 from .recheck.answers import difference
 from .recheck.containers import has_dict, ordered, plain
+from .recheck.glimpses import brief, itself, outline, parameter, shapes
 from .recheck.key_order import has_order, key_orders, turned
 from .recheck.reach.hidden import MOVED
 from .recheck.reach.later import age
@@ -126,7 +127,28 @@ class Replay:
                 whole = [*leaves[:index], math.ceil(leaf), *leaves[index + 1 :]]
                 if self._hangs_on(self.examples, whole, refusing=False):
                     found.append((FLOAT_ONLY, [names[index]]))
+            if isinstance(leaf, list) and self._hangs_on_class({index: tuple}):
+                found.append((LIST_ONLY, [names[index]]))
+        tensors = [index for index, leaf in enumerate(leaves) if type(leaf) is torch.Tensor]
+        if tensors and self._hangs_on_class(dict.fromkeys(tensors, parameter)):
+            found.append((TENSOR_ONLY, [names[index] for index in tensors]))
         return found
+
+    def _hangs_on_class(self, other: Mapping[int, Callable[[Any], Any]]) -> bool:
+        """Whether the function answers otherwise where some inputs are of another class, which no pipeline sees."""
+        if self.stateful or time.perf_counter() > self.until:
+            return False
+        leaves = self.examples.leaves
+        given, handed = clones(leaves), [other.get(n, itself)(leaf) for n, leaf in enumerate(clones(leaves))]
+        args, kwargs = self.examples.call(given)
+        with self._aside():
+            try:
+                got = self.pipeline(*args, **kwargs)
+                return bool(self._difference(self._plain(handed), got))
+            except TracepackError:
+                return False
+            except Exception:  # the function takes no such class
+                return True
 
     def _hangs_on_order(self, number: int, item: Parameter) -> bool:
         if not has_order(item.tree):
@@ -169,7 +191,7 @@ class Replay:
             for leaves in trials(self.examples.leaves, self.objects.plain_values()):
                 if time.perf_counter() > self.until:
                     break
-                if not self.resizes and _shapes(leaves) != _shapes(self.examples.leaves):
+                if not self.resizes and shapes(leaves) != shapes(self.examples.leaves):
                     continue
                 ran, found = self._call(leaves)
                 if found:
@@ -233,7 +255,7 @@ class Replay:
         return Mismatch(found, self.examples.leaves, place=next(iter(changes), None)) if ran and found else None
 
     def _state(self) -> list[tuple[Location, Any, Any]]:
-        return [(place, key, _brief(place.read().get(key))) for place, key in self.objects.changes()]
+        return [(place, key, brief(place.read().get(key))) for place, key in self.objects.changes()]
 
     def _place(self) -> tuple[Location, Any] | None:
         return next(iter(self.objects.changes()), None)
@@ -289,10 +311,10 @@ class Replay:
 
     def _plain(self, leaves: Sequence[Any]) -> Any:
         args, kwargs = self.examples.call(leaves)
-        before = _outline([args, kwargs])
+        before = outline([args, kwargs])
         with torch.no_grad(), Exactly():
             result = self.process(*args, **kwargs)
-        self.changed = self.changed or _outline([args, kwargs]) != before
+        self.changed = self.changed or outline([args, kwargs]) != before
         return result
 
     @contextmanager
@@ -310,24 +332,3 @@ class Replay:
             finally:
                 self.objects.restore()
         generators.restore()
-
-
-def _outline(tree: Any) -> Any:
-    """The containers of a tree and which objects are in them."""
-    if isinstance(tree, tuple | list):
-        return [_outline(item) for item in tree]
-    return {key: _outline(item) for key, item in tree.items()} if isinstance(tree, dict) else id(tree)
-
-
-def _brief(value: Any) -> Any:
-    if type(value) in (int, float):
-        return value
-    if isinstance(value, torch.Tensor):
-        return f"{id(value)} {value._version if not value.is_inference() else 0}"
-    if isinstance(value, str | bytes):
-        return f"{len(value)} {hash(value)}"
-    return f"{type(value)} {len(value)}" if isinstance(value, list | dict | set) else repr(value)[:200]
-
-
-def _shapes(leaves: Sequence[Any]) -> list[Any]:
-    return [leaf.shape if isinstance(leaf, torch.Tensor) else None for leaf in leaves]
