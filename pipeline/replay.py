@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -18,7 +18,7 @@ import torch
 
 from ..ops.engines.rest import Exactly
 from ..ops.graph.errors import TracepackError
-from ..ops.graph.operators.names import FLOAT_ONLY, KEY_ORDER, KEYWORD_ORDER
+from ..ops.graph.operators.names import FLOAT_ONLY, KEY_ORDER, KEYWORD_ORDER, LIST_ONLY, TENSOR_ONLY
 from ..ops.graph.program import Parameter
 from ..ops.graph.traverse import bodies
 from ..ops.runtime.primitives.control_flow import LimitedRounds
@@ -28,10 +28,11 @@ from .patches.print import muted
 from .pipeline import Pipeline
 from .recheck.answers import difference
 from .recheck.containers import has_dict, ordered, plain
-from .recheck.hidden import ITERATOR
+from .recheck.glimpses import brief, itself, outline, parameter, shapes
 from .recheck.key_order import has_order, key_orders, turned
-from .recheck.later import age
-from .recheck.objects import Location, Objects
+from .recheck.reach.hidden import MOVED
+from .recheck.reach.later import age
+from .recheck.reach.objects import Location, Objects
 from .recheck.uninitialised import Filled, fills, is_unchecked, is_uninitialised
 from .recheck.vary import clones, ones, trials
 from .recording.recorder import Recorder
@@ -126,7 +127,28 @@ class Replay:
                 whole = [*leaves[:index], math.ceil(leaf), *leaves[index + 1 :]]
                 if self._hangs_on(self.examples, whole, refusing=False):
                     found.append((FLOAT_ONLY, [names[index]]))
+            if isinstance(leaf, list) and self._hangs_on_class({index: tuple}):
+                found.append((LIST_ONLY, [names[index]]))
+        tensors = [index for index, leaf in enumerate(leaves) if type(leaf) is torch.Tensor]
+        if tensors and self._hangs_on_class(dict.fromkeys(tensors, parameter)):
+            found.append((TENSOR_ONLY, [names[index] for index in tensors]))
         return found
+
+    def _hangs_on_class(self, other: Mapping[int, Callable[[Any], Any]]) -> bool:
+        """Whether the function answers otherwise where some inputs are of another class, which no pipeline sees."""
+        if self.stateful or time.perf_counter() > self.until:
+            return False
+        leaves = self.examples.leaves
+        given, handed = clones(leaves), [other.get(n, itself)(leaf) for n, leaf in enumerate(clones(leaves))]
+        args, kwargs = self.examples.call(given)
+        with self._aside():
+            try:
+                got = self.pipeline(*args, **kwargs)
+                return bool(self._difference(self._plain(handed), got))
+            except TracepackError:
+                return False
+            except Exception:  # the function takes no such class
+                return True
 
     def _hangs_on_order(self, number: int, item: Parameter) -> bool:
         if not has_order(item.tree):
@@ -162,22 +184,22 @@ class Replay:
                 if not ran:
                     return None
             moving = [each for each in self._state() if each not in before]
-            if taken := next((place for place, _, _ in moving if place.name == ITERATOR), None):
+            if taken := next((place for place, _, _ in moving if place.name in MOVED), None):
                 return Mismatch(
                     "it goes on where this one ended", self.examples.leaves, repeated=True, place=(taken, "")
                 )
             for leaves in trials(self.examples.leaves, self.objects.plain_values()):
                 if time.perf_counter() > self.until:
                     break
-                if not self.resizes and _shapes(leaves) != _shapes(self.examples.leaves):
+                if not self.resizes and shapes(leaves) != shapes(self.examples.leaves):
                     continue
                 ran, found = self._call(leaves)
                 if found:
                     return self._judged(found, leaves)
                 if not ran and self.stateful:
                     break
-            known = [each[:2] for each in before]
-            return self._after_many_calls([(place, key, (place, key) not in known) for place, key, _ in moving])
+            earlier = {(id(place), key): value for place, key, value in before}
+            return self._after_many_calls(moving, earlier)
 
     def _judged(self, found: str, leaves: Sequence[Any]) -> Mismatch:
         """The mismatch, blamed on state if function and pipeline agree once that call is the first one."""
@@ -188,14 +210,22 @@ class Replay:
         _, first = self._call(leaves)
         return Mismatch(found, leaves, repeated=not first, place=changed)
 
-    def _after_many_calls(self, moving: list[tuple[Location, Any, bool]]) -> Mismatch | None:
+    def _after_many_calls(
+        self, moving: list[tuple[Location, Any, Any]], earlier: Mapping[tuple[int, Any], Any]
+    ) -> Mismatch | None:
         """Compares function and pipeline as if the function had been called very often.
 
         An object that still changes after some calls with one example counts, sums or collects: it is set to a value
         that many more calls could give.
+
+        Args:
+            moving: what the last call changed: places, keys, and what stood there after it.
+            earlier: what stood there before that call, as far as something had changed by then.
         """
-        for place, key, grows in moving:
-            age(place, key, grows)
+        for place, key, now in moving:
+            then = earlier.get((id(place), key))
+            down = isinstance(now, int | float) and isinstance(then, int | float) and now < then
+            age(place, key, grows=(id(place), key) not in earlier, down=down)
         if not moving or self.stateful:
             return None
         for leaves in (self.examples.leaves, ones(self.examples.leaves)):  # a factor would not show on zeros
@@ -207,23 +237,25 @@ class Replay:
     def _with_models(self) -> Mismatch | None:
         """Compares calls in which ops run their original models, whose hooks and attributes may keep state.
 
-        Where the first one changes objects of Python, a second one shows whether that decides anything.
+        Where the first one changes objects of Python, a second one and one on other data show whether that decides
+        anything.
         """
         if not any(True for _ in bodies(self.pipeline.graph)):
             return None
         if self.stateful:
             self.pipeline.reset()
         self.exact = False  # a lowered model may sum in another order
+        others = next(trials(self.examples.leaves))  # what a hook left of the example would be right for the example
         with self._aside(), plainly():
-            for _ in range(2):
-                ran, found = self._call(self.examples.leaves)
+            for leaves in (self.examples.leaves, self.examples.leaves, others):
+                ran, found = self._call(leaves)
                 changes = self.objects.changes()
-                if found or not ran or not changes:
+                if found or not changes:
                     break
         return Mismatch(found, self.examples.leaves, place=next(iter(changes), None)) if ran and found else None
 
-    def _state(self) -> list[tuple[Location, Any, str]]:
-        return [(place, key, _brief(place.read().get(key))) for place, key in self.objects.changes()]
+    def _state(self) -> list[tuple[Location, Any, Any]]:
+        return [(place, key, brief(place.read().get(key))) for place, key in self.objects.changes()]
 
     def _place(self) -> tuple[Location, Any] | None:
         return next(iter(self.objects.changes()), None)
@@ -245,8 +277,8 @@ class Replay:
         before = models_run()
         try:
             wanted = self._plain(handed)
-        except Exception:
-            return False, ""
+        except Exception as error:
+            return False, f"it answers where the function raises {type(error).__name__}: {error}" if own else ""
         self.exact = self.exact and models_run() == before  # an op made by the function has nothing lowered
         found = self._difference(wanted, got) or self._difference(handed, given)
         open_to_chance = bool(found) and not self._place() and key_orders(wanted) == key_orders(got)
@@ -279,10 +311,10 @@ class Replay:
 
     def _plain(self, leaves: Sequence[Any]) -> Any:
         args, kwargs = self.examples.call(leaves)
-        before = _outline([args, kwargs])
+        before = outline([args, kwargs])
         with torch.no_grad(), Exactly():
             result = self.process(*args, **kwargs)
-        self.changed = self.changed or _outline([args, kwargs]) != before
+        self.changed = self.changed or outline([args, kwargs]) != before
         return result
 
     @contextmanager
@@ -300,20 +332,3 @@ class Replay:
             finally:
                 self.objects.restore()
         generators.restore()
-
-
-def _outline(tree: Any) -> Any:
-    """The containers of a tree and which objects are in them."""
-    if isinstance(tree, tuple | list):
-        return [_outline(item) for item in tree]
-    return {key: _outline(item) for key, item in tree.items()} if isinstance(tree, dict) else id(tree)
-
-
-def _brief(value: Any) -> str:
-    if isinstance(value, torch.Tensor):
-        return f"{id(value)} {value._version if not value.is_inference() else 0}"
-    return f"{type(value)} {len(value)}" if isinstance(value, list | dict | set) else repr(value)[:200]
-
-
-def _shapes(leaves: Sequence[Any]) -> list[Any]:
-    return [leaf.shape if isinstance(leaf, torch.Tensor) else None for leaf in leaves]

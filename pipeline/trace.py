@@ -10,13 +10,13 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import torch
 
 from ..ops.graph.device import parse_device
-from ..ops.graph.errors import GraphError, RecordError, TracepackError
+from ..ops.graph.errors import RecordError, TracepackError
 from ..ops.graph.graph import Graph
 from ..ops.graph.program import Program
 from ..ops.graph.traverse import bodies
@@ -25,6 +25,7 @@ from ..ops.runtime.interrupts.verbs import undisturbed
 from ..ops.runtime.placement import runs_on
 from ..ops.runtime.user_code import first_line, user_stacklevel, writing_line
 from ..ops.tracing_hook import current, recording
+from .attempts import agree
 from .blame import blamed, refuse_swallowed
 from .examples import Examples, describe
 from .lists.fixed import fixes_length, telling
@@ -37,18 +38,18 @@ from .patches.unanswered import answered
 from .pipeline import Pipeline
 from .recheck.diff import Difference, difference
 from .recheck.key_order import with_marks
-from .recheck.objects import Objects
 from .recheck.op_state import refuse_reads
 from .recheck.prune import prune
+from .recheck.reach.objects import Objects
 from .recheck.sizes import forget_sizes, name_sizes, pipeline_facts
-from .recheck.vary import clones, shifted, varied
+from .recheck.vary import clones
 from .recording.effects import Watch
-from .recording.random import settle
 from .recording.recorder import Recorder
 from .recording.rollback import Undo
 from .replay import Mismatch, Replay
 from .rules.loadable import refuse_unloadable
 from .rules.settings import default_dtype, with_default_dtype
+from .second import Recording, second_recording
 from .signature.arguments import Given, arguments
 
 _OF_NUMPY = (
@@ -93,24 +94,33 @@ def trace(process: Callable[..., Any], *examples: Any, **named: Any) -> Pipeline
         raise RecordError("trace was called while another trace runs", fix="Trace the outer function only.")
     given = arguments(process, examples, named)
     examined, names = describe(given)
-    made = telling(_with_free_lists(process, given) or _recorded(process, examined, names, Objects(process)))
+    earlier: list[Pipeline] = []
+    made = telling(
+        _with_free_lists(process, given, earlier) or _recorded(process, examined, names, Objects(process), earlier)
+    )
     return made.engaged_as_named({each.name: each.value for each in given if each.given})
 
 
-def _with_free_lists(process: Callable[..., Any], given: Sequence[Given]) -> Pipeline | None:
+def _with_free_lists(process: Callable[..., Any], given: Sequence[Given], earlier: list[Pipeline]) -> Pipeline | None:
     """The pipeline for lists of any length; None where there are none, or where the function needs their lengths."""
     examined, names = describe(given, free=True)
     if not any(isinstance(leaf, list) and not isinstance(leaf[0], str) for leaf in examined.leaves):
         return None
     try:
-        found = _recorded(process, examined, names, Objects(process))
+        found = _recorded(process, examined, names, Objects(process), earlier)
     except Exception:  # the recording of lists of fixed lengths says what is wrong
         return None
     return None if fixes_length(found) else found
 
 
-def _recorded(process: Callable[..., Any], examples: Examples, names: Sequence[str], objects: Objects) -> Pipeline:
-    """The pipeline of a function: recorded as it is, and deeply where that is refused or fixes a text or a number."""
+def _recorded(
+    process: Callable[..., Any], examples: Examples, names: Sequence[str], objects: Objects, earlier: list[Pipeline]
+) -> Pipeline:
+    """The pipeline of a function: recorded as it is, and deeply where that is refused or fixes a text or a number.
+
+    A later recording has to agree with the first one of each that was given up: what a function keeps out of sight is
+    not what it was then.
+    """
     found: Pipeline | None = None
     problem: RecordError | None = None
     with LentCode(objects.functions):
@@ -119,15 +129,28 @@ def _recorded(process: Callable[..., Any], examples: Examples, names: Sequence[s
             found = plainly.pipeline()
         except RecordError as error:
             problem = error
+            earlier += plainly.begun()
         if found is not None and not plainly.fixed:
-            return found
+            return _agreeing(found, earlier, plainly, problem)
     with LentCode(objects.functions, deeply=True):
+        deeply = _Tracing(process, examples, names, objects, deeply=True)
         try:
-            return _Tracing(process, examples, names, objects, deeply=True).pipeline()
+            return _agreeing(deeply.pipeline(), earlier, deeply, problem)
         except Exception as error:
             if found is not None:
                 return found
             raise error if isinstance(error, RecordError) or problem is None else problem from None
+
+
+def _agreeing(found: Pipeline, earlier: Sequence[Pipeline], tracing: _Tracing, problem: RecordError | None) -> Pipeline:
+    """A pipeline that answers as the first recordings of all that were given up do."""
+    if earlier and not agree(earlier, found, tracing.examples, tracing.objects.plain_values()):
+        raise problem or RecordError(
+            "the function keeps state out of sight: it does not answer as it did when it was called first",
+            where=str(first_line(tracing.user) or ""),
+            fix="Pass it as an input, or keep it in an attribute, a list or a dict.",
+        )
+    return found
 
 
 def _here(program: Program) -> Pipeline:
@@ -139,15 +162,6 @@ def _here(program: Program) -> Pipeline:
 def _name(process: Callable[..., Any]) -> str:
     name = getattr(process, "__name__", type(process).__name__)
     return "pipeline" if name == "<lambda>" else str(name)
-
-
-@dataclass
-class _Recording:
-    """The result of one recording: its graph, and the whole with unused nodes, to compare with another recording."""
-
-    graph: Graph
-    whole: Graph
-    recorder: Recorder
 
 
 class _Tracing:
@@ -168,15 +182,16 @@ class _Tracing:
         self.user, self.process = process, recordable(process, deeply)
         self.examples, self.names, self.objects = examples, names, objects
         self.fixed = ""
+        self.began: Recording | None = None
 
     def pipeline(self) -> Pipeline:
         """Records twice, compares the recordings, and compares the resulting pipeline with the function."""
         began, dtype = time.perf_counter(), default_dtype()
         first = self.first()
-        self.fixed = first.recorder.plainly_used
+        self.fixed, self.began = first.recorder.plainly_used, first
         try:
             refuse_reads(first.graph, self.objects.ops, first.recorder.values.readers())
-            second = _second(self.record, self.examples, first)
+            second = second_recording(self.record, self.examples, first)
             parameters, facts = pipeline_facts(self.examples.items, self.names, first.graph)
             name_sizes(first.graph, second)
             graph = with_default_dtype(first.graph, dtype, first.recorder.asks_default_dtype)
@@ -200,14 +215,25 @@ class _Tracing:
             first.recorder.generators.restore()
         return found
 
-    def record(self, examples: Examples, settled: bool = True) -> _Recording:
+    def begun(self) -> list[Pipeline]:
+        """The first recording by itself, as a pipeline, where there was one that can run."""
+        if self.began is None:
+            return []
+        try:
+            parameters, facts = pipeline_facts(self.examples.items, self.names, self.began.graph)
+            name_sizes(self.began.graph, None)
+            return [_here(Program(_name(self.user), self.began.graph, parameters, facts))]
+        except TracepackError:
+            return []
+
+    def record(self, examples: Examples, settled: bool = True) -> Recording:
         """One recording, which leaves Python's objects as they were."""
         try:
             return _record(self.process, examples, settled)
         finally:
             self.objects.restore()
 
-    def first(self) -> _Recording:
+    def first(self) -> Recording:
         """The recording that becomes the pipeline; raises the function's own error if it also fails unrecorded."""
         try:
             return self.record(self.examples, settled=False)
@@ -219,7 +245,7 @@ class _Tracing:
         finally:
             self.objects.restore()
 
-    def explained(self, mismatch: Mismatch, first: _Recording) -> RecordError:
+    def explained(self, mismatch: Mismatch, first: Recording) -> RecordError:
         """The error for a call in which graph and function differ, with the line of the first different node."""
         if mismatch.repeated:
             return self.explained_state(mismatch, first)
@@ -233,7 +259,7 @@ class _Tracing:
             else "It depends on something that a recording does not see: an identity, a type, a thread, an object.",
         )
 
-    def explained_state(self, mismatch: Mismatch, first: _Recording) -> RecordError:
+    def explained_state(self, mismatch: Mismatch, first: Recording) -> RecordError:
         args, kwargs = self.examples.call(self.examples.alike(self.examples.leaves))
         try:
             undo = Undo(first.recorder.values)
@@ -255,7 +281,7 @@ class _Tracing:
             fix="It depends on something that is not an input: a counter, a cache, random numbers or the time.",
         )
 
-    def again(self, leaves: Sequence[Any], first: _Recording) -> Difference | None:
+    def again(self, leaves: Sequence[Any], first: Recording) -> Difference | None:
         """How the recording of one more call differs from the first recording."""
         try:
             other = _record(self.process, replace(self.examples, leaves=leaves), settled=True)
@@ -266,7 +292,7 @@ class _Tracing:
         return difference(first.whole, other.whole)
 
 
-def _record(process: Callable[..., Any], examples: Examples, settled: bool = False) -> _Recording:
+def _record(process: Callable[..., Any], examples: Examples, settled: bool = False) -> Recording:
     """Records the function on copies of the leaves."""
     recorder = Recorder(settled=settled)
     pairs = [recorder.input(leaf) for leaf in clones(examples.leaves)]
@@ -292,59 +318,4 @@ def _record(process: Callable[..., Any], examples: Examples, settled: bool = Fal
     whole = Graph(tuple(value for value, _ in pairs), tuple(recorder.nodes), output)
     graph = prune(whole)
     verify(graph)
-    return _Recording(graph, whole, recorder)
-
-
-def _second(record: Callable[..., _Recording], examples: Examples, first: _Recording) -> Graph | None:
-    """Records again on varied examples and compares; returns the other graph, which shows what sizes changed.
-
-    A function that makes new tensors in each run without torch is recorded a third time, with other integers: the
-    first variation keeps integers, because they may be indices.
-
-    Raises:
-        RecordError: the two differ, and no guard says why.
-    """
-
-    def again(other: Sequence[Any]) -> _Recording | None:
-        first.recorder.generators.restore(ends=True)
-        try:
-            second = record(replace(examples, leaves=other))
-        except GraphError:  # the function kept a value of the other recording
-            raise
-        except Exception:
-            if first.recorder.refused is not None:  # the function kept a number or an array of the other recording
-                raise first.recorder.refused from None
-            return None  # the function does not take such sizes or data; the replays check it on others
-        settle(first.recorder.generators, second.recorder.generators)
-        return second if _require_same(first, second) else None
-
-    for other in varied(examples.leaves):
-        second = again(other)
-        if second is not None:
-            others = shifted(examples.leaves) if _makes_tensors(first, second) else None
-            if others is not None:
-                again(others)
-            return second.graph
-    return None
-
-
-def _makes_tensors(first: _Recording, second: _Recording) -> bool:
-    """Whether the function captured other tensors in the second recording than in the first."""
-    pairs = zip(first.recorder.values.captured.values(), second.recorder.values.captured.values(), strict=False)
-    return any(a.tensor is not b.tensor for a, b in pairs)
-
-
-def _require_same(first: _Recording, second: _Recording) -> bool:
-    """Whether two recordings are the same program; False where a guard tells them apart.
-
-    Raises:
-        RecordError: they differ, and no guard says why.
-    """
-    found = difference(first.whole, second.whole)
-    if found is not None and not found.guarded:
-        raise RecordError(
-            f"a second recording on other data differs: {found.what}",
-            where=str(found.line or ""),
-            fix="It depends on something that is not an input: a counter, a cache, random numbers or the time.",
-        )
-    return found is None
+    return Recording(graph, whole, recorder)

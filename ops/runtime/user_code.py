@@ -79,6 +79,25 @@ def writing_line(functions: Iterable[Any], name: Any) -> SourceLine | None:
     return None
 
 
+def codes_in(code: CodeType) -> Iterator[CodeType]:
+    """Some code, and what is defined inside of it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from codes_in(constant)
+
+
+def names_in(code: CodeType) -> list[str]:
+    """The globals and the attributes that some code names, and what is defined inside of it."""
+    return list(dict.fromkeys(name for each in codes_in(code) for name in each.co_names))
+
+
+def stored_attributes(code: CodeType) -> frozenset[str]:
+    """The attributes that some code sets or deletes, on whatever object."""
+    lines = (line for each in codes_in(code) for line in dis.get_instructions(each))
+    return frozenset(line.argval for line in lines if line.opname in ("STORE_ATTR", "DELETE_ATTR"))
+
+
 _BINDING = ("STORE_ATTR", "STORE_DEREF", "STORE_GLOBAL")
 
 

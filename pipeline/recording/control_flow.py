@@ -27,8 +27,8 @@ from ..proxies.base import is_traced
 from ..proxies.make import traced
 from ..proxies.trees import concrete, tensor_type
 from ..recheck.diff import difference
-from ..recheck.objects import Objects
 from ..recheck.prune import prune
+from ..recheck.reach.objects import Objects
 from ..recheck.vary import clones
 from ..rules.gradients import follow_grad_mode
 from .branch import Branch

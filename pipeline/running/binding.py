@@ -110,6 +110,7 @@ class Binding:
         match tree:
             case Slot(index):
                 kind = self._parameters.types[index]
+                self._marks.check_class(self._parameters.names[index], value)
                 if self._written and isinstance(value, np.ndarray):
                     _require_memory(value, index in self._written, where)
                 flat[index] = to_leaf(self._converted(value, kind, where), kind, where)

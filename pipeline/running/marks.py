@@ -1,4 +1,4 @@
-"""What a graph says of its inputs beyond their types, where an answer hangs on more: an order, an int for a float.
+"""What a graph says of its inputs beyond their types, where an answer hangs on more: an order, or a class.
 
 Most functions take these as they come, so a mark is written only where a replay shows that they decide the answer.
 """
@@ -8,10 +8,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import torch
+
 from ...ops.graph.errors import SignatureError
 from ...ops.graph.frozen_class import frozen_object
 from ...ops.graph.graph import Graph, Operator
-from ...ops.graph.operators.names import FLOAT_ONLY, KEY_ORDER, KEYWORD_ORDER, MARKS, is_mark
+from ...ops.graph.operators.names import (
+    FLOAT_ONLY,
+    KEY_ORDER,
+    KEYWORD_ORDER,
+    LIST_ONLY,
+    MARKS,
+    TENSOR_ONLY,
+    is_mark,
+)
 
 
 @frozen_object
@@ -22,11 +32,15 @@ class Marks:
         ordered: the parameters whose dicts must have their keys in the order that is stored.
         keywords: the arguments that must be given in this order.
         floats: the inputs that must not be an int.
+        lists: the inputs that must not be a tuple.
+        tensors: the inputs that must not be a Parameter or of another subclass of tensors.
     """
 
     ordered: frozenset[str] = frozenset()
     keywords: tuple[str, ...] = ()
     floats: frozenset[str] = frozenset()
+    lists: frozenset[str] = frozenset()
+    tensors: frozenset[str] = frozenset()
 
     @staticmethod
     def of(graph: Graph) -> Marks:
@@ -35,7 +49,18 @@ class Marks:
         for node in graph.nodes:
             if isinstance(node.target, Operator) and is_mark(node.target.name):
                 found[node.target.name.removeprefix("py.")] += map(str, node.args)
-        return Marks(frozenset(found[KEY_ORDER]), tuple(found[KEYWORD_ORDER]), frozenset(found[FLOAT_ONLY]))
+        classes = (frozenset(found[name]) for name in (FLOAT_ONLY, LIST_ONLY, TENSOR_ONLY))
+        return Marks(frozenset(found[KEY_ORDER]), tuple(found[KEYWORD_ORDER]), *classes)
+
+    def check_class(self, name: str, value: Any) -> None:
+        """Refuses a value whose class the function would see, and the pipeline does not."""
+        wanted = list if name in self.lists else torch.Tensor if name in self.tensors else None
+        if wanted is not None and type(value) is not wanted and isinstance(value, tuple | torch.Tensor):
+            raise SignatureError(
+                f"the function asks for the class of this input, and a {type(value).__name__} gives another answer",
+                where=f"input {name!r}", expected=wanted.__name__,
+                fix="Pass a list." if wanted is list else "Pass x.data, which is a plain tensor.",
+            )  # fmt: skip
 
     def check(self, feed: Mapping[str, Any], names: Sequence[str], flat: Sequence[Any]) -> None:
         """Refuses arguments in another order, and an int for a float."""

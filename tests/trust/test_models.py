@@ -68,11 +68,38 @@ def read_before_with_buffers() -> Any:
     return process
 
 
-@pytest.mark.parametrize("make", [hooked, left_behind, read_before, read_before_with_buffers])
+def rows_of_a_side_output() -> Any:
+    """Outside of a recording the op runs its graph, no hook, and the loop meets a tensor without rows."""
+    model: Any = torch.nn.Linear(3, 3)
+    seen = {"out": torch.zeros(())}
+    model.register_forward_hook(lambda module, args, out: seen.update(out=out))
+    op, other = tracepack.script(model), tracepack.script(torch.nn.Linear(3, 3))
+
+    def process(x: torch.Tensor) -> torch.Tensor:
+        op(x)
+        return [other(row) for row in seen["out"]][-1]
+
+    return process
+
+
+@pytest.mark.parametrize("make", [hooked, left_behind, read_before, read_before_with_buffers, rows_of_a_side_output])
 def test_side_outputs_are_refused(make: Any) -> None:
     with pytest.raises(tracepack.TracepackError) as caught:
         tracepack.trace(make(), X)
     assert "test_models.py" in str(caught.value), caught.value
+
+
+def test_a_function_that_fails_on_its_example_when_it_is_called_again_is_refused() -> None:
+    left = {"n": 2}
+
+    def process(x: torch.Tensor) -> torch.Tensor:
+        left["n"] -= 1
+        if left["n"] < 0:
+            raise RuntimeError("used up")
+        return x * 2
+
+    with pytest.raises(tracepack.RecordError, match="raises RuntimeError: used up"):
+        tracepack.trace(process, X)
 
 
 def test_an_error_that_only_a_recording_meets_names_the_line() -> None:

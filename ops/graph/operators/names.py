@@ -85,8 +85,10 @@ _VIEWING = (
 GRADIENTS = ("grad_mode", "own_backward")
 """Nodes that matter with gradients only: they set the grad mode, or say that a custom backward is not recorded."""
 
-KEY_ORDER, KEYWORD_ORDER, FLOAT_ONLY = MARKS = ("key_order", "keyword_order", "float_only")
-"""A node that says of a parameter that its dicts must have their keys in the stored order."""
+KEY_ORDER, KEYWORD_ORDER, FLOAT_ONLY, LIST_ONLY, TENSOR_ONLY = MARKS = (
+    "key_order", "keyword_order", "float_only", "list_only", "tensor_only",
+)  # fmt: skip
+"""Nodes that say of inputs what a call must keep to: an order of keys, or a class."""
 
 PYTHON = frozenset((*ARITHMETIC, *MATH, *_READS, *_TEXTS, *_TABLES, *GRADIENTS, *MARKS))
 """The names of the family ``py.…``: arithmetic on scalars, and functions that read a scalar off a tensor."""

@@ -2,37 +2,36 @@
 
 A recording must leave these objects unchanged, and a function that keeps state in them gives other results in later
 calls. Lists, dicts, sets, attributes, closures, the globals that code names, classes and arrays are examined, to any
-depth, also behind decorators, except for other objects of Python, torch or tracepack; `hidden` knows some of those.
+depth, also behind decorators, except for other objects of Python, torch or tracepack; `hidden` knows some of those,
+and `leads` what others hold.
 """
 
 from __future__ import annotations
 
-import sys
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
-from types import CellType, CodeType, FunctionType, MethodType, ModuleType
+from types import CellType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 import torch
 
-from ...ops.lowering.held_objects import equal_content
-from ...ops.lowering.patches.lock import lowering
-from ...ops.op import InferenceOp
-from ...ops.runtime.user_code import OURS, decorated, functions_in, is_users
-from ..proxies.base import is_traced
-from .hidden import access
+from ....ops.lowering.held_objects import equal_content
+from ....ops.lowering.patches.lock import lowering
+from ....ops.op import InferenceOp
+from ....ops.runtime.user_code import OURS, codes_in, decorated, functions_in, names_in, stored_attributes
+from ...proxies.base import is_traced
+from .hidden import access, counts
+from .leads import drawn_from, leads, modules_in
+from .whose import is_looked_into, is_made_by_hand, is_of_no_module, is_users_module, is_users_own
 
 MOST_OBJECTS = 20_000
 _PLAIN = (str, bytes, int, float, complex, bool, type(None), torch.Tensor, torch.dtype, torch.device, range, slice)
+_CONTAINERS = (dict, list, set, deque, tuple)
 _ABSENT = object()
-_OF_PYTHON = frozenset(
-    """SimpleNamespace defaultdict OrderedDict Counter UserDict UserList UserString ChainMap Queue LifoQueue
-    PriorityQueue WeakKeyDictionary WeakValueDictionary _local""".split()
-)
 
 
 @dataclass(frozen=True)
@@ -82,10 +81,15 @@ class Objects:
         self._places: list[Location] = []
         self._arrays: list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]] = []
         self._met: dict[int, Any] = {}
+        self._tensors: dict[int, torch.Tensor] = {}
+        self._caches: list[Any] = []
         self._waiting: deque[tuple[Any, str]] = deque([(process, "the function")])
         with lowering():
             while self._waiting and len(self._met) < most:
                 self._visit(*self._waiting.popleft())
+            if any("cache_info" in names_in(function.__code__) for function in self.functions):
+                for cache in self._caches:
+                    self._add(*counts(cache))
 
     # -- after a run -------------------------------------------------------------------------------------------
 
@@ -118,7 +122,7 @@ class Objects:
         """The numbers and texts that the user's functions name: constants of their code, globals, variables."""
         held = [item for place in self._places for item in place.before.values()]
         for function in self.functions:
-            held += [item for code in _codes(function.__code__) for item in code.co_consts]
+            held += [item for code in codes_in(function.__code__) for item in code.co_consts]
             held += [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
         flat = [part for item in held for part in (item if type(item) in (tuple, frozenset) else (item,))]
         values = [item.value if isinstance(item, Enum) else item for item in flat]
@@ -128,32 +132,50 @@ class Objects:
     # -- looking -----------------------------------------------------------------------------------------------
 
     def _visit(self, thing: Any, name: str) -> None:
-        if is_traced(thing) or isinstance(thing, _PLAIN) or id(thing) in self._met:
+        kind = type(thing)
+        if is_traced(thing) or id(thing) in self._met or id(thing) in self._tensors:
+            return
+        if isinstance(thing, torch.Tensor):  # not counted: a model has many
+            self._tensors[id(thing)] = thing
+            self._attributes(thing)
+            return
+        if isinstance(thing, _PLAIN) and not hasattr(thing, "__dict__"):
             return
         self._met[id(thing)] = thing
-        kind = type(thing)
         if kind is FunctionType:
             self._function(thing)
         elif kind is MethodType:
             self._wait((thing.__self__, name), (thing.__func__, name))
         elif kind is partial:
             self._wait(*((part, name) for part in (thing.func, *thing.args, *thing.keywords.values())))
+            self._attributes(thing)
         elif isinstance(thing, InferenceOp):
             self.ops.append(thing)
             self._wait((getattr(thing, "model", None), f"the model of op {thing.name!r}"))
         elif isinstance(thing, np.ndarray):
-            if thing.nbytes <= 1 << 20 and not thing.dtype.hasobject:
+            if thing.dtype == object and thing.size <= MOST_OBJECTS:
+                self._add(
+                    "a numpy array", lambda: dict(enumerate(thing.flat)), lambda items: _fill(thing, items.values())
+                )
+            elif thing.nbytes <= 1 << 20 and not thing.dtype.hasobject:
                 self._arrays.append((thing, thing.copy()))
-        elif isinstance(thing, dict | list | set | deque | tuple):
+        elif isinstance(thing, _CONTAINERS):
             self._container(thing, name)
+            if kind not in _CONTAINERS:
+                self._object(thing)
         elif isinstance(thing, type):
             self._class(thing)
         elif found := access(thing):
             self._add(*found)
-        elif not isinstance(thing, ModuleType) and _is_looked_into(kind):
+        elif isinstance(thing, ModuleType):
+            if is_made_by_hand(thing):
+                self._attributes(thing)
+        elif is_looked_into(kind) or isinstance(thing, _PLAIN):
             self._object(thing)
-        elif callable(thing):  # what Python's decorators make, such as functools.cache
-            self._visit(getattr(thing, "__wrapped__", None), name)
+        else:
+            self._wait(*((each, name) for each in leads(thing)))
+            if hasattr(thing, "cache_info"):
+                self._caches.append(thing)
 
     def _wait(self, *pairs: tuple[Any, str]) -> None:
         self._waiting.extend(pairs)
@@ -173,6 +195,15 @@ class Objects:
         else:
             self._add(name, lambda: dict(enumerate(thing)), lambda items: _refill(thing, items.values()))
 
+    def _attributes(self, thing: Any) -> None:
+        def read() -> dict[Any, Any]:
+            return {name: item for name, item in vars(thing).items() if not _is_special(name)}
+
+        def write(items: dict[Any, Any]) -> None:
+            _refill(vars(thing), {name: item for name, item in vars(thing).items() if _is_special(name)} | items)
+
+        self._add(type(thing).__name__, read, write)
+
     def _object(self, thing: Any) -> None:
         if hasattr(thing, "__dict__"):
             held = vars(thing)
@@ -185,9 +216,9 @@ class Objects:
 
     def _class(self, kind: type) -> None:
         self._visit(type(kind), kind.__name__)
-        if not (_is_users_module(kind.__module__) or _is_of_no_module(kind)):
+        if not (is_users_module(kind.__module__) or is_of_no_module(kind)):
             return
-        names = [name for name in vars(kind) if not (name.startswith("__") and name.endswith("__"))]
+        names = [name for name in vars(kind) if not _is_special(name)]
         self._add(f"class {kind.__name__}", lambda: _own(kind), partial(_set_attributes, kind, None))
         for name in names:
             found = vars(kind)[name]
@@ -197,14 +228,19 @@ class Objects:
             self._visit(vars(kind).get(name), kind.__name__)
 
     def _function(self, function: FunctionType) -> None:
-        if not _is_users_own(function.__code__.co_filename):
+        if not is_users_own(function.__code__.co_filename):
             if function.__code__.co_filename.startswith(OURS):  # it wraps a function of the user's
                 self._wait(*((cell.cell_contents, "the function") for cell in function.__closure__ or ()))
             self._wait(*((each, function.__name__) for each in decorated(function)))
             return
         self.functions.append(function)
         name = function.__name__
-        self._wait(*((item, f"a default of {name}") for item in (function.__defaults__, function.__kwdefaults__)))
+        defaults = ["__defaults__", "__kwdefaults__"]
+        self._add(
+            f"a default of {name}",
+            partial(_attributes, function, defaults),
+            partial(_set_attributes, function, defaults),
+        )
         self._visit(vars(function), f"an attribute of {name}")
         for variable, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
             if id(cell) not in self._met:
@@ -213,14 +249,15 @@ class Objects:
         self._globals(function)
 
     def _globals(self, function: FunctionType) -> None:
-        """The globals that code names in its module, and the attributes that it reads of the user's other modules."""
-        names, held = list(dict.fromkeys(_names(function.__code__))), function.__globals__
-        known = [name for name in names if name in held or name in _stored(function.__code__)]
-        self._named(held, known, "a global")
-        for name in known:
-            module = held.get(name)
-            if isinstance(module, ModuleType) and _is_users_module(module.__name__):
-                self._named(vars(module), [n for n in names if n in vars(module)], f"a global of {name}")
+        """The globals that code names, the attributes that it reads of the user's modules and sets on any module."""
+        names, held = names_in(function.__code__), function.__globals__
+        self._named(held, names, "a global")  # also what it has yet to bind; names of attributes do no harm
+        stored = stored_attributes(function.__code__)
+        for title, module in modules_in(held, names):
+            of_user = is_users_module(module.__name__)
+            known = [name for name in names if name in stored or (of_user and name in vars(module))]
+            self._named(vars(module), known, f"a global of {title}")
+            self._wait(*((each, title) for each in drawn_from(module, names)))
 
     def _named(self, held: dict[str, Any], names: list[str], title: str) -> None:
         def write(items: dict[Any, Any]) -> None:
@@ -243,6 +280,16 @@ def _refill(thing: Any, items: Any) -> None:
         thing.extend(items)
     else:
         thing.update(items)
+
+
+def _fill(array: np.ndarray[Any, Any], items: Any) -> None:
+    if array.flags.writeable:
+        for place, item in enumerate(items):
+            array.flat[place] = item
+
+
+def _is_special(name: Any) -> bool:
+    return isinstance(name, str) and name.startswith("__") and name.endswith("__")
 
 
 def _equal(a: Any, b: Any) -> bool:
@@ -278,7 +325,7 @@ def _attributes(thing: Any, names: list[str]) -> dict[Any, Any]:
 
 
 def _own(kind: type) -> dict[Any, Any]:
-    return {name: item for name, item in vars(kind).items() if not (name.startswith("__") and name.endswith("__"))}
+    return {name: item for name, item in vars(kind).items() if not _is_special(name)}
 
 
 def _set_attributes(thing: Any, names: list[str] | None, items: dict[Any, Any]) -> None:
@@ -292,53 +339,3 @@ def _set_attributes(thing: Any, names: list[str] | None, items: dict[Any, Any]) 
 
 def _of_array(array: np.ndarray[Any, Any], before: np.ndarray[Any, Any]) -> Location:
     return Location("a numpy array", lambda: {...: array}, lambda items: None, {...: before})
-
-
-# -- what is whose --------------------------------------------------------------------------------------------------
-
-
-def _is_users_own(path: str) -> bool:
-    """Whether code is the user's, and not of an installed package."""
-    return is_users(path) and "-packages" not in path
-
-
-def _is_users_module(name: str) -> bool:
-    module = sys.modules.get(name)
-    return name == "__main__" or _is_users_own(str(getattr(module, "__file__", None) or "<"))
-
-
-def _is_of_no_module(kind: type) -> bool:
-    """Whether a class was made by code that ran without a module, as `exec` with a dict of its own runs it."""
-    made_at_run_time = 1 << 9  # CPython's Py_TPFLAGS_HEAPTYPE
-    return kind.__module__ == "builtins" and bool(kind.__flags__ & made_at_run_time)
-
-
-def _is_looked_into(kind: type) -> bool:
-    """Whether the attributes of objects of a class are examined: not of classes of Python, torch, numpy or ours."""
-    if issubclass(kind, torch.nn.Module):
-        return not issubclass(kind, torch.jit.ScriptModule)
-    module = kind.__module__
-    if _is_of_no_module(kind):
-        return True
-    if module.startswith(("torch.", "numpy.", "tracepack.")) or module in ("torch", "numpy", "builtins"):
-        return False
-    if module.partition(".")[0] in sys.stdlib_module_names:
-        return kind.__name__ in _OF_PYTHON
-    return True
-
-
-def _codes(code: CodeType) -> Iterator[CodeType]:
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _codes(constant)
-
-
-def _names(code: CodeType) -> Iterator[str]:
-    for each in _codes(code):
-        yield from each.co_names
-
-
-def _stored(code: CodeType) -> frozenset[str]:
-    """The globals that code may bind; it may also give names of attributes, which does no harm."""
-    return frozenset(_names(code))

@@ -1,4 +1,7 @@
-"""What many more calls may leave in an object that changes from call to call: larger numbers, longer lists."""
+"""What many more calls may leave in an object that changes from call to call: larger numbers, longer lists.
+
+Or, where it counts down, numbers far below zero.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +16,24 @@ from .objects import Location
 MANY = 4096  # items or characters; a multiple of the size of every item of an array
 
 
-def age(place: Location, key: Any, grows: bool) -> None:
+def age(place: Location, key: Any, grows: bool, down: bool = False) -> None:
     """Sets what stands under a key of a place to what many more calls may leave there.
 
     Args:
         place: the place.
         key: what changes in it.
         grows: whether the last call brought the key, so that more calls bring more.
+        down: whether the last call left a smaller number there.
     """
     content = place.read()
     if key not in content:
+        if list(content) == list(range(len(content))):  # each call takes an item off a list
+            place.write({})
         return
-    if grows:
+    if down:
+        if (other := _used_up(content[key])) is not None:
+            place.write({**content, key: other})
+    elif grows:
         place.write(_grown(content, key))
     elif (other := _later(content[key])) is not None:
         place.write({**content, key: other})
@@ -65,3 +74,10 @@ def _later(value: Any) -> Any:
 def _later_number(value: Any) -> Any:
     with np.errstate(all="ignore"):
         return type(value)(value * 7 + 1000) if np.issubdtype(type(value), np.number) else None
+
+
+def _used_up(value: Any) -> Any:
+    """A number that many more calls may leave where each takes something away."""
+    if isinstance(value, np.number):
+        return None if isinstance(value, np.unsignedinteger) else _later_number(-abs(value) - 300)
+    return -(abs(value) * 7 + 1000) if isinstance(value, int | float) and not isinstance(value, bool) else None

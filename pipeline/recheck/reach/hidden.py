@@ -1,0 +1,178 @@
+"""Objects of Python whose content is neither items nor attributes: buffers, context variables, errors, iterators.
+
+An iterator, a queue or a semaphore cannot be set back, and no value of a generator of random numbers stands for many
+more calls. So of those it is only known whether they moved, and a function that moves one which it keeps goes on in its
+next call where this one ended.
+"""
+
+from __future__ import annotations
+
+import operator
+import os
+import pickle
+import random
+import sys
+from array import array
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from functools import partial
+from io import BytesIO, IOBase, StringIO
+from itertools import count, repeat
+from queue import SimpleQueue
+from threading import Semaphore
+from types import GeneratorType
+from typing import Any
+
+import numpy as np
+
+from ....ops.runtime.interrupts.unheard import Unheard
+
+MOST_ITEMS, MOST_BYTES = 1000, 1 << 20
+Access = tuple[str, Callable[[], dict[Any, Any]], Callable[[dict[Any, Any]], None]]
+
+
+def access(thing: Any) -> Access | None:
+    """A name for an object, and functions that read and set its content; None for other kinds."""
+    match thing:
+        case bytearray() if len(thing) <= MOST_BYTES:
+            return "a bytearray", lambda: {"": bytes(thing)}, lambda items: _refill(thing, items[""])
+        case array() if len(thing) * thing.itemsize <= MOST_BYTES:
+            return "an array", lambda: {"": thing.tobytes()}, lambda items: _refill(thing, items[""])
+        case StringIO() | BytesIO() if not thing.closed and thing.tell() <= MOST_BYTES:
+            return "a buffer", lambda: _written(thing), lambda items: _write(thing, items)
+        case BaseException():
+            return type(thing).__name__, lambda: {"args": thing.args, **vars(thing)}, lambda items: _blame(thing, items)
+        case random.Random() if type(thing) is not random.SystemRandom:
+            return _generator(thing.getstate, thing.setstate)
+        case np.random.RandomState():
+            return _generator(lambda: thing.get_state(legacy=False), thing.set_state)
+        case np.random.Generator():
+            return _generator(lambda: thing.bit_generator.state, partial(setattr, thing.bit_generator, "state"))
+        case Semaphore():  # other threads may hold it: it is not set back
+            return PERMITS, lambda: {"": thing._value}, lambda items: None
+        case SimpleQueue():
+            return QUEUE, lambda: {"": thing.qsize()}, lambda items: None
+        case os._Environ():
+            return "the environment", lambda: dict(thing), _set_environment
+        case ContextVar():
+            return f"context variable {thing.name!r}", lambda: _value(thing), lambda items: _set(thing, items)
+    of_python = type(thing).__module__ in sys.stdlib_module_names
+    if of_python and isinstance(thing, Iterator) and not isinstance(thing, IOBase):
+        return ITERATOR, lambda: {"": mark(thing)}, lambda items: None
+    return _memory(thing)
+
+
+def counts(cache: Any) -> Access:
+    """The same for the counts of a function with a cache."""
+    return COUNTS, lambda: {"": tuple(cache.cache_info())}, lambda items: None
+
+
+ITERATOR, DRAWS, QUEUE = "an iterator", "a generator of random numbers", "a queue"
+COUNTS, PERMITS = "the counts of a cache", "a semaphore"
+MOVED = frozenset((ITERATOR, DRAWS, QUEUE, COUNTS, PERMITS))
+"""The places that a function moves on: its next call begins where this one ended."""
+_BUFFERS = ("_ctypes", "mmap")
+
+
+def _memory(thing: Any) -> Access | None:
+    """The bytes of an object that lends its memory to be written: of ctypes, a mapped file, a view of another one."""
+    if not isinstance(thing, memoryview) and all(kind.__module__ not in _BUFFERS for kind in type(thing).__mro__):
+        return None
+    try:
+        with memoryview(thing) as view:
+            if view.readonly or not view.c_contiguous or view.nbytes > MOST_BYTES:
+                return None
+    except (TypeError, ValueError):
+        return None
+
+    def read() -> dict[Any, Any]:
+        with memoryview(thing) as view:
+            return {"": view.tobytes()}
+
+    def write(items: dict[Any, Any]) -> None:
+        with memoryview(thing) as view, view.cast("B") as flat:
+            data = items[""]
+            flat[:] = (
+                data if len(data) == len(flat) else b"\x7f" * len(flat)
+            )  # what does not fit stands for large numbers
+
+    return "a buffer", read, write
+
+
+def _generator(state: Callable[[], Any], set_state: Callable[[Any], None]) -> Access:
+    """A generator that is given back what it had when it was found; two states are told apart by their bytes."""
+    before = state()
+    return DRAWS, lambda: {"": str(hash(pickle.dumps(state())))}, lambda items: set_state(before)
+
+
+def _blame(error: BaseException, items: dict[Any, Any]) -> None:
+    error.args = items["args"]
+    vars(error).clear()
+    vars(error).update((name, item) for name, item in items.items() if name != "args")
+
+
+def _set_environment(items: dict[Any, Any]) -> None:
+    for name in os.environ.keys() - items.keys():
+        del os.environ[name]
+    os.environ.update((name, item) for name, item in items.items() if os.environ.get(name) != item)
+
+
+def mark(thing: Any) -> Any:
+    """What tells how far an iterator is: plain numbers, texts and ids; for other things the things themselves."""
+    if isinstance(thing, GeneratorType):
+        frame = thing.gi_frame
+        return None if frame is None else (frame.f_lasti, _marks(frame.f_locals.values()))
+    if isinstance(thing, count | repeat):
+        return repr(thing)
+    if isinstance(thing, Iterator):
+        left = operator.length_hint(thing, -1)
+        return left if left >= 0 else object() if type(thing).__name__ in _UNKNOWN else _reduced(thing)
+    if isinstance(thing, tuple | list):
+        return _marks(thing)
+    return thing if isinstance(thing, int | float | str | bool | None) else id(thing)
+
+
+_UNKNOWN = ("callable_iterator", "reader")  # of which nobody knows how far they are: they count as moved
+
+
+def _marks(things: Any) -> tuple[Any, ...]:
+    return tuple(mark(thing) for thing, _ in zip(things, range(MOST_ITEMS), strict=False))
+
+
+def _reduced(thing: Any) -> Any:
+    with Unheard():  # Python 3.14 copies no iterators
+        try:
+            return _marks(thing.__reduce__()[1:])
+        except (TypeError, AttributeError):
+            return id(thing)
+
+
+def _refill(thing: Any, data: bytes) -> None:
+    del thing[:]
+    if isinstance(thing, bytearray):
+        thing.extend(data)
+    else:
+        thing.frombytes(data)
+
+
+def _written(thing: Any) -> dict[Any, Any]:
+    return {} if thing.closed else {"": thing.getvalue()}
+
+
+def _write(thing: Any, items: dict[Any, Any]) -> None:
+    if items and not thing.closed:
+        thing.seek(0)
+        thing.truncate()
+        thing.write(items[""])
+
+
+def _value(variable: ContextVar[Any]) -> dict[Any, Any]:
+    try:
+        return {"": variable.get()}
+    except LookupError:
+        return {}
+
+
+def _set(variable: ContextVar[Any], items: dict[Any, Any]) -> None:
+    if items:
+        variable.set(items[""])

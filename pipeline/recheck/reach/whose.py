@@ -1,0 +1,52 @@
+"""Whose a thing is: the user's own, or one of Python, torch, numpy, an installed package or this one."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+
+import torch
+
+from ....ops.runtime.user_code import is_users
+
+_OF_PYTHON = frozenset(
+    """SimpleNamespace defaultdict OrderedDict Counter UserDict UserList UserString ChainMap Queue LifoQueue
+    PriorityQueue WeakKeyDictionary WeakValueDictionary WeakSet _local Namespace""".split()
+)
+
+
+def is_users_own(path: str) -> bool:
+    """Whether code is the user's, and not of an installed package."""
+    return is_users(path) and "-packages" not in path
+
+
+def is_users_module(name: str) -> bool:
+    """Whether a module of this name is the user's own."""
+    module = sys.modules.get(name)
+    return name == "__main__" or is_users_own(str(getattr(module, "__file__", None) or "<"))
+
+
+def is_made_by_hand(module: ModuleType) -> bool:
+    """Whether a module comes from no file and no importer, as one that code made by `types.ModuleType`."""
+    plain = getattr(module, "__spec__", None) is None and getattr(module, "__file__", None) is None
+    return module.__name__ != "__main__" and (plain or sys.modules.get(module.__name__) is not module)
+
+
+def is_of_no_module(kind: type) -> bool:
+    """Whether a class was made by code that ran without a module, as `exec` with a dict of its own runs it."""
+    made_at_run_time = 1 << 9  # CPython's Py_TPFLAGS_HEAPTYPE
+    return kind.__module__ == "builtins" and bool(kind.__flags__ & made_at_run_time)
+
+
+def is_looked_into(kind: type) -> bool:
+    """Whether the attributes of objects of a class are examined: not of classes of Python, torch, numpy or ours."""
+    if issubclass(kind, torch.nn.Module):
+        return not issubclass(kind, torch.jit.ScriptModule)
+    module = kind.__module__
+    if is_of_no_module(kind):
+        return True
+    if module.startswith(("torch.", "numpy.", "tracepack.")) or module in ("torch", "numpy", "builtins"):
+        return False
+    if module.partition(".")[0] in sys.stdlib_module_names:
+        return kind.__name__ in _OF_PYTHON
+    return True

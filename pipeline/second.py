@@ -1,0 +1,79 @@
+"""The second recording of a function, on other data at other sizes, which has to be the same program as the first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..ops.graph.errors import GraphError, RecordError
+from ..ops.graph.graph import Graph
+from .examples import Examples
+from .recheck.diff import difference
+from .recheck.vary import shifted, varied
+from .recording.random import settle
+from .recording.recorder import Recorder
+
+
+@dataclass
+class Recording:
+    """The result of one recording: its graph, and the whole with unused nodes, to compare with another recording."""
+
+    graph: Graph
+    whole: Graph
+    recorder: Recorder
+
+
+def second_recording(record: Callable[..., Recording], examples: Examples, first: Recording) -> Graph | None:
+    """Records again on varied examples and compares; returns the other graph, which shows what sizes changed.
+
+    A function that makes new tensors in each run without torch is recorded a third time, with other integers: the
+    first variation keeps integers, because they may be indices.
+
+    Raises:
+        RecordError: the two differ, and no guard says why.
+    """
+
+    def again(other: Sequence[Any]) -> Recording | None:
+        first.recorder.generators.restore(ends=True)
+        try:
+            second = record(replace(examples, leaves=other))
+        except GraphError:  # the function kept a value of the other recording
+            raise
+        except Exception:
+            if first.recorder.refused is not None:  # the function kept a number or an array of the other recording
+                raise first.recorder.refused from None
+            return None  # the function does not take such sizes or data; the replays check it on others
+        settle(first.recorder.generators, second.recorder.generators)
+        return second if _require_same(first, second) else None
+
+    for other in varied(examples.leaves):
+        second = again(other)
+        if second is not None:
+            others = shifted(examples.leaves) if _makes_tensors(first, second) else None
+            if others is not None:
+                again(others)
+            return second.graph
+    return None
+
+
+def _makes_tensors(first: Recording, second: Recording) -> bool:
+    """Whether the function captured other tensors in the second recording than in the first."""
+    pairs = zip(first.recorder.values.captured.values(), second.recorder.values.captured.values(), strict=False)
+    return any(a.tensor is not b.tensor for a, b in pairs)
+
+
+def _require_same(first: Recording, second: Recording) -> bool:
+    """Whether two recordings are the same program; False where a guard tells them apart.
+
+    Raises:
+        RecordError: they differ, and no guard says why.
+    """
+    found = difference(first.whole, second.whole)
+    if found is not None and not found.guarded:
+        raise RecordError(
+            f"a second recording on other data differs: {found.what}",
+            where=str(found.line or ""),
+            fix="It depends on something that is not an input: a counter, a cache, random numbers or the time.",
+        )
+    return found is None

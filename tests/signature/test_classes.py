@@ -1,0 +1,67 @@
+"""Inputs of another class than the example's, where the function asks for it: a tuple for a list, a Parameter."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+import tracepack
+
+X = torch.randn(2, 3)
+Y = torch.nn.Parameter(torch.randn(2, 3))
+
+
+def _matched(x: Any) -> int:
+    match x:
+        case torch.nn.Parameter():
+            return 1
+        case _:
+            return 2
+
+
+ASKING: dict[str, tuple[Callable[[Any], Any], Any, Any]] = {
+    "the class of a tensor": (lambda x: x * 2 if type(x) is torch.Tensor else x, X, Y),
+    "the name of the class": (lambda x: type(x).__name__, X, Y),
+    "the class by attribute": (lambda x: x.__class__ is torch.Tensor, X, Y),
+    "the class in a table": (lambda x: {torch.Tensor: 1}.get(type(x), 2), X, Y),
+    "the class by a pattern": (_matched, X, Y),
+    "a list that is returned": (lambda xs: xs, [1, 2, 3], (1, 2, 3)),
+    "a part of a list": (lambda xs: xs[1:], [1, 2, 3], (1, 2, 3)),
+    "the text of a list": (lambda xs: str(xs), [1, 2, 3], (1, 2, 3)),
+    "a list that is added to": (lambda xs: [0] + xs, [1, 2, 3], (1, 2, 3)),  # noqa: RUF005
+    "the class of a list": (lambda xs: isinstance(xs, list), ["a", "b"], ("a", "b")),
+    "a list of texts": (lambda xs: xs, ["a", "b"], ("a", "b")),
+    "a list of tensors": (lambda xs: xs[:1], [X[0], X[0, :2]], (X[0], X[0, :2])),
+    "a list in a dict": (lambda d: d["a"][:1], {"a": [1, 2]}, {"a": (1, 2)}),
+}
+
+
+@pytest.mark.parametrize("name", ASKING)
+def test_an_input_of_another_class_is_stopped_where_it_decides(name: str) -> None:
+    process, example, other = ASKING[name]
+    traced = tracepack.trace(process, example)
+    file = io.BytesIO()
+    traced.save(file)
+    for pipeline in (traced, tracepack.load(file.getvalue())):
+        for _ in range(2):
+            pipeline(example)
+            with pytest.raises(tracepack.SignatureError, match="the function asks for the class of this input"):
+                pipeline(other)
+
+
+@pytest.mark.parametrize(
+    ("process", "example", "other"),
+    [
+        (lambda x: x * 2, X, Y),
+        (lambda xs: sum(xs), [1, 2, 3], (4, 5)),
+        (lambda xs: ",".join(xs), ["a", "b"], ("c", "d", "e")),
+        (lambda xs: torch.cat(xs), [X[0], X[0, :2]], (X[0, :2], X[0])),
+    ],
+)
+def test_it_is_taken_where_it_decides_nothing(process: Any, example: Any, other: Any) -> None:
+    found, wanted = tracepack.trace(process, example)(other), process(other)
+    assert torch.equal(found, wanted) if isinstance(wanted, torch.Tensor) else found == wanted
