@@ -141,7 +141,7 @@ class Encoder:
             case BodyCall(body):
                 return ["body", self.tables.number(body, self.tables.bodies)]
             case Guard(expected, reason):
-                return ["guard", expected, reason]
+                return ["guard", encode_tree(expected, self.tree), reason]
         raise AssertionError(target)
 
     def output(self, output: Any) -> Any:

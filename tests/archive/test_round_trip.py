@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import cmath
 import io
 import os
 import subprocess
 import sys
 
+import pytest
 import torch
 
 import tracepack
@@ -64,3 +66,15 @@ def test_two_ops_made_at_once_are_not_confused(reloaded):
     mod = reloaded(tracepack.trace(lambda x: [op(x, x)[0] for op in ops], x))
     for result, module in zip(mod(x), modules, strict=True):
         assert torch.equal(result, module(x, x)[0])
+
+
+def test_a_guard_on_a_complex_number_or_a_long_integer(tmp_path):
+    def process(f, n):
+        return cmath.exp(1j * f), list(range(n, n + 2))[1]
+
+    path = tmp_path / "guards.tpk"
+    tracepack.trace(process, 2.5, 2**70).save(path)
+    loaded = tracepack.load(path)
+    assert loaded(2.5, 2**70) == process(2.5, 2**70)
+    with pytest.raises(tracepack.GuardError, match="plain complex number; got 3.5j"):
+        loaded(3.5, 2**70)

@@ -32,7 +32,7 @@ ASKING: dict[str, tuple[Callable[[Any], Any], Any, Any]] = {
     "a list that is returned": (lambda xs: xs, [1, 2, 3], (1, 2, 3)),
     "a part of a list": (lambda xs: xs[1:], [1, 2, 3], (1, 2, 3)),
     "the text of a list": (lambda xs: str(xs), [1, 2, 3], (1, 2, 3)),
-    "a list that is added to": (lambda xs: [0] + xs, [1, 2, 3], (1, 2, 3)),  # noqa: RUF005
+    "a list beside another": (lambda xs: [] if xs != [1, 2, 3] else xs, [1, 2, 3], (1, 2, 3)),
     "the class of a list": (lambda xs: isinstance(xs, list), ["a", "b"], ("a", "b")),
     "a list of texts": (lambda xs: xs, ["a", "b"], ("a", "b")),
     "a list of tensors": (lambda xs: xs[:1], [X[0], X[0, :2]], (X[0], X[0, :2])),
