@@ -255,16 +255,16 @@ def of_modes(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def of_scales(function: Callable[..., Any]) -> Callable[..., Any]:
-    """An antialiased resize, which checks that its scales give its sizes: with others torch reads outside."""
+    """An antialiased resize, which checks that its scales give no smaller sizes: beyond those torch reads outside."""
 
     def call(x: Any, output_size: Any = None, align_corners: bool = False, *scales: Any, **named: Any) -> Any:
         given = [*scales, *(named[key] for key in ("scales_h", "scales_w", "scale_factors") if key in named)]
         given = [*given[0]] if len(given) == 1 and isinstance(given[0], list | tuple) else given
         if output_size is not None:
             for size, wanted, scale in zip(x.shape[2:], output_size, given, strict=False):
-                if scale is not None and not (0 < scale < math.inf and math.floor(size * scale) == wanted):
+                if scale is not None and not (0 < scale < math.inf and math.floor(size * scale) >= wanted):
                     got = f"{size} by {scale}"
-                    raise GuardError("the scale does not give the size of the output", got=got, expected=wanted)
+                    raise GuardError("the scale gives a smaller output", got=got, expected=f"{wanted} or more")
         return function(x, output_size, align_corners, *scales, **named)
 
     return call
