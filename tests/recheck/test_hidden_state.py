@@ -6,7 +6,6 @@ import ctypes
 import functools
 import io
 import os
-import queue
 import random
 import re
 import sys
@@ -121,16 +120,6 @@ def _counts() -> Callable[[], int]:
     return count
 
 
-def _queue() -> Callable[[], int]:
-    waiting: Any = queue.SimpleQueue()
-
-    def count() -> int:
-        waiting.put(1)
-        return int(waiting.qsize())
-
-    return count
-
-
 def _method() -> Callable[[], int]:
     items: list[int] = []
     append, length = items.append, items.__len__
@@ -238,7 +227,6 @@ HOLDERS: dict[str, Callable[[], Callable[[], int]]] = {
     "a view of memory": _memory(lambda: memoryview(bytearray(8)), "i"),
     "the arguments of an error": _arguments,
     "the counts of a cache": _counts,
-    "a queue": _queue,
     "a method that was kept": _method,
     "a view of a dict": _view,
     "a weak reference": _reference,

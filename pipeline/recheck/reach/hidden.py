@@ -69,7 +69,7 @@ def counts(cache: Any) -> Access:
 
 ITERATOR, DRAWS, QUEUE = "an iterator", "a generator of random numbers", "a queue"
 COUNTS, PERMITS = "the counts of a cache", "a semaphore"
-MOVED = frozenset((ITERATOR, DRAWS, QUEUE, COUNTS, PERMITS))
+MOVED = frozenset((ITERATOR, DRAWS, COUNTS, PERMITS))
 """The places that a function moves on: its next call begins where this one ended."""
 _BUFFERS = ("_ctypes", "mmap")
 
