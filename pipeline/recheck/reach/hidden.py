@@ -126,13 +126,14 @@ def mark(thing: Any) -> Any:
         return repr(thing)
     if isinstance(thing, Iterator):
         left = operator.length_hint(thing, -1)
-        return left if left >= 0 else object() if type(thing).__name__ in _UNKNOWN else _reduced(thing)
+        return left if left >= 0 else next(_looks) if type(thing).__name__ in _UNKNOWN else _reduced(thing)
     if isinstance(thing, tuple | list):
         return _marks(thing)
     return thing if isinstance(thing, int | float | str | bool | None) else id(thing)
 
 
 _UNKNOWN = ("callable_iterator", "reader")  # of which nobody knows how far they are: they count as moved
+_looks = count()  # a number for each look: two objects could have one address
 
 
 def _marks(things: Any) -> tuple[Any, ...]:
