@@ -40,9 +40,9 @@ def frozen(cls: _Class) -> _Class:
         Traceback (most recent call last):
         dataclasses.FrozenInstanceError: cannot assign to field 'x'
     """
-    fields = _fields(cls)
-    cls._compared = attrgetter(*[each.name for each in fields if each.compare])  # type: ignore[attr-defined]
-    for name, method in (("__eq__", _equal), ("__hash__", _hash)):
+    compared = [each.name for each in _fields(cls) if each.compare]
+    shared = {"__eq__": _equal, "__hash__": _hash, "__repr__": _repr, "_compared": attrgetter(*compared)}
+    for name, method in shared.items():
         if vars(cls).get(name) is None:
             setattr(cls, name, method)
     return cls
@@ -58,9 +58,8 @@ def frozen_object(cls: _Class) -> _Class:
 def _fields(cls: type) -> tuple[Field[Any], ...]:
     """Makes a class a dataclass whose fields are set once."""
     dataclass(eq=False, repr=False)(cls)
-    cls.__setattr__, cls.__delattr__ = _set, _delete  # type: ignore[assignment]
-    if "__repr__" not in vars(cls):
-        cls.__repr__ = _repr  # type: ignore[assignment]
+    for name, method in (("__setattr__", _set), ("__delattr__", _delete)):
+        setattr(cls, name, method)
     return tuple(vars(cls)["__dataclass_fields__"].values())
 
 

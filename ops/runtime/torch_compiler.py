@@ -28,7 +28,7 @@ def _is_one_graph() -> bool:
 
 
 # What torch.compiler.assume_constant_result does, without its import of torch._dynamo (1 s).
-_is_one_graph._dynamo_marked_constant = True  # type: ignore[attr-defined]
+_is_one_graph._dynamo_marked_constant = True  # type: ignore[attr-defined]  # a mark that torch looks for
 
 
 def takes_control_flow() -> bool:

@@ -65,11 +65,11 @@ def _of_attribute(owner: Any) -> Callable[[], Callable[[], int]]:
 
 
 def _foreign_module() -> Callable[[], int]:
-    sys.tests_of_tracepack = 0  # type: ignore[attr-defined]
+    sys.tests_of_tracepack = 0
 
     def count() -> int:
-        sys.tests_of_tracepack += 1  # type: ignore[attr-defined]
-        return int(sys.tests_of_tracepack)  # type: ignore[attr-defined]
+        sys.tests_of_tracepack += 1
+        return int(sys.tests_of_tracepack)
 
     return count
 
@@ -254,17 +254,17 @@ def test_state_that_shows_late_is_refused(name: str) -> None:
 
 def test_what_is_watched_is_given_back() -> None:
     text, module, memory, draws = torch.ones(1), types.ModuleType("state"), bytearray(4), random.Random(3)
-    text.note, module.note = 1, 1  # type: ignore[attr-defined]
+    text.note, module.note = 1, 1
     view, before = memoryview(memory), draws.getstate()
 
     def process(x: torch.Tensor) -> torch.Tensor:
-        text.note, module.note, view[0] = 5, 5, 5  # type: ignore[attr-defined]
+        text.note, module.note, view[0] = 5, 5, 5
         draws.random()
         return x * 2
 
     with pytest.raises(tracepack.RecordError, match="a generator of random numbers"):
         tracepack.trace(process, X)
-    assert (text.note, module.note, view[0], draws.getstate() == before) == (1, 1, 0, True)  # type: ignore[attr-defined]
+    assert (text.note, module.note, view[0], draws.getstate() == before) == (1, 1, 0, True)
 
 
 def test_random_branches_are_refused() -> None:
