@@ -12,7 +12,7 @@ from ..ops.graph.kernel import Kernel
 from ..ops.graph.verify import verify
 from .container.archive import Archive, unpack
 from .container.schema import LARGEST_MANIFEST, MAIN_GRAPH
-from .decoder import Decoder, decode_facts, decode_type, expect, malformed
+from .decoder import Decoder, SharedParts, decode_facts, decode_type, expect, malformed
 from .limits import check_expansion, check_rows
 
 
@@ -53,11 +53,11 @@ def decode(archive: Archive, constants: Sequence[Constant], build: Build) -> Con
     rows = manifest["bodies"]
     # A body may call those after it, so they are read from the last to the first.
     found: list[Any] = [None] * len(rows)
-    counted = [0]
+    shared = SharedParts()
     for index in reversed(range(len(rows))):
         later = _Later(found, index)
-        found[index] = _body(archive, rows[index], f"$.bodies[{index}]", constants, kernels, later, counted)
-    graph = Decoder(constants, kernels, found, MAIN_GRAPH, counted=counted).graph(_plain(archive, MAIN_GRAPH))
+        found[index] = _body(archive, rows[index], f"$.bodies[{index}]", constants, kernels, later, shared)
+    graph = Decoder(constants, kernels, found, MAIN_GRAPH, shared=shared).graph(_plain(archive, MAIN_GRAPH))
     check_expansion(graph)
     verify(graph)
     facts = decode_facts(manifest["facts"], [value.type for value in graph.inputs], "$.facts")
@@ -93,7 +93,7 @@ def _body(
     constants: Sequence[Constant],
     kernels: Sequence[Kernel],
     bodies: Sequence[Any],
-    counted: list[int],
+    shared: SharedParts,
 ) -> Body:
     match row:
         case {
@@ -103,7 +103,7 @@ def _body(
             pass
         case _:
             raise malformed(path, row, "an op")
-    graph = Decoder(constants, kernels, bodies, member_name, counted=counted).graph(_plain(archive, member_name))
+    graph = Decoder(constants, kernels, bodies, member_name, shared=shared).graph(_plain(archive, member_name))
     if len(inputs) != len(graph.inputs):
         raise malformed(f"{path}.inputs", len(inputs), f"{len(graph.inputs)} names")
     kinds = [value.type for value in graph.inputs]

@@ -48,6 +48,50 @@ _INTEGER = r"-?[0-9]{1,99}"
 LONGEST_PATH = 100  # characters of a member's name in messages: a file chooses the name, and every path begins with it
 
 
+class SharedParts:
+    """What the graphs of a file share while they are read.
+
+    Attributes:
+        nodes: how many were read.
+        lines: the lines of the user, by their parts: most come with many nodes.
+        tensors: the types of tensors, by their dtypes and shapes.
+        operators: by their names.
+    """
+
+    def __init__(self) -> None:
+        self.nodes = 0
+        self.lines: dict[tuple[Any, ...], SourceLine] = {}
+        self.tensors: dict[tuple[Any, ...], Type] = {}
+        self.operators: dict[str, Operator] = {}
+
+    def line(self, data: Any, path: str) -> SourceLine | None:
+        """A line of the user."""
+        if data is None:
+            return None
+        if type(data) is not list or tuple(map(type, data)) != _OF_LINE:
+            raise malformed(f"{path}.line", data, "a file, a line, a function and its code")
+        key = tuple(data)
+        return self.lines.get(key) or self.lines.setdefault(key, SourceLine(*data))
+
+    def operator(self, name: str) -> Operator:
+        """An operator that may be called."""
+        if name not in self.operators:
+            check_name(name)
+            self.operators[name] = Operator(name)
+        return self.operators[name]
+
+    def type(self, data: Any, path: str) -> Type:
+        """The type of a value."""
+        match data:
+            case [str(dtype), list(shape)] if _OF_SHAPE.issuperset(map(type, shape)):
+                key = (dtype, *shape)
+                return self.tensors.get(key) or self.tensors.setdefault(key, decode_type(data, path))
+        return decode_type(data, path)
+
+
+_OF_LINE, _OF_SHAPE = (str, int, str, str), frozenset((int, str))
+
+
 class Decoder:
     """Reads one graph.
 
@@ -56,6 +100,8 @@ class Decoder:
         kernels: its kernels.
         bodies: the op bodies read so far.
         path: the place of the graph in the archive, for messages.
+        depth: in how many graphs it is.
+        shared: what it shares with the other graphs of the file.
     """
 
     def __init__(
@@ -65,11 +111,11 @@ class Decoder:
         bodies: Sequence[Body],
         path: str,
         depth: int = 0,
-        counted: list[int] | None = None,
+        shared: SharedParts | None = None,
     ) -> None:
         self.constants, self.kernels, self.bodies = constants, kernels, bodies
         self.path, self.depth = path[:LONGEST_PATH], depth
-        self.counted = [0] if counted is None else counted
+        self.shared = SharedParts() if shared is None else shared
         self.values: list[Value] = []
 
     def graph(self, data: Any) -> Graph:
@@ -89,7 +135,7 @@ class Decoder:
 
     def define(self, kind: Any, path: str) -> Value:
         """A new value."""
-        value = Value(decode_type(kind, path))
+        value = Value(self.shared.type(kind, path))
         self.values.append(value)
         return value
 
@@ -98,20 +144,23 @@ class Decoder:
         data = expect(data, dict, path)
         target = self.target(expect(data.get("target"), list, f"{path}.target"), f"{path}.target")
         arguments = expect(data.get("args"), list, f"{path}.args")
-        args = tuple(self.tree(arg, f"{path}.args[{i}]") for i, arg in enumerate(arguments))
-        given = expect(data.get("kwargs", {}), dict, f"{path}.kwargs")
-        kwargs = {
-            expect(k, str, f"{path}.kwargs"): self.tree(v, f"{path}.kwargs[{k[:40]!r}]") for k, v in given.items()
-        }
+        args = tuple([self.tree(arg, f"{path}.args[{i}]") for i, arg in enumerate(arguments)])
+        kwargs = self.keywords(data["kwargs"], f"{path}.kwargs") if "kwargs" in data else {}
         output = self.output(data.get("output"), f"{path}.output", 0)
-        return Node(target, args, kwargs, output, _line(data.get("line"), path), bool(data.get("varying", False)))
+        return Node(
+            target, args, kwargs, output, self.shared.line(data.get("line"), path), bool(data.get("varying", False))
+        )
+
+    def keywords(self, data: Any, path: str) -> dict[str, Any]:
+        """The keyword arguments of a node."""
+        given = expect(data, dict, path)
+        return {expect(key, str, path): self.tree(item, f"{path}[{key[:40]!r}]") for key, item in given.items()}
 
     def target(self, data: list[Any], path: str) -> Any:
         """The target of a node."""
         match data:
             case ["operator", str(name)]:
-                check_name(name)
-                return Operator(name)
+                return self.shared.operator(name)
             case ["kernel", int(number)]:
                 return KernelCall(pick(self.kernels, number, path))
             case ["body", int(number)]:
@@ -127,11 +176,11 @@ class Decoder:
     def output(self, data: Any, path: str, depth: int) -> Any:
         """The values that a node produces."""
         self.limit(depth, path)
+        if data is None:
+            return None
+        if type(data) is dict and len(data) == 1 and "o" in data:
+            return self.define(data["o"], path)
         match data:
-            case None:
-                return None
-            case {"o": kind, **rest} if not rest:
-                return self.define(kind, path)
             case {"t": list(items), **rest} if not rest:
                 return tuple(self.output(item, f"{path}[{i}]", depth + 1) for i, item in enumerate(items))
             case {"d": list(pairs), **rest} if not rest:
@@ -141,22 +190,22 @@ class Decoder:
     def tree(self, data: Any, path: str, depth: int = 0) -> Any:
         """A tree of arguments."""
         self.limit(depth, path)
-        match data:
-            case {"v": int(number), **rest} if not rest:
-                return pick(self.values, number, path)
-            case {"c": int(number), **rest} if not rest:
-                return pick(self.constants, number, path)
-            case {"g": graph, **rest} if not rest:
-                return Decoder(self.constants, self.kernels, self.bodies, path, self.depth + 1, self.counted).graph(
-                    graph
-                )
+        if type(data) is dict and len(data) == 1:
+            ((kind, content),) = data.items()
+            if kind == "v" and isinstance(content, int):
+                return pick(self.values, content, path)
+            if kind == "c" and isinstance(content, int):
+                return pick(self.constants, content, path)
+            if kind == "g":
+                inner = Decoder(self.constants, self.kernels, self.bodies, path, self.depth + 1, self.shared)
+                return inner.graph(content)
         return decode_tree(data, path, lambda item, where: self.tree(item, where, depth + 1))
 
     def count(self, nodes: int) -> None:
         """Counts a node; refuses a file with too many."""
-        self.counted[0] += nodes
-        if self.counted[0] > MOST_NODES:
-            raise malformed(self.path, f"{self.counted[0]} nodes in the graphs of the file", f"{MOST_NODES} at most")
+        self.shared.nodes += nodes
+        if self.shared.nodes > MOST_NODES:
+            raise malformed(self.path, f"{self.shared.nodes} nodes in the graphs of the file", f"{MOST_NODES} at most")
 
     def limit(self, depth: int, path: str) -> None:
         """Refuses trees and subgraphs that are nested too deeply."""
@@ -243,15 +292,6 @@ def _has(inputs: Sequence[Type], index: int, dim: int) -> bool:
         return False
     kind = inputs[index]
     return 0 <= dim < (len(kind.shape) if isinstance(kind, TensorType) else int(kind.kind == "int"))
-
-
-def _line(data: Any, path: str) -> SourceLine | None:
-    match data:
-        case None:
-            return None
-        case [str(file), int(line), str(function), str(code)]:
-            return SourceLine(file, line, function, code)
-    raise malformed(f"{path}.line", data, "a file, a line, a function and its code")
 
 
 def _key(pair: Any, path: str) -> Any:

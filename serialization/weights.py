@@ -162,7 +162,8 @@ class MappedTensors:
         Raises:
             ArchiveError: the row does not fit the member.
         """
-        key = tuple(str(row.get(field)) for field in ("tensor", "dtype", "shape", "strides"))
+        get = row.get
+        key = str(get("tensor")), str(get("dtype")), str(get("shape")), str(get("strides"))
         if key not in self._tensors:
             self._tensors[key] = self._make(row, where)
         return self._tensors[key]

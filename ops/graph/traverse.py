@@ -120,17 +120,23 @@ def named_bodies(graph: Graph) -> dict[str, Body]:
 
 def every_node(graph: Graph) -> Iterator[Node]:
     """The nodes of a graph, of its subgraphs, and of the bodies that it calls, those of each body once."""
-    yield from walk(graph)
+    found = _nodes(graph, [])
     for body in bodies(graph):
-        yield from walk(body.graph)
+        _nodes(body.graph, found)
+    return iter(found)
 
 
 def walk(graph: Graph) -> Iterator[Node]:
     """The nodes of a graph and of its subgraphs, not of the op bodies it calls."""
+    return iter(_nodes(graph, []))
+
+
+def _nodes(graph: Graph, found: list[Node]) -> list[Node]:
     for node in graph.nodes:
-        yield node
+        found.append(node)
         for inner in subgraphs(node):
-            yield from walk(inner)
+            _nodes(inner, found)
+    return found
 
 
 def constants(graph: Graph) -> Iterator[Constant]:

@@ -8,6 +8,9 @@ from .errors import GraphError
 from .graph import Body, BodyCall, Constant, Graph, Guard, Literal, Node, Record, Value, target_name
 from .traverse import bodies, leaves, uses
 
+Where = str | tuple[int, Node]
+"""A place in a graph: words, or a node and its number, of which a message alone makes words."""
+
 
 def verify(graph: Graph) -> None:
     """Checks that a graph is well formed: run after every build and every load; linear in what it reads.
@@ -30,11 +33,12 @@ def _verify(graph: Graph) -> None:
     for value in graph.inputs:
         _define(value, defined, "the inputs")
     for index, node in enumerate(graph.nodes):
-        where = f"node {index} ({target_name(node.target)})"
+        where = index, node
         for leaf in uses(node):
-            _check_use(leaf, defined, where)
+            if type(leaf) is not Value or id(leaf) not in defined:
+                _check_use(leaf, defined, where)
         if isinstance(node.target, Guard) and (len(node.args) != 1 or node.kwargs):
-            raise GraphError("a guard takes one argument", where=where, got=len(node.args) + len(node.kwargs))
+            raise _error("a guard takes one argument", where, len(node.args) + len(node.kwargs))
         if isinstance(node.target, BodyCall):
             _check_call(node, node.target.body, where)
         for value in leaves(node.output):
@@ -44,38 +48,38 @@ def _verify(graph: Graph) -> None:
         _check_use(leaf, defined, "the outputs")
 
 
-def _check_call(node: Node, body: Body, where: str) -> None:
+def _error(what: str, where: Where, got: object = None, expected: object = None) -> GraphError:
+    place = where if isinstance(where, str) else f"node {where[0]} ({target_name(where[1].target)})"
+    return GraphError(what, where=place, got=got, expected=expected)
+
+
+def _check_call(node: Node, body: Body, where: Where) -> None:
     """Checks that the call of an op has the inputs and outputs of its body; in a file it may not."""
     if any(isinstance(arg, dict | slice | Record) for arg in node.args):
-        raise GraphError("an op takes values and lists of them, and was given another container", where=where)
+        raise _error("an op takes values and lists of them, and was given another container", where)
     got = len(node.args), len(list(leaves(node.output)))
     expected = len(body.graph.inputs), len(list(leaves(body.graph.output)))
     if got != expected or node.kwargs:
         numbers = "{} inputs and {} outputs"
-        raise GraphError(
-            "the call of an op does not fit its body",
-            where=where,
-            got=numbers.format(*got),
-            expected=numbers.format(*expected),
-        )
+        raise _error("the call of an op does not fit its body", where, numbers.format(*got), numbers.format(*expected))
 
 
-def _define(value: Any, defined: set[int], where: str) -> None:
+def _define(value: Any, defined: set[int], where: Where) -> None:
     if not isinstance(value, Value):
-        raise GraphError("a node produces something that is not a value", where=where, got=type(value).__name__)
+        raise _error("a node produces something that is not a value", where, type(value).__name__)
     if id(value) in defined:
-        raise GraphError("a value is produced twice", where=where)
+        raise _error("a value is produced twice", where)
     defined.add(id(value))
 
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis), Constant, Literal)
 
 
-def _check_use(leaf: Any, defined: set[int], where: str) -> None:
+def _check_use(leaf: Any, defined: set[int], where: Where) -> None:
     if isinstance(leaf, Value):
         if id(leaf) not in defined:
-            raise GraphError("a value is used before it is produced", where=where)
+            raise _error("a value is used before it is produced", where)
     elif isinstance(leaf, Graph):
         _verify(leaf)
     elif not isinstance(leaf, _PLAIN):
-        raise GraphError("a graph cannot hold this argument", where=where, got=type(leaf).__name__)
+        raise _error("a graph cannot hold this argument", where, type(leaf).__name__)

@@ -16,7 +16,7 @@ import torch
 
 from ..graph.device import CPU, Device, parse_device
 from ..graph.graph import Body, Constant, Graph, Guard, Node
-from ..graph.memory import touched
+from ..graph.memory import Touched, touched
 from .checks import fail_guard, input_check, output_check
 from .emitter import Emitter
 from .interrupts.modes import outside
@@ -59,8 +59,6 @@ class Plan:
         self.state = State() if state is None else state
         self._place = place or (lambda body: runs_on(parse_device(body.device)))
         self._constants: dict[tuple[int, Device], Any] = {}
-        self._touched = touched(graph)
-        self._written = self._touched.constants()
 
     def with_engines(self, engines: Mapping[int, EngineCall]) -> Plan:
         """A plan of the same graph and the same state, in which engines run some of the nodes."""
@@ -106,6 +104,14 @@ class Plan:
             engines=self.engines,
             reshaped={place for place in self._touched.reshaped if isinstance(place, int)},
         )
+
+    @cached_property
+    def _touched(self) -> Touched:
+        return touched(self.graph)
+
+    @cached_property
+    def _written(self) -> set[int]:
+        return self._touched.constants()
 
     def _constant(self, constant: Constant, device: Device) -> Any:
         """The tensor of a constant on a device; a mutable one is the state's."""

@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from functools import cached_property
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -301,13 +301,19 @@ def may_write(node: Node) -> bool:
     """Whether a node may write into its arguments, by the name of its operator."""
     match node.target:
         case Operator(name):
-            if writes(name):
-                return True
-            last = name.removeprefix("aten.").split(".")[0 if name.startswith("aten.") else -1]
-            return (last.endswith("_") and not re.match(r"__(?!i|setitem)", last)) or "out" in node.kwargs
+            return _is_write(name) or "out" in node.kwargs
         case BodyCall(body):
             return any(may_write(inner) for inner in every_node(body.graph) if not isinstance(inner.target, BodyCall))
     return isinstance(node.target, KernelCall) and node.target.kernel.writes
+
+
+@lru_cache(maxsize=4096)
+def _is_write(name: str) -> bool:
+    """Whether an operator writes in place, by its name."""
+    if writes(name):
+        return True
+    last = name.removeprefix("aten.").split(".")[0 if name.startswith("aten.") else -1]
+    return last.endswith("_") and not re.match(r"__(?!i|setitem)", last)
 
 
 def _signature_key(flat: Sequence[Any]) -> Any:

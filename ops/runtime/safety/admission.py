@@ -34,23 +34,29 @@ def admit(graph: Graph, *, trust: bool, label: str) -> None:
 
 
 def _admit(node: Node, name: str, trust: bool, label: str) -> None:
-    for used in (name, *_drawn(node, name)):
-        if not trust and grade(used) == TRUSTED:
-            raise TrustError(
-                f"operator {used!r} is for trusted files only: {reason(used)}",
-                where=label,
-                fix="Pass trust=True if you trust where the file comes from.",
-            )
-    if not trust and is_expression(name):
-        from .patterns import check_pattern  # what few files need
+    drawn = _drawn(node) if name == "py.draw" else []
+    if not trust:
+        for used in (name, *drawn):
+            _require_untrusted(used, label)
+        if is_expression(name):
+            from .patterns import check_pattern  # what few files need
 
-        check_pattern(name, node.args, label)
+            check_pattern(name, node.args, label)
     check_arguments(node)
 
 
-def _drawn(node: Node, name: str) -> list[str]:
-    """The name of the operator that a draw calls."""
-    if name == "py.draw" and len(node.args) > 1 and isinstance(node.args[1], str):
+def _require_untrusted(name: str, label: str) -> None:
+    if grade(name) == TRUSTED:
+        raise TrustError(
+            f"operator {name!r} is for trusted files only: {reason(name)}",
+            where=label,
+            fix="Pass trust=True if you trust where the file comes from.",
+        )
+
+
+def _drawn(node: Node) -> list[str]:
+    """The name of the operator that a draw calls, if it is one."""
+    if len(node.args) > 1 and isinstance(node.args[1], str):
         check_name(node.args[1])
         return [node.args[1]]
     return []

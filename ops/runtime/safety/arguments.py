@@ -89,8 +89,8 @@ def _all_text(kwargs: dict[Any, Any]) -> bool:
 
 def _check_schema(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     expected = _schema(name)
-    if len(args) > len(expected) or any(argument.keyword for argument in expected[: len(args)]):
-        raise _wrong(name, "its arguments", f"{len(args)} by position", f"{len(expected)} at most")
+    if len(args) > _by_position(name):
+        raise _wrong(name, "its arguments", f"{len(args)} by position", f"{_by_position(name)} at most")
     for given, argument in zip(args, expected, strict=False):
         if not argument.accepts(given):
             raise _wrong(name, argument.name, given, argument.kind)
@@ -125,6 +125,12 @@ def _schema(name: str) -> tuple[Argument, ...]:
         )
         for argument in schema.arguments
     )
+
+
+@cache
+def _by_position(name: str) -> int:
+    """How many arguments of an operator may be given by position; those by keyword alone follow them."""
+    return sum(not argument.keyword for argument in _schema(name))
 
 
 @cache
