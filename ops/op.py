@@ -14,6 +14,7 @@ from torch.utils import _pytree as pytree
 from .graph.device import CPU, Device
 from .graph.graph import KernelCall, Target
 from .graph.kernel import Kernel
+from .runtime.checks import require_contiguous
 from .runtime.interrupts.modes import Outside
 from .runtime.interrupts.verbs import undisturbed
 from .runtime.placement import runs_on
@@ -85,7 +86,10 @@ class _KernelApplication:
 def _run_kernel(kernel: Kernel, state: State, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if not kernel.from_package:
         args, kwargs = pytree.tree_map_only(torch.Tensor, torch.Tensor.contiguous, (args, kwargs))
-    return state.kernel(kernel)(*args, **kwargs)
+    result = state.kernel(kernel)(*args, **kwargs)
+    if not kernel.own_check:
+        require_contiguous(kernel.name, [leaf for leaf in pytree.tree_leaves(result) if isinstance(leaf, torch.Tensor)])
+    return result
 
 
 class KernelOp(InferenceOp):

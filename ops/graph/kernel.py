@@ -36,6 +36,10 @@ class Kernel(ABC):
     """Whether it is code of an installed package, which its description names (see `build_named`), and which takes
     tensors with the strides that they have."""
 
+    own_check: ClassVar[bool] = False
+    """Whether the class sees to it that its outputs are contiguous, or lets them lie as they come; those of any other
+    class are checked in each call."""
+
     @property
     def unchecked(self) -> bool:
         """Whether it may read past the end of a tensor of other sizes than its author expected."""

@@ -45,14 +45,24 @@ class Kind:
 
         Raises:
             MissingExtraError: a package that it needs is not installed.
+            GraphError: it cannot be imported, or is no kernel.
         """
         try:
-            return self.load()
+            found = self.load()
         except ModuleNotFoundError as error:
             raise MissingExtraError(
                 f"kernels of kind {self.name!r} need the package {error.name!r}, which is not installed",
                 fix=f"Install it: pip install '{self.requirement or error.name}'.",
             ) from error
+        except Exception as error:
+            raise _not_loaded(f"kernels of kind {self.name!r}", error) from error
+        if not (isinstance(found, type) and issubclass(found, Kernel)):
+            raise GraphError(
+                f"what is registered for the kind {self.name!r} loads no kernel",
+                got=repr(found)[:80],
+                expected="a subclass of tracepack.ops.graph.kernel.Kernel",
+            )
+        return found
 
 
 _kinds: dict[str, Kind] = {}
@@ -113,15 +123,32 @@ def _load_entry_point(kind: str) -> None:
         )
 
 
+def _not_loaded(what: str, error: Exception) -> GraphError:
+    return GraphError(
+        f"{what} cannot be loaded",
+        got=f"{type(error).__name__}: {error}"[:200],
+        fix="Ask the package that registers it.",
+    )
+
+
 def known() -> list[str]:
     """The names of all kinds, also of those that installed packages offer."""
     return sorted({*_kinds, *_entry_points()})
 
 
 def find(kind: str) -> Kind | None:
-    """The kind of a name, or None."""
+    """The kind of a name, or None.
+
+    Raises:
+        GraphError: the entry point that offers it fails.
+    """
     if kind not in _kinds:
-        _load_entry_point(kind)
+        try:
+            _load_entry_point(kind)
+        except TracepackError:
+            raise
+        except Exception as error:  # it is of another package
+            raise _not_loaded(f"the entry point {kind!r} of {GROUP}", error) from error
     return _kinds.get(kind)
 
 

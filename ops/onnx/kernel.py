@@ -32,6 +32,7 @@ class OnnxKernel(Kernel):
     """
 
     kind: ClassVar[str] = "onnx"
+    own_check: ClassVar[bool] = True
     writes: ClassVar[bool] = False
     runs_code: ClassVar[bool] = True  # ONNX Runtime is native code, and checks models for mistakes, not for attacks
 

@@ -185,11 +185,11 @@ def input_check(body: Body) -> Callable[..., None]:
     return check_inputs
 
 
-def output_check(body: Body) -> Callable[..., None]:
-    """The check that an op's outputs are contiguous, as a function of them."""
+def output_check(name: str) -> Callable[..., None]:
+    """The check that the outputs of an op of this name are contiguous, as a function of them."""
 
     def check_outputs(*outputs: Any) -> None:
-        require_contiguous(body.name, outputs)
+        require_contiguous(name, outputs)
 
     return check_outputs
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ..graph.device import CPU, Device
 from ..graph.errors import GraphError, TracepackError
 from ..graph.graph import Body, BodyCall, Constant, Graph, Guard, KernelCall, Node, Operator, Value
+from ..graph.kernel import Kernel
 from ..graph.memory import may_join
 from ..graph.operators.names import is_mark
 from ..graph.traverse import leaves, uses
@@ -164,13 +165,21 @@ class Emitter:
             case Operator(name):
                 self._operator(node, name, device)
             case KernelCall(kernel):
-                device = self._device_of(node, CPU)
-                arguments = scope.arguments(node, device, contiguous=not kernel.from_package)
-                scope.line(f"{self.table.ref(self.bindings.kernel(kernel))}({arguments})", node, device)
+                self._kernel(node, kernel)
             case Guard():
                 self._guard(node, device)
             case BodyCall(body):
                 self._call(node, body, device)
+
+    def _kernel(self, node: Node, kernel: Kernel) -> None:
+        """Writes the call of a kernel, with the check of what it returns."""
+        scope, device = self.scope, self._device_of(node, CPU)
+        arguments = scope.arguments(node, device, contiguous=not kernel.from_package)
+        scope.line(f"{self.table.ref(self.bindings.kernel(kernel))}({arguments})", node, device)
+        names = [scope.names[id(leaf)] for leaf in leaves(node.output) if _is_tensor(leaf)]
+        if names and not kernel.own_check:
+            check = self.table.ref(self.bindings.check_outputs(kernel.name))
+            scope.lines.append(Line(f"{check}({', '.join(names)})", node, names))
 
     def _device_of(self, node: Node, device: Device) -> Device:
         """The device of a node of torch code: that of its first tensor with dimensions, else home."""
@@ -299,7 +308,7 @@ class Emitter:
         if body.contiguous:
             lines += [Line(f"{name} = {name}.contiguous()", node, [name], [name]) for name in names]
         elif self._wants_check(names):
-            check = self.table.ref(self.bindings.check_outputs(body))
+            check = self.table.ref(self.bindings.check_outputs(body.name))
             lines.append(Line(f"{check}({', '.join(names)})", node, list(names)))
 
 

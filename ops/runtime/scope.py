@@ -27,7 +27,7 @@ class Bindings:
         constant: the tensor of a constant on a device.
         home: the device of torch code without a tensor argument.
         check_inputs: makes the function that checks the inputs of a body.
-        check_outputs: makes the function that checks its outputs.
+        check_outputs: makes the function that checks the outputs of an op of a name.
         record: builds a named tuple from a record's values.
         guard: makes the function that a failed guard calls with the value found; takes the guard's node.
         kernel: the kernel to call for one of the graph: its session where calls change it.
@@ -41,7 +41,7 @@ class Bindings:
     constant: Callable[[Constant, Device], Any]
     home: Device
     check_inputs: Callable[[Body], Callable[..., None]]
-    check_outputs: Callable[[Body], Callable[..., Any]]
+    check_outputs: Callable[[str], Callable[..., Any]]
     record: Callable[[Record], Callable[..., Any]]
     guard: Callable[[Node], Callable[[Any], None]]
     kernel: Callable[[Kernel], Kernel]

@@ -53,6 +53,7 @@ class TokenizerKernel(Kernel):
     """
 
     kind: ClassVar[str] = "tokenizer"
+    own_check: ClassVar[bool] = True
     varying: ClassVar[bool] = True
     on_host: ClassVar[bool] = True
 

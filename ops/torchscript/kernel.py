@@ -30,6 +30,7 @@ class TorchScriptKernel(Kernel):
     """
 
     kind: ClassVar[str] = "torchscript"
+    own_check: ClassVar[bool] = True
     runs_code: ClassVar[bool] = True
 
     def __init__(

@@ -47,6 +47,13 @@ class Scale(Kernel):
         return x * self.factor
 
 
+class Turn(Scale):
+    kind: ClassVar[str] = "turn"
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        return (x * self.factor).mT if x.shape[0] > 2 else x * self.factor
+
+
 class Factor:
     """What a user has, of which `script` shall make a kernel."""
 
@@ -174,6 +181,40 @@ def test_a_missing_package_names_what_to_install() -> None:
         kernel_class("far")
 
 
+@pytest.mark.parametrize(
+    ("loaded", "message"),
+    [
+        (
+            OSError("no libfoo.so"),
+            r"kernels of kind 'far' cannot be loaded; got OSError: no libfoo\.so\. Ask the",
+        ),
+        (None, r"registered for the kind 'far' loads no kernel; got None; expected a subclass of .*Kernel"),
+        (int, r"registered for the kind 'far' loads no kernel; got <class 'int'>; expected a subclass of .*Kernel"),
+    ],
+)
+def test_a_registration_that_loads_no_kernel_says_so(loaded, message) -> None:
+    def load() -> type[Kernel]:
+        if isinstance(loaded, Exception):
+            raise loaded
+        return loaded
+
+    registry.register("far", load)
+    with pytest.raises(tp.GraphError, match=message):
+        kernel_class("far")
+
+
+def test_the_outputs_of_a_kernel_of_another_package_are_checked_in_every_run(reloaded) -> None:
+    registry.register("turn", lambda: Turn)
+    op = tp.script(Turn(2.0))
+    mod = tp.trace(lambda x: op(x), torch.ones(2, 3))
+    x, message = torch.ones(3, 4), r"op 'scale': output 0 is not contiguous; got shape \(4, 3\) with strides \(1, 4\)"
+    for run in (op, mod, reloaded(mod)):
+        for _ in range(2):  # the second run is the fast one
+            assert torch.equal(run(torch.ones(2, 3)), torch.full((2, 3), 2.0))
+        with pytest.raises(tp.NonContiguousOutputError, match=message):
+            run(x)
+
+
 class EntryPoint:
     def __init__(self, name: str, value: Any) -> None:
         self.name, self.value, self._load = name, "package:function", value
@@ -205,7 +246,9 @@ def test_an_entry_point_is_loaded_when_its_kind_is_asked_for(monkeypatch: pytest
         "torchscript",
     ]
     assert kernel_class("scale") is Scale
-    with pytest.raises(RuntimeError, match="out of order"):
+    with pytest.raises(
+        tp.GraphError, match=r"'bad' of tracepack.kernels cannot be loaded; got RuntimeError: out of order"
+    ):
         kernel_class("bad")
     with pytest.warns(
         UserWarning, match=r"the entry point 'bad' of tracepack\.kernels failed: RuntimeError: out of order"

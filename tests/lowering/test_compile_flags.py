@@ -8,6 +8,7 @@ from torch import nn
 
 import tracepack
 from tests.lowering.test_threads import elsewhere
+from tracepack.ops.lowering.patches.lock import lowering
 
 X = torch.rand(2, 3)
 FOUND: list = []
@@ -41,6 +42,33 @@ def test_a_torchscript_module_runs_in_another_thread_while_a_model_is_exported()
     for got in FOUND:
         torch.testing.assert_close(got, scripted(X))
     assert torch.compiler.is_exporting() is torch.compiler.is_compiling() is False
+
+
+def test_a_compiled_function_runs_in_another_thread_while_a_model_is_exported() -> None:
+    compiled = torch.compile(lambda x: x.sin() + 1, backend="eager")
+    compiled(X)
+    op = tracepack.script(Exported(lambda: compiled(X)), example=X)
+    assert torch.equal(op(X), X * 2)
+    assert len(FOUND) > 0
+    for got in FOUND:
+        torch.testing.assert_close(got, X.sin() + 1)
+
+
+def test_nothing_is_compiled_in_another_thread_while_a_model_is_lowered() -> None:
+    from torch._dynamo.convert_frame import compile_lock
+
+    def compiles() -> bool:
+        free = compile_lock.acquire(blocking=False)
+        if free:
+            compile_lock.release()
+        return free
+
+    with lowering():
+        assert not elsewhere(compiles)
+        with lowering():
+            assert not elsewhere(compiles)
+        assert not elsewhere(compiles)
+    assert elsewhere(compiles)
 
 
 LOOPS = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import warnings
+from types import FunctionType
 
 import numpy as np
 import pytest
@@ -221,7 +222,10 @@ def test_integers_that_are_lent_are_taken_back() -> None:
         assert (plain, its_own, method, listed, held) == (2, "its own", torch.tensor(2), [2], True)
         assert type(function.__globals__["tracepack int"]) is not type
         assert noted.found == []
-    assert scope == names
+        running = FunctionType(function.__code__, scope)  # in another thread, which goes on when nothing is lent
+    assert {name: scope[name] for name in names} == names
+    assert all(" " in name for name in scope.keys() - names.keys())
+    assert running(torch.tensor(2.5))[0] == 2
     assert function.__code__ is code
     assert torch.SymInt.__int__ is before
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from types import CodeType
 from typing import Any
 
+import torch
 from torch.fx import _symbolic_trace
 
 from .lock import Patch, Patched
@@ -28,14 +30,36 @@ def _in_one_thread(original: Any, patch: Patch) -> Callable[..., Any]:
     return patch_method
 
 
+_is_fx_tracing_flag = False  # the code below finds torch's in its place
+
+
+def _is_fx_symbolic_tracing() -> bool:
+    from tracepack.ops.lowering.patches.fx_patcher import is_tracing_here
+
+    return _is_fx_tracing_flag and is_tracing_here() and not torch.compiler.is_compiling()
+
+
+def _asking_for_the_thread(original: CodeType, patch: Patch) -> CodeType:
+    """What replaces the code of a function of torch.fx: what torch compiled cannot be called while it says yes."""
+    return _is_fx_symbolic_tracing.__code__.replace(
+        co_filename=original.co_filename, co_firstlineno=original.co_firstlineno
+    )
+
+
 _methods = Patch(_symbolic_trace._Patcher, "patch_method", _in_one_thread)
+_question = Patch(_symbolic_trace.is_fx_symbolic_tracing, "__code__", _asking_for_the_thread)
+
+
+def is_tracing_here() -> bool:
+    """Whether what torch.fx traces now may be traced by this thread: no other one lowers."""
+    return _question.needed or not _question.used
 
 
 class FxPatcher(Patched):
     """While it is entered torch.fx may trace; at the end what it replaced is restored, also where it did not do so."""
 
     def __init__(self) -> None:
-        super().__init__(_methods)
+        super().__init__(_methods, _question)
         self._before: Any = _symbolic_trace.CURRENT_PATCHER
 
     def undo(self) -> None:

@@ -147,15 +147,23 @@ def _is_torch(module: Globals) -> bool:
     return str(module.get("__name__", "")).split(".")[0] in ("torch", "sympy")
 
 
+_lending: list[Lent] = []
+
+
 class Lent(Change):
     """While it is entered, functions have an `int` and a `range` of their own, unless their module defines the name.
 
     A function gets code that reads them under names that nothing else reads, so that other code of its module finds
-    Python's own `int`, in every thread. Where the function is not found, or its code has no room for another name, the
-    names are lent to the whole module: they do what Python's own do, except in `type(x) is int`.
+    Python's own `int`, in every thread. Its module keeps these names: another thread may still run that code when the
+    function has its own again, and a function that it made keeps it for good. Where the function is not found, or its
+    code has no room for another name, the names are lent to the whole module: they do what Python's own do, except in
+    `type(x) is int`.
 
     Args:
         askers: the functions.
+
+    Attributes:
+        modules: the globals of functions that have such code.
     """
 
     of_process = True
@@ -164,22 +172,26 @@ class Lent(Change):
         self.askers = list(askers)
         self._lent: list[tuple[Globals, str]] = []
         self._functions: list[tuple[FunctionType, CodeType]] = []
+        self.modules: list[Globals] = []
 
     def make(self) -> None:
         """Lends them."""
+        _lending.append(self)
         for asker in self.askers:
             names = {name: other for name, other in _NAMES.items() if name not in asker.module}
             code, functions = renamed(asker.code, names), _functions(asker)
             if code is None or not functions:
-                self._lend(asker.module, _LENT)
+                self._lend(asker.module)
                 continue
-            self._lend(asker.module, {_NAMES[name]: _LENT[name] for name in names})
+            for name, other in names.items():
+                asker.module[other] = _LENT[name]
+            self.modules.append(asker.module)
             for function in functions:
                 self._functions.append((function, asker.code))
                 function.__code__ = code
 
-    def _lend(self, module: Globals, things: Globals) -> None:
-        for name, thing in things.items():
+    def _lend(self, module: Globals) -> None:
+        for name, thing in _LENT.items():
             if name not in module:
                 self._lent.append((module, name))
                 module[name] = thing
@@ -189,13 +201,18 @@ class Lent(Change):
         for function, code in self._functions:
             function.__code__ = code
         for module, name in self._lent:
-            if module.get(name) is _LENT[name.removeprefix("tracepack ")]:
+            if module.get(name) is _LENT[name]:
                 del module[name]
+        if self in _lending:
+            _lending.remove(self)
 
 
 def lent(module: Globals, kind: type) -> Any:
     """What is lent to the functions of a module in place of a type, or the type."""
-    return module.get(_NAMES.get(kind.__name__, "")) or module.get(kind.__name__, kind)
+    name = kind.__name__
+    if name in _LENT and name not in module and any(module is other for each in _lending for other in each.modules):
+        return _LENT[name]
+    return module.get(name, kind)
 
 
 def _functions(asker: Asker) -> list[FunctionType]:

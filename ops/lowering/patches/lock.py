@@ -13,12 +13,52 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable
+from functools import cache
 from types import FunctionType
 from typing import Any
 
 from ...runtime.interrupts.changes import Change, Kept, Lock
 
-lowering = Lock()
+
+class LoweringLock(Lock):
+    """The lock around lowering, and before it the one that torch's compiler holds while it compiles.
+
+    Both trace, and what they set to do so are variables of the process: together they fail, and what one restores is
+    what the other had set. A compilation that scripts takes the two in the same order.
+    """
+
+    def __call__(self) -> Change:
+        """A context that holds both."""
+        torchs = None if self.held else _of_torch()  # in this order only
+        own = super().__call__()
+        return own if torchs is None else _InOrder(torchs(), own)
+
+
+class _InOrder(Change):
+    def __init__(self, *held: Change) -> None:
+        self._held = held
+
+    def make(self) -> None:
+        for each in self._held:
+            each.make()
+
+    def undo(self) -> None:
+        for each in reversed(self._held):
+            each.undo()
+
+
+@cache
+def _interruptible(lock: Any) -> Lock:
+    return Lock(lock)
+
+
+def _of_torch() -> Lock | None:
+    """The lock of torch's compiler, if that is imported, which takes a second."""
+    lock = getattr(sys.modules.get("torch._dynamo.convert_frame"), "compile_lock", None)
+    return None if lock is None else _interruptible(lock)
+
+
+lowering = LoweringLock()
 """Held while a model is lowered, and while a user's module is in its inference form."""
 
 _patching = Lock()  # held for a few instructions
@@ -46,6 +86,11 @@ class Patch:
     def needed(self) -> bool:
         """Whether the calling thread needs the replacement."""
         return threading.get_ident() in [user.thread for user in tuple(self._users)]
+
+    @property
+    def used(self) -> bool:
+        """Whether any thread needs it."""
+        return bool(self._users)
 
     def add(self, user: Patched) -> None:
         """Puts the replacement in place for one more user."""

@@ -116,10 +116,13 @@ class Lock:
     """A reentrant lock that an interrupt releases.
 
     A plain lock stays locked where an interrupt comes between the end of the `with` block and `__exit__`.
+
+    Args:
+        lock: an RLock that others take too; a new one by default.
     """
 
-    def __init__(self) -> None:
-        self._lock: Any = forkable(threading.RLock())
+    def __init__(self, lock: Any = None) -> None:
+        self._lock: Any = forkable(threading.RLock() if lock is None else lock)
 
     @property
     def held(self) -> bool:
