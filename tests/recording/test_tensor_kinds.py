@@ -8,6 +8,7 @@ import torch
 import tracepack
 from tests.campaigns.check import difference
 from tests.recording.cases import OTHER, TALL, X, right
+from tracepack.ops.runtime.primitives.callables import recorded_names
 
 SHAPES = [(), (0,), (1,), (3,), (0, 4), (2, 0), (2, 3), (1, 1), (2, 3, 4), (2, 3, 4, 5)]
 
@@ -96,3 +97,22 @@ def test_new_tensors_keep_the_dtype_that_they_were_recorded_with(reloaded) -> No
         assert difference(wanted, loaded(X)) == ""
     finally:
         torch.set_default_dtype(torch.float32)
+
+
+def test_a_function_of_torch_that_a_program_replaced_before_the_first_trace_is_recorded(monkeypatch) -> None:
+    plain, calls = torch.zeros_like, []
+
+    def counted(*args, **kwargs):
+        calls.append(args)
+        return plain(*args, **kwargs)
+
+    monkeypatch.setattr(torch, "zeros_like", counted)
+    recorded_names.cache_clear()
+    try:
+        mod = tracepack.trace(lambda x: torch.zeros_like(x) + x.exp(), torch.ones(3))
+        found = recorded_names()[plain]
+    finally:
+        recorded_names.cache_clear()
+    assert calls
+    assert found == "torch.zeros_like"
+    assert torch.equal(mod(torch.zeros(2)), torch.ones(2))

@@ -173,11 +173,18 @@ def template(name: str) -> str | None:
 
 @cache
 def recorded_names() -> dict[Any, str]:
-    """The name of every torch function that may be recorded, by the function itself."""
+    """The name of every torch function that may be recorded, by the function itself.
+
+    Where a program has replaced `torch.zeros` by a function that calls it, torch's own is what a recorder meets.
+    """
     table: dict[Any, str] = {}
     for name in sorted(n for n in allowed() if n.startswith("torch.")):
+        rest = name.removeprefix("torch.")
         try:
-            table.setdefault(_walk(name.removeprefix("torch.")), name)
+            table.setdefault(_walk(rest), name)
         except AttributeError:  # this torch version has no such function
             continue
+        own = getattr(torch._C._VariableFunctions, rest, None)
+        if own is not None:
+            table.setdefault(own, name)
     return table
