@@ -10,7 +10,7 @@ from ...ops.graph.graph import Graph, Guard, Node, Operator, Value
 from ...ops.graph.operators.names import is_expression
 from ...ops.graph.traverse import walk
 from ...ops.graph.types import TensorType
-from ...ops.runtime.safety.patterns import is_linear, pattern_among
+from ...ops.runtime.safety.patterns import is_at_start, is_linear, pattern_among
 from ...ops.runtime.user_code import user_stacklevel
 
 
@@ -55,7 +55,7 @@ def _lines(graph: Graph) -> Iterator[str]:
             yield from _compared(node, node.target, made.get(id(value)), inputs)
         elif isinstance(node.target, Operator) and is_expression(node.target.name):
             pattern, flags = pattern_among(node.target.name, node.args)
-            if not is_linear(pattern, flags):
+            if not is_linear(pattern, flags, at_start=is_at_start(node.target.name, node.args)):
                 yield f"{node.line}: the file needs load(path, trust=True): the time of {pattern!r} has no bound"
 
 

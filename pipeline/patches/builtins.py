@@ -78,6 +78,17 @@ def _len(thing: Any, /) -> Any:
     return len(thing)
 
 
+def _character(name: str, plain: Callable[..., Any], kind: type) -> Callable[..., Any]:
+    """Stands for `ord` or `chr`."""
+
+    def convert(thing: Any, /) -> Any:
+        recorder = _active()
+        traced = recorder is not None and issubclass(type(thing), kind)
+        return recorder.scalar(name, thing) if recorder is not None and traced else plain(thing)
+
+    return convert
+
+
 def _type(*args: Any, **kwargs: Any) -> Any:
     """Stands for `type`, which sees through what stand-ins pretend to be."""
     return args[0].__class__ if len(args) == 1 and is_traced(args[0]) else type(*args, **kwargs)
@@ -196,6 +207,8 @@ for _name in MATH:
 for _plain in (id, hash):
     stand_in(_plain, _identity(_plain))
 stand_in(len, _len)
+stand_in(ord, _character("ord", ord, TracedStr))
+stand_in(chr, _character("chr", chr, TracedNumber))
 stand_in(isinstance, _isinstance)
 for _asking in (getattr, hasattr):
     stand_in(_asking, _attribute(_asking))

@@ -206,7 +206,27 @@ class TracedMatch(Traced):
         """All groups of the match."""
         return tuple(self.group(which) for which in range(1, self.concrete.re.groups + 1))
 
+    def groupdict(self, default: Any = None) -> dict[str, Any]:
+        """The named groups of the match."""
+        if default is not None:
+            self.tracer.refuse("re.Match.groupdict with a default cannot be recorded", "Choose it for each group.")
+        return {name: self.group(name) for name in self.concrete.re.groupindex}
+
+    def start(self, *which: Any) -> Any:
+        """Where the match, or a group of it, begins."""
+        return self.tracer.scalar("re_start", self, *which)
+
+    def end(self, *which: Any) -> Any:
+        """Where the match, or a group of it, ends."""
+        return self.tracer.scalar("re_end", self, *which)
+
+    def span(self, *which: Any) -> tuple[Any, Any]:
+        """Where the match, or a group of it, begins and ends."""
+        return self.start(*which), self.end(*which)
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return self.tracer.refuse(f"re.Match.{name} cannot be recorded", "Use group().")
+        return self.tracer.refuse(
+            f"re.Match.{name} cannot be recorded", "Use group(), groups(), groupdict(), start(), end() or span()."
+        )

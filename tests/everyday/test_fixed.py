@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import sys
+import unicodedata
 import warnings
 
 import pytest
@@ -88,7 +89,13 @@ def test_a_text_for_a_function_that_takes_plain_ones_is_refused_with_what_is_rec
         "a function that takes plain texts was given a text that is decided at run time.*Use methods of str, f-strings"
     )
     with pytest.raises(tracepack.RecordError, match=words):
-        tracepack.trace(lambda text: [ord(letter) for letter in text], "abc")
+        tracepack.trace(lambda text: [unicodedata.name(letter) for letter in text], "abc")
+
+
+def test_what_a_match_holds_beside_its_groups_is_refused() -> None:
+    words = r"re.Match.string cannot be recorded. Use group\(\), groups\(\), groupdict\(\), start\(\), end\(\) or span"
+    with pytest.raises(tracepack.RecordError, match=words):
+        tracepack.trace(lambda text: re.search("[a-z]", text).string, "abc")
 
 
 def test_a_pattern_that_needs_trust_is_said_at_once() -> None:
@@ -99,6 +106,8 @@ def test_a_pattern_that_needs_trust_is_said_at_once() -> None:
 REFUSED = {
     "branch on a label": lambda x: x if LABELS[x.argmax()] == "cat" else -x,
     "entries of two types": lambda x: [1, "two", 3.0, 4, 5][x.argmax().item()],
+    "entries or None in a loop": lambda x: [{1: 2}.get(n) for n in x.long().tolist()],
+    "a function in place of a text": lambda x: re.sub("[0-9]+", lambda m: m[0] * 2, f"{x.sum().item():.2f}"),
     "list of tensors": lambda x: [x, x + 1, x + 2, x, x][x.argmax().item()],
     "default of another kind": lambda x: {1: "a"}.get(x.argmax().item()),
     "tensor of two": lambda x: x * 2 if x.sum().item() > 0 else -x,
@@ -107,6 +116,8 @@ REFUSED = {
 WORDS = {
     "branch on a label": "a value that data decides cannot leave the graph",
     "entries of two types": "a table has entries of several types, int and str and float",
+    "entries or None in a loop": r"table.get\(key\) gives None for a key that is missing",
+    "a function in place of a text": r"re.sub with a function in place of a text .* Go through re.finditer",
     "list of tensors": "is asked by a traced key",
     "default of another kind": r"table.get\(key\) gives None for a key that is missing",
     "tensor of two": r"a branch was taken on it; got True. Use torch.where or tracepack.cond\(pred, true_fn, ",

@@ -11,6 +11,9 @@ import tracepack
 from tests.everyday.case import Case
 
 SPACES = re.compile(r"\s+")
+WORD = re.compile(r"\w+")
+DATE = re.compile(r"(?P<year>\d+)-(?P<month>\d+)-(?P<day>\d+)$")
+PRICES = {"cat": 3, "dog": 5}
 VOCABULARY = {"hello": 1, "world": 2, "abc": 3}
 STOP = {"a", "the"}
 
@@ -46,6 +49,29 @@ CASES = {
     "groups of a match": Case(
         lambda s: re.search(r"([0-9]{4})-([0-9]{2})", s).groups(), ["on 2024-01"], [["1999-12"], ["x 2001-10 y"]]
     ),
+    "named groups": Case(
+        lambda s: re.match(r"(?P<key>\w+)\s*=\s*(?P<value>\S+)", s).groupdict(), ["a=1"], [["key = value x"], ["k =="]]
+    ),
+    "a name and a number of groups": Case(
+        lambda s: (re.fullmatch(DATE, s)["year"], re.fullmatch(DATE, s).group(2)), ["2024-01-05"], [["1999-12-31"]]
+    ),
+    "where a match lies": Case(
+        lambda s: (re.search("[0-9]+", s).span(), re.search("([a-z])[0-9]", s).start(1)), ["ab12"], [["x1"], ["--y7"]]
+    ),
+    "the text around a match": Case(
+        lambda s: s[: re.search("[0-9]", s).start()] + s[re.search("[0-9]", s).end() :], ["ab12"], [["x1"], ["--y7"]]
+    ),
+    "matches": one(lambda s: [m.group().upper() for m in re.finditer(r"\w+", s)]),
+    "where matches lie": one(lambda s: [(m.start(), m.end()) for m in WORD.finditer(s)]),
+    "how many were replaced": one(
+        lambda s: (re.subn(r"\w", "#", s), re.subn(r"\w", "#", s, count=2), WORD.subn("", s))
+    ),
+    "escaped": one(lambda s: re.escape(s)),
+    "translated": one(lambda s: s.translate(str.maketrans({"l": "1", "e": None, "c": "see"}))),
+    "codes": one(lambda s: [ord(c) for c in s]),
+    "a tensor of codes": one(lambda s: torch.tensor([ord(c) - 32 for c in s], dtype=torch.int64)),
+    "shifted": one(lambda s: "".join(chr(ord(c) + 1) for c in s)),
+    "an entry or None": Case(lambda s: 0 if PRICES.get(s) is None else PRICES.get(s) + 1, ["dog"], [["cat"]]),
     "lower": one(lambda s: s.lower()),
     "strip and upper": one(lambda s: s.strip().upper()),
     "replace": one(lambda s: s.replace("l", "L", 1)),

@@ -58,6 +58,9 @@ WRONG = {
     "a table of many keys that is a text": ("py.lookup_all", TEXT, [0]),
     "tolist of a text": ("py.tolist", TEXT),
     "a normal form": ("py.normalize", "NFX", TEXT),
+    "a table": ("py.str_translate", TEXT, ["a" * 100]),
+    "a match": ("py.re_start", TEXT),
+    "a character": ("py.ord", 3),
     "a way to match": ("py.re_found", "finditer", "a", 0, TEXT),
 }
 
@@ -112,6 +115,40 @@ def test_a_pattern_that_takes_linear_time_needs_none(pattern) -> None:
     text = ("ab 12 #" + " " * 10) * 5000
     mod = tracepack.load(one("py.re_sub", pattern, 0, "", TEXT, 0))
     assert mod(text) == re.sub(pattern, "", text)
+
+
+AT_ONE_PLACE = [
+    r"(\w+)@(\w+)$",
+    r"\s*\w+\s*=\s*\S+",
+    r"(\d+)-(\d+)-(\d+)",
+    r"[^=]+=.*",
+    r"[a-z]+[A-Z]+[0-9]*!",
+    r"a+\n",
+]
+ENDLESS_ALSO_THERE = [
+    *(pattern for pattern in ENDLESS if "@" not in pattern), r"\w+\d", r"\w+=?\w", r"\w+é\w", r"(?i)a+A", r"(?a:\w+)é",
+    r"[^=]+\s+[a-z]*", r"\D{3,}[a-z]+", r"\w+\b\w+!", r".+=.+=", r"[^a]+[^b]",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("pattern", AT_ONE_PLACE)
+def test_a_repetition_that_ends_where_other_characters_begin_takes_linear_time_at_one_place(pattern) -> None:
+    assert not is_linear(pattern, 0)
+    text = "a" * 100_000 + " " * 100_000 + "a" * 100_000
+    for kind in ("match", "fullmatch"):
+        mod = tracepack.load(one("py.re_found", kind, pattern, 0, TEXT))
+        assert mod(text) is bool(getattr(re, kind)(pattern, text))
+        mod = tracepack.load(one(f"py.re_{kind}", pattern, 0, TEXT))
+        assert mod(text) == getattr(re, kind)(pattern, text)
+    with pytest.raises(tracepack.TrustError, match="takes a time that has no bound"):
+        tracepack.load(one("py.re_found", "search", pattern, 0, TEXT))
+
+
+@pytest.mark.parametrize("pattern", ENDLESS_ALSO_THERE)
+def test_other_repetitions_need_trust_at_one_place_too(pattern) -> None:
+    for kind in ("match", "fullmatch"):
+        with pytest.raises(tracepack.TrustError, match="takes a time that has no bound"):
+            tracepack.load(one("py.re_found", kind, pattern, 0, TEXT))
 
 
 @pytest.mark.parametrize(

@@ -54,19 +54,19 @@ TEXT_METHODS = (
     "rpartition", "removeprefix", "removesuffix", "startswith", "endswith", "find", "rfind", "index", "rindex",
     "count", "title", "capitalize", "swapcase", "casefold", "zfill", "ljust", "rjust", "center", "expandtabs",
     "join", "isdigit", "isalpha", "isalnum", "isspace", "isupper", "islower", "isnumeric", "isdecimal",
-    "isidentifier", "isprintable", "isascii", "istitle",
+    "isidentifier", "isprintable", "isascii", "istitle", "translate",
 )  # fmt: skip
 """Methods of str that a graph may hold, as ``py.str_NAME``."""
 
-REGULAR = ("re_search", "re_match", "re_fullmatch", "re_findall", "re_sub", "re_split")
+REGULAR = ("re_search", "re_match", "re_fullmatch", "re_findall", "re_finditer", "re_sub", "re_split")
 """Functions of Python's re, whose first argument is the pattern and whose second is its flags."""
 
 STATISTICS = ("mean", "fmean", "median", "median_low", "median_high", "stdev", "pstdev", "variance", "pvariance")
 """Functions of Python's statistics that a graph may hold."""
 
 _TEXTS = (
-    *(f"str_{name}" for name in TEXT_METHODS), *REGULAR, "re_group", "re_found", "format", "join_texts", "contains",
-    "normalize", "json_dumps",
+    *(f"str_{name}" for name in TEXT_METHODS), *REGULAR, "re_group", "re_found", "re_start", "re_end", "ord", "chr",
+    "format", "join_texts", "contains", "normalize", "json_dumps",
 )  # fmt: skip
 
 _TABLES = (

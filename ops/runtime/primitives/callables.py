@@ -184,7 +184,8 @@ def recorded_names() -> dict[Any, str]:
             table.setdefault(_walk(rest), name)
         except AttributeError:  # this torch version has no such function
             continue
-        own = getattr(torch._C._VariableFunctions, rest, None)
+        home = torch._C.TensorBase if rest.startswith("Tensor.") else torch._C._VariableFunctions
+        own = getattr(home, rest.removeprefix("Tensor."), None)
         if own is not None:
             table.setdefault(own, name)
     return table

@@ -45,6 +45,10 @@ def _sized(name: str, text: str, args: tuple[Any, ...]) -> int:
             return max(len(text), width)
         case "replace", (str(old), str(new), *_):
             return len(text) + text.count(old) * max(0, len(new) - len(old))
+        case "translate", (table, *_):
+            if not isinstance(table, dict):
+                raise GuardError("str.translate takes a dict", got=type(table).__name__)
+            return len(text) * max((len(new) for new in table.values() if isinstance(new, str)), default=1)
         case "expandtabs", (int(size), *_):
             return len(text) + text.count("\t") * max(0, size)
         case "join", (list() | tuple() as items, *_):
@@ -170,9 +174,36 @@ def split(pattern: str, flags: int, text: str, most: int = 0) -> list[Any]:
 
 def group(found: Any, *which: Any) -> Any:
     """A group of a match."""
+    _require_match(found)
+    return found.group(*which)
+
+
+def _require_match(found: Any) -> None:
     if not isinstance(found, re.Match):
         raise GuardError("the pattern does not match", got="no match", expected="a match, as in the recording")
-    return found.group(*which)
+
+
+def _edge(name: str) -> Callable[..., int]:
+    """Where a match, or a group of it, begins or ends."""
+
+    def call(found: Any, *which: Any) -> int:
+        _require_match(found)
+        place: int = getattr(found, name)(*which)
+        return place
+
+    return call
+
+
+def found_all(pattern: str, flags: int, text: str) -> list[re.Match[str]]:
+    """What `re.finditer` finds, as a list."""
+    _require_text(text, "re.finditer")
+    return list(pattern_of(pattern, flags).finditer(text))
+
+
+def code_of(character: Any) -> int:
+    """`ord`."""
+    _require_text(character, "ord")
+    return ord(character)
 
 
 def as_json(tree: Any, indent: int | None = None, sort_keys: bool = False, ensure_ascii: bool = True) -> str:
@@ -188,6 +219,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "format": formatted, "join_texts": joined, "contains": contains, "normalize": normalized,
     "re_search": _search("search"), "re_match": _search("match"), "re_fullmatch": _search("fullmatch"),
     "re_findall": _search("findall"), "re_sub": substituted, "re_split": split, "re_group": group,
-    "re_found": matches, "json_dumps": as_json,
+    "re_found": matches, "re_finditer": found_all, "re_start": _edge("start"), "re_end": _edge("end"),
+    "ord": code_of, "chr": chr, "json_dumps": as_json,
 }  # fmt: skip
 """The operators on texts by their names in the family ``py.…``."""

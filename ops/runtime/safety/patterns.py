@@ -1,7 +1,9 @@
-"""Bounds the time of a regular expression of a file: Python's `re` tries every way to match, and cannot be stopped.
+r"""Bounds the time of a regular expression of a file: Python's `re` tries every way to match, and cannot be stopped.
 
 A pattern that is not trusted takes time in proportion to its text: it may repeat without a bound only what stands at
-its end, a single set of characters, so that there is one way to match; and its choices in front of that are few.
+its end, a single set of characters, so that there is one way to match; and its choices in front of that are few. One
+that `match` or `fullmatch` tries at a single place may also repeat a set that ends where the next item begins, as in
+``\w+=\w+``: what follows it is not among its characters, so that a shorter repetition fails at once.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from typing import Any
 from ...graph.errors import GraphError, TrustError
 from ..interrupts.unheard import Unheard
 from ..primitives.texts import LONGEST_PATTERN, pattern_of
+from .characters import Characters, characters_of
 
 try:
     from re import _constants as codes  # type: ignore[attr-defined]  # Python's own parser of patterns, from 3.11 on
@@ -49,7 +52,7 @@ def check_pattern(name: str, args: tuple[Any, ...], label: str) -> None:
             pass
         case _:
             raise GraphError(f"operator {name} has no constant pattern", got=repr(given)[:80])
-    if not is_linear(pattern, flags):
+    if not is_linear(pattern, flags, at_start=is_at_start(name, args)):
         raise TrustError(
             "a regular expression of the file takes a time that has no bound",
             where=label,
@@ -58,8 +61,13 @@ def check_pattern(name: str, args: tuple[Any, ...], label: str) -> None:
         )
 
 
-def is_linear(pattern: str, flags: int) -> bool:
+def is_linear(pattern: str, flags: int, at_start: bool = False) -> bool:
     """Whether a pattern takes time in proportion to its text.
+
+    Args:
+        pattern: a regular expression.
+        flags: of `re`.
+        at_start: whether it is tried at one place of the text only.
 
     Raises:
         GraphError: it is no pattern.
@@ -70,7 +78,66 @@ def is_linear(pattern: str, flags: int) -> bool:
             parsed = parser.parse(pattern, flags & ~int(re.DEBUG))
     except (re.error, RecursionError, OverflowError, ValueError) as error:
         raise GraphError("a regular expression is malformed", got=repr(pattern)[:80]) from error
-    return _ways(list(parsed), last=True) <= MOST_WAYS
+    items = list(parsed)
+    if at_start and not parsed.state.flags & _CHANGING:
+        items = _ending(_flat(items))
+    return _ways(items, last=True) <= MOST_WAYS
+
+
+def is_at_start(name: str, args: tuple[Any, ...]) -> bool:
+    """Whether an operator tries a pattern at the start of the text only."""
+    kind = args[0] if name == "py.re_found" and args else name.removeprefix("py.re_")
+    return kind in ("match", "fullmatch")
+
+
+_CHANGING = re.IGNORECASE | re.ASCII | re.LOCALE
+"""Flags with which a set has other characters than it names."""
+
+
+def _flat(items: list[Any]) -> list[Any]:
+    """A sequence with the items of groups in place of the groups."""
+    found: list[Any] = []
+    for code, argument in items:
+        plain = code is codes.SUBPATTERN and not argument[1] and not argument[2]
+        found += _flat(list(argument[-1])) if plain else [(code, argument)]
+    return found
+
+
+_ONE = (codes.ANY, None)
+
+
+def _ending(items: list[Any]) -> list[Any]:
+    """A sequence with one character for each repetition of a set after which only other characters can follow."""
+    return [_ONE if _ends(item, items[index + 1 :]) else item for index, item in enumerate(items)]
+
+
+def _ends(item: Any, after: list[Any]) -> bool:
+    """Whether a repetition ends at one place only: what may follow it, up to the first that must, takes others."""
+    own = _repeated(item) if item[0] in _REPEATS else None
+    if own is None:
+        return False
+    for index, each in enumerate(after):
+        if each[0] is codes.AT and index == len(after) - 1:
+            return True
+        other = _repeated(each)
+        if other is None or not own[1].apart(other[1]):
+            return False
+        if other[0] > 0:
+            return True
+    return True
+
+
+def _repeated(item: Any) -> tuple[int, Characters] | None:
+    """How often an item takes a character of which set, at least; None where it is no such item."""
+    code, argument = item
+    least, inner = 1, item
+    if code in _REPEATS:
+        least, _, repeated = argument
+        if len(repeated) != 1:
+            return None
+        inner = repeated[0]
+    found = characters_of(*inner)
+    return None if found is None or least > MOST_COPIES else (least, found)
 
 
 def pattern_among(name: str, args: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -91,7 +91,7 @@ class RegularExpressions:
         return _expression(self.plain, name, plain) if name in EXPRESSIONS else plain
 
 
-EXPRESSIONS = ("search", "match", "fullmatch", "findall", "sub", "split")
+EXPRESSIONS = ("search", "match", "fullmatch", "findall", "finditer", "sub", "subn", "split")
 
 
 def _expression(owner: Any, name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
@@ -106,31 +106,39 @@ def _expression(owner: Any, name: str, plain: Callable[..., Any]) -> Callable[..
     return call
 
 
-_ARGUMENTS = {
-    "sub": ("pattern", "repl", "string", "count", "flags"),
-    "split": ("pattern", "string", "maxsplit", "flags"),
-}
+_REPLACING = ("pattern", "repl", "string", "count", "flags")
+_ARGUMENTS = {"sub": _REPLACING, "subn": _REPLACING, "split": ("pattern", "string", "maxsplit", "flags")}
 
 
 def _record_expression(recorder: Recorder, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    names = {
-        "sub": ("pattern", "repl", "string", "count", "flags"),
-        "split": ("pattern", "string", "maxsplit", "flags"),
-    }
-    given = dict(zip(names.get(name, ("pattern", "string", "flags")), args, strict=False)) | kwargs
+    given = dict(zip(_ARGUMENTS.get(name, ("pattern", "string", "flags")), args, strict=False)) | kwargs
     pattern, flags = given.pop("pattern"), int(given.pop("flags", 0))
     if isinstance(pattern, re.Pattern):
         pattern, flags = pattern.pattern, int(pattern.flags)
+    if callable(given.get("repl")):
+        recorder.refuse(
+            f"re.{name} with a function in place of a text cannot be recorded",
+            "Go through re.finditer(pattern, text), and join what its matches and the texts between them become.",
+        )
     if type(pattern) is not str or type(given.get("repl", "")) not in (str, PlainText):
         recorder.refuse(f"re.{name} is recorded with a constant pattern and text", "Write both as constant texts.")
     text = given.pop("string")
-    if name == "sub":
-        return recorder.scalar("re_sub", pattern, flags, str(given["repl"]), text, given.get("count", 0))
+    if name in ("sub", "subn"):
+        return _replaced(recorder, name, (pattern, flags), str(given["repl"]), text, given.get("count", 0))
     if name == "split":
         return recorder.scalar("re_split", pattern, flags, text, given.get("maxsplit", 0))
-    if name == "findall":
-        return recorder.scalar("re_findall", pattern, flags, text)
+    if name in ("findall", "finditer"):
+        return recorder.scalar(f"re_{name}", pattern, flags, text)
     return _match(recorder, name, pattern, flags, text)
+
+
+def _replaced(recorder: Recorder, name: str, pattern: tuple[str, int], new: str, text: Any, count: Any) -> Any:
+    """The text with matches replaced; of `subn` also how many: those that `finditer` finds, up to the count."""
+    made = recorder.scalar("re_sub", *pattern, new, text, count)
+    if name == "sub":
+        return made
+    found = recorder.scalar("len", recorder.scalar("re_finditer", *pattern, text))
+    return made, recorder.scalar("min", found, count) if is_traced(count) or count else found
 
 
 def _match(recorder: Recorder, name: str, pattern: str, flags: int, text: Any) -> Any:

@@ -90,16 +90,23 @@ class AskedTable:
     def get(self, key: Any, default: Any = None) -> Any:
         """As for dict."""
         if default is None:
-            self.recorder.refuse(
-                "table.get(key) gives None for a key that is missing, which cannot be followed",
-                "Give a default of the kind that the entries have: table.get(key, default).",
-            )
+            return self[key] if self._has(key) else None
         parts = columns(self.plain)
         if parts is not None and type(default) is tuple and len(default) == len(parts):
             return tuple(
                 AskedTable(self.recorder, part).get(key, each) for part, each in zip(parts, default, strict=True)
             )
         return self.recorder.scalar("lookup", plain_table(self.recorder, self.plain), key, default)
+
+    def _has(self, key: Any) -> bool:
+        """Whether the table has the key, guarded: what `get` then gives, None or an entry, is of two types."""
+        if key.varies or self.recorder.rounds.open:
+            self.recorder.refuse(
+                "table.get(key) gives None for a key that is missing, which cannot be followed",
+                "Give a default of the kind that the entries have: table.get(key, default).",
+            )
+        held = self.recorder.scalar("contains", list(self.plain), key)
+        return bool(self.recorder.pin(held, "the function goes on by whether the table has the key"))
 
     def index(self, item: Any) -> Any:
         """As for list."""
