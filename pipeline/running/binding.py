@@ -317,7 +317,8 @@ def _from_numpy(array: np.ndarray[Any, Any]) -> torch.Tensor:
     try:
         return torch.from_numpy(array)
     except (TypeError, ValueError) as error:
-        raise SignatureError("torch has no dtype for the array", got=f"numpy {array.dtype}") from error
+        fix = "Pass its texts as a list: array.tolist()." if array.dtype.kind == "U" else ""
+        raise SignatureError("torch has no dtype for the array", got=f"numpy {array.dtype}", fix=fix) from error
 
 
 def _require_memory(array: np.ndarray[Any, Any], written: bool, where: str) -> None:

@@ -8,6 +8,7 @@ import sys
 import unicodedata
 import warnings
 
+import numpy as np
 import pytest
 import torch
 
@@ -107,6 +108,7 @@ REFUSED = {
     "branch on a label": lambda x: x if LABELS[x.argmax()] == "cat" else -x,
     "entries of two types": lambda x: [1, "two", 3.0, 4, 5][x.argmax().item()],
     "entries or None in a loop": lambda x: [{1: 2}.get(n) for n in x.long().tolist()],
+    "texts asked by an array": lambda x: np.array(["a", "b", "c", "d", "e"])[x.argsort().numpy()],
     "a function in place of a text": lambda x: re.sub("[0-9]+", lambda m: m[0] * 2, f"{x.sum().item():.2f}"),
     "list of tensors": lambda x: [x, x + 1, x + 2, x, x][x.argmax().item()],
     "default of another kind": lambda x: {1: "a"}.get(x.argmax().item()),
@@ -117,6 +119,7 @@ WORDS = {
     "branch on a label": "a value that data decides cannot leave the graph",
     "entries of two types": "a table has entries of several types, int and str and float",
     "entries or None in a loop": r"table.get\(key\) gives None for a key that is missing",
+    "texts asked by an array": r"an array of texts was asked by an array.* Write a list of its texts: ",
     "a function in place of a text": r"re.sub with a function in place of a text .* Go through re.finditer",
     "list of tensors": "is asked by a traced key",
     "default of another kind": r"table.get\(key\) gives None for a key that is missing",

@@ -74,7 +74,7 @@ def test_bad_values_name_the_input(cell):
         (x.double(), "input 'h': wrong dtype; got float64; expected float32. Pass .to"),
         ("text", r"input 'h': not a tensor; got str; expected f32\[N,4\]"),
         (None, "input 'h': not a tensor; got NoneType"),
-        (np.zeros((3, 4), "U1"), "torch has no dtype for the array; got numpy <U1"),
+        (np.zeros((3, 4), "U1"), "torch has no dtype for the array; got numpy <U1. Pass its texts as a list"),
     ]:
         with pytest.raises(tracepack.SignatureError, match=text):
             mod.run({"x": x, "h": value})

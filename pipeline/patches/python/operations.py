@@ -124,6 +124,11 @@ def _subscript(operands: Any) -> Any:
         return key, container
     if type(container) in (list, tuple, str):
         key = number_of(recorder, key)
+    if isinstance(container, np.ndarray) and container.dtype.kind == "U" and type(key) is TracedArray:
+        recorder.refuse(
+            "an array of texts was asked by an array, and its answer is none that torch knows",
+            "Write a list of its texts: [texts[i] for i in ids.tolist()].",
+        )
     if not holds_traced(key) or (isinstance(container, np.ndarray) and not isinstance(key, TracedNumber)):
         return key, container
     return key, AskedTable(recorder, container)
