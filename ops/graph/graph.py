@@ -62,6 +62,10 @@ class Operator:
     name: str
 
 
+SOURCES = (Operator("py.generator"), Operator("py.seeded"))
+"""The operators that make a source of random numbers."""
+
+
 @frozen_object
 class KernelCall:
     """Applies a kernel."""

@@ -301,7 +301,7 @@ class Loop:
                 continue
             name = node.target.name
             own = all(id(leaf) in inner for leaf in leaves(node.args[:1]) if isinstance(leaf, Value))
-            if name in ("py.draw", "py.generator"):
+            if name in ("py.draw", "py.generator", "py.seeded"):
                 self._refuse("draws random numbers", "Draw them before the loop.")
             if effect(name) not in (FRESH, VIEW) and not own:
                 self._refuse("writes to a tensor from outside of it", "Return the new value instead.")

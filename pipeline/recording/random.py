@@ -19,7 +19,7 @@ class Stretch:
     """The use of a generator between two seedings.
 
     Attributes:
-        node: makes the generator in the graph; its arguments are the state and whether the pipeline keeps it.
+        node: makes the generator in the graph, of a state, or of a seed that is decided at run time.
         start: the state before the first draw; end: after the last.
     """
 
@@ -27,6 +27,9 @@ class Stretch:
     node: Node
     start: torch.Tensor
     end: torch.Tensor
+
+
+_SEEDED = Operator("py.seeded")
 
 
 class Generators:
@@ -51,10 +54,20 @@ class Generators:
             if stretch.generator is generator and torch.equal(stretch.end, before):
                 return stretch.node.output  # type: ignore[no-any-return]  # torch leaves it untyped
         constant = Constant(before, f"generator{len(self.stretches)}", mutable=True)
-        node = Node(Operator("py.generator"), (constant, True), {}, Value(ANY), user_line())
+        return self._made(generator, Operator("py.generator"), (constant, True), before)
+
+    def seed(self, generator: torch.Generator, seed: Any, known: Value) -> None:
+        """Seeds a generator with a number of the recording, whose value in the graph is known."""
+        before = generator.get_state()
+        generator.manual_seed(seed)
+        self._made(generator, _SEEDED, (known,), before)
+
+    def _made(self, generator: torch.Generator, target: Operator, args: tuple[Any, ...], start: torch.Tensor) -> Value:
+        value = Value(ANY)
+        node = Node(target, args, {}, value, user_line())
         self._add(node)
-        self.stretches.append(Stretch(generator, node, before, before))
-        return node.output  # type: ignore[no-any-return]  # torch leaves it untyped
+        self.stretches.append(Stretch(generator, node, start, generator.get_state() if target is _SEEDED else start))
+        return value
 
     def drew(self, values: Iterable[Any], state: torch.Tensor | None = None) -> None:
         """Keeps the states of the generators among some values, as they are after a call."""
@@ -76,6 +89,8 @@ def settle(first: Generators, second: Generators) -> None:
     both was seeded.
     """
     for a, b in zip(first.stretches, second.stretches, strict=False):
+        if a.node.target is _SEEDED:  # it has no state that the file holds
+            continue
         constant = a.node.args[0]
         if torch.equal(a.start, b.start):
             constant.mutable = False

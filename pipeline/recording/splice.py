@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from ...ops.graph.graph import Graph, Node, Operator, Record, Value
+from ...ops.graph.graph import SOURCES, Graph, Node, Operator, Record, Value
 from ...ops.graph.operators.names import is_mark
 from ...ops.graph.program import Program
 from ...ops.graph.traverse import map_leaves, walk
@@ -50,7 +50,7 @@ def splice(recorder: Tracer, graph: Graph, inputs: Sequence[Any], run: Callable[
         inputs: tensors of the recording, stand-ins, and plain values, one for each input of the graph.
         run: runs the pipeline on plain inputs.
     """
-    if any(isinstance(node.target, Operator) and node.target.name == "py.generator" for node in walk(graph)):
+    if any(node.target in SOURCES for node in walk(graph)):
         recorder.allow_random()
     given = recorder.arguments(list(inputs))
     with torch._C.DisableTorchFunction(), recorder.within():

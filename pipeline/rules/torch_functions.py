@@ -14,6 +14,7 @@ from ...ops.graph.errors import RecordError
 from ...ops.runtime.user_code import user_line
 from ..proxies.base import is_traced
 from ..proxies.tracer import Tracer
+from .assertions import all_true
 from .gradients import set_grad_mode
 
 T = torch.Tensor
@@ -205,6 +206,7 @@ _READERS: dict[Any, Reader] = {
     T.storage_offset: _read("storage_offset"),
     T.__deepcopy__: _copy,
     T.__index__: _index,
+    torch._is_all_true: all_true,
 }
 SIZES: dict[Any, Reader] = {function: _of_recorded(reader) for function, reader in _READERS.items()}
 SIZES[torch._C._set_grad_enabled] = set_grad_mode

@@ -19,7 +19,7 @@ import torch
 
 from ...ops.graph.device import CPU, Device
 from ...ops.graph.errors import SignatureError
-from ...ops.graph.graph import BodyCall, KernelCall, Node, Operator
+from ...ops.graph.graph import SOURCES, BodyCall, KernelCall, Node, Operator
 from ...ops.graph.memory import touched
 from ...ops.graph.program import Program, Slot
 from ...ops.graph.traverse import every_node, walk
@@ -235,7 +235,7 @@ class Runner:
     @cached_property
     def draws(self) -> bool:
         """Whether a run draws random numbers from a generator."""
-        return any(node.target == Operator("py.generator") for node in walk(self.program.graph))
+        return any(node.target in SOURCES for node in walk(self.program.graph))
 
     def state(self) -> State:
         """The state, complete: a generated function binds the tensors that it uses when it is made."""

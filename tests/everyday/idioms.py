@@ -13,6 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 import torch
+from torch import distributions
 
 from tests.everyday.case import Case
 
@@ -86,6 +87,16 @@ CASES = {
     "statistics": one(lambda x: (statistics.mean(x.tolist()), statistics.median(x.tolist()))),
     "statistics of constants": one(lambda x: x * statistics.fmean([1.0, 2.0])),
     "names of columns": one(lambda x: x[Column.SECOND] * Column.SECOND + x[Column.FIRST]),
+    "a normal distribution": one(lambda x: distributions.Normal(0.0, x.abs().max() + 1).log_prob(x)),
+    "a distribution of classes": one(lambda x: distributions.Categorical(logits=x).entropy()),
+    "a divergence": one(
+        lambda x: distributions.kl_divergence(distributions.Normal(x, 1.0), distributions.Normal(0.0, x.abs() + 1))
+    ),
+    "a transformed distribution": one(
+        lambda x: distributions.TransformedDistribution(
+            distributions.Normal(0.0, 1.0), [distributions.ExpTransform()]
+        ).log_prob(x.abs() + 0.1)
+    ),
     "copy": one(lambda x: copy.copy(x).add(1)),
     "json": one(lambda x: json.dumps({"values": [round(v, 2) for v in x.tolist()], "n": len(x)}, indent=2)),
     "choice by a comparison": one(lambda x: [["low", "high"][v > 0.4] for v in x.tolist()]),

@@ -93,6 +93,18 @@ def test_a_text_for_a_function_that_takes_plain_ones_is_refused_with_what_is_rec
         tracepack.trace(lambda text: [unicodedata.name(letter) for letter in text], "abc")
 
 
+def test_what_a_distribution_does_not_take_is_an_error_of_the_run_too() -> None:
+    mod = tracepack.trace(lambda rate: torch.distributions.Poisson(rate).log_prob(torch.ones(2)), X)
+    with pytest.raises(
+        tracepack.GuardError, match="a parameter or a value lies outside of what the distribution takes"
+    ):
+        mod(-X)
+    with pytest.raises(
+        tracepack.RecordError, match="a value of the example lies outside of what the distribution takes"
+    ):
+        tracepack.trace(lambda rate: torch.distributions.Poisson(rate).log_prob(torch.ones(2)), -X)
+
+
 def test_what_a_match_holds_beside_its_groups_is_refused() -> None:
     words = r"re.Match.string cannot be recorded. Use group\(\), groups\(\), groupdict\(\), start\(\), end\(\) or span"
     with pytest.raises(tracepack.RecordError, match=words):

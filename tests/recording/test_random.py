@@ -43,6 +43,36 @@ def test_a_generator_that_is_seeded_in_each_run_gives_the_same_numbers() -> None
     right(process, X, others=[[OTHER], [TALL]])
 
 
+def test_a_seed_may_be_an_argument_or_come_from_data() -> None:
+    def process(x, seed):
+        first, second = torch.Generator().manual_seed(seed), torch.Generator().manual_seed(5)
+        a = torch.rand(x.shape, generator=first)
+        b = torch.randint(0, 9, (3,), generator=second)
+        with tracepack.drawing(first):
+            c = torch.nn.functional.dropout(x)
+        first.manual_seed(int(x.sum().item()) + seed)
+        return a, b, c, torch.randperm(9, generator=first), torch.rand(2, generator=second)
+
+    others = [(X, 4), (TALL, 3), (OTHER, 2**40)]
+    right(process, X, 3, others=others)
+
+
+def test_a_seed_of_run_time_leaves_the_generator_of_the_user_and_is_no_state() -> None:
+    source = torch.Generator().manual_seed(5)
+
+    def process(x, seed):
+        return x + torch.rand(2, generator=source.manual_seed(seed))
+
+    mod = tracepack.trace(process, torch.zeros(2), 3)
+    state = source.get_state()
+    assert not mod.stateful
+    for seed in (3, 4, 3):
+        assert torch.equal(mod(torch.zeros(2), seed), torch.rand(2, generator=torch.Generator().manual_seed(seed)))
+    assert torch.equal(source.get_state(), state)
+    with pytest.raises(tracepack.NodeError, match="seed"):
+        mod(torch.zeros(2), 2**70)
+
+
 def test_unseeded_generators_and_foreign_randomness_are_refused() -> None:
     def unseeded(x):
         source = torch.Generator()

@@ -46,7 +46,7 @@ MATH = (
 _READS = (
     "size", "stride", "numel", "array_size", "array_rank", "storage_offset", "ndim", "dtype", "contiguous", "is_conj",
     "is_neg", "len", "item", "int", "float", "bool", "round", "min", "max", "sum", "is_nonzero", "real", "imag",
-    "cat_strings", "generator", "draw", "default_dtype", "requires_grad",
+    "cat_strings", "generator", "seeded", "draw", "default_dtype", "requires_grad",
 )  # fmt: skip
 
 TEXT_METHODS = (

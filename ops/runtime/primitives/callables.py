@@ -113,7 +113,9 @@ def _rare() -> dict[str, Callable[..., Any]]:
     def draw(source: Any, name: str, args: Any, kwargs: Any) -> Any:
         return random.drawing_from(source, resolve(name), args, kwargs)
 
-    drawing: dict[str, Callable[..., Any]] = {"generator": random.generator, "draw": draw}
+    drawing: dict[str, Callable[..., Any]] = {
+        "generator": random.generator, "seeded": random.seeded, "draw": draw,
+    }  # fmt: skip
     return {**tables.FUNCTIONS, **texts.FUNCTIONS, **control_flow.FUNCTIONS, **drawing}
 
 

@@ -29,6 +29,11 @@ def seeded_state(seed: int) -> torch.Tensor:
     return torch.Generator().manual_seed(seed).get_state()
 
 
+def seeded(seed: int) -> torch.Generator:
+    """A new generator with a seed that is decided at run time."""
+    return torch.Generator().manual_seed(seed)
+
+
 def generator(state: torch.Tensor, kept: bool) -> torch.Generator:
     """The generator behind a state tensor: the same one in every run if it is kept, else a new one."""
     if not kept:

@@ -25,7 +25,7 @@ from ...proxies.base import is_traced
 from ...proxies.lists import TracedList
 from ...proxies.strings import method_of
 from ...recording.recorder import Recorder
-from .operations import AskedTable, HandedOver, active, asserted, formatted, holds_traced
+from .operations import AskedTable, HandedOver, active, asserted, formatted, holds_traced, number_of
 
 
 class PlainText(str):
@@ -264,11 +264,30 @@ def _receiver(name: str) -> Callable[[Any], Any]:
             return RegularExpressions(thing)
         if module is not None and thing is module:
             return _Module(module, functions)
+        if name == "manual_seed" and isinstance(thing, torch.Generator):
+            return Seeding(recorder, thing)
         if (name == "get" and type(thing) is dict) or (name == "index" and type(thing) in (list, tuple)):
             return _Entries(thing)
         return thing
 
     return receiver
+
+
+class Seeding:
+    """Stands for a generator that is seeded."""
+
+    def __init__(self, recorder: Recorder, plain: torch.Generator) -> None:
+        self.recorder, self.plain = recorder, plain
+
+    def manual_seed(self, seed: Any) -> torch.Generator:
+        """As for a torch.Generator; the seed may be a number of the recording."""
+        recorder = self.recorder
+        seed = number_of(recorder, seed)
+        if not is_traced(seed):
+            return self.plain.manual_seed(seed)
+        recorder.allow_random()
+        recorder.generators.seed(self.plain, seed.concrete, seed.value)
+        return self.plain
 
 
 class _Entries:
@@ -293,7 +312,8 @@ def _modulo(operands: Any) -> Any:
 
 
 RECEIVERS: dict[str, HandedOver] = {
-    name: HandedOver(_receiver(name)) for name in (*TEXT_METHODS, "format", "get", *EXPRESSIONS, *_MODULES)
+    name: HandedOver(_receiver(name))
+    for name in (*TEXT_METHODS, "format", "get", "manual_seed", *EXPRESSIONS, *_MODULES)
 }
 RECEIVERS["%"] = HandedOver(_modulo)
 """What gives the receiver, by the name of the method; of the operator % of texts, too."""

@@ -14,8 +14,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from ....ops.graph.graph import Guard, Node
-from ....ops.runtime.user_code import user_line
 from ....ops.tracing_hook import current
 from ...lists.fold import Fold
 from ...lists.loop import Loop
@@ -27,6 +25,7 @@ from ...proxies.lists import TracedDict, TracedList
 from ...proxies.scalars import TracedNumber
 from ...proxies.strings import TracedStr
 from ...recording.recorder import Recorder
+from ...rules.assertions import required
 
 
 def active() -> Recorder | None:
@@ -297,12 +296,7 @@ def asserted(found: Any) -> Any:
         return found
     found = number_of(recorder, found)
     if issubclass(type(found), TracedNumber):
-        if not found.concrete:
-            return False
-        found = recorder.scalar("bool", found)
-        guard = Guard(True, "an assertion of the function fails")
-        recorder.nodes.append(Node(guard, (found.value,), {}, None, user_line()))
-        return True
+        return required(recorder, found, "an assertion of the function fails")
     return found
 
 

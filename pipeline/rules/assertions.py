@@ -1,0 +1,37 @@
+"""Conditions that must hold in every run: those that the function asserts, and those that torch's own code checks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from ...ops.graph.graph import Guard, Node
+from ...ops.runtime.user_code import user_line
+from ..proxies.tracer import Tracer
+
+
+def required(recorder: Tracer, found: Any, reason: str) -> bool:
+    """Whether a traced number is true, which then must be so in every run.
+
+    Args:
+        recorder: of the function.
+        found: the traced number.
+        reason: what an error of a run says.
+    """
+    if not found.concrete:
+        return False
+    condition = recorder.scalar("bool", found)
+    recorder.nodes.append(Node(Guard(True, reason), (condition.value,), {}, None, user_line()))
+    return True
+
+
+def all_true(recorder: Tracer, tensor: torch.Tensor) -> bool:
+    """`torch._is_all_true`, by which `torch.distributions` checks parameters and values."""
+    found = recorder.scalar("item", recorder.direct(torch.all, tensor))
+    if not found.concrete:
+        recorder.refuse(
+            "a parameter or a value of the example lies outside of what the distribution takes",
+            "Trace with one that it takes.",
+        )
+    return required(recorder, found, "a parameter or a value lies outside of what the distribution takes")
