@@ -23,7 +23,7 @@ from ...lists.formats import filled_in
 from ...lists.loop import collected
 from ...proxies.base import is_traced
 from ...proxies.lists import TracedList
-from ...proxies.strings import method_of
+from ...proxies.strings import TracedStr, method_of
 from ...recording.recorder import Recorder
 from .operations import AskedTable, HandedOver, active, asserted, formatted, holds_traced, number_of
 
@@ -238,12 +238,28 @@ def padded(
     return found
 
 
+def _naming_device(plain: Callable[..., Any]) -> Callable[..., Any]:
+    """Stands for a function that takes the name of a device: a text that names one must stay the same."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        recorder = active()
+
+        def name(thing: Any) -> Any:
+            named = recorder is not None and type(thing) is TracedStr
+            return recorder.pin(thing, "it names a device") if recorder is not None and named else thing
+
+        return plain(*map(name, args), **{key: name(item) for key, item in kwargs.items()})
+
+    return call
+
+
 _MODULES: dict[str, tuple[Any, dict[str, Callable[..., Any]]]] = {
     "normalize": (unicodedata, {"normalize": normalize}),
     "dumps": (json, {"dumps": dumps}),
     "_check": (torch, {"_check": check}),
     "_assert": (torch, {"_assert": check}),
     "copy": (copy, {"copy": copied}),
+    "device": (torch, {"device": _naming_device(torch.device)}),
     **{name: (statistics, {name: _statistic(name)}) for name in STATISTICS},
     **{name: (torch, {name: _of_tensors(name)}) for name in _TAKE_LISTS},
     "pad_sequence": (torch.nn.utils.rnn, {"pad_sequence": padded}),
@@ -264,6 +280,8 @@ def _receiver(name: str) -> Callable[[Any], Any]:
             return RegularExpressions(thing)
         if module is not None and thing is module:
             return _Module(module, functions)
+        if name == "to" and isinstance(thing, torch.Tensor):
+            return _Module(thing, {"to": _naming_device(thing.to)})
         if name == "manual_seed" and isinstance(thing, torch.Generator):
             return Seeding(recorder, thing)
         if (name == "get" and type(thing) is dict) or (name == "index" and type(thing) in (list, tuple)):
@@ -313,7 +331,7 @@ def _modulo(operands: Any) -> Any:
 
 RECEIVERS: dict[str, HandedOver] = {
     name: HandedOver(_receiver(name))
-    for name in (*TEXT_METHODS, "format", "get", "manual_seed", *EXPRESSIONS, *_MODULES)
+    for name in (*TEXT_METHODS, "format", "get", "to", "manual_seed", *EXPRESSIONS, *_MODULES)
 }
 RECEIVERS["%"] = HandedOver(_modulo)
 """What gives the receiver, by the name of the method; of the operator % of texts, too."""
