@@ -82,12 +82,6 @@ CASES = {
     "not any": one(lambda x: {"clean": not x.isnan().any().item(), "other": not (x > 1).any()}),
     "a device": one(lambda x: x.to(torch.device("cpu")) + torch.zeros(1, device=torch.device("cpu"))),
     "device compared": one(lambda x: x if x.device == torch.device("cpu") else x.cpu()),
-    "a device by its name": Case(
-        lambda x, device: x.to(device) * 2, [X, "cpu"], [(other, "cpu") for (other,) in OTHERS]
-    ),
-    "a device made of its name": Case(
-        lambda x, device="cpu": x.to(torch.device(device)) + 1, [X, "cpu"], [(other, "cpu") for (other,) in OTHERS]
-    ),
     "cached constant": one(lambda x: x[:2] * window(2) * MODEL.factor),
     "fraction": one(lambda x: x * float(Fraction(1, 3))),
     "statistics": one(lambda x: (statistics.mean(x.tolist()), statistics.median(x.tolist()))),

@@ -105,6 +105,23 @@ def test_what_a_distribution_does_not_take_is_an_error_of_the_run_too() -> None:
         tracepack.trace(lambda rate: torch.distributions.Poisson(rate).log_prob(torch.ones(2)), -X)
 
 
+@pytest.mark.parametrize(
+    "process",
+    [
+        lambda x, device="cpu": x.to(device) * 2,
+        lambda x, name: x.to(device=name) * 2,
+        lambda x, name: x.to(torch.device(name)) + x,
+        lambda x, name: torch.zeros(1, device=torch.device(name)) + x * 2,
+    ],
+)
+def test_a_text_that_names_a_device_is_fixed(process) -> None:
+    with pytest.warns(UserWarning, match="fixed to 'cpu', because it names a device"):
+        mod = loaded(process, X, "cpu")
+    assert torch.equal(mod(torch.ones(3), "cpu"), torch.full((3,), 2.0))
+    with pytest.raises(tracepack.GuardError, match="because it names a device; got 'cuda'; expected 'cpu'"):
+        mod(torch.ones(3), "cuda")
+
+
 def test_what_a_match_holds_beside_its_groups_is_refused() -> None:
     words = r"re.Match.string cannot be recorded. Use group\(\), groups\(\), groupdict\(\), start\(\), end\(\) or span"
     with pytest.raises(tracepack.RecordError, match=words):
