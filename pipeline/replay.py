@@ -10,7 +10,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -30,9 +30,11 @@ from .recheck.answers import difference
 from .recheck.containers import has_dict, ordered, plain
 from .recheck.glimpses import brief, itself, outline, parameter, shapes
 from .recheck.key_order import has_order, key_orders, turned
+from .recheck.mismatch import Mismatch
 from .recheck.reach.hidden import MOVED
 from .recheck.reach.later import age
-from .recheck.reach.objects import Location, Objects
+from .recheck.reach.objects import Objects
+from .recheck.reach.places import Location
 from .recheck.uninitialised import Filled, fills, is_unchecked, is_uninitialised
 from .recheck.vary import clones, ones, trials
 from .recording.recorder import Recorder
@@ -44,23 +46,6 @@ MOST_ROUNDS = (
     20  # of a loop that runs on other data than the example: it may never end, or double its tensors each time
 )
 MOST_SECONDS = 10.0  # spent on replays, or as long as the recording took: only large models get fewer replays
-
-
-@dataclass(frozen=True)
-class Mismatch:
-    """A call in which function and pipeline differ.
-
-    Attributes:
-        what: how their results differ.
-        leaves: the inputs of the call.
-        repeated: whether they agreed on the same inputs before, so that state must be the cause.
-        place: the object and the key in which the function keeps state, as far as that was seen.
-    """
-
-    what: str
-    leaves: Sequence[Any]
-    repeated: bool = False
-    place: tuple[Location, Any] | None = None
 
 
 class Replay:
