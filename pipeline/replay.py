@@ -10,7 +10,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -18,7 +18,7 @@ import torch
 
 from ..ops.engines.rest import Exactly
 from ..ops.graph.errors import TracepackError
-from ..ops.graph.operators.names import FLOAT_ONLY, KEY_ORDER, KEYWORD_ORDER, LIST_ONLY, TENSOR_ONLY
+from ..ops.graph.operators.names import FLOAT_ONLY, KEY_ORDER, KEYWORD_ORDER, LIST_ONLY, SOME_FLOAT, TENSOR_ONLY
 from ..ops.graph.program import Parameter
 from ..ops.graph.traverse import bodies
 from ..ops.runtime.primitives.control_flow import LimitedRounds
@@ -30,37 +30,23 @@ from .recheck.answers import difference
 from .recheck.containers import has_dict, ordered, plain
 from .recheck.glimpses import brief, itself, outline, parameter, shapes
 from .recheck.key_order import has_order, key_orders, turned
+from .recheck.mismatch import Mismatch
 from .recheck.reach.hidden import MOVED
 from .recheck.reach.later import age
-from .recheck.reach.objects import Location, Objects
+from .recheck.reach.objects import Objects
+from .recheck.reach.places import Location
 from .recheck.uninitialised import Filled, fills, is_unchecked, is_uninitialised
-from .recheck.vary import clones, ones, trials
+from .recheck.vary import clones, has_float, one_float, one_whole, ones, trials, whole
 from .recording.recorder import Recorder
 from .recording.rollback import States, Undo
 
 TRIES = 4  # of a function that may give other results by chance, as some reductions in several threads do
+ROUNDED = (math.ceil, math.floor)  # the ints that are tried for a float
 CALLS = 3  # in a row, with the example itself
 MOST_ROUNDS = (
     20  # of a loop that runs on other data than the example: it may never end, or double its tensors each time
 )
 MOST_SECONDS = 10.0  # spent on replays, or as long as the recording took: only large models get fewer replays
-
-
-@dataclass(frozen=True)
-class Mismatch:
-    """A call in which function and pipeline differ.
-
-    Attributes:
-        what: how their results differ.
-        leaves: the inputs of the call.
-        repeated: whether they agreed on the same inputs before, so that state must be the cause.
-        place: the object and the key in which the function keeps state, as far as that was seen.
-    """
-
-    what: str
-    leaves: Sequence[Any]
-    repeated: bool = False
-    place: tuple[Location, Any] | None = None
 
 
 class Replay:
@@ -123,16 +109,37 @@ class Replay:
             if self._hangs_on(replace(self.examples, items=(*others, *last)), leaves):
                 found.append((KEYWORD_ORDER, keywords))
         for index, leaf in enumerate(leaves):
-            if type(leaf) is float and math.isfinite(leaf):
-                whole = [*leaves[:index], math.ceil(leaf), *leaves[index + 1 :]]
-                if self._hangs_on(self.examples, whole, refusing=False):
-                    found.append((FLOAT_ONLY, [names[index]]))
             if isinstance(leaf, list) and self._hangs_on_class({index: tuple}):
                 found.append((LIST_ONLY, [names[index]]))
+        found += self._float_marks(names)
         tensors = [index for index, leaf in enumerate(leaves) if type(leaf) is torch.Tensor]
         if tensors and self._hangs_on_class(dict.fromkeys(tensors, parameter)):
             found.append((TENSOR_ONLY, [names[index] for index in tensors]))
         return found
+
+    def _float_marks(self, names: Sequence[str]) -> list[tuple[str, Sequence[str]]]:
+        """The inputs in which an int gives another answer than a float: one int, or ints for all floats at once."""
+        leaves = self.examples.leaves
+        floats = {index: leaf for index, leaf in enumerate(leaves) if has_float(leaf)}
+
+        def sees(change: Callable[[int, Any, Any], Any]) -> bool:
+            tried = ([change(n, leaf, to) if n in floats else leaf for n, leaf in enumerate(leaves)] for to in ROUNDED)
+            return any(self._hangs_on(self.examples, each, refusing=False) for each in tried)
+
+        def alone(index: int) -> bool:
+            return sees(lambda n, leaf, to: one_whole(leaf, to) if n == index else leaf)
+
+        def all_but_one(index: int) -> bool:
+            return sees(lambda n, leaf, to: one_float(leaf, to) if n == index else whole(leaf, to))
+
+        only = [index for index in floats if alone(index)]
+        for index in only:
+            del floats[index]
+        if not floats or not sees(lambda n, leaf, to: whole(leaf, to)):
+            return [(FLOAT_ONLY, [names[index]]) for index in only]
+        if any(map(all_but_one, floats)):  # the other answer hangs on some of them, and nothing tells which
+            return [(FLOAT_ONLY, [names[index]]) for index in (*only, *floats)]
+        return [*((FLOAT_ONLY, [names[index]]) for index in only), (SOME_FLOAT, [names[index] for index in floats])]
 
     def _hangs_on_class(self, other: Mapping[int, Callable[[Any], Any]]) -> bool:
         """Whether the function answers otherwise where some inputs are of another class, which no pipeline sees."""

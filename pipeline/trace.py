@@ -38,6 +38,7 @@ from .patches.unanswered import answered
 from .pipeline import Pipeline
 from .recheck.diff import Difference, difference
 from .recheck.key_order import with_marks
+from .recheck.mismatch import Mismatch
 from .recheck.op_state import refuse_reads
 from .recheck.prune import prune
 from .recheck.reach.objects import Objects
@@ -46,7 +47,7 @@ from .recheck.vary import clones
 from .recording.effects import Watch
 from .recording.recorder import Recorder
 from .recording.rollback import Undo
-from .replay import Mismatch, Replay
+from .replay import Replay
 from .rules.loadable import refuse_unloadable
 from .rules.settings import default_dtype, with_default_dtype
 from .second import Recording, second_recording

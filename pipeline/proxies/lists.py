@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
 from types import FrameType
 from typing import Any
 
@@ -184,6 +185,10 @@ class TracedDict(Traced):
         self.tracer.refuse("a dict with keys of run time cannot be changed", "Build it in one dict comprehension.")
 
     __hash__ = None  # type: ignore[assignment]  # as for dict
+
+
+Sequence.register(TracedList)  # which `match` asks for where a case is a list or a dict: nothing shows it another class
+Mapping.register(TracedDict)
 
 
 class TracedMatch(Traced):

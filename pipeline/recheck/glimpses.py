@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 
 
@@ -31,6 +32,8 @@ def brief(value: Any) -> Any:
         return value
     if isinstance(value, torch.Tensor):
         return f"{id(value)} {value._version if not value.is_inference() else 0}"
+    if isinstance(value, np.ndarray):
+        return f"{value.shape} {hash(value.tobytes())}"
     if isinstance(value, str | bytes):
         return f"{len(value)} {hash(value)}"
     return f"{type(value)} {len(value)}" if isinstance(value, list | dict | set) else repr(value)[:200]

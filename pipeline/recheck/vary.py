@@ -169,6 +169,36 @@ def ones(leaves: Sequence[Any]) -> list[Any]:
     return [_mapped(lambda tensor: torch.ones_like(tensor.detach()), leaf) for leaf in leaves]
 
 
+def whole(leaf: Any, to: Callable[[float], int]) -> Any:
+    """A leaf with ints in place of its floats, in lists, tuples and dicts, too."""
+    return _whole(leaf, to, iter(()))
+
+
+def _whole(leaf: Any, to: Callable[[float], int], kept: Iterator[Any]) -> Any:
+    if type(leaf) is float and math.isfinite(leaf):
+        return leaf if next(kept, None) is not None else to(leaf)
+    if type(leaf) in (list, tuple):
+        return type(leaf)(_whole(item, to, kept) for item in leaf)
+    return {key: _whole(item, to, kept) for key, item in leaf.items()} if type(leaf) is dict else leaf
+
+
+def one_whole(leaf: Any, to: Callable[[float], int]) -> Any:
+    """A leaf with an int in place of one float: of a list, in its first item only."""
+    return [*whole(leaf[:1], to), *leaf[1:]] if isinstance(leaf, list) else whole(leaf, to)
+
+
+def one_float(leaf: Any, to: Callable[[float], int]) -> Any:
+    """A leaf with ints in place of all its floats but the first."""
+    return _whole(leaf, to, iter((leaf,)))
+
+
+def has_float(leaf: Any) -> bool:
+    """Whether a leaf is or holds a float that an int could stand for."""
+    if isinstance(leaf, list | tuple | dict):
+        return any(map(has_float, leaf.values() if isinstance(leaf, dict) else leaf))
+    return type(leaf) is float and math.isfinite(leaf)
+
+
 _NUMBERS = (int, float, complex, bool)
 
 

@@ -78,8 +78,8 @@ class Binding:
             self._fill(parameter.tree, value, parameter.name, flat)
             if parameter.name in self._marks.ordered:
                 _require_order(parameter.tree, value, parameter.name)
-        if self._marks.keywords or self._marks.floats:
-            self._marks.check(feed, self._parameters.names, flat)
+        if self._marks.keywords or self._marks.floats or self._marks.some:
+            self._marks.check(feed, self._parameters, flat)
         return flat
 
     def plain(self, feed: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ Most functions take these as they come, so a mark is written only where a replay
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -19,9 +19,12 @@ from ...ops.graph.operators.names import (
     KEYWORD_ORDER,
     LIST_ONLY,
     MARKS,
+    SOME_FLOAT,
     TENSOR_ONLY,
     is_mark,
 )
+from ...ops.graph.program import Parameters
+from ...ops.graph.types import ListType, ScalarType
 
 
 @frozen_object
@@ -31,9 +34,10 @@ class Marks:
     Attributes:
         ordered: the parameters whose dicts must have their keys in the order that is stored.
         keywords: the arguments that must be given in this order.
-        floats: the inputs that must not be an int.
+        floats: the inputs that must not be, or hold, an int for a float.
         lists: the inputs that must not be a tuple.
         tensors: the inputs that must not be a Parameter or of another subclass of tensors.
+        some: the inputs that must not have ints for all their floats at once.
     """
 
     ordered: frozenset[str] = frozenset()
@@ -41,6 +45,7 @@ class Marks:
     floats: frozenset[str] = frozenset()
     lists: frozenset[str] = frozenset()
     tensors: frozenset[str] = frozenset()
+    some: frozenset[str] = frozenset()
 
     @staticmethod
     def of(graph: Graph) -> Marks:
@@ -49,7 +54,7 @@ class Marks:
         for node in graph.nodes:
             if isinstance(node.target, Operator) and is_mark(node.target.name):
                 found[node.target.name.removeprefix("py.")] += map(str, node.args)
-        classes = (frozenset(found[name]) for name in (FLOAT_ONLY, LIST_ONLY, TENSOR_ONLY))
+        classes = (frozenset(found[name]) for name in (FLOAT_ONLY, LIST_ONLY, TENSOR_ONLY, SOME_FLOAT))
         return Marks(frozenset(found[KEY_ORDER]), tuple(found[KEYWORD_ORDER]), *classes)
 
     def check_class(self, name: str, value: Any) -> None:
@@ -62,15 +67,37 @@ class Marks:
                 fix="Pass a list." if wanted is list else "Pass x.data, which is a plain tensor.",
             )  # fmt: skip
 
-    def check(self, feed: Mapping[str, Any], names: Sequence[str], flat: Sequence[Any]) -> None:
+    def check(self, feed: Mapping[str, Any], parameters: Parameters, flat: Sequence[Any]) -> None:
         """Refuses arguments in another order, and an int for a float."""
         if self.keywords and (given := tuple(name for name in feed if name in self.keywords)) != self.keywords:
             raise SignatureError(
                 "the arguments are in another order, on which the answer depends", got=given, expected=self.keywords
             )
-        for name, value in zip(names, flat, strict=True) if self.floats else ():
-            if name in self.floats and type(value) is int:
-                raise SignatureError(
-                    "an int gives another answer than a float",
-                    where=f"input {name!r}", got=value, expected="float", fix="Pass a float.",
-                )  # fmt: skip
+        inputs = list(zip(parameters.names, parameters.types, flat, strict=True))
+        for name, kind, value in inputs if self.floats else ():
+            if name in self.floats:
+                _refuse_ints([each for each in _floats(kind, value) if type(each) is int], name)
+        held = [each for name, kind, value in inputs if name in self.some for each in _floats(kind, value)]
+        if all(type(each) is int for each in held):
+            _refuse_ints(held, min(self.some, default=""))
+
+
+def _refuse_ints(found: Sequence[int], name: str) -> None:
+    if found:
+        raise SignatureError(
+            "an int gives another answer than a float",
+            where=f"input {name!r}", got=found[0], expected="float", fix="Pass a float.",
+        )  # fmt: skip
+
+
+def _floats(kind: Any, value: Any) -> Iterator[Any]:
+    """What stands where a type has floats."""
+    match kind:
+        case ScalarType("float"):
+            yield value
+        case ListType(item):
+            yield from (each for part in value for each in _floats(item, part))
+        case dict():
+            yield from (each for key, inner in kind.items() for each in _floats(inner, value[key]))
+        case tuple() | list():
+            yield from (each for inner, part in zip(kind, value, strict=True) for each in _floats(inner, part))

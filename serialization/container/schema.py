@@ -13,7 +13,7 @@ Changes:
     1.3 (2026-11-22): a call of a tokenizer may have a second text and settings, and may decode. Operators that
         sort and choose by keys, and more of math. Inputs that are lists of any length.
     1.4 (2026-11-22): `engines`, which run parts of the pipeline in place of its nodes. Results that are a torch.Size.
-        More operators on texts, and seeds that are decided at run time.
+        More operators on texts, and seeds that are decided at run time. `some_float`, a mark of inputs.
 """
 
 from __future__ import annotations

@@ -139,3 +139,57 @@ def test_a_size_that_a_file_makes_of_anything_else_is_refused() -> None:
     for items in ((1.5,), ("x",)):
         with pytest.raises(GraphError, match=r"not a torch.Size; got \(.*,\); expected integers"):
             as_size(items)
+
+
+def _first(numbers: list[float]) -> float:
+    match numbers:
+        case []:
+            return 0.0
+        case [one]:
+            return one * 2
+        case [first, *_, last] if first > last:
+            return first
+        case _:
+            return numbers[0] * 3
+
+
+def _command(line: str) -> str:
+    match line.split():
+        case ["go", where]:
+            return where
+        case [word]:
+            return word + "!"
+        case _:
+            return "?"
+
+
+def _of_rows(rows: list[dict[str, Any]]) -> list[float]:
+    found = []
+    for row in rows:
+        match row:
+            case {"ok": True, "score": score} if score > 0:
+                found.append(score)
+            case _:
+                found.append(0.0)
+    return found
+
+
+def _of_tensor(x: torch.Tensor) -> float:
+    match x[0].tolist():
+        case [a, b, c]:
+            return float(a + b * c)
+        case _:
+            return 1.0
+
+
+@pytest.mark.parametrize(
+    ("process", "example", "others"),
+    [
+        (_first, [3.0, 2.0], ([5.0, 1.0], [1.0, 2.0], [1.0], [])),
+        (_command, "go home", ("go out", "stay", "a b c")),
+        (_of_rows, [{"ok": True, "score": 1.5}, {"ok": False, "score": 0.5}], ([{"ok": True, "score": -1.5}] * 2,)),
+        (_of_tensor, X, (X + 1, torch.rand(3, 3))),
+    ],
+)
+def test_a_case_takes_the_branch_of_python(process: Any, example: Any, others: Any) -> None:
+    assert trial(lambda: process, example, others=[(other,) for other in others]) == "right"

@@ -52,3 +52,48 @@ def test_an_int_is_taken_for_a_float_where_it_gives_the_same(process: Any) -> No
     got, wanted = saved(process, X, 2.5)(X, 3), process(X, 3)
     assert type(got) is type(wanted)
     assert torch.equal(torch.as_tensor(got), torch.as_tensor(wanted))
+
+
+def _of_rows(rows: Any) -> Any:
+    return torch.tensor([row["s"] for row in rows])
+
+
+ROWS = [{"s": 0.5, "n": 1}, {"s": 1.5, "n": 2}]
+
+
+@pytest.mark.parametrize(
+    ("process", "example", "some", "none"),
+    [
+        (lambda items: torch.tensor(items), ([1.5, 2.5],), ([1, 2.5],), ([1, 2],)),
+        (lambda pair: torch.tensor(pair), ((1.5, 2.5),), ((1, 2.5),), ((1, 2),)),
+        (lambda a, b: torch.tensor([a, b]), (1.5, 2.5), (1, 2.5), (1, 2)),
+        (_of_rows, (ROWS,), ([{"s": 1, "n": 1}, ROWS[1]],), ([{"s": 1, "n": 1}],)),
+    ],
+)
+def test_ints_for_all_floats_at_once_where_the_answer_hangs_on_it(
+    process: Any, example: Any, some: Any, none: Any
+) -> None:
+    mod = saved(process, *example)
+    for args in (example, some):
+        assert (mod(*args).dtype, mod(*args).tolist()) == (process(*args).dtype, process(*args).tolist())
+    assert process(*none).dtype == torch.int64
+    with pytest.raises(tracepack.SignatureError, match="an int gives another answer than a float; got 1; expected"):
+        mod(*none)
+
+
+def test_an_int_among_floats_where_the_answer_hangs_on_it() -> None:
+    mod = saved(lambda rows: [isinstance(row["s"], float) for row in rows], ROWS)
+    assert mod(ROWS[:1] * 3) == [True] * 3
+    with pytest.raises(tracepack.SignatureError, match="input 'rows': an int gives another answer than a float"):
+        mod([ROWS[0], {"s": 1, "n": 1}])
+    pairs = saved(lambda a, b, c, d: (torch.tensor([a, b]), torch.tensor([c, d])), 0.5, 1.5, 2.5, 3.5)
+    with pytest.raises(tracepack.SignatureError, match="an int gives another answer than a float"):
+        pairs(1, 2, 2.5, 3.5)
+
+
+@pytest.mark.parametrize(
+    "process", [lambda items: [x * 2 for x in items], lambda items: [x / 2 for x in items], lambda items: sum(items)]
+)
+def test_ints_are_taken_for_the_floats_of_a_list_where_they_give_the_same(process: Any) -> None:
+    got, wanted = saved(process, [1.5, 2.5])([3, 4]), process([3, 4])
+    assert repr(got) == repr(wanted)

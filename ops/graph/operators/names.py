@@ -85,8 +85,8 @@ _VIEWING = (
 GRADIENTS = ("grad_mode", "own_backward")
 """Nodes that matter with gradients only: they set the grad mode, or say that a custom backward is not recorded."""
 
-KEY_ORDER, KEYWORD_ORDER, FLOAT_ONLY, LIST_ONLY, TENSOR_ONLY = MARKS = (
-    "key_order", "keyword_order", "float_only", "list_only", "tensor_only",
+KEY_ORDER, KEYWORD_ORDER, FLOAT_ONLY, LIST_ONLY, TENSOR_ONLY, SOME_FLOAT = MARKS = (
+    "key_order", "keyword_order", "float_only", "list_only", "tensor_only", "some_float",
 )  # fmt: skip
 """Nodes that say of inputs what a call must keep to: an order of keys, or a class."""
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from .objects import Location
+from .places import Location
 
 MANY = 4096  # items or characters; a multiple of the size of every item of an array
 
@@ -59,6 +59,8 @@ def _later(value: Any) -> Any:
             return None
         case np.generic():
             return _later_number(value)
+        case np.ndarray():
+            return _later_array(value)
         case Number():
             return value * 7 + 1000  # type: ignore[operator]  # numbers of all kinds can be multiplied
         case torch.Tensor():
@@ -74,6 +76,13 @@ def _later(value: Any) -> Any:
 def _later_number(value: Any) -> Any:
     with np.errstate(all="ignore"):
         return type(value)(value * 7 + 1000) if np.issubdtype(type(value), np.number) else None
+
+
+def _later_array(value: np.ndarray[Any, Any]) -> Any:
+    if value.dtype.names or value.dtype == bool:
+        return None if value.dtype == bool else np.frombuffer(b"\x7f" * value.nbytes, value.dtype).reshape(value.shape)
+    with np.errstate(all="ignore"):
+        return (value * 7 + 1000).astype(value.dtype) if np.issubdtype(value.dtype, np.number) else None
 
 
 def _used_up(value: Any) -> Any:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import dis
 import gc
 import random
-from collections.abc import Iterator, Sequence
-from types import BuiltinMethodType, MappingProxyType, MethodWrapperType, ModuleType
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from types import BuiltinMethodType, CodeType, MappingProxyType, MethodWrapperType, ModuleType
 from typing import Any
 from weakref import ref
 
 import numpy as np
 
+from ....ops.runtime.user_code import codes_in, names_in
+
+_OF_MODULES = frozenset(("modules", "import_module", "__import__"))
+_BY_TEXT = _OF_MODULES | {"globals", "vars", "__globals__", "__dict__", "setattr", "exec", "eval"}
 _VIEWS: tuple[type, ...] = (MappingProxyType, type({}.keys()), type({}.values()), type({}.items()))
 
 
@@ -27,16 +33,34 @@ def leads(thing: Any) -> list[Any]:
     return [each for each in found if each is not None and not isinstance(each, ModuleType | type)]
 
 
-def modules_in(held: dict[str, Any], names: Sequence[str]) -> Iterator[tuple[str, ModuleType]]:
-    """The modules that code names, by their names, and those that it names inside of them."""
+def modules_in(held: dict[str, Any], names: Sequence[str], code: CodeType) -> Iterator[tuple[str, ModuleType]]:
+    """The modules that code names or imports, by their names, and those that it names inside of them."""
     met: set[int] = set()
     waiting = [(name, held[name]) for name in names if isinstance(held.get(name), ModuleType)]
+    lines = (line for each in codes_in(code) for line in dis.get_instructions(each) if line.opname == "IMPORT_NAME")
+    waiting += [(name, sys.modules[name]) for name in _named_modules(lines, names)]
     while waiting:
         name, module = waiting.pop()
         if id(module) not in met:
             met.add(id(module))
             yield name, module
             waiting += [(each, inner) for each in names if isinstance(inner := vars(module).get(each), ModuleType)]
+
+
+def _named_modules(lines: Iterable[dis.Instruction], names: Sequence[str]) -> list[str]:
+    by_text = names if not _OF_MODULES.isdisjoint(names) else ()
+    return [name for name in (*(line.argval for line in lines), *by_text) if name in sys.modules]
+
+
+def texts_for_names(code: CodeType) -> list[str]:
+    """The texts of code that finds variables, attributes or modules by a text: each may be the name of one."""
+    if _BY_TEXT.isdisjoint(names_in(code)):
+        return []
+    constants = [item for each in codes_in(code) for item in each.co_consts]
+    flat = [part for item in constants for part in (item if isinstance(item, tuple | frozenset) else (item,))]
+    return list(
+        dict.fromkeys(text for text in flat if isinstance(text, str) and all(map(str.isidentifier, text.split("."))))
+    )
 
 
 def drawn_from(module: ModuleType, names: Sequence[str]) -> list[Any]:

@@ -10,55 +10,48 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 from functools import partial
-from types import CellType, FunctionType, MethodType, ModuleType
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 import torch
 
-from ....ops.lowering.held_objects import equal_content
 from ....ops.lowering.patches.lock import lowering
 from ....ops.op import InferenceOp
 from ....ops.runtime.user_code import OURS, codes_in, decorated, functions_in, names_in, stored_attributes
 from ...proxies.base import is_traced
 from .hidden import access, counts
-from .leads import drawn_from, leads, modules_in
-from .whose import is_looked_into, is_made_by_hand, is_of_no_module, is_users_module, is_users_own
+from .leads import drawn_from, leads, modules_in, texts_for_names
+from .places import (
+    Location,
+    attributes,
+    by_identity,
+    content_of,
+    fill,
+    is_special,
+    of_array,
+    own_attributes,
+    put_back,
+    refill,
+    set_attributes,
+    set_content,
+    slots_of,
+)
+from .whose import (
+    is_constant,
+    is_looked_into,
+    is_made_by_hand,
+    is_of_no_module,
+    is_shared,
+    is_users_module,
+    is_users_own,
+)
 
 MOST_OBJECTS = 20_000
 _PLAIN = (str, bytes, int, float, complex, bool, type(None), torch.Tensor, torch.dtype, torch.device, range, slice)
 _CONTAINERS = (dict, list, set, deque, tuple)
-_ABSENT = object()
-
-
-@dataclass(frozen=True)
-class Location:
-    """One object that holds others, with functions that read and set its content.
-
-    Attributes:
-        name: what to call it in a message.
-        read: gives its content as a dict.
-        write: sets its content.
-        before: its content when it was found.
-    """
-
-    name: str
-    read: Callable[[], dict[Any, Any]]
-    write: Callable[[dict[Any, Any]], None]
-    before: dict[Any, Any]
-
-    def changed(self) -> list[Any]:
-        """The keys whose content is no longer what it was."""
-        now = self.read()
-        if len(now) == len(self.before) and all(
-            a is b for a, b in zip(now.values(), self.before.values(), strict=True)
-        ):
-            return [] if list(now) == list(self.before) else list(now)
-        keys = dict.fromkeys([*self.before, *now])
-        return [key for key in keys if not _equal(self.before.get(key, _ABSENT), now.get(key, _ABSENT))]
 
 
 class Objects:
@@ -79,7 +72,7 @@ class Objects:
         self.functions: list[FunctionType] = []
         self.ops: list[InferenceOp] = []
         self._places: list[Location] = []
-        self._arrays: list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]] = []
+        self._arrays: list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], Location]] = []
         self._met: dict[int, Any] = {}
         self._tensors: dict[int, torch.Tensor] = {}
         self._caches: list[Any] = []
@@ -97,9 +90,7 @@ class Objects:
         """Every place that changed, with the key under which it did."""
         with lowering():
             found = [(place, key) for place in self._places for key in place.changed()]
-        for array, before in self._arrays:
-            if array.tobytes() != before.tobytes():
-                found.append((_of_array(array, before), ...))
+        found += [(place, ...) for array, before, place in self._arrays if array.tobytes() != before.tobytes()]
         return found
 
     def restore(self) -> None:
@@ -114,7 +105,7 @@ class Objects:
                 )
                 if not same:
                     place.write(place.before)
-            for array, before in self._arrays:
+            for array, before, _ in self._arrays:
                 if array.flags.writeable and array.tobytes() != before.tobytes():
                     array[...] = before
 
@@ -155,10 +146,13 @@ class Objects:
         elif isinstance(thing, np.ndarray):
             if thing.dtype == object and thing.size <= MOST_OBJECTS:
                 self._add(
-                    "a numpy array", lambda: dict(enumerate(thing.flat)), lambda items: _fill(thing, items.values())
+                    "a numpy array", lambda: dict(enumerate(thing.flat)), lambda items: fill(thing, items.values())
                 )
             elif thing.nbytes <= 1 << 20 and not thing.dtype.hasobject:
-                self._arrays.append((thing, thing.copy()))
+                before = thing.copy()
+                self._arrays.append((thing, before, of_array(thing, before)))
+            if kind is not np.ndarray and hasattr(thing, "__dict__"):
+                self._attributes(thing)
         elif isinstance(thing, _CONTAINERS):
             self._container(thing, name)
             if kind not in _CONTAINERS:
@@ -173,9 +167,7 @@ class Objects:
         elif is_looked_into(kind) or isinstance(thing, _PLAIN):
             self._object(thing)
         else:
-            self._wait(*((each, name) for each in leads(thing)))
-            if hasattr(thing, "cache_info"):
-                self._caches.append(thing)
+            self._foreign(thing, name)
 
     def _wait(self, *pairs: tuple[Any, str]) -> None:
         self._waiting.extend(pairs)
@@ -187,30 +179,45 @@ class Objects:
 
     def _container(self, thing: Any, name: str) -> None:
         if isinstance(thing, dict):
-            self._add(name, lambda: dict(thing), lambda items: _refill(thing, items))
+            self._add(name, lambda: dict(thing), lambda items: refill(thing, items))
         elif isinstance(thing, tuple):
             self._wait(*((item, name) for item in thing))
         elif isinstance(thing, set):
-            self._add(name, lambda: {_key(item): item for item in thing}, lambda items: _refill(thing, items.values()))
+            self._add(
+                name, lambda: {by_identity(item): item for item in thing}, lambda items: refill(thing, items.values())
+            )
         else:
-            self._add(name, lambda: dict(enumerate(thing)), lambda items: _refill(thing, items.values()))
+            self._add(name, lambda: dict(enumerate(thing)), lambda items: refill(thing, items.values()))
+
+    def _foreign(self, thing: Any, name: str) -> None:
+        """An object of Python, torch or numpy: what it leads to, and the attributes that it has now."""
+        behind = leads(thing)
+        self._wait(*((each, name) for each in behind))
+        if hasattr(thing, "cache_info"):
+            self._caches.append(thing)
+        if behind or is_constant(thing):
+            return
+        if hasattr(thing, "__dict__") and not is_shared(type(thing)):
+            held = vars(thing)
+            place = type(thing).__name__, lambda: dict(held), lambda items: put_back(held, items)
+            self._places.append(Location(*place, dict(held)))  # what is in them is not the user's
 
     def _attributes(self, thing: Any) -> None:
         def read() -> dict[Any, Any]:
-            return {name: item for name, item in vars(thing).items() if not _is_special(name)}
+            return {name: item for name, item in vars(thing).items() if not is_special(name)}
 
         def write(items: dict[Any, Any]) -> None:
-            _refill(vars(thing), {name: item for name, item in vars(thing).items() if _is_special(name)} | items)
+            refill(vars(thing), {name: item for name, item in vars(thing).items() if is_special(name)} | items)
 
         self._add(type(thing).__name__, read, write)
 
     def _object(self, thing: Any) -> None:
         if hasattr(thing, "__dict__"):
             held = vars(thing)
-            self._add(type(thing).__name__, lambda: dict(held), lambda items: _refill(held, items))
-        slots = [name for kind in type(thing).__mro__ for name in _slots(kind)]
+            self._add(type(thing).__name__, lambda: dict(held), lambda items: refill(held, items))
+        slots = [name for kind in type(thing).__mro__ for name in slots_of(kind)]
         if slots:
-            self._add(type(thing).__name__, partial(_attributes, thing, slots), partial(_set_attributes, thing, slots))
+            self._add(type(thing).__name__, partial(attributes, thing, slots), partial(set_attributes, thing, slots))
         for kind in type(thing).__mro__:
             self._visit(kind, kind.__name__)
 
@@ -218,14 +225,10 @@ class Objects:
         self._visit(type(kind), kind.__name__)
         if not (is_users_module(kind.__module__) or is_of_no_module(kind)):
             return
-        names = [name for name in vars(kind) if not _is_special(name)]
-        self._add(f"class {kind.__name__}", lambda: _own(kind), partial(_set_attributes, kind, None))
-        for name in names:
-            found = vars(kind)[name]
+        self._add(f"class {kind.__name__}", lambda: own_attributes(kind), partial(set_attributes, kind, None))
+        for found in list(vars(kind).values()):
             for function in functions_in(found):
                 self._visit(function, kind.__name__)
-        for name in ("__call__", "__getitem__", "__len__", "__init__"):
-            self._visit(vars(kind).get(name), kind.__name__)
 
     def _function(self, function: FunctionType) -> None:
         if not is_users_own(function.__code__.co_filename):
@@ -238,22 +241,24 @@ class Objects:
         defaults = ["__defaults__", "__kwdefaults__"]
         self._add(
             f"a default of {name}",
-            partial(_attributes, function, defaults),
-            partial(_set_attributes, function, defaults),
+            partial(attributes, function, defaults),
+            partial(set_attributes, function, defaults),
         )
         self._visit(vars(function), f"an attribute of {name}")
         for variable, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
             if id(cell) not in self._met:
                 self._met[id(cell)] = cell
-                self._add(f"variable {variable!r}", partial(_content, cell), partial(_set_content, cell))
+                self._add(f"variable {variable!r}", partial(content_of, cell), partial(set_content, cell))
         self._globals(function)
 
     def _globals(self, function: FunctionType) -> None:
         """The globals that code names, the attributes that it reads of the user's modules and sets on any module."""
-        names, held = names_in(function.__code__), function.__globals__
+        code, held = function.__code__, function.__globals__
+        texts = texts_for_names(code)
+        names = [*names_in(code), *texts]
         self._named(held, names, "a global")  # also what it has yet to bind; names of attributes do no harm
-        stored = stored_attributes(function.__code__)
-        for title, module in modules_in(held, names):
+        stored = stored_attributes(code).union(texts)
+        for title, module in modules_in(held, names, code):
             of_user = is_users_module(module.__name__)
             known = [name for name in names if name in stored or (of_user and name in vars(module))]
             self._named(vars(module), known, f"a global of {title}")
@@ -269,73 +274,3 @@ class Objects:
 
         if names:
             self._add(title, lambda: {name: held[name] for name in names if name in held}, write)
-
-
-# -- one kind of place each ---------------------------------------------------------------------------------------
-
-
-def _refill(thing: Any, items: Any) -> None:
-    thing.clear()
-    if isinstance(thing, list | deque):
-        thing.extend(items)
-    else:
-        thing.update(items)
-
-
-def _fill(array: np.ndarray[Any, Any], items: Any) -> None:
-    if array.flags.writeable:
-        for place, item in enumerate(items):
-            array.flat[place] = item
-
-
-def _is_special(name: Any) -> bool:
-    return isinstance(name, str) and name.startswith("__") and name.endswith("__")
-
-
-def _equal(a: Any, b: Any) -> bool:
-    return a is b or (not (is_traced(a) or is_traced(b)) and equal_content(a, b))
-
-
-def _key(item: Any) -> Any:
-    return id(item)
-
-
-def _content(cell: CellType) -> dict[Any, Any]:
-    try:
-        return {"": cell.cell_contents}
-    except ValueError:  # the cell of a variable that has no value yet
-        return {}
-
-
-def _set_content(cell: CellType, items: dict[Any, Any]) -> None:
-    if items:
-        cell.cell_contents = items[""]
-    else:
-        del cell.cell_contents
-
-
-def _slots(kind: type) -> tuple[str, ...]:
-    slots = vars(kind).get("__slots__", ())
-    found = (slots,) if isinstance(slots, str) else tuple(slots)
-    return tuple(name for name in found if not name.startswith("__"))
-
-
-def _attributes(thing: Any, names: list[str]) -> dict[Any, Any]:
-    return {name: getattr(thing, name) for name in names if hasattr(thing, name)}
-
-
-def _own(kind: type) -> dict[Any, Any]:
-    return {name: item for name, item in vars(kind).items() if not _is_special(name)}
-
-
-def _set_attributes(thing: Any, names: list[str] | None, items: dict[Any, Any]) -> None:
-    now = _own(thing) if names is None else _attributes(thing, names)
-    for name in now.keys() - items.keys():
-        delattr(thing, name)
-    for name, item in items.items():
-        if now.get(name, _ABSENT) is not item:
-            setattr(thing, name, item)
-
-
-def _of_array(array: np.ndarray[Any, Any], before: np.ndarray[Any, Any]) -> Location:
-    return Location("a numpy array", lambda: {...: array}, lambda items: None, {...: before})

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 from types import ModuleType
+from typing import Any
 
+import numpy as np
 import torch
 
 from ....ops.runtime.user_code import is_users
@@ -13,6 +15,25 @@ _OF_PYTHON = frozenset(
     """SimpleNamespace defaultdict OrderedDict Counter UserDict UserList UserString ChainMap Queue LifoQueue
     PriorityQueue WeakKeyDictionary WeakValueDictionary WeakSet _local Namespace""".split()
 )
+
+
+_CONSTANT = frozenset(
+    """Pattern Path PosixPath PurePath PurePosixPath Decimal Fraction date time datetime timedelta timezone UUID
+    frozenset ellipsis NotImplementedType memory_format layout dtype Version""".split()
+)
+_OF_FUNCTIONS = ("builtins", "functools", "operator", "numpy", "torch._ops")
+_OF_THREADS = frozenset("threading _thread concurrent multiprocessing asyncio queue socket selectors tracepack".split())
+
+
+def is_constant(thing: Any) -> bool:
+    """Whether an object of Python, torch or numpy cannot be changed, or is a function of theirs."""
+    of_functions = callable(thing) and type(thing).__module__ in _OF_FUNCTIONS
+    return of_functions or isinstance(thing, np.generic | type) or type(thing).__name__ in _CONSTANT
+
+
+def is_shared(kind: type) -> bool:
+    """Whether objects of a class belong to several threads, so that nothing may be set back in them."""
+    return kind.__module__.partition(".")[0] in _OF_THREADS
 
 
 def is_users_own(path: str) -> bool:
