@@ -8,7 +8,7 @@ only. Any other loop is run as Python runs it, and fixes its length.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any
 
 from .flow import LocalFlow
@@ -106,11 +106,12 @@ def leaves_itself(code: Sequence[Any], body: range, head: int, places: dict[int,
     return not all("JUMP" in code[at].opname and (to == head or (to > at and to in body)) for at, to in goes.items())
 
 
-def changes_others(code: Sequence[Any], body: range, lists: set[str]) -> bool:
+def changes_others(code: Sequence[Any], body: Sequence[int], lists: set[str], free: Set[str] = frozenset()) -> bool:
     """Whether a body calls a method that may change what it is called on, but for appending to some lists.
 
-    These lists may be used for nothing else in it.
+    These lists may be used for nothing else in it; those that are free in any way.
     """
+    body = [at for at in body if at == 0 or code[at - 1].argval not in free]
     appends = [at for at in body if _is_method(code[at], "append") and code[at - 1].argval in lists]
     uses = sum(code[at].opname == "LOAD_FAST" and code[at].argval in lists for at in body)
     changes = sum(code[at].argval in _CHANGES and code[at].opname in _METHODS for at in body)

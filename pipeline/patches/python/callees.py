@@ -5,12 +5,14 @@ They take part only where the operations of `operations` are recorded, too.
 
 from __future__ import annotations
 
+import copy
+import itertools
 import json
 import math
 import operator
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -92,10 +94,21 @@ def _zipped(*lists: Any, strict: Any = False) -> Any:
     lists = tuple(_rows(recorder, items) for items in lists)
     if recorder is None or not any(type(items) is TracedList for items in lists):
         return zip(*lists, strict=strict)
+    if not strict:  # what has no end, as itertools.count(), goes as far as a list of the example
+        lists = tuple(_numbers(recorder, items, lists) if type(items) is itertools.count else items for items in lists)
     lists = tuple(collected(recorder, items) for items in lists)
     found = recorder.scalar("zip_strict" if strict else "zip", *lists)
     found.sized_by = _lengths(recorder, lists)
     return found
+
+
+def _numbers(recorder: Recorder, counter: Any, lists: Sequence[Any]) -> Any:
+    """The numbers of an `itertools.count`, as many as there are items in the lists beside it."""
+    first, second = itertools.islice(copy.copy(counter), 2)
+    length = _lengths(recorder, [items for items in lists if type(items) is not itertools.count])()
+    if type(first) is not int or second <= first or is_traced(first):
+        recorder.refuse("itertools.count beside a list of any length counts whole numbers upwards", "Use enumerate.")
+    return _range(first, recorder.scalar("add", recorder.scalar("mul", length, second - first), first), second - first)
 
 
 def _numbered(items: Any, start: Any = 0) -> Any:

@@ -14,6 +14,7 @@ from types import CodeType
 from typing import Any
 
 from ....ops.runtime.user_code import is_users
+from ...lists.carried import Carried
 from .appending import Appending
 from .carrying import Carrying
 from .choices import Choices, may_choose
@@ -36,10 +37,10 @@ from .operations import (
     NOT,
     PLAIN,
     SUBSCRIPT,
-    TURNED,
     appended_to,
     conditional,
     iterated,
+    turned,
 )
 
 _CONVERSIONS = ("", "s", "r", "a")
@@ -157,13 +158,14 @@ def _gathered(listed: Any) -> list[Any]:
     return [make("LOAD_FAST", argval=listed.argval), *_applied(COLLECTED), make("STORE_FAST", argval=listed.argval)]
 
 
-def _turned(names: Sequence[str]) -> list[Any]:
+def _turned(carried: Carried) -> list[Any]:
     """Instructions that hand over the iterator and the variables of a loop, and store what these are now."""
-    make = _assembler().create_instruction
+    make, names = _assembler().create_instruction, carried.names
     copy = make("COPY", arg=1) if sys.version_info >= (3, 11) else make("DUP_TOP")
     loads = [make("LOAD_FAST", argval=name) for name in names]
     stores = [make("STORE_FAST", argval=name) for name in names]
-    return [copy, *loads, _tuple(len(names) + 1), *_applied(TURNED), make("UNPACK_SEQUENCE", arg=len(names)), *stores]
+    unpack = make("UNPACK_SEQUENCE", arg=len(names))
+    return [copy, *loads, _tuple(len(names) + 1), *_applied(turned(carried)), unpack, *stores]
 
 
 def _swap() -> Any:

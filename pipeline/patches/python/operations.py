@@ -17,6 +17,7 @@ import torch
 from ....ops.graph.graph import Guard, Node
 from ....ops.runtime.user_code import user_line
 from ....ops.tracing_hook import current
+from ...lists.carried import Carried
 from ...lists.fold import Fold
 from ...lists.loop import Loop
 from ...lists.mapping import rows_of
@@ -310,13 +311,18 @@ def _folded(items: Any) -> Any:
     return Fold(found.recorder, found.source) if type(found) is Loop else found
 
 
-def _turned(values: Any) -> Any:
-    loop, *carried = values
-    return loop.turn(tuple(carried)) if type(loop) is Fold else tuple(carried)
+FOLDED = HandedOver(_folded)
+"""What makes the iterator of a loop that carries values."""
 
 
-FOLDED, TURNED = map(HandedOver, (_folded, _turned))
-"""What makes the iterator of a loop that carries values, and what takes these before each round."""
+def turned(carried: Carried) -> HandedOver:
+    """What takes the iterator and the values that a loop carries before each round, and gives those of the round."""
+
+    def turn(values: Any) -> Any:
+        loop, *found = values
+        return loop.turn(tuple(found), carried) if type(loop) is Fold else tuple(found)
+
+    return HandedOver(turn)
 
 
 def appended_to(place: int) -> HandedOver:
