@@ -9,7 +9,7 @@ import tracepack
 from tests.campaigns.check import difference
 from tests.everyday import choices, idioms, labels, lists, texts
 from tests.everyday.case import check, loaded
-from tests.everyday.loops import appending, branches, carrying, growing
+from tests.everyday.loops import appending, branches, carrying, growing, pieces
 
 
 @pytest.mark.parametrize("name", labels.CASES)
@@ -55,6 +55,11 @@ def test_loops_that_carry_values(name) -> None:
 @pytest.mark.parametrize("name", growing.CASES)
 def test_loops_that_read_the_lists_they_fill(name) -> None:
     check(growing.CASES[name])
+
+
+@pytest.mark.parametrize("name", pieces.CASES)
+def test_loops_over_the_pieces_of_a_tensor(name) -> None:
+    check(pieces.CASES[name])
 
 
 @pytest.mark.parametrize("kind", carrying.BEGUN)

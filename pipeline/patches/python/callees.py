@@ -59,10 +59,11 @@ def _listed(*args: Any) -> Any:
         return list(*args)
     if type(args[0]) is TracedStr:
         return recorder.scalar("list", args[0])
-    found = collected(recorder, args[0])
+    given = _rows(recorder, args[0])
+    found = collected(recorder, given)
     if type(found) is TracedDict:
         return found.keys()
-    return found if type(found) is TracedList and type(args[0]) is not TracedList else _copied_list(recorder, found)
+    return found if type(found) is TracedList and type(given) is not TracedList else _copied_list(recorder, found)
 
 
 def _copied_list(recorder: Recorder, items: Any) -> Any:
@@ -252,7 +253,7 @@ def _best(plain: Any) -> Callable[..., Any]:
         recorder = active()
         if recorder is None or len(args) != 1 or kwargs.keys() != {"key"}:
             return beside(*args, **kwargs)
-        items = collected(recorder, args[0])
+        items = collected(recorder, _rows(recorder, args[0]))
         keys = keys_of(recorder, kwargs["key"], items)
         if type(items) is TracedList or holds_traced(keys):
             return recorder.scalar("best_by", plain.__name__ == "max", items, keys)

@@ -68,8 +68,36 @@ def _asked(code: Sequence[Any], at: int) -> str:
         at -= 1
     for each in (code[at], code[at - 1]):  # before Python 3.11 the name of a function is loaded after its code
         if isinstance(each.argval, CodeType):
-            return each.argval.co_name
+            return each.argval.co_name.rpartition(".")[2]
     return str(code[at].argval) if code[at].opname in ("LOAD_GLOBAL", *_ATTRIBUTES) else ""
+
+
+def goes_into_loop(code: Sequence[Any], at: int) -> bool:
+    """Whether a loop goes through what the method gives that an instruction loads.
+
+    It does so itself, by `enumerate` or `zip`, or by a variable that is used for nothing else.
+    """
+    for _ in range(3):
+        taker, _ = _taker(code, at)
+        if taker is None or not taker.opname.startswith("CALL"):
+            return False
+        at = next(place for place in range(at, len(code)) if code[place] is taker)
+        after = code[at + 1]
+        if after.opname == "GET_ITER":
+            return True
+        if after.opname == "STORE_FAST":
+            uses = [place for place, each in enumerate(code) if each.argval == after.argval and place != at + 1]
+            return bool(uses) and all(_is_gone_through(code, place) for place in uses)
+    return False
+
+
+def _is_gone_through(code: Sequence[Any], at: int) -> bool:
+    """Whether an instruction loads a variable for a loop, or for its length."""
+    taker, _ = _taker(code, at)
+    if not code[at].opname.startswith("LOAD_FAST") or taker is None:
+        return False
+    asked = _asked(code, at) if taker.opname.startswith("CALL") else ""
+    return taker.opname == "GET_ITER" or asked in ("len", "enumerate", "zip", "reversed", "stack", "cat")
 
 
 def may_change_later(code: Sequence[Any], places: dict[int, int], name: str, start: int) -> bool:

@@ -15,12 +15,14 @@ from typing import Any
 
 from ....ops.runtime.user_code import is_users
 from ...lists.carried import Carried
+from ...lists.pieces import NAMES
 from .appending import Appending
 from .carrying import Carrying
 from .choices import Choices, may_choose
 from .comprehensions import Comprehensions
 from .dunders import OPERATORS
-from .methods import RECEIVERS
+from .growing import goes_into_loop
+from .methods import PIECES, RECEIVERS
 from .operations import (
     APPENDED,
     ASSERTED,
@@ -205,6 +207,8 @@ def _of(this: Any, index: int, instructions: Sequence[Any], rounds: Comprehensio
     match name:
         case "BINARY_SUBSCR":
             return [*_replaced_pair(SUBSCRIPT), this]
+        case "LOAD_ATTR" | "LOAD_METHOD" if this.argval in NAMES and goes_into_loop(instructions, index):
+            return [*_applied(PIECES), this]
         case "LOAD_ATTR" | "LOAD_METHOD" if this.argval in _RECEIVERS:
             return [*_applied(_RECEIVERS[this.argval]), this]
         case "BINARY_OP" if this.arg in _MODULO:

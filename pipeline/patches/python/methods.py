@@ -21,6 +21,7 @@ from ....ops.graph.graph import Operator
 from ....ops.graph.operators.names import STATISTICS, TEXT_METHODS
 from ...lists.formats import filled_in
 from ...lists.loop import collected
+from ...lists.pieces import Pieces
 from ...proxies.base import is_traced
 from ...proxies.lists import TracedList
 from ...proxies.strings import method_of
@@ -289,3 +290,13 @@ RECEIVERS: dict[str, HandedOver] = {
 }
 RECEIVERS["%"] = HandedOver(_modulo)
 """What gives the receiver, by the name of the method; of the operator % of texts, too."""
+
+
+def _in_pieces(thing: Any) -> Any:
+    recorder = active()
+    ours = recorder is not None and (thing is torch or (isinstance(thing, torch.Tensor) and thing in recorder.values))
+    return Pieces(recorder, thing) if recorder is not None and ours else thing
+
+
+PIECES = HandedOver(_in_pieces)
+"""What gives the receiver of a method whose result a loop goes through."""
