@@ -9,7 +9,7 @@ import tracepack
 from tests.campaigns.check import difference
 from tests.everyday import choices, idioms, labels, lists, texts
 from tests.everyday.case import check, loaded
-from tests.everyday.loops import appending, branches, carrying, growing, pieces
+from tests.everyday.loops import appending, branches, carrying, growing, nested, pieces
 
 
 @pytest.mark.parametrize("name", labels.CASES)
@@ -60,6 +60,11 @@ def test_loops_that_read_the_lists_they_fill(name) -> None:
 @pytest.mark.parametrize("name", pieces.CASES)
 def test_loops_over_the_pieces_of_a_tensor(name) -> None:
     check(pieces.CASES[name])
+
+
+@pytest.mark.parametrize("name", nested.CASES)
+def test_loops_in_loops(name) -> None:
+    check(nested.CASES[name])
 
 
 @pytest.mark.parametrize("kind", carrying.BEGUN)

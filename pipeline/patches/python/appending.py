@@ -96,14 +96,21 @@ class Appending:
         return not any(self.places[id(each.target)] <= head for each in outer)
 
 
-def leaves_itself(code: Sequence[Any], body: range, head: int, places: dict[int, int]) -> bool:
-    """Whether the body of a loop does what one way through it cannot show: loops, handlers, a way out of the loop."""
-    if any(code[at].opname in _REFUSED or code[at].opname.startswith("DELETE") for at in body):
+def leaves_itself(
+    code: Sequence[Any], body: range, head: int, places: dict[int, int], inner: Set[int] = frozenset()
+) -> bool:
+    """Whether the body of a loop does what one way through it cannot show: loops, handlers, a way out of the loop.
+
+    Loops whose heads are given as inner ones are nodes, as others are.
+    """
+    rest = [at for at in body if at not in inner]
+    if any(code[at].opname in _REFUSED or code[at].opname.startswith("DELETE") for at in rest):
         return True
     if any(_handler(code[at]) is not _handler(code[head]) for at in body):
         return True  # a handler of exceptions, or `with`
-    goes = {at: places[id(code[at].target)] for at in body if code[at].target is not None}
-    return not all("JUMP" in code[at].opname and (to == head or (to > at and to in body)) for at, to in goes.items())
+    goes = {at: places[id(code[at].target)] for at in rest if code[at].target is not None}
+    ends = {at: to == head or to in inner or (to > at and to in body) for at, to in goes.items()}
+    return not all("JUMP" in code[at].opname and stays for at, stays in ends.items())
 
 
 def changes_others(code: Sequence[Any], body: Sequence[int], lists: set[str], free: Set[str] = frozenset()) -> bool:

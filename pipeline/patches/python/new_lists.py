@@ -31,6 +31,11 @@ def is_new_list(code: Sequence[Any], places: dict[int, int], listed: str, head: 
     return not any(at in targets for at in range(made + 1, head))
 
 
+def stores_new_list(code: Sequence[Any], at: int) -> bool:
+    """Whether an instruction stores a list that was made for it."""
+    return _made(code, at, filled=True) is not None
+
+
 def _made(code: Sequence[Any], store: int, filled: bool) -> int | None:
     """The place of the instruction that makes the list that another one stores."""
     for start in range(store - 1, -1, -1):
