@@ -6,6 +6,7 @@ They take part only where the operations of `operations` are recorded, too.
 from __future__ import annotations
 
 import copy
+import functools
 import itertools
 import json
 import math
@@ -22,6 +23,7 @@ from ....ops.graph.operators.names import TEXT_METHODS
 from ...lists.fold import Fold
 from ...lists.loop import Loop, collected
 from ...lists.mapping import each, rows_of
+from ...lists.reductions import with_default
 from ...proxies.arrays import TracedArray
 from ...proxies.base import is_traced
 from ...proxies.lists import TracedDict, TracedList
@@ -30,7 +32,7 @@ from ...proxies.strings import TracedStr
 from ...proxies.trees import concrete
 from ...recording.recorder import Recorder
 from ..redirect import STAND_INS, deep_stand_in, own, stand_in_of
-from .methods import EXPRESSIONS, RegularExpressions, dumps, normalize, padded
+from .methods import EXPRESSIONS, RegularExpressions, accumulate, dumps, normalize, padded, reduce
 from .operations import SUBSCRIPT, active, formatted, holds_traced, number_of, to_dict
 
 
@@ -178,6 +180,7 @@ def _of_list(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
 
     def call(items: Any, *rest: Any, **kwargs: Any) -> Any:
         recorder = active()
+        rest = (*rest, kwargs.pop("start")) if name == "total" and not rest and kwargs.keys() == {"start"} else rest
         if recorder is not None and not kwargs:
             items = collected(recorder, _rows(recorder, items) if name == "total" else items)
             if name == "total" and _holds_tensors(items):
@@ -251,9 +254,13 @@ def _best(plain: Any) -> Callable[..., Any]:
 
     def best(*args: Any, **kwargs: Any) -> Any:
         recorder = active()
-        if recorder is None or len(args) != 1 or kwargs.keys() != {"key"}:
+        if recorder is None or len(args) != 1 or kwargs.keys() not in ({"key"}, {"default"}, {"key", "default"}):
             return beside(*args, **kwargs)
         items = collected(recorder, _rows(recorder, args[0]))
+        if "default" in kwargs and type(items) is TracedList:
+            items = with_default(recorder, items, kwargs.pop("default"))
+        if "key" not in kwargs:
+            return beside(items, **kwargs)
         keys = keys_of(recorder, kwargs["key"], items)
         if type(items) is TracedList or holds_traced(keys):
             return recorder.scalar("best_by", plain.__name__ == "max", items, keys)
@@ -297,7 +304,7 @@ _STAND_INS: list[tuple[Any, Callable[..., Any]]] = [
     (sorted, _sorted), (sum, _of_list("total", sum)), (any, _of_list("any", any)), (all, _of_list("all", all)),
     (reversed, _reversed), (map, _mapped), (filter, _filtered), (dict, _dict),
     (math.fsum, _of_list("fsum", math.fsum)), (math.prod, _of_list("prod", math.prod)), (math.pow, _power),
-    (torch.nn.utils.rnn.pad_sequence, padded),
+    (torch.nn.utils.rnn.pad_sequence, padded), (functools.reduce, reduce), (itertools.accumulate, accumulate),
     (json.dumps, dumps), (unicodedata.normalize, normalize),
     *((getattr(re, name), getattr(RegularExpressions(re), name)) for name in EXPRESSIONS),
 ]  # fmt: skip

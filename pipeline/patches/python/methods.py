@@ -8,11 +8,15 @@ part, and leaves any other call to the receiver itself.
 from __future__ import annotations
 
 import copy
+import functools
+import itertools
 import json
+import operator
 import re
 import statistics
 import unicodedata
 from collections.abc import Callable
+from types import GeneratorType
 from typing import Any
 
 import torch
@@ -21,11 +25,14 @@ from ....ops.graph.graph import Operator
 from ....ops.graph.operators.names import STATISTICS, TEXT_METHODS
 from ...lists.formats import filled_in
 from ...lists.loop import collected
+from ...lists.mapping import rows_of
 from ...lists.pieces import Pieces
+from ...lists.reductions import accumulated, reduced
 from ...proxies.base import is_traced
 from ...proxies.lists import TracedList
 from ...proxies.strings import method_of
 from ...recording.recorder import Recorder
+from ..redirect import stand_in_of
 from .operations import AskedTable, HandedOver, active, asserted, formatted, holds_traced
 
 
@@ -214,6 +221,32 @@ def _of_tensors(name: str) -> Callable[..., Any]:
     return call
 
 
+def reduce(function: Any, items: Any, /, *initial: Any) -> Any:
+    """Stands for `functools.reduce`."""
+    recorder = active()
+    found = items if recorder is None else _listed(recorder, items)
+    if recorder is None or type(found) is not TracedList:
+        return functools.reduce(function, found, *initial)
+    return reduced(recorder, stand_in_of(function), found, *initial)
+
+
+def accumulate(items: Any, func: Any = None, *, initial: Any = None) -> Any:
+    """Stands for `itertools.accumulate`."""
+    recorder = active()
+    found = items if recorder is None else _listed(recorder, items)
+    if recorder is None or type(found) is not TracedList:
+        return itertools.accumulate(found, func, initial=initial)
+    given = () if initial is None else (initial,)
+    return accumulated(recorder, operator.add if func is None else stand_in_of(func), found, *given)
+
+
+def _listed(recorder: Recorder, items: Any) -> Any:
+    """A list of any length that a generator or a tensor's rows are; anything else as it is."""
+    if isinstance(items, torch.Tensor) and items in recorder.values and recorder.rank(items):
+        return rows_of(recorder, items)
+    return collected(recorder, items) if isinstance(items, GeneratorType) else items
+
+
 _TAKE_LISTS = ("stack", "cat", "concat", "concatenate", "hstack", "vstack", "dstack", "column_stack")
 
 
@@ -239,6 +272,8 @@ _MODULES: dict[str, tuple[Any, dict[str, Callable[..., Any]]]] = {
     "copy": (copy, {"copy": copied}),
     **{name: (statistics, {name: _statistic(name)}) for name in STATISTICS},
     **{name: (torch, {name: _of_tensors(name)}) for name in _TAKE_LISTS},
+    "reduce": (functools, {"reduce": reduce}),
+    "accumulate": (itertools, {"accumulate": accumulate}),
     "pad_sequence": (torch.nn.utils.rnn, {"pad_sequence": padded}),
 }
 
