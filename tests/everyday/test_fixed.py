@@ -19,7 +19,18 @@ from tracepack.pipeline.opening import verify_golden
 from tracepack.serialization.container.archive import Archive
 
 X = torch.ones(2)
+
+
+def counted(words):
+    i = count = 0
+    while i < len(words):
+        count += len(words[i])
+        i += 1
+    return count
+
+
 FIXED = {
+    "while": (counted, [["a", "bb"]], [["a"]], "the number of rounds is fixed. A for loop over the list"),
     "bytes": (
         lambda s: len(s.encode()),
         ["ab"],
