@@ -149,6 +149,17 @@ def running_instruction() -> str:
     return "" if frame is None else dis.opname[frame.f_code.co_code[frame.f_lasti]]
 
 
+def following_instruction() -> str:
+    """The name of the instruction after the one that `running_instruction` names."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(OURS):
+        frame = frame.f_back
+    if frame is None:
+        return ""
+    names = (dis.opname[each] for each in frame.f_code.co_code[frame.f_lasti + 2 :: 2])
+    return next((name for name in names if name not in ("CACHE", "EXTENDED_ARG")), "")
+
+
 def functions_in(thing: Any) -> Iterator[FunctionType]:
     """The functions of an attribute of a class."""
     match thing:

@@ -50,6 +50,7 @@ def _lines(graph: Graph) -> Iterator[str]:
     for node in walk(graph):
         if isinstance(node.target, Guard):
             value = node.args[0]
+            yield from _rounds(node, node.target)
             what = "an argument" if id(value) in inputs else _named(made.get(id(value)))
             yield from () if id(value) in constant else _fixed(node, node.target, what)
             yield from _compared(node, node.target, made.get(id(value)), inputs)
@@ -88,6 +89,15 @@ def _fixed(node: Node, guard: Guard, what: str) -> Iterator[str]:
         yield f"{node.line}: a text is fixed to {found!r}, because {why}"
     elif type(found) in (int, float, bool) and (type(found) is not bool or what == "an argument"):
         yield f"{node.line}: {what} is fixed to {found!r}, because {why}"
+
+
+def _rounds(node: Node, guard: Guard) -> Iterator[str]:
+    """The line for a `while` loop that Python ran: as many rounds as for the example."""
+    if guard.reason == _ONLY + _BRANCH and node.line is not None and node.line.code.lstrip().startswith("while "):
+        yield (
+            f"{node.line}: the number of rounds is fixed. A for loop over the list, the rows or a range, or "
+            "tracepack.while_loop, keeps it free"
+        )
 
 
 def _compared(node: Node, guard: Guard, made: Node | None, inputs: set[int]) -> Iterator[str]:

@@ -22,6 +22,7 @@ from ..proxies.lists import TracedList
 from ..proxies.make import traced
 from ..proxies.trees import concrete, list_type, tensor_type
 from ..recording.recorder import Recorder
+from .carried import Carried
 from .loop import Loop
 from .ways import Tree
 
@@ -34,7 +35,8 @@ class Fold(Loop):
         source: the list.
 
     Attributes:
-        start: what is carried into the first round: numbers, texts, tensors, and empty lists.
+        names: what it carries.
+        given: the variables before the loop; start: the same, with stand-ins for lists that are read in it.
         carried: a value of the body for each; None for what no round changes.
         floats: the places of whole numbers that a round makes floats of.
         unlike: what a round made another kind of value of, such as a tensor of the 0 that a sum begins with.
@@ -43,6 +45,8 @@ class Fold(Loop):
 
     def __init__(self, recorder: Recorder, source: TracedList) -> None:
         super().__init__(recorder, source)
+        self.names = Carried()
+        self.given: tuple[Any, ...] = ()
         self.start: tuple[Any, ...] = ()
         self.carried: list[Value | None] = []
         self.handed: list[Any] = []
@@ -57,16 +61,21 @@ class Fold(Loop):
             raise StopIteration
         return self.item
 
-    def turn(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
+    def turn(self, values: tuple[Any, ...], names: Carried | None = None) -> tuple[Any, ...]:
         """What the variables are in the round that follows, or after the loop.
 
         Args:
             values: what they are after the round before it, or before the loop.
+            names: what is known of them.
         """
         if self.value is None:
-            self.start = values
+            self.given, self.names = values, names or Carried()
             self.begin()
-            self.carried = [self._carried(value) for value in values]
+            if not self.apart and any(type(values[place]) is list and not values[place] for place in self.names.read):
+                self.unlike = "an empty list"
+                return self._first_apart()
+            self.start = tuple(self._started(place) for place in range(len(values)))
+            self.carried = [self._carried(value) for value in self.start]
             self.appends = [set() for _ in values]
         else:
             self._end_turn(values)
@@ -82,8 +91,16 @@ class Fold(Loop):
         self.handed = [self._handed(place) for place in range(len(values))]
         return tuple(self.handed)
 
+    def _started(self, place: int) -> Any:
+        """What a variable is before the loop: a stand-in of a list that is read in it, or that has items."""
+        found = self.given[place]
+        reads = type(found) is list and (found or place in self.names.growing)
+        return self.recorder.scalar("list", found) if reads else found
+
     def _carried(self, value: Any) -> Value | None:
         """A value of the body for what a variable is before the loop."""
+        if type(value) is TracedList:
+            return Value(ANY)
         plain = concrete(value)
         if isinstance(plain, torch.Tensor):
             with torch._C.DisableTorchFunction():
@@ -104,6 +121,8 @@ class Fold(Loop):
             recorder.values.add(found, value, True)
             return found
         recorder.values.varying.add(id(value))
+        if type(start) is TracedList:
+            return TracedList(recorder, value, list(found), True).grow()
         return traced(recorder, value, float(found) if place in self.floats else found, True)
 
     def _end_turn(self, values: tuple[Any, ...]) -> None:
@@ -120,6 +139,8 @@ class Fold(Loop):
                 self.appends[place].add(len(values[place]))
                 old = TracedList(self.recorder, value, [], True)
                 found[place] = self.recorder.scalar("cat_strings", old, values[place]) if values[place] else old
+            elif type(self.start[place]) is TracedList:
+                found[place] = self._grown(values[place])
             elif not self.apart and _is_tensor(values[place]) and not _is_tensor(self.start[place]):
                 self._meets_unlike(place)
         way.result = tuple(found)
@@ -128,15 +149,24 @@ class Fold(Loop):
             if value is not None:
                 self.recorder.rounds.left[id(value)] = value
 
+    def _grown(self, value: Any) -> Any:
+        """What a list that is read in the loop is after a round."""
+        if type(value) is list:
+            return self.recorder.scalar("list", value)
+        if type(value) is TracedList:
+            value.loop = None
+        return value
+
     def _meets_unlike(self, place: int) -> None:
         """Takes note of a variable that begins as what no loop carries, such as None.
 
         Raises:
-            RecordError: the first round is apart already, or hands on a list, which has no items of that round.
+            RecordError: the first round is apart already, or branches beside a list.
         """
         start = self.start[place]
         self.unlike = type(start).__name__ if start is not None else "None"
-        if self.apart or any(type(each) is list for each in self.start):
+        branches = self.way is not None and bool(self.way.steps)
+        if self.apart or (branches and any(type(each) is list for each in self.given)):
             if type(start) in SCALARS:
                 self._refuse(f"begins as a {self.unlike}, of which it makes a tensor", "Start with torch.zeros(()).")
             self._refuse(f"carries a {type(start).__name__}", "Start with a number, a text or a tensor.")
@@ -158,7 +188,7 @@ class Fold(Loop):
         recorder.nodes.append(Node(guard, (more.value,), {}, None, self.line))
         self.item = self.part(source.value, 0, source.concrete[0], kind.item if isinstance(kind, ListType) else None)
         self.source = recorder.scalar("getitem", source, slice(1, None))
-        return self.start
+        return self.given
 
     def _grows_floats(self) -> bool:
         """Whether a round made floats of whole numbers with which the loop begins: it is recorded anew for these."""
@@ -268,6 +298,8 @@ class Fold(Loop):
         stand_in = traced(recorder, value, result, varies)
         if type(stand_in) is TracedList and self.appends[place] == {1}:
             stand_in.sized_by = self.source.length
+        if place in self.names.later:
+            stand_in.grow()
         return value, stand_in
 
 

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from types import FrameType
 from typing import Any
 
 from ...ops.graph.errors import RecordError
 from ...ops.graph.graph import Guard, Node, Value
 from ...ops.runtime.user_code import is_users, running_instruction, user_line
+from ...ops.tracing_hook import current
 from .base import Traced
 from .tracer import Tracer
 
 _CHANGE = "Build a new one: [*items, item] or a list comprehension."
+
+_GROWING = ("append", "extend", "insert", "sort", "reverse")
+"""The methods that change a list of one name."""
 
 _ASKING = frozenset(("__bool__", "__torch_function__", "dispatch", "_branched"))
 """The functions between a branch in the user's code and the question which side it takes."""
@@ -77,9 +82,11 @@ class TracedList(Traced):
 
     Attributes:
         sized_by: gives the length from what has it, such as a tensor; None where the list itself is asked.
+        loop: the innermost loop of the code that may change it, False where that is in none; None where none may.
     """
 
     sized_by: Any = None
+    loop: Any = None
 
     def __init__(self, tracer: Tracer, value: Value, concrete: list[Any], varies: bool) -> None:
         self._bind(tracer, value, concrete, varies)
@@ -121,6 +128,12 @@ class TracedList(Traced):
     def __radd__(self, other: Any) -> Any:
         return self.tracer.scalar("cat_strings", other, self)
 
+    def __iadd__(self, other: Any) -> Any:
+        if self.loop is None:
+            return self + other
+        self._changed("extend", other)
+        return self
+
     def __eq__(self, other: object) -> bool:
         return self.tracer.scalar("eq", self, other)  # type: ignore[no-any-return]  # a traced bool
 
@@ -131,7 +144,39 @@ class TracedList(Traced):
             return lambda item: self.tracer.scalar("index" if name == "index" else "counted", self, item)
         if name == "copy":
             return lambda: self.tracer.scalar("list", self)
+        if name in _GROWING and self.loop is not None:
+            return partial(self._changed, name)
         return self.tracer.refuse(f"list.{name} on a list of any length cannot be recorded", _CHANGE)
+
+    def grow(self) -> TracedList:
+        """The list itself, which the code that runs now may change: it becomes another value."""
+        loops = self.tracer.rounds.open
+        self.loop = loops[-1] if loops else False
+        return self
+
+    def _changed(self, name: str, *args: Any, **options: Any) -> None:
+        """Stands for a method that changes the list."""
+        tracer, loops = self.tracer, self.tracer.rounds.open
+        running: object = current()
+        if running is not tracer or (loops[-1] if loops else False) is not self.loop:
+            tracer.refuse("a list that was made outside of a loop or a branch is changed in it", _CHANGE)
+        if options or (name == "insert" and args[:1] != (0,)) or (name in ("sort", "reverse") and args):
+            tracer.refuse(f"list.{name} with such arguments cannot be recorded on a list of any length", _CHANGE)
+        old = TracedList(tracer, self.value, self.concrete, self.varies)
+        match name:
+            case "append":
+                new = tracer.scalar("cat_strings", old, [*args])
+            case "extend":
+                (more,) = args
+                new = tracer.scalar("cat_strings", old, more if type(more) is TracedList else list(more))
+            case "insert":
+                new = tracer.scalar("cat_strings", [args[1]], old)
+            case "sort":
+                new = tracer.scalar("sorted", old, False)
+            case _:
+                new = tracer.scalar("reversed", old)
+        self.sized_by = None
+        self._bind(tracer, new.value, new.concrete, new.varies)
 
     def __setitem__(self, index: Any, item: Any) -> None:
         self.tracer.refuse("a list of any length cannot be changed", _CHANGE)

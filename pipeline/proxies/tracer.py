@@ -126,9 +126,11 @@ class Refuser(Protocol):
 
     Attributes:
         printing: whether `print` turns values into text, which cannot come back into the graph.
+        plainly_used: why something was fixed that a recording of other code may leave free.
     """
 
     printing: bool
+    plainly_used: str
 
     def refuse(self, what: str, fix: str) -> NoReturn:
         """Refuses with the user's line."""

@@ -140,6 +140,8 @@ def _wrapped(recorder: Tracer, name: str, found: Any, varies: bool, alike: Type 
     if type(found) is tuple:
         pairs = [_wrapped(recorder, name, item, varies) for item in found]
         return tuple(output for output, _ in pairs), tuple(item for _, item in pairs)
+    if isinstance(found, torch.Tensor):
+        return _item(recorder, found)
     kind: Type = STRINGS if _are_texts(found) else SCALARS.get(type(found), ANY)
     kind = alike if alike is not None and type(found) is list and kind == ANY else kind
     value, stand_in = wrapped_scalar(recorder, kind, found, varies)
@@ -149,6 +151,15 @@ def _wrapped(recorder: Tracer, name: str, found: Any, varies: bool, alike: Type 
             "Give a default of the kind that the other results have.",
         )
     return value, stand_in
+
+
+def _item(recorder: Tracer, found: torch.Tensor) -> tuple[Value, torch.Tensor]:
+    """The value and the tensor for an item of a list: a copy, which no other list knows. Its rank is guarded."""
+    with torch._C.DisableTorchFunction(), recorder.within():
+        found = found.clone()
+    value = recorder.values.add(found, varies=True)
+    recorder.values.loose.add(id(value))
+    return value, found
 
 
 def _are_texts(found: Any) -> bool:

@@ -11,7 +11,7 @@ from ...ops.graph.errors import OutsideError, RecordError
 from ...ops.graph.graph import Operator
 from ...ops.runtime.primitives.callables import recorded_names
 from ...ops.runtime.primitives.views import CHECKED
-from ...ops.runtime.user_code import asked_by, user_line
+from ...ops.runtime.user_code import asked_by, following_instruction, user_line
 from ..proxies.tracer import NodeWriter, Tracer
 from ..proxies.trees import title
 from .callbacks import opened, takes_objects
@@ -60,6 +60,8 @@ def record(recorder: Tracer, func: Callable[..., Any], args: tuple[Any, ...], kw
         return _unknown(recorder, func, args, kwargs)
     if name.endswith(".unbind"):
         pin_rows(recorder, args, kwargs)
+    if name.endswith((".split", ".chunk")) and following_instruction() != "UNPACK_SEQUENCE":
+        recorder.plainly_used = recorder.plainly_used or "the function goes through the pieces of a tensor"
     if takes_objects(func, (args, kwargs)):
         with recorder:
             return opened(func)(*args, **kwargs)

@@ -16,6 +16,7 @@ from pathlib import Path
 from tests.campaigns import operators
 from tests.campaigns.functions import gradients, pipelines
 from tests.campaigns.interrupts import campaign as interrupts
+from tests.campaigns.loops import campaign as loops
 from tests.campaigns.report import report
 from tests.campaigns.tally import Tally
 
@@ -29,6 +30,7 @@ def campaigns(jobs: int, most: int, fresh: bool) -> dict[str, Callable[[], Tally
         "scripted": lambda: operators.run_scripted(None, jobs, most, fresh),
         "pipelines": lambda: pipelines.run(None, jobs, fresh),
         "gradients": lambda: gradients.run(None, jobs, fresh),
+        "loops": lambda: loops.run(None, jobs, fresh),
         "interrupts": lambda: interrupts.run(None),
     }
     if importlib.util.find_spec("tests.campaigns.architectures"):

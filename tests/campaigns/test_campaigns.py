@@ -17,6 +17,7 @@ import torch
 from tests.campaigns import journal, limit, operators
 from tests.campaigns.check import Check, difference
 from tests.campaigns.functions import gradients, pipelines
+from tests.campaigns.loops import campaign as loops
 from tests.campaigns.report import report
 from tests.campaigns.tally import RIGHT, WRONG, Tally
 
@@ -58,6 +59,12 @@ def test_random_functions_with_gradients() -> None:
     tally = gradients.run(share())
     require_clean(tally)
     assert tally.counts()[RIGHT] > len(tally.cases) / 2
+
+
+def test_plain_loops() -> None:
+    tally = loops.run(share())
+    require_clean(tally)
+    assert tally.counts()[RIGHT]
 
 
 def test_architectures() -> None:

@@ -9,7 +9,7 @@ import tracepack
 from tests.campaigns.check import difference
 from tests.everyday import choices, idioms, labels, lists, texts
 from tests.everyday.case import check, loaded
-from tests.everyday.loops import appending, branches, carrying
+from tests.everyday.loops import appending, branches, carrying, growing, nested, pieces, reductions
 
 
 @pytest.mark.parametrize("name", labels.CASES)
@@ -52,6 +52,26 @@ def test_loops_that_carry_values(name) -> None:
     check(carrying.CASES[name])
 
 
+@pytest.mark.parametrize("name", growing.CASES)
+def test_loops_that_read_the_lists_they_fill(name) -> None:
+    check(growing.CASES[name])
+
+
+@pytest.mark.parametrize("name", pieces.CASES)
+def test_loops_over_the_pieces_of_a_tensor(name) -> None:
+    check(pieces.CASES[name])
+
+
+@pytest.mark.parametrize("name", nested.CASES)
+def test_loops_in_loops(name) -> None:
+    check(nested.CASES[name])
+
+
+@pytest.mark.parametrize("name", reductions.CASES)
+def test_lists_that_are_reduced(name) -> None:
+    check(reductions.CASES[name])
+
+
 @pytest.mark.parametrize("kind", carrying.BEGUN)
 def test_a_loop_whose_values_begin_as_another_kind_takes_no_empty_list(kind) -> None:
     mod = loaded(carrying.BEGUN[kind], torch.rand(3, 2))
@@ -74,7 +94,7 @@ def test_loops_that_branch_and_cannot_be_recorded_say_why(process) -> None:
         tracepack.trace(process, torch.tensor([[0.2, 0.1], [0.9, 0.8]]))
 
 
-@pytest.mark.parametrize("process", appending.FIXED)
+@pytest.mark.parametrize("process", [*appending.FIXED, *growing.FIXED])
 def test_loops_that_do_more_keep_their_length(process) -> None:
     mod, other = loaded(process, torch.rand(3, 2)), torch.rand(3, 2)
     assert difference(process(other), mod(other)) == ""

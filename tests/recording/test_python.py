@@ -169,7 +169,7 @@ CONDITIONS = {
     "the other side": (lambda x: x if x.shape[0] > 9 else -x, "not N > 9"),
     "arithmetic": (lambda x: [x] * (x.shape[0] // 2), "N // 2 == 1"),
     "two": (lambda x: {f"{x.numel()}": x} if x.shape[0] + 1 < 7 else x, "N + 1 < 7"),
-    "rows of what was computed": (lambda x: list(x @ x.mT), "size(matmul, 0) == 3"),
+    "rows of what was computed": (lambda x: [*(x @ x.mT)], "size(matmul, 0) == 3"),
 }
 
 

@@ -8,7 +8,7 @@ only. Any other loop is run as Python runs it, and fixes its length.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any
 
 from .flow import LocalFlow
@@ -96,21 +96,29 @@ class Appending:
         return not any(self.places[id(each.target)] <= head for each in outer)
 
 
-def leaves_itself(code: Sequence[Any], body: range, head: int, places: dict[int, int]) -> bool:
-    """Whether the body of a loop does what one way through it cannot show: loops, handlers, a way out of the loop."""
-    if any(code[at].opname in _REFUSED or code[at].opname.startswith("DELETE") for at in body):
+def leaves_itself(
+    code: Sequence[Any], body: range, head: int, places: dict[int, int], inner: Set[int] = frozenset()
+) -> bool:
+    """Whether the body of a loop does what one way through it cannot show: loops, handlers, a way out of the loop.
+
+    Loops whose heads are given as inner ones are nodes, as others are.
+    """
+    rest = [at for at in body if at not in inner]
+    if any(code[at].opname in _REFUSED or code[at].opname.startswith("DELETE") for at in rest):
         return True
     if any(_handler(code[at]) is not _handler(code[head]) for at in body):
         return True  # a handler of exceptions, or `with`
-    goes = {at: places[id(code[at].target)] for at in body if code[at].target is not None}
-    return not all("JUMP" in code[at].opname and (to == head or (to > at and to in body)) for at, to in goes.items())
+    goes = {at: places[id(code[at].target)] for at in rest if code[at].target is not None}
+    ends = {at: to == head or to in inner or (to > at and to in body) for at, to in goes.items()}
+    return not all("JUMP" in code[at].opname and stays for at, stays in ends.items())
 
 
-def changes_others(code: Sequence[Any], body: range, lists: set[str]) -> bool:
+def changes_others(code: Sequence[Any], body: Sequence[int], lists: set[str], free: Set[str] = frozenset()) -> bool:
     """Whether a body calls a method that may change what it is called on, but for appending to some lists.
 
-    These lists may be used for nothing else in it.
+    These lists may be used for nothing else in it; those that are free in any way.
     """
+    body = [at for at in body if at == 0 or code[at - 1].argval not in free]
     appends = [at for at in body if _is_method(code[at], "append") and code[at - 1].argval in lists]
     uses = sum(code[at].opname == "LOAD_FAST" and code[at].argval in lists for at in body)
     changes = sum(code[at].argval in _CHANGES and code[at].opname in _METHODS for at in body)

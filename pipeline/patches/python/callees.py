@@ -5,12 +5,15 @@ They take part only where the operations of `operations` are recorded, too.
 
 from __future__ import annotations
 
+import copy
+import functools
+import itertools
 import json
 import math
 import operator
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -20,6 +23,7 @@ from ....ops.graph.operators.names import TEXT_METHODS
 from ...lists.fold import Fold
 from ...lists.loop import Loop, collected
 from ...lists.mapping import each, rows_of
+from ...lists.reductions import with_default
 from ...proxies.arrays import TracedArray
 from ...proxies.base import is_traced
 from ...proxies.lists import TracedDict, TracedList
@@ -27,8 +31,9 @@ from ...proxies.scalars import TracedNumber
 from ...proxies.strings import TracedStr
 from ...proxies.trees import concrete
 from ...recording.recorder import Recorder
+from ..expressions import EXPRESSIONS, RegularExpressions
 from ..redirect import STAND_INS, deep_stand_in, own, stand_in_of
-from .methods import EXPRESSIONS, RegularExpressions, dumps, normalize, padded
+from .methods import accumulate, dumps, normalize, padded, reduce
 from .operations import SUBSCRIPT, active, formatted, holds_traced, number_of, to_dict
 
 
@@ -57,10 +62,11 @@ def _listed(*args: Any) -> Any:
         return list(*args)
     if type(args[0]) is TracedStr:
         return recorder.scalar("list", args[0])
-    found = collected(recorder, args[0])
+    given = _rows(recorder, args[0])
+    found = collected(recorder, given)
     if type(found) is TracedDict:
         return found.keys()
-    return found if type(found) is TracedList and type(args[0]) is not TracedList else _copied_list(recorder, found)
+    return found if type(found) is TracedList and type(given) is not TracedList else _copied_list(recorder, found)
 
 
 def _copied_list(recorder: Recorder, items: Any) -> Any:
@@ -92,10 +98,21 @@ def _zipped(*lists: Any, strict: Any = False) -> Any:
     lists = tuple(_rows(recorder, items) for items in lists)
     if recorder is None or not any(type(items) is TracedList for items in lists):
         return zip(*lists, strict=strict)
+    if not strict:  # what has no end, as itertools.count(), goes as far as a list of the example
+        lists = tuple(_numbers(recorder, items, lists) if type(items) is itertools.count else items for items in lists)
     lists = tuple(collected(recorder, items) for items in lists)
     found = recorder.scalar("zip_strict" if strict else "zip", *lists)
     found.sized_by = _lengths(recorder, lists)
     return found
+
+
+def _numbers(recorder: Recorder, counter: Any, lists: Sequence[Any]) -> Any:
+    """The numbers of an `itertools.count`, as many as there are items in the lists beside it."""
+    first, second = itertools.islice(copy.copy(counter), 2)
+    length = _lengths(recorder, [items for items in lists if type(items) is not itertools.count])()
+    if type(first) is not int or second <= first or is_traced(first):
+        recorder.refuse("itertools.count beside a list of any length counts whole numbers upwards", "Use enumerate.")
+    return _range(first, recorder.scalar("add", recorder.scalar("mul", length, second - first), first), second - first)
 
 
 def _numbered(items: Any, start: Any = 0) -> Any:
@@ -164,6 +181,7 @@ def _of_list(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
 
     def call(items: Any, *rest: Any, **kwargs: Any) -> Any:
         recorder = active()
+        rest = (*rest, kwargs.pop("start")) if name == "total" and not rest and kwargs.keys() == {"start"} else rest
         if recorder is not None and not kwargs:
             items = collected(recorder, _rows(recorder, items) if name == "total" else items)
             if name == "total" and _holds_tensors(items):
@@ -237,9 +255,13 @@ def _best(plain: Any) -> Callable[..., Any]:
 
     def best(*args: Any, **kwargs: Any) -> Any:
         recorder = active()
-        if recorder is None or len(args) != 1 or kwargs.keys() != {"key"}:
+        if recorder is None or len(args) != 1 or kwargs.keys() not in ({"key"}, {"default"}, {"key", "default"}):
             return beside(*args, **kwargs)
-        items = collected(recorder, args[0])
+        items = collected(recorder, _rows(recorder, args[0]))
+        if "default" in kwargs and type(items) is TracedList:
+            items = with_default(recorder, items, kwargs.pop("default"))
+        if "key" not in kwargs:
+            return beside(items, **kwargs)
         keys = keys_of(recorder, kwargs["key"], items)
         if type(items) is TracedList or holds_traced(keys):
             return recorder.scalar("best_by", plain.__name__ == "max", items, keys)
@@ -283,7 +305,7 @@ _STAND_INS: list[tuple[Any, Callable[..., Any]]] = [
     (sorted, _sorted), (sum, _of_list("total", sum)), (any, _of_list("any", any)), (all, _of_list("all", all)),
     (reversed, _reversed), (map, _mapped), (filter, _filtered), (dict, _dict),
     (math.fsum, _of_list("fsum", math.fsum)), (math.prod, _of_list("prod", math.prod)), (math.pow, _power),
-    (torch.nn.utils.rnn.pad_sequence, padded),
+    (torch.nn.utils.rnn.pad_sequence, padded), (functools.reduce, reduce), (itertools.accumulate, accumulate),
     (json.dumps, dumps), (unicodedata.normalize, normalize),
     *((getattr(re, name), getattr(RegularExpressions(re), name)) for name in EXPRESSIONS),
 ]  # fmt: skip

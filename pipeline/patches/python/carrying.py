@@ -1,18 +1,21 @@
 """Finds plain loops that hand values from one round to the next, and names the variables that do.
 
 Its body stays within itself, and changes nothing but local variables, and lists of them that were made empty just
-before the loop, to which it only appends. Any other loop is run as Python runs it, and fixes its length.
+before the loop, and are known by one name only. A loop in it is one of these, too, or one that only appends. Any other
+loop is run as Python runs it, and fixes its length.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from types import CodeType
 from typing import Any
 
+from ...lists.carried import Carried
 from .appending import changes_others, leaves_itself
 from .flow import LocalFlow
-from .new_lists import is_new_list
+from .growing import Uses, may_change_later
+from .new_lists import is_new_list, stores_new_list
 
 
 class Carrying:
@@ -25,36 +28,90 @@ class Carrying:
 
     Attributes:
         begins: the indices of the instructions that make their iterators.
-        heads: the indices of the instructions that ask for the next item -> the names of what is carried.
+        heads: the indices of the instructions that ask for the next item -> what is carried.
+        loops: the indices of all instructions that ask for the next item; known: those of loops that a graph can hold.
     """
 
     def __init__(self, instructions: Sequence[Any], code: CodeType, others: set[int]) -> None:
         self.instructions, self.flow = instructions, LocalFlow(instructions)
         self.given = set(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
         self.begins: set[int] = set()
-        self.heads: dict[int, list[str]] = {}
-        for head, each in enumerate(instructions):
-            plain = each.opname == "FOR_ITER" and head and instructions[head - 1].opname == "GET_ITER"
-            if plain and head - 1 not in others:
+        self.heads: dict[int, Carried] = {}
+        self.loops = [
+            head for head in range(1, len(instructions))
+            if (instructions[head].opname, instructions[head - 1].opname) == ("FOR_ITER", "GET_ITER")
+        ]  # fmt: skip
+        self.known = {begin + 1 for begin in others}
+        for head in reversed(self.loops):  # those inside of others first
+            if head not in self.known:
                 self._add(head)
 
     def _add(self, head: int) -> None:
         code, flow = self.instructions, self.flow
         end = flow.places[id(code[head].target)]
         body = range(head + 1, end)
-        if leaves_itself(code, body, head, flow.places) or sum(each.target is code[end] for each in code) != 1:
+        inner = {loop for loop in self.loops if loop in body}
+        if inner - self.known or leaves_itself(code, body, head, flow.places, inner):
+            return
+        if sum(each.target is code[end] for each in code) != 1:
             return
         if any(code[at].opname.startswith(("STORE_FAST_", "LOAD_FAST_")) for at in body):
             return
         stored = {code[at].argval for at in body if code[at].opname == "STORE_FAST"}
+        growing = self._growing(body, head, inner)
         lists = {code[at - 1].argval for at in body if code[at].argval == "append" and "LOAD" in code[at].opname}
-        if changes_others(code, body, lists) or lists & stored:
+        own = self._own(body, stored)
+        lists -= growing.keys() | own
+        if changes_others(code, body, lists, growing.keys() | own) or lists & stored:
             return
         if not all(is_new_list(code, flow.places, name, head) for name in lists):
             return
         carried = {name for name in stored if flow.reads_later(end, name)} | flow.unstored(body, stored)
         if any(name not in self.given and flow.may_lack(name, head) for name in carried):
             return
-        if carried or lists:
+        names = tuple(sorted(carried | lists | growing.keys()))
+        if names:
             self.begins.add(head - 1)
-            self.heads[head] = sorted(carried | lists)
+            self.known.add(head)
+            read = {name for name, uses in growing.items() if uses.reads}
+            later = {name for name in lists | growing.keys() if may_change_later(code, flow.places, name, end)}
+            self.heads[head] = Carried(names, *(_places(names, some) for some in (growing.keys(), read, later)))
+
+    def _growing(self, body: range, head: int, inner: Set[int]) -> dict[str, Uses]:
+        """The lists that a body changes and reads, or that have items before it."""
+        code, found = self.instructions, dict[str, Uses]()
+        for name in {code[at].argval for at in body if code[at].opname == "LOAD_FAST"}:
+            uses = Uses(code, name, body)
+            changes = uses.changes or any(code[at].opname == "STORE_FAST" and code[at].argval == name for at in body)
+            if not changes or not uses.known or not self._is_new(name, head):
+                continue
+            shared = any(name in self.heads[loop].names for loop in inner & self.heads.keys())
+            if shared or not self._only_appends(name, body) or not is_new_list(code, self.flow.places, name, head):
+                found[name] = uses
+        return found
+
+    def _own(self, body: range, stored: set[str]) -> set[str]:
+        """The names of lists that each round makes for itself."""
+        code, begun = self.instructions, self.flow.unstored(body, stored)
+        stores = [(code[at].argval, at) for at in body if code[at].opname == "STORE_FAST"]
+        return stored - begun - {name for name, at in stores if not stores_new_list(code, at)}
+
+    def _is_new(self, name: str, head: int) -> bool:
+        """Whether a list is made before a loop, or before one around it in which it has no other name."""
+        code, places = self.instructions, self.flow.places
+        if is_new_list(code, places, name, head, filled=True):
+            return True
+        around = [(loop, range(loop + 1, places[id(code[loop].target)])) for loop in self.loops if loop < head]
+        return any(
+            head in body and is_new_list(code, places, name, loop, filled=True) and Uses(code, name, body).known
+            for loop, body in around
+        )
+
+    def _only_appends(self, name: str, body: range) -> bool:
+        code = self.instructions
+        uses = [at for at in body if code[at].argval == name]
+        return all(code[at].opname == "LOAD_FAST" and code[at + 1].argval == "append" for at in uses)
+
+
+def _places(names: Sequence[str], some: Set[str]) -> frozenset[int]:
+    return frozenset(place for place, name in enumerate(names) if name in some)

@@ -14,12 +14,15 @@ from types import CodeType
 from typing import Any
 
 from ....ops.runtime.user_code import is_users
+from ...lists.carried import Carried
+from ...lists.pieces import NAMES
 from .appending import Appending
 from .carrying import Carrying
 from .choices import Choices, may_choose
 from .comprehensions import Comprehensions
 from .dunders import OPERATORS
-from .methods import RECEIVERS
+from .growing import goes_into_loop
+from .methods import PIECES, RECEIVERS
 from .operations import (
     APPENDED,
     ASSERTED,
@@ -36,10 +39,10 @@ from .operations import (
     NOT,
     PLAIN,
     SUBSCRIPT,
-    TURNED,
     appended_to,
     conditional,
     iterated,
+    turned,
 )
 
 _CONVERSIONS = ("", "s", "r", "a")
@@ -157,13 +160,14 @@ def _gathered(listed: Any) -> list[Any]:
     return [make("LOAD_FAST", argval=listed.argval), *_applied(COLLECTED), make("STORE_FAST", argval=listed.argval)]
 
 
-def _turned(names: Sequence[str]) -> list[Any]:
+def _turned(carried: Carried) -> list[Any]:
     """Instructions that hand over the iterator and the variables of a loop, and store what these are now."""
-    make = _assembler().create_instruction
+    make, names = _assembler().create_instruction, carried.names
     copy = make("COPY", arg=1) if sys.version_info >= (3, 11) else make("DUP_TOP")
     loads = [make("LOAD_FAST", argval=name) for name in names]
     stores = [make("STORE_FAST", argval=name) for name in names]
-    return [copy, *loads, _tuple(len(names) + 1), *_applied(TURNED), make("UNPACK_SEQUENCE", arg=len(names)), *stores]
+    unpack = make("UNPACK_SEQUENCE", arg=len(names))
+    return [copy, *loads, _tuple(len(names) + 1), *_applied(turned(carried)), unpack, *stores]
 
 
 def _swap() -> Any:
@@ -203,6 +207,8 @@ def _of(this: Any, index: int, instructions: Sequence[Any], rounds: Comprehensio
     match name:
         case "BINARY_SUBSCR":
             return [*_replaced_pair(SUBSCRIPT), this]
+        case "LOAD_ATTR" | "LOAD_METHOD" if this.argval in NAMES and goes_into_loop(instructions, index):
+            return [*_applied(PIECES), this]
         case "LOAD_ATTR" | "LOAD_METHOD" if this.argval in _RECEIVERS:
             return [*_applied(_RECEIVERS[this.argval]), this]
         case "BINARY_OP" if this.arg in _MODULO:

@@ -8,11 +8,15 @@ part, and leaves any other call to the receiver itself.
 from __future__ import annotations
 
 import copy
+import functools
+import itertools
 import json
+import operator
 import re
 import statistics
 import unicodedata
 from collections.abc import Callable
+from types import GeneratorType
 from typing import Any
 
 import torch
@@ -21,10 +25,15 @@ from ....ops.graph.graph import Operator
 from ....ops.graph.operators.names import STATISTICS, TEXT_METHODS
 from ...lists.formats import filled_in
 from ...lists.loop import collected
+from ...lists.mapping import rows_of
+from ...lists.pieces import Pieces
+from ...lists.reductions import accumulated, reduced
 from ...proxies.base import is_traced
 from ...proxies.lists import TracedList
 from ...proxies.strings import TracedStr, method_of
 from ...recording.recorder import Recorder
+from ..expressions import EXPRESSIONS, RegularExpressions
+from ..redirect import stand_in_of
 from .operations import AskedTable, HandedOver, active, asserted, formatted, holds_traced, number_of
 
 
@@ -78,74 +87,6 @@ for _name in set(TEXT_METHODS) - {"join"}:
 
 
 # -- modules -------------------------------------------------------------------------------------------------------
-
-
-class RegularExpressions:
-    """Stands for `re`, or for a compiled pattern."""
-
-    def __init__(self, plain: Any) -> None:
-        self.plain = plain
-
-    def __getattr__(self, name: str) -> Any:
-        plain = getattr(self.plain, name)
-        return _expression(self.plain, name, plain) if name in EXPRESSIONS else plain
-
-
-EXPRESSIONS = ("search", "match", "fullmatch", "findall", "finditer", "sub", "subn", "split")
-
-
-def _expression(owner: Any, name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
-    def call(*args: Any, **kwargs: Any) -> Any:
-        recorder = active()
-        if recorder is None or not (holds_traced(args) or holds_traced(kwargs)):
-            return plain(*args, **kwargs)
-        if isinstance(owner, re.Pattern):
-            args = (owner, *args)
-        return _record_expression(recorder, name, args, kwargs)
-
-    return call
-
-
-_REPLACING = ("pattern", "repl", "string", "count", "flags")
-_ARGUMENTS = {"sub": _REPLACING, "subn": _REPLACING, "split": ("pattern", "string", "maxsplit", "flags")}
-
-
-def _record_expression(recorder: Recorder, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    given = dict(zip(_ARGUMENTS.get(name, ("pattern", "string", "flags")), args, strict=False)) | kwargs
-    pattern, flags = given.pop("pattern"), int(given.pop("flags", 0))
-    if isinstance(pattern, re.Pattern):
-        pattern, flags = pattern.pattern, int(pattern.flags)
-    if callable(given.get("repl")):
-        recorder.refuse(
-            f"re.{name} with a function in place of a text cannot be recorded",
-            "Go through re.finditer(pattern, text), and join what its matches and the texts between them become.",
-        )
-    if type(pattern) is not str or type(given.get("repl", "")) not in (str, PlainText):
-        recorder.refuse(f"re.{name} is recorded with a constant pattern and text", "Write both as constant texts.")
-    text = given.pop("string")
-    if name in ("sub", "subn"):
-        return _replaced(recorder, name, (pattern, flags), str(given["repl"]), text, given.get("count", 0))
-    if name == "split":
-        return recorder.scalar("re_split", pattern, flags, text, given.get("maxsplit", 0))
-    if name in ("findall", "finditer"):
-        return recorder.scalar(f"re_{name}", pattern, flags, text)
-    return _match(recorder, name, pattern, flags, text)
-
-
-def _replaced(recorder: Recorder, name: str, pattern: tuple[str, int], new: str, text: Any, count: Any) -> Any:
-    """The text with matches replaced; of `subn` also how many: those that `finditer` finds, up to the count."""
-    made = recorder.scalar("re_sub", *pattern, new, text, count)
-    if name == "sub":
-        return made
-    found = recorder.scalar("len", recorder.scalar("re_finditer", *pattern, text))
-    return made, recorder.scalar("min", found, count) if is_traced(count) or count else found
-
-
-def _match(recorder: Recorder, name: str, pattern: str, flags: int, text: Any) -> Any:
-    """A match, guarded to be one, or None, guarded to be none: a branch on it cannot be seen."""
-    if recorder.pin(recorder.scalar("re_found", name, pattern, flags, text), "the function goes on by the match"):
-        return recorder.scalar(f"re_{name}", pattern, flags, text)
-    return None
 
 
 class _Module:
@@ -221,6 +162,32 @@ def _of_tensors(name: str) -> Callable[..., Any]:
     return call
 
 
+def reduce(function: Any, items: Any, /, *initial: Any) -> Any:
+    """Stands for `functools.reduce`."""
+    recorder = active()
+    found = items if recorder is None else _listed(recorder, items)
+    if recorder is None or type(found) is not TracedList:
+        return functools.reduce(function, found, *initial)
+    return reduced(recorder, stand_in_of(function), found, *initial)
+
+
+def accumulate(items: Any, func: Any = None, *, initial: Any = None) -> Any:
+    """Stands for `itertools.accumulate`."""
+    recorder = active()
+    found = items if recorder is None else _listed(recorder, items)
+    if recorder is None or type(found) is not TracedList:
+        return itertools.accumulate(found, func, initial=initial)
+    given = () if initial is None else (initial,)
+    return accumulated(recorder, operator.add if func is None else stand_in_of(func), found, *given)
+
+
+def _listed(recorder: Recorder, items: Any) -> Any:
+    """A list of any length that a generator or a tensor's rows are; anything else as it is."""
+    if isinstance(items, torch.Tensor) and items in recorder.values and recorder.rank(items):
+        return rows_of(recorder, items)
+    return collected(recorder, items) if isinstance(items, GeneratorType) else items
+
+
 _TAKE_LISTS = ("stack", "cat", "concat", "concatenate", "hstack", "vstack", "dstack", "column_stack")
 
 
@@ -262,6 +229,8 @@ _MODULES: dict[str, tuple[Any, dict[str, Callable[..., Any]]]] = {
     "device": (torch, {"device": _naming_device(torch.device)}),
     **{name: (statistics, {name: _statistic(name)}) for name in STATISTICS},
     **{name: (torch, {name: _of_tensors(name)}) for name in _TAKE_LISTS},
+    "reduce": (functools, {"reduce": reduce}),
+    "accumulate": (itertools, {"accumulate": accumulate}),
     "pad_sequence": (torch.nn.utils.rnn, {"pad_sequence": padded}),
 }
 
@@ -335,3 +304,13 @@ RECEIVERS: dict[str, HandedOver] = {
 }
 RECEIVERS["%"] = HandedOver(_modulo)
 """What gives the receiver, by the name of the method; of the operator % of texts, too."""
+
+
+def _in_pieces(thing: Any) -> Any:
+    recorder = active()
+    ours = recorder is not None and (thing is torch or (isinstance(thing, torch.Tensor) and thing in recorder.values))
+    return Pieces(recorder, thing) if recorder is not None and ours else thing
+
+
+PIECES = HandedOver(_in_pieces)
+"""What gives the receiver of a method whose result a loop goes through."""

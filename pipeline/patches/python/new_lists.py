@@ -10,10 +10,18 @@ _COPIES = ("COPY", "DUP_TOP", "DUP_TOP_TWO", "ROT_THREE", "ROT_FOUR", "ROT_N")
 _ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
 
 
-def is_new_list(code: Sequence[Any], places: dict[int, int], listed: str, head: int) -> bool:
-    """Whether a list is made empty before a loop, with nothing between that could know of it or run twice."""
+def is_new_list(code: Sequence[Any], places: dict[int, int], listed: str, head: int, filled: bool = False) -> bool:
+    """Whether a list is made before a loop, with nothing between that could know of it or run twice.
+
+    Args:
+        code: the instructions.
+        places: where each of them stands.
+        listed: the name of the list.
+        head: of the loop.
+        filled: whether the list may have items from the beginning.
+    """
     stores = [at for at in range(head) if code[at].opname == "STORE_FAST" and code[at].argval == listed]
-    made = _made(code, stores[-1]) if stores else None
+    made = _made(code, stores[-1], filled) if stores else None
     if made is None:
         return False
     between = range(stores[-1] + 1, head)
@@ -23,11 +31,16 @@ def is_new_list(code: Sequence[Any], places: dict[int, int], listed: str, head: 
     return not any(at in targets for at in range(made + 1, head))
 
 
-def _made(code: Sequence[Any], store: int) -> int | None:
-    """The place of the instruction that makes the empty list that another one stores."""
+def stores_new_list(code: Sequence[Any], at: int) -> bool:
+    """Whether an instruction stores a list that was made for it."""
+    return _made(code, at, filled=True) is not None
+
+
+def _made(code: Sequence[Any], store: int, filled: bool) -> int | None:
+    """The place of the instruction that makes the list that another one stores."""
     for start in range(store - 1, -1, -1):
         each = code[start]
-        if each.opname == "BUILD_LIST" and not each.arg and _stored_by(code, start) == store:
+        if each.opname == "BUILD_LIST" and (filled or not each.arg) and _stored_by(code, start) == store:
             return start
         if each.target is not None:
             return None

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from ....ops.tracing_hook import current
+from ...lists.carried import Carried
 from ...lists.fold import Fold
 from ...lists.loop import Loop
 from ...lists.mapping import rows_of
@@ -124,10 +125,7 @@ def _subscript(operands: Any) -> Any:
     if type(container) in (list, tuple, str):
         key = number_of(recorder, key)
     if isinstance(container, np.ndarray) and container.dtype.kind == "U" and type(key) is TracedArray:
-        recorder.refuse(
-            "an array of texts was asked by an array, and its answer is none that torch knows",
-            "Write a list of its texts: [texts[i] for i in ids.tolist()].",
-        )
+        recorder.refuse("an array of texts was asked by an array", "Write a list: [texts[i] for i in ids.tolist()].")
     if not holds_traced(key) or (isinstance(container, np.ndarray) and not isinstance(key, TracedNumber)):
         return key, container
     return key, AskedTable(recorder, container)
@@ -316,13 +314,18 @@ def _folded(items: Any) -> Any:
     return Fold(found.recorder, found.source) if type(found) is Loop else found
 
 
-def _turned(values: Any) -> Any:
-    loop, *carried = values
-    return loop.turn(tuple(carried)) if type(loop) is Fold else tuple(carried)
+FOLDED = HandedOver(_folded)
+"""What makes the iterator of a loop that carries values."""
 
 
-FOLDED, TURNED = map(HandedOver, (_folded, _turned))
-"""What makes the iterator of a loop that carries values, and what takes these before each round."""
+def turned(carried: Carried) -> HandedOver:
+    """What takes the iterator and the values that a loop carries before each round, and gives those of the round."""
+
+    def turn(values: Any) -> Any:
+        loop, *found = values
+        return loop.turn(tuple(found), carried) if type(loop) is Fold else tuple(found)
+
+    return HandedOver(turn)
 
 
 def appended_to(place: int) -> HandedOver:

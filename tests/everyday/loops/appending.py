@@ -84,21 +84,5 @@ def last(x):
     return out, row
 
 
-def added(x):
-    out = []
-    for row in x:
-        out.append(row)
-    out.append(x[0])
-    return out
-
-
-def nested(x):
-    out = []
-    for row in x:
-        for value in row:
-            out.append(value)
-    return out
-
-
-FIXED = [known_twice, last, added, nested]
+FIXED = [known_twice, last]
 """Loops that do more: as many rounds as the example has, or an error."""

@@ -163,15 +163,6 @@ def written(x):
     return [row.mul_(2) if row.sum() > 1.5 else row for row in x]
 
 
-def begun(x):
-    before, out = None, []
-    for row in x:
-        if before is not None and row.sum() > 0.5:
-            out.append(row)
-        before = row
-    return out
-
-
 BUFFER = torch.ones(2)
 
 
@@ -196,6 +187,5 @@ REFUSED = {
     mixed: "gives values of different types on different ways",
     written: "branches, and writes to a tensor",
     captured: "begins with a tensor from outside. Begin with a copy",
-    begun: "carries a NoneType. Start with a number, a text or a tensor",
 }
 """What no such loop can be -> the words of its refusal."""

@@ -1,0 +1,51 @@
+"""`functools.reduce`, `itertools.accumulate`, and the default of `max` and `min`, over lists of any length."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..proxies.lists import TracedList
+from ..recording.recorder import Recorder
+from .carried import Carried
+from .fold import Fold
+
+Step = Callable[[Any, Any], Any]
+
+
+def reduced(recorder: Recorder, function: Step, items: TracedList, *initial: Any) -> Any:
+    """What a function of two makes of a list, one item after another."""
+    start, rest = _begun(recorder, items, *initial)
+    loop = Fold(recorder, rest)
+    (found,) = loop.turn((start,))
+    for item in loop:
+        (found,) = loop.turn((function(found, item),))
+    return found
+
+
+def accumulated(recorder: Recorder, function: Step, items: TracedList, *initial: Any) -> Any:
+    """The list of all that a function of two makes of a list on the way."""
+    start, rest = _begun(recorder, items, *initial)
+    loop = Fold(recorder, rest)
+    found, out = loop.turn((start, [start]), Carried(("found", "out"), growing=frozenset((1,))))
+    for item in loop:
+        found = function(found, item)
+        out.append(found)
+        found, out = loop.turn((found, out))
+    return out
+
+
+def _begun(recorder: Recorder, items: TracedList, *initial: Any) -> tuple[Any, TracedList]:
+    """What a reduction begins with, and the items that follow."""
+    if initial:
+        return initial[0], items
+    return items[0], recorder.scalar("getitem", items, slice(1, None))
+
+
+def with_default(recorder: Recorder, items: TracedList, default: Any) -> Any:
+    """The list, or one that holds the default where the list is empty."""
+    kinds = {type(item) for item in items.concrete}
+    if kinds and kinds != {type(recorder.concrete(default))}:
+        recorder.refuse("the default is of another kind than the items of a list", "Give one of the same kind.")
+    more = recorder.scalar("cat_strings", items, [default])
+    return recorder.scalar("getitem", more, slice(0, recorder.scalar("max", items.length(), 1)))

@@ -1,0 +1,146 @@
+"""Finds the lists that a loop fills and reads: ``out.append(out[-1] + row)``, ``out = out + [row]``, ``len(out)``.
+
+Such a list is known by one name only: whatever takes it from the stack reads it, calls one of its methods, or makes a
+new list. So it may change by becoming another value, and nobody else can tell.
+"""
+
+from __future__ import annotations
+
+import dis
+from collections.abc import Iterable, Sequence
+from types import CodeType
+from typing import Any
+
+CHANGES = ("append", "extend", "insert", "sort", "reverse")
+_METHODS = (*CHANGES, "index", "count", "copy")
+_ASKING = ("len", "sum", "min", "max", "sorted", "any", "all", "list", "stack", "cat", "join", "pad_sequence")
+"""The functions, of Python and of torch, that keep nothing of a list that they are given."""
+
+_READS = ("BINARY_SUBSCR", "BINARY_SLICE")
+_TAKES = ("CONTAINS_OP", "UNARY_NOT", "TO_BOOL", "LIST_EXTEND", "BINARY_ADD", "INPLACE_ADD")
+_ADDS = (0, 13)  # the arguments of BINARY_OP for + and +=
+
+
+class Uses:
+    """What some instructions do with a list of one name.
+
+    Args:
+        code: the instructions.
+        name: of the local variable.
+        places: where to look.
+
+    Attributes:
+        known: whether nothing but the name can keep the list.
+        reads: whether items of it are read.
+        changes: where it is changed by a method.
+    """
+
+    def __init__(self, code: Sequence[Any], name: str, places: Iterable[int]) -> None:
+        self.known, self.reads, self.changes = True, False, list[int]()
+        for at in places:
+            each = code[at]
+            if each.opname.startswith("LOAD_") and each.argval == name:
+                self._meet(code, at)
+
+    def _meet(self, code: Sequence[Any], at: int) -> None:
+        taker, depth = _taker(code, at)
+        name = "" if taker is None else taker.opname
+        if name in _ATTRIBUTES:
+            self.known &= taker.argval in _METHODS
+            self.changes += [at] if taker.argval in CHANGES else []
+        elif name in _READS:
+            self.known &= depth > 1
+            self.reads = True
+        elif name.startswith("CALL"):
+            asked = _asked(code, at)
+            self.known &= asked in _ASKING
+            self.reads |= asked != "len"
+        elif name == "BINARY_OP":
+            self.known &= taker.arg in _ADDS
+        else:
+            self.known &= name.startswith("POP_JUMP") or name in _TAKES
+
+
+def _asked(code: Sequence[Any], at: int) -> str:
+    """The name of the function that is loaded just before what an instruction loads; empty where none is."""
+    at -= 1
+    while code[at].opname in ("NOP", "MAKE_FUNCTION"):  # a stand-in of a builtin
+        at -= 1
+    for each in (code[at], code[at - 1]):  # before Python 3.11 the name of a function is loaded after its code
+        if isinstance(each.argval, CodeType):
+            return each.argval.co_name.rpartition(".")[2]
+    return str(code[at].argval) if code[at].opname in ("LOAD_GLOBAL", *_ATTRIBUTES) else ""
+
+
+def goes_into_loop(code: Sequence[Any], at: int) -> bool:
+    """Whether a loop goes through what the method gives that an instruction loads.
+
+    It does so itself, by `enumerate` or `zip`, or by a variable that is used for nothing else.
+    """
+    for _ in range(3):
+        taker, _ = _taker(code, at)
+        if taker is None or not taker.opname.startswith("CALL"):
+            return False
+        at = next(place for place in range(at, len(code)) if code[place] is taker)
+        after = code[at + 1]
+        if after.opname == "GET_ITER":
+            return True
+        if after.opname == "STORE_FAST":
+            uses = [place for place, each in enumerate(code) if each.argval == after.argval and place != at + 1]
+            return bool(uses) and all(_is_gone_through(code, place) for place in uses)
+    return False
+
+
+def _is_gone_through(code: Sequence[Any], at: int) -> bool:
+    """Whether an instruction loads a variable for a loop, or for its length."""
+    taker, _ = _taker(code, at)
+    if not code[at].opname.startswith("LOAD_FAST") or taker is None:
+        return False
+    asked = _asked(code, at) if taker.opname.startswith("CALL") else ""
+    return taker.opname == "GET_ITER" or asked in ("len", "enumerate", "zip", "reversed", "stack", "cat")
+
+
+def may_change_later(code: Sequence[Any], places: dict[int, int], name: str, start: int) -> bool:
+    """Whether a list may change from an instruction on, since nobody keeps it before its last change."""
+    changes = Uses(code, name, range(start, len(code))).changes
+    end = changes[-1] if changes else -1
+    jumps = [(at, places[id(each.target)]) for at, each in enumerate(code) if each.target is not None]
+    while longer := [at for at, goes in jumps if start <= goes <= end < at]:
+        end = max(longer)
+    return bool(changes) and Uses(code, name, range(start, end + 1)).known
+
+
+def _taker(code: Sequence[Any], start: int) -> tuple[Any, int]:
+    """The instruction that takes what one has pushed from the stack, and how deep that lies then."""
+    depth = 1
+    for at in range(start + 1, len(code)):
+        each = code[at]
+        ends = each.opname in _ATTRIBUTES or each.opname.startswith("POP_JUMP")
+        if ends and depth == 1:
+            return each, depth
+        if each.target is not None or each.opname in _MOVES:
+            break
+        taken, given = _effect(each)
+        if taken >= depth:
+            return each, depth
+        depth += given - taken
+    return None, 0
+
+
+def _effect(each: Any) -> tuple[int, int]:
+    """How many entries of the stack an instruction takes, and how many it leaves there."""
+    name, count = each.opname, each.arg or 0
+    if name in ("PRECALL", "KW_NAMES", "NOP", "RESUME"):
+        return 0, 0
+    if name.startswith("CALL"):
+        return count + (2 if name in ("CALL", "CALL_METHOD") else 1), 1
+    effect = dis.stack_effect(each.opcode, count if each.opcode >= dis.HAVE_ARGUMENT else None)
+    if name.startswith(("LOAD_", "PUSH_")) and name not in _ATTRIBUTES:
+        return 0, effect
+    if name in ("RETURN_VALUE", "POP_TOP", "STORE_FAST", "LIST_EXTEND", "LIST_APPEND"):
+        return 1, 0
+    return max(1 - effect, 0), max(1, effect)
+
+
+_ATTRIBUTES = ("LOAD_METHOD", "LOAD_ATTR")
+_MOVES = ("SWAP", "COPY", "ROT_TWO", "ROT_THREE", "DUP_TOP")

@@ -1,0 +1,1 @@
+"""Random plain loops over lists and rows, held against Python."""

@@ -1,0 +1,79 @@
+"""Loops in loops: over lists of lists, over rows and a list, over the letters of texts; each of any length."""
+
+from __future__ import annotations
+
+import torch
+
+from tests.everyday.case import Case
+
+
+def total(rows):
+    found = 0.0
+    for row in rows:
+        for value in row:
+            found = found * 0.5 + value
+    return found
+
+
+def totals(rows):
+    out = []
+    for row in rows:
+        found = 0.0
+        for value in row:
+            found += value
+        out.append(found)
+    return out
+
+
+def flat(rows):
+    out = []
+    for row in rows:
+        out.append(-1.0)
+        for value in row:
+            if value > 1:
+                out.append(value * len(out))
+    return out
+
+
+def letters(words):
+    out, vowels = [], 0
+    for i, word in enumerate(words):
+        for letter in word:
+            if letter in "aeiou":
+                vowels += 1
+                continue
+            out.append(f"{i}{letter}")
+    return out, vowels
+
+
+def mixed(x, words):
+    state = torch.zeros(2)
+    for row in x:
+        kept = []
+        for word in words:
+            kept.append(len(word))  # the form is what is tested
+        for part in x.split(2):
+            state = state * 0.5 + row * sum(kept) + part.sum(0)
+    return state
+
+
+def distances(x):
+    found = torch.zeros(())
+    for i in range(len(x)):
+        for j in range(i + 1, len(x)):
+            found = found + (x[i] - x[j]).norm()
+    return found
+
+
+_LISTS = ([[[1.0, 2.0], [3.0]]], [[[[1.0]]], [[[0.5, 1.5, 2.0], [1.0, 4.0], [2.0]]]])
+_ROWS = ([torch.rand(3, 2)], [[torch.rand(n, 2)] for n in (1, 2, 5)])
+CASES = {
+    "one sum": Case(total, *_LISTS),
+    "a sum for each": Case(totals, *_LISTS),
+    "one list": Case(flat, *_LISTS),
+    "letters": Case(letters, [["ab", "oxo"]], [[["x"]], [["aei", "", "bcd", "q"]], [[]]]),
+    "rows, a list and pieces": Case(
+        mixed, [torch.rand(3, 2), ["a", "bb"]], [[torch.rand(5, 2), ["q"]], [torch.rand(1, 2), ["a", "b", "ccc"]]]
+    ),
+    "pairs": Case(distances, *_ROWS),
+}
