@@ -49,6 +49,11 @@ def stand_in_of(function: Any) -> Any:
     return function if name is None else STAND_INS[name]
 
 
+def name_of(function: Any) -> str:
+    """The name of what a function stands for, without its module; empty where it is no stand-in."""
+    return next((name.rpartition(".")[2] for name, each in STAND_INS.items() if each is function), "")
+
+
 def own(thing: Any) -> Any:
     """The builtin behind a replacement: torch.export replaces `min` and `max` in all threads while one exports."""
     return thing.keywords.get("real_callable", thing) if isinstance(thing, functools.partial) else thing

@@ -5,7 +5,6 @@ They take part only where the operations of `operations` are recorded, too.
 
 from __future__ import annotations
 
-import copy
 import functools
 import itertools
 import json
@@ -108,11 +107,12 @@ def _zipped(*lists: Any, strict: Any = False) -> Any:
 
 def _numbers(recorder: Recorder, counter: Any, lists: Sequence[Any]) -> Any:
     """The numbers of an `itertools.count`, as many as there are items in the lists beside it."""
-    first, second = itertools.islice(copy.copy(counter), 2)
     length = _lengths(recorder, [items for items in lists if type(items) is not itertools.count])()
-    if type(first) is not int or second <= first or is_traced(first):
+    found = re.fullmatch(r"count\((-?\d+)(?:, ([1-9]\d*))?\)", repr(counter))  # which moves it no further
+    if found is None:
         recorder.refuse("itertools.count beside a list of any length counts whole numbers upwards", "Use enumerate.")
-    return _range(first, recorder.scalar("add", recorder.scalar("mul", length, second - first), first), second - first)
+    first, step = int(found[1]), int(found[2] or 1)
+    return _range(first, recorder.scalar("add", recorder.scalar("mul", length, step), first), step)
 
 
 def _numbered(items: Any, start: Any = 0) -> Any:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import dis
 from collections.abc import Iterable, Sequence
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any
+
+from ..redirect import name_of
 
 CHANGES = ("append", "extend", "insert", "sort", "reverse")
 _METHODS = (*CHANGES, "index", "count", "copy")
@@ -64,8 +66,10 @@ class Uses:
 def _asked(code: Sequence[Any], at: int) -> str:
     """The name of the function that is loaded just before what an instruction loads; empty where none is."""
     at -= 1
-    while code[at].opname in ("NOP", "MAKE_FUNCTION"):  # a stand-in of a builtin
+    while code[at].opname in ("NOP", "MAKE_FUNCTION", "PUSH_NULL"):  # a stand-in of a builtin
         at -= 1
+    if isinstance(code[at].argval, FunctionType):  # Python 3.10 has it as a constant
+        return name_of(code[at].argval)
     for each in (code[at], code[at - 1]):  # before Python 3.11 the name of a function is loaded after its code
         if isinstance(each.argval, CodeType):
             return each.argval.co_name.rpartition(".")[2]
@@ -132,8 +136,8 @@ def _effect(each: Any) -> tuple[int, int]:
     name, count = each.opname, each.arg or 0
     if name in ("PRECALL", "KW_NAMES", "NOP", "RESUME"):
         return 0, 0
-    if name.startswith("CALL"):
-        return count + (2 if name in ("CALL", "CALL_METHOD") else 1), 1
+    if name.startswith("CALL") and name != "CALL_FUNCTION_EX":
+        return count + _CALLS.get(name, 1), 1
     effect = dis.stack_effect(each.opcode, count if each.opcode >= dis.HAVE_ARGUMENT else None)
     if name.startswith(("LOAD_", "PUSH_")) and name not in _ATTRIBUTES:
         return 0, effect
@@ -142,5 +146,7 @@ def _effect(each: Any) -> tuple[int, int]:
     return max(1 - effect, 0), max(1, effect)
 
 
+_CALLS = {"CALL": 2, "CALL_METHOD": 2, "CALL_FUNCTION_KW": 2, "CALL_KW": 3}
+"""How many entries of the stack a call takes beside its arguments: the function, what it belongs to, keywords."""
 _ATTRIBUTES = ("LOAD_METHOD", "LOAD_ATTR")
 _MOVES = ("SWAP", "COPY", "ROT_TWO", "ROT_THREE", "DUP_TOP")
