@@ -39,7 +39,11 @@ def _begun(recorder: Recorder, items: TracedList, *initial: Any) -> tuple[Any, T
     """What a reduction begins with, and the items that follow."""
     if initial:
         return initial[0], items
-    return items[0], recorder.scalar("getitem", items, slice(1, None))
+    given, items.given = items.given, False  # this place of an argument is in a list of any length, too
+    try:
+        return items[0], recorder.scalar("getitem", items, slice(1, None))
+    finally:
+        items.given = given
 
 
 def with_default(recorder: Recorder, items: TracedList, default: Any) -> Any:

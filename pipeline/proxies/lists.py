@@ -83,10 +83,13 @@ class TracedList(Traced):
     Attributes:
         sized_by: gives the length from what has it, such as a tensor; None where the list itself is asked.
         loop: the innermost loop of the code that may change it, False where that is in none; None where none may.
+        given: whether its items are those of an argument: where the function asks for one of them by its place, and it
+            is a tensor, the argument is a list of fixed length, each of whose tensors has sizes of its own.
     """
 
     sized_by: Any = None
     loop: Any = None
+    given: bool = False
 
     def __init__(self, tracer: Tracer, value: Value, concrete: list[Any], varies: bool) -> None:
         self._bind(tracer, value, concrete, varies)

@@ -33,3 +33,11 @@ def traced(tracer: Tracer, value: Value, concrete: Any, varies: bool) -> Any:
         if isinstance(concrete, kinds):
             return stand_in(tracer, value, concrete, varies)
     return None
+
+
+def traced_argument(tracer: Tracer, value: Value, concrete: Any) -> Any:
+    """The stand-in for an argument that is no tensor."""
+    found = traced(tracer, value, concrete, varies=False)
+    if type(found) is TracedList:
+        found.given = True
+    return found

@@ -28,7 +28,7 @@ from ...ops.runtime.user_code import user_line
 from ...ops.tracing_hook import Application, current, recording
 from ..proxies.base import is_traced
 from ..proxies.lists import Rounds
-from ..proxies.make import traced
+from ..proxies.make import traced_argument
 from ..proxies.trees import concrete, is_recordable, list_type, plain_leaf, plain_output, refuse_foreign, title, to_ir
 from ..rules.custom_operators import gives_any_rank, sized_by_tensors
 from ..rules.dispatch import dispatch, record
@@ -98,7 +98,7 @@ class Recorder(TorchFunctionMode):
             self.given.add(id(leaf))
             return self.values.add(leaf), leaf
         value = Value(SCALARS[type(leaf)] if not isinstance(leaf, list) else list_type(leaf) or STRINGS)
-        return value, traced(self, value, leaf, varies=False)
+        return value, traced_argument(self, value, leaf)
 
     def output(self, result: Any) -> Any:
         """The output tree of the graph for what the function returned.

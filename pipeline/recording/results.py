@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import torch
@@ -13,6 +13,7 @@ from ...ops.runtime.primitives.named_tuples import is_record
 from ...ops.runtime.primitives.numpy import DTYPES
 from ...ops.runtime.user_code import user_line
 from ..proxies.base import is_traced
+from ..proxies.lists import TracedList
 from ..proxies.make import traced
 from ..proxies.tracer import Tracer
 from ..proxies.trees import list_type, plain_leaf, same_container
@@ -102,7 +103,12 @@ def record_scalar(recorder: Tracer, name: str, args: tuple[Any, ...], found: Any
     )  # a captured tensor, such as a weight
     varies = bool(arrays and not kept) or any(recorder.values.varies(leaf) for arg in args for leaf in _given(arg))
     arguments = recorder.arguments(args)
+    given = name in _SAME_ITEMS and type(args[0]) is TracedList and args[0].given
+    if given and isinstance(found, torch.Tensor):
+        _refuse_result(recorder, name, found)
     output, stand_in = _wrapped(recorder, name, found, varies, list_of(name, args))
+    if type(stand_in) is TracedList:
+        stand_in.given = given
     recorder.nodes.append(Node(Operator(f"py.{name}"), arguments, {}, output, user_line(), varies or bool(arrays)))
     return stand_in
 
@@ -146,11 +152,15 @@ def _wrapped(recorder: Tracer, name: str, found: Any, varies: bool, alike: Type 
     kind = alike if alike is not None and type(found) is list and kind == ANY else kind
     value, stand_in = wrapped_scalar(recorder, kind, found, varies)
     if stand_in is None:
-        recorder.refuse(
-            f"{name} gives {type(found).__name__} on the example, which cannot be followed",
-            "Give a default of the kind that the other results have.",
-        )
+        _refuse_result(recorder, name, found)
     return value, stand_in
+
+
+def _refuse_result(recorder: Tracer, name: str, found: Any) -> NoReturn:
+    recorder.refuse(
+        f"{name} gives {type(found).__name__} on the example, which cannot be followed",
+        "Give a default of the kind that the other results have.",
+    )
 
 
 def _item(recorder: Tracer, found: torch.Tensor) -> tuple[Value, torch.Tensor]:
