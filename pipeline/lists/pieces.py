@@ -5,7 +5,6 @@ Elsewhere they are operators of torch, whose number of results the recording fix
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -85,5 +84,8 @@ def _cut(recorder: Recorder, tensor: torch.Tensor, dim: int, size: Any, count: A
     places = recorder.scalar("tolist", numbers)
     places.sized_by = lambda: count
     before = (slice(None),) * dim
-    piece: Callable[[Any], Any] = lambda place: tensor[(*before, slice(place * size, (place + 1) * size))]  # noqa: E731
+
+    def piece(place: Any) -> Any:
+        return tensor[(*before, slice(place * size, (place + 1) * size))]
+
     return each(recorder, piece, places)

@@ -258,7 +258,7 @@ def _attribute_of_any_name() -> Callable[[], int]:
     return lambda: thing.whatever
 
 
-class _Marked(np.ndarray):  # type: ignore[type-arg]
+class _Marked(np.ndarray):
     n = 0
 
 

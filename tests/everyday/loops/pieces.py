@@ -23,7 +23,7 @@ def columns(x):
 
 def split(x):
     total = torch.zeros(2)
-    for part, i in zip(x.split(2), [3, 1, 2, 5]):  # noqa: B905
+    for part, i in zip(x.split(2), [3, 1, 2, 5]):  # noqa: B905  # the form is what is tested: the shorter one ends it
         total = total + part.sum(0) * i
     return total
 
