@@ -19,13 +19,14 @@ from .graph.graph import BodyCall, Constant, Target, Value
 from .graph.kernel import Kernel
 from .graph.traverse import calling, leaves
 from .lowering.call import Call, flatten_call
+from .lowering.convert.nodes import Shared
 from .lowering.held_objects import finish, objects_in
-from .lowering.isolate import InferenceForm, KeptBuffers, KeptModel
 from .lowering.lower import Lowered, lower
 from .lowering.patches.compile_flags import CompileFlags
 from .lowering.patches.fx_patcher import FxPatcher
 from .lowering.patches.lock import KeptProcess, lowering
-from .lowering.writes import FixedTensors
+from .lowering.user_model.isolate import InferenceForm, KeptBuffers, KeptModel
+from .lowering.user_model.writes import FixedTensors
 from .op import InferenceOp, KernelOp, model_device
 from .runtime.checks import input_check, require_contiguous
 from .runtime.interrupts.alarm import ALARM
@@ -88,7 +89,7 @@ class ModelOp(InferenceOp):
         self.model, self.contiguous, self.training, self.fallback = model, contiguous, training, fallback
         self.lowerer = lowerer or self._lower
         self.state, self.engine = State(), ""
-        self._shared: dict[int, Constant] = {}
+        self._shared: Shared = {}
         self._lowered: dict[Any, list[tuple[Lowered, Plan]]] = {}
         self._kernel: KernelOp | None = None
         self._copy: Any = None
@@ -256,7 +257,7 @@ class ModelOp(InferenceOp):
             )  # another thread may have lowered it meanwhile
 
     def _lowered_now(self, call: Call, tensors: Sequence[Any]) -> tuple[Lowered, Plan]:
-        with recording(None), KeptProcess(), KeptModel(self.model):
+        with recording(None), KeptProcess():
             lowered = self.lowerer(call, tensors)
         lowered.body.engine = self.engine
         found = (lowered, Plan(calling(lowered.body), lambda body: self.here, state=self.state))

@@ -43,10 +43,11 @@ def script(
 ) -> InferenceOp:
     """Turns a model into an op that a pipeline can call and an archive can hold.
 
-    The model is left exactly as it was: its mode, device, parameters and gradients. While it is lowered, or first run
-    by its op, it is in evaluation mode and torch.export puts stand-ins into it: other threads call its ops then, or a
-    copy of it, and train neither. The op answers as the model does in evaluation mode, without gradients. Two ops of
-    one model have separate states: to share the state, script the model once.
+    The model is left exactly as it was: its mode, device, parameters and gradients. It is lowered on a twin of its
+    modules around its own tensors, so other threads may run it meanwhile, but none may train it. There is no twin where
+    something that the model holds leads back to it, as a closure of a hook may: other threads then run a copy. The op
+    answers as the model does in evaluation mode, without gradients. Two ops of one model have separate states: to share
+    the state, script the model once.
 
     Args:
         model: an nn.Module, ScriptModule, ScriptFunction, the path of a TorchScript file, an ExportedProgram, a

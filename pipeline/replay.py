@@ -43,6 +43,7 @@ from .recording.rollback import States, Undo
 TRIES = 4  # of a function that may give other results by chance, as some reductions in several threads do
 ROUNDED = (math.ceil, math.floor)  # the ints that are tried for a float
 CALLS = 3  # in a row, with the example itself
+MOST_AGED = 64  # each is given thousands of items
 MOST_ROUNDS = (
     20  # of a loop that runs on other data than the example: it may never end, or double its tensors each time
 )
@@ -229,7 +230,7 @@ class Replay:
             moving: what the last call changed: places, keys, and what stood there after it.
             earlier: what stood there before that call, as far as something had changed by then.
         """
-        for place, key, now in moving:
+        for place, key, now in moving[:MOST_AGED]:
             then = earlier.get((id(place), key))
             down = isinstance(now, int | float) and isinstance(then, int | float) and now < then
             age(place, key, grows=(id(place), key) not in earlier, down=down)

@@ -21,6 +21,7 @@ from ..ops.graph.graph import Graph
 from ..ops.graph.program import Program
 from ..ops.graph.traverse import bodies
 from ..ops.graph.verify import verify
+from ..ops.runtime.interrupts.changes import Lock
 from ..ops.runtime.interrupts.verbs import undisturbed
 from ..ops.runtime.placement import runs_on
 from ..ops.runtime.user_code import first_line, user_stacklevel, writing_line
@@ -60,6 +61,12 @@ _CHANGES_CONTAINERS = (
     "the function changes a list or a dict that it was given; the pipeline leaves those of its caller as they are"
 )
 
+_one_at_a_time = Lock(seconds=60)
+"""Two traces would each take what the other does to objects that both functions reach for their function's state.
+
+After that time a trace goes on without: perhaps its function is waited for by one that is traced.
+"""
+
 
 @undisturbed
 def trace(process: Callable[..., Any], *examples: Any, **named: Any) -> Pipeline:
@@ -96,9 +103,10 @@ def trace(process: Callable[..., Any], *examples: Any, **named: Any) -> Pipeline
     given = arguments(process, examples, named)
     examined, names = describe(given)
     earlier: list[Pipeline] = []
-    made = telling(
-        _with_free_lists(process, given, earlier) or _recorded(process, examined, names, Objects(process), earlier)
-    )
+    with _one_at_a_time():
+        made = telling(
+            _with_free_lists(process, given, earlier) or _recorded(process, examined, names, Objects(process), earlier)
+        )
     return made.engaged_as_named({each.name: each.value for each in given if each.given})
 
 

@@ -14,12 +14,12 @@ from torch.utils import _pytree as pytree
 from ..graph.errors import TracepackError
 from .call import Call, Leaves, dense, returned, separate
 from .errors import lowering_error
-from .isolate import InferenceForm, buffers_in_place
 from .patches import int_range as integers
 from .patches.modules import idle_moves
 from .patches.scalar_tensors import Counts, Reads, numbers
 from .patches.shape_functions import FreeSizes
 from .patches.silence import Silence
+from .user_model.isolate import InferenceForm, buffers_in_place
 
 
 class Flat(torch.nn.Module):

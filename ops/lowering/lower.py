@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from ..graph.errors import GuardError, SignatureError, TracepackError
-from ..graph.graph import Body, Constant
+from ..graph.graph import Body
 from ..graph.types import TensorType
 from ..runtime.checks import input_check
 from ..runtime.plan import Plan
@@ -21,13 +21,15 @@ from ..runtime.primitives.random import draws_undone
 from .call import Call, Leaves, returned, separate
 from .convert.body import convert
 from .convert.layouts import guards_of
+from .convert.nodes import Shared
 from .errors import fixes_ones, undecided
 from .export import Flat, programs
 from .gradients import Questions, without_gradients, without_hooks
-from .isolate import Attribute, GuardedState, KeptAttributes, Live, scratch
 from .mutation import EmptyBuffers
+from .user_model.isolate import Attribute, GuardedState, KeptAttributes, KeptModel, Live, scratch
+from .user_model.twin import twin
+from .user_model.writes import FixedTensors
 from .validate import prove
-from .writes import FixedTensors
 
 SWITCHES = 2  # the switches of the grad mode that `Live` makes in one call
 
@@ -55,7 +57,31 @@ class Lowered:
         return None if guards is None else Plan(guards)
 
 
-def lower(
+class _NoTwin(Exception):
+    """The model's twin fails in its first call, perhaps because the model is known somewhere by its identity."""
+
+
+def lower(model: Any, call: Call, tensors: Leaves, **options: Any) -> Lowered:
+    """Lowers a module or a callable for one call structure: on a twin of the module, where there is one.
+
+    Args:
+        model: the model, which is not changed.
+        call: the structure of the example call.
+        tensors: the example's tensors.
+        options: those of `lower_itself`.
+
+    Raises:
+        LoweringError: torch.export refuses it, or the body gives other results than the model.
+    """
+    other = twin(model)
+    if other is not None:
+        with suppress(_NoTwin):
+            return lower_itself(other, call, tensors, is_twin=True, **options)
+    with KeptModel(model):
+        return lower_itself(model, call, tensors, **options)
+
+
+def lower_itself(
     model: Any,
     call: Call,
     tensors: Leaves,
@@ -63,13 +89,14 @@ def lower(
     name: str,
     device: str,
     contiguous: bool,
-    shared: dict[int, Constant] | None = None,
+    shared: Shared | None = None,
     training: bool = False,
+    is_twin: bool = False,
 ) -> Lowered:
-    """Lowers a module or a callable for one call structure.
+    """Lowers the module that is given.
 
     Args:
-        model: the model, which is not changed.
+        model: the model, into which torch.export puts stand-ins meanwhile.
         call: the structure of the example call.
         tensors: the example's tensors.
         name: the op's name.
@@ -77,15 +104,17 @@ def lower(
         contiguous: whether non-contiguous outputs are made contiguous instead of refused.
         shared: the constants of the op's other bodies; see `convert`.
         training: whether the model keeps its own mode, and is not put into evaluation mode.
+        is_twin: whether the model is a twin of the user's.
 
     Raises:
+        _NoTwin: the twin fails in its first call.
         LoweringError: torch.export refuses it, or the body gives other results than the model.
     """
     flat = Flat(model, call, training)
     error: TracepackError | None = None
     sources = [f"L['flat'][{index}]" for index in range(len(tensors))]
     numbers_at = [index for index, kind in enumerate(call.kinds) if kind is None]
-    empty = EmptyBuffers(model)
+    empty, constants = EmptyBuffers(model), {} if shared is None else shared
     fixed, questions = FixedTensors(model, name), Questions(expected=SWITCHES)
 
     def once() -> Any:
@@ -96,16 +125,20 @@ def lower(
             once()
 
     with draws_undone(again):
-        # An error of the model is raised again by the export, which explains it.
-        with suppress(Exception), KeptAttributes(model), fixed, questions:
-            once()
+        try:
+            with KeptAttributes(model), fixed, questions:
+                once()
+        except Exception:  # an error of the model is raised again by the export, which explains it
+            if is_twin:
+                raise _NoTwin from None
         fixed.refuse_writes()
         empty.refuse_first_call(once, name)
         notes = scratch(model, once)
         with GuardedState(model, name, notes):
             for program in programs(flat, tensors, model, name, _Reference(call, Live(model, training), name, notes)):
                 try:
-                    body = convert(program, name, device, call.names, sources, contiguous, shared, numbers_at)
+                    body = convert(program, name, device, call.names, sources, contiguous, constants, numbers_at)
+                    empty.refuse_state(constants, name)
                     if not _takes(body, tensors):
                         error = error or fixes_ones(name)
                         continue

@@ -6,13 +6,14 @@ that is written is state, of which each pipeline needs a copy. One that the firs
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import torch
 from torch.utils import _pytree as pytree
 
 from ..graph.errors import LoweringError
+from ..graph.graph import Constant
 from ..graph.traverse import leaves
 
 # Operators whose schema does not say that they write running statistics -> the flag that makes them do so.
@@ -161,12 +162,31 @@ class EmptyBuffers:
             return
         if not _alike(first, second):
             self.restore()
-            module, key = filled[0]
-            raise LoweringError(
-                f"the first call of the model fills its buffer {key!r}, and answers otherwise than later ones",
-                where=f"op {name!r}, {type(module).__name__}",
-                fix="Give the buffer its first value when the model is made.",
-            )
+            raise _filled(*filled[0], "answers otherwise than later ones", name)
+
+    def refuse_state(self, constants: Mapping[int, tuple[torch.Tensor, Constant]], name: str) -> None:
+        """Refuses a model whose first call fills a buffer that later calls write to: it would begin one call late.
+
+        Args:
+            constants: those of the graph, by the ids of the model's tensors.
+            name: the op's name.
+
+        Raises:
+            LoweringError: there is such a buffer.
+        """
+        for module, key in self.filled():
+            _, constant = constants.get(id(module._buffers[key]), (None, None))
+            if constant is not None and constant.mutable:
+                self.restore()
+                raise _filled(module, key, "later ones write to it", name)
+
+
+def _filled(module: Any, key: str, what: str, name: str) -> LoweringError:
+    return LoweringError(
+        f"the first call of the model fills its buffer {key!r}, and {what}",
+        where=f"op {name!r}, {type(module).__name__}",
+        fix="Give the buffer its first value when the model is made.",
+    )
 
 
 def _alike(first: Any, second: Any) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from ...ops.lowering.writes import storage, written
+from ...ops.lowering.user_model.writes import storage, written
 from ...ops.runtime.interrupts.changes import Change
 from ...ops.runtime.state import State
 from ...ops.runtime.user_code import user_line

@@ -10,6 +10,7 @@ import functools
 import io
 import itertools
 import queue
+from collections import deque
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,6 +19,7 @@ import pytest
 import torch
 
 import tracepack
+from tracepack.pipeline.recheck.reach.places import refill
 
 X = torch.randn(2, 3)
 
@@ -154,3 +156,18 @@ def test_what_grows_and_decides_nothing_is_taken() -> None:
     assert notes == []
     assert text.getvalue() == ""
     assert torch.equal(traced(X * 3), X * 3 * 2)
+
+
+def test_what_another_thread_reads_of_an_object_is_never_gone_while_it_is_put_back() -> None:
+    before = {"a": 1, "b": [2], "c": 3}
+
+    class Checked(dict):
+        def clear(self) -> None:
+            raise AssertionError("another thread would find nothing")
+
+    held = Checked(b=before["b"], d=4, a=0)
+    refill(held, before)
+    assert list(held.items()) == list(before.items())
+    for thing, items in (([1, 2, 3], [4]), ({1, 2}, {2, 3}), (deque([1], 5), [2, 3])):
+        refill(thing, items)
+        assert list(thing) == list(items)

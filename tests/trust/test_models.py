@@ -270,3 +270,28 @@ def test_a_buffer_that_the_first_call_makes_is_a_table_or_refused() -> None:
         return lambda x: op(x)
 
     assert trial(make, X, others=[(torch.randn(5, 3),), (OTHER,)]) == "right"
+
+
+class Delayed(torch.nn.Module):
+    """Makes its counter when it is first called, and answers alike in its first three calls."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("rounds", None)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if self.rounds is None:
+            self.rounds = torch.zeros(())
+        result = x + self.rounds.clamp(2)
+        self.rounds += 1
+        return result
+
+
+def test_a_buffer_that_the_first_call_makes_and_later_ones_write_to_is_refused() -> None:
+    model = Delayed()
+    op = tracepack.script(model)
+    with pytest.raises(
+        tracepack.LoweringError, match="the first call of the model fills its buffer 'rounds', and later ones write"
+    ):
+        tracepack.trace(lambda x: op(x), X)
+    assert model.rounds is None

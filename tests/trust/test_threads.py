@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.pool import ThreadPool
 from typing import Any
@@ -10,6 +11,8 @@ from typing import Any
 import pytest
 import torch
 
+import tracepack
+from tests.lowering.test_threads import together
 from tests.trust.trials import refused, trial
 
 X, MORE = torch.randn(2, 3), torch.randn(4, 3)
@@ -81,3 +84,24 @@ def test_another_thread_that_draws_random_numbers_disturbs_no_trace() -> None:
     finally:
         done.set()
         thread.join()
+
+
+class Board:
+    mark = ""
+
+
+def test_traces_of_functions_that_write_to_one_object_take_turns() -> None:
+    board = Board()
+
+    def one(number: int) -> None:
+        def process(x: torch.Tensor) -> torch.Tensor:
+            board.mark = f"of {number}"
+            time.sleep(0.005)
+            assert board.mark == f"of {number}"
+            return x + number
+
+        pipeline = tracepack.trace(process, X)
+        assert torch.equal(pipeline(MORE), MORE + number)
+
+    together([lambda number=number: one(number) for number in range(3)])
+    assert board.mark == ""

@@ -19,7 +19,7 @@ from ...graph.types import INT, TensorType, Type
 from ...graph.verify import verify
 from ..mutation import mutated_inputs
 from ..sizes import Sizes, read_sizes, with_numbers
-from .nodes import NodeReader
+from .nodes import NodeReader, Shared
 from .value_types import dtype_name
 
 
@@ -30,7 +30,7 @@ def convert(
     inputs: Sequence[str],
     sources: Sequence[str],
     contiguous: bool,
-    shared: dict[int, Constant] | None = None,
+    shared: Shared | None = None,
     numbers: Sequence[int] = (),
 ) -> Body:
     """Makes the body of an op from an exported program whose outputs are a flat tuple.

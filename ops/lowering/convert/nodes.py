@@ -59,6 +59,10 @@ _EQUAL = {"transformers.grouped_mm_fallback.default": "aten._grouped_mm.default"
 _NOTHING = ("aten.detach_.default", "aten.lift_fresh.default", "aten.alias.default")
 
 
+Shared = dict[int, tuple[torch.Tensor, Constant]]
+"""The constants of an op's bodies by the ids of tensors, with the tensors: no other one may get the id meanwhile."""
+
+
 class NodeReader:
     """Reads one fx graph; subgraphs get a reader of their own."""
 
@@ -68,7 +72,7 @@ class NodeReader:
         self.symbols: dict[Any, tuple[Value, int]] = {}  # torch's symbol -> an input, and its dimension of this size
         self.nodes: list[Node] = []
 
-    def constants(self, program: ExportedProgram, shared: dict[int, Constant]) -> None:
+    def constants(self, program: ExportedProgram, shared: Shared) -> None:
         """Defines the parameters, the buffers and the tensors that the model captured."""
         kinds = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
         for spec in program.graph_signature.input_specs:
@@ -87,11 +91,8 @@ class NodeReader:
                     f"{spec.target!r} is not a dense tensor", where=f"op {self.op!r}", got=tensor.layout
                 )
             trained = spec.kind == InputKind.PARAMETER and tensor.requires_grad
-            constant = shared.setdefault(
-                id(tensor),
-                Constant(tensor, str(spec.target).removeprefix("model."), parameter=trained),
-            )
-            self.known[spec.arg.name] = constant
+            constant = Constant(tensor, str(spec.target).removeprefix("model."), parameter=trained)
+            _, self.known[spec.arg.name] = shared.setdefault(id(tensor), (tensor, constant))
 
     def define(self, value: Value, node: torch.fx.Node) -> None:
         """Defines an input, and the symbols that are its sizes."""

@@ -119,10 +119,12 @@ class Lock:
 
     Args:
         lock: an RLock that others take too; a new one by default.
+        seconds: how long to wait for it; then its user goes on without it. For ever by default.
     """
 
-    def __init__(self, lock: Any = None) -> None:
+    def __init__(self, lock: Any = None, seconds: float = -1) -> None:
         self._lock: Any = forkable(threading.RLock() if lock is None else lock)
+        self._seconds = seconds
 
     @property
     def held(self) -> bool:
@@ -131,7 +133,7 @@ class Lock:
 
     def acquire(self) -> None:
         """Waits for it."""
-        self._lock.acquire()
+        self._lock.acquire(timeout=self._seconds)
 
     def release(self) -> None:
         """Releases it."""

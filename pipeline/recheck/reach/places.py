@@ -44,12 +44,20 @@ class Location:
 
 
 def refill(thing: Any, items: Any) -> None:
-    """Gives a list, a deque, a dict or a set other items."""
-    thing.clear()
-    if isinstance(thing, list | deque):
+    """Gives a list, a deque, a dict or a set other items; what stays is never gone, since other threads may read it."""
+    if isinstance(thing, list):
+        thing[:] = items
+    elif isinstance(thing, set):
+        thing &= (kept := set(items))
+        thing |= kept
+    elif isinstance(thing, deque):
+        thing.clear()
         thing.extend(items)
     else:
-        thing.update(items)
+        put_back(thing, items)
+        if list(thing) != list(items):  # keys that were removed and are last now
+            for key, item in items.items():
+                thing[key] = thing.pop(key, item)
 
 
 def put_back(held: dict[Any, Any], items: dict[Any, Any]) -> None:

@@ -13,10 +13,10 @@ from typing import Any
 
 import torch
 
-from ..graph.errors import LoweringError
-from ..runtime.interrupts.changes import Change, Kept
-from .held_objects import equal_content
-from .patches.modules import Missed
+from ...graph.errors import LoweringError
+from ...runtime.interrupts.changes import Change, Kept
+from ..held_objects import equal_content
+from ..patches.modules import Missed
 
 
 class InferenceForm(Change):

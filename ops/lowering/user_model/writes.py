@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from ..graph.errors import LoweringError
+from ...graph.errors import LoweringError
 
 # Operators whose schema does not say that they write running statistics in training -> the first of these arguments,
 # and the position of the flag for training, if there is one.
