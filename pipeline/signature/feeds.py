@@ -17,6 +17,10 @@ from ...ops.graph.types import STR, STRINGS, ListType, ScalarType, TensorType, T
 from ..running.convert import converted, rounded
 
 
+class FileText(str):
+    """The content of a text file: lines where a list of strings is wanted, else a text without the last line's end."""
+
+
 def plain_name(name: str) -> str:
     """A name of the signature without brackets and quotes.
 
@@ -180,10 +184,8 @@ def _item(value: Any, kind: Any, name: str) -> Any:
 def _to_scalar(value: Any, kind: ScalarType, name: str) -> Any:
     if isinstance(value, np.ndarray):
         value = value.tolist()
-    if kind == STRINGS and isinstance(value, str):
-        return value.splitlines()
-    if kind == STR and isinstance(value, str):
-        return value.removesuffix("\n")
+    if isinstance(value, FileText) and kind in (STR, STRINGS):
+        return value.splitlines() if kind == STRINGS else str(value).removesuffix("\n")
     return converted(value, kind, name)
 
 

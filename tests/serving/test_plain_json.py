@@ -28,6 +28,7 @@ def url() -> Iterator[str]:
         "classify": tracepack.trace(classify, torch.rand(3, 2)),
         "mean": tracepack.trace(lambda x: x / x.sum(), torch.rand(3)),
         "limits": tracepack.trace(lambda x: x.log(), torch.rand(3)),
+        "quoted": tracepack.trace(lambda text, texts: [f"<{text}>", *[f"<{t}>" for t in texts]], "a", ["b", "c"]),
     }
     with serving(models) as address:
         yield f"http://{address}"
@@ -60,6 +61,12 @@ def test_records(url) -> None:
     assert answer == [{"label": "cat", "score": 1.0}, {"label": "dog", "score": 1.0}]
 
 
+def test_texts_are_taken_as_they_are(url) -> None:
+    body = {"text": "a\nb\n", "texts": ["\n", "c\r\n", ""]}
+    answer = httpx.post(f"{url}/v1/quoted", json=body).json()
+    assert answer == [f"<{text}>" for text in (body["text"], *body["texts"])]
+
+
 def test_numbers_that_are_not_finite_are_valid_json(url) -> None:
     answer = httpx.post(f"{url}/v1/limits", json={"x": [0, -1, 1]})
     assert answer.text == "[-1e999,null,0.0]"
@@ -75,7 +82,8 @@ def test_numbers_that_are_not_finite_are_valid_json(url) -> None:
         ("cell", [{"x": 1}, {"h": 1}], "row 1: a row has other inputs than the first one; got h; expected x"),
         ("cell", [], "neither an object of inputs nor a list of them; got []; expected x, h"),
         ("cell", 3, "neither an object of inputs nor a list of them; got 3"),
-        ("none", {}, "model 'none': unknown model; expected one of cell, classify, mean, limits"),
+        ("quoted", {"text": "a", "texts": "bc"}, "input 'texts': not a list of strings; got str"),
+        ("none", {}, "model 'none': unknown model; expected one of cell, classify, mean, limits, quoted"),
     ],
 )
 def test_what_does_not_fit_is_named(url, model, body, text) -> None:
@@ -93,6 +101,16 @@ def test_the_description_holds_the_signature_of_each_model(url) -> None:
     jsonschema.validate({"x": [[1, 2, 3, 4]], "h": [[1, 2, 3]]}, schema)
     with pytest.raises(jsonschema.ValidationError, match="'h' is a required property"):
         jsonschema.validate({"x": [[1, 2, 3, 4]]}, schema)
+
+
+def test_the_description_says_what_every_route_answers_and_takes(url) -> None:
+    found = httpx.get(f"{url}/openapi.json").json()["paths"]
+    for path in ("/", "/metrics", "/v2"):
+        answer = httpx.get(f"{url}{path}")
+        assert [answer.headers["content-type"].split(";")[0]] == list(found[path]["get"]["responses"]["200"]["content"])
+    schema = found["/v1/cell"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate([], schema)
 
 
 def test_every_route_is_described(url) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..pipeline.signature.feeds import plain_name
+from ..pipeline.signature.feeds import FileText, plain_name
 from .exit_codes import UsageError
 
 
@@ -89,9 +89,9 @@ def _read_arrays(path: str) -> dict[str, Any]:
     return found
 
 
-def _read_text(path: str) -> str:
+def _read_text(path: str) -> FileText:
     with open(path, encoding="utf-8-sig") as file:  # editors on Windows begin a file with a byte order mark
-        return file.read()
+        return FileText(file.read())
 
 
 def _json(text: str, where: str) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 from ...serialization.container.version import __version__
 from ..models.model import ServedModel
 
+_JSON = "application/json"
 _ERROR = {"type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"]}
 _ANY: dict[str, Any] = {"type": "object"}
 _TENSOR = {
@@ -62,8 +63,8 @@ def openapi(models: Sequence[ServedModel]) -> dict[str, Any]:
         "/v2": {"get": _operation("The server")},
         "/v2/health/live": {"get": _operation("Whether the process answers")},
         "/v2/health/ready": {"get": _operation("Whether all models are loaded")},
-        "/": {"get": _operation("A page for people, with a form for each model")},
-        "/metrics": {"get": _operation("Metrics for Prometheus, as text")},
+        "/": {"get": _operation("A page for people, with a form for each model", kind="text/html")},
+        "/metrics": {"get": _operation("Metrics for Prometheus, as text", kind="text/plain")},
         "/v2/repository/index": {"post": _operation("The models and their states")},
         "/v2/repository/models/{model}/load": {"parameters": [_NAME], "post": _operation("Loads a model, or again")},
         "/v2/repository/models/{model}/unload": {"parameters": [_NAME], "post": _operation("Unloads a model")},
@@ -80,21 +81,19 @@ def openapi(models: Sequence[ServedModel]) -> dict[str, Any]:
 
 def _plain(served: ServedModel) -> dict[str, Any]:
     properties = served.pipeline.json_schema()["properties"]
-    rows = {"type": "array", "items": _ANY}
+    rows = {"type": "array", "items": _ANY, "minItems": 1}
     request = {"oneOf": [properties["inputs"], rows]}
     return _operation(served.pipeline.signature, request, {"oneOf": [properties["outputs"], rows]})
 
 
-def _operation(summary: str, request: Any = None, response: Any = None) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "summary": summary,
-        "responses": {"200": _content("The answer", response or {}), "default": _content("An error", _ERROR)},
-    }
+def _operation(summary: str, request: Any = None, response: Any = None, kind: str = _JSON) -> dict[str, Any]:
+    answer = _content("The answer", response or {}, kind)
+    found: dict[str, Any] = {"summary": summary, "responses": {"200": answer, "default": _content("An error", _ERROR)}}
     if request is not None:
         found["requestBody"] = {"required": True, **_content("", request)}
     return found
 
 
-def _content(description: str, schema: Any) -> dict[str, Any]:
+def _content(description: str, schema: Any, kind: str = _JSON) -> dict[str, Any]:
     described = {"description": description} if description else {}
-    return {**described, "content": {"application/json": {"schema": schema}}}
+    return {**described, "content": {kind: {"schema": schema}}}
