@@ -9,7 +9,7 @@ import tracepack
 from tests.campaigns.check import difference
 from tests.everyday import choices, idioms, labels, lists, texts
 from tests.everyday.case import check, loaded
-from tests.everyday.loops import appending, branches, carrying, growing, nested, pieces, reductions
+from tests.everyday.loops import appending, branches, carrying, growing, iterators, nested, pieces, reductions
 
 
 @pytest.mark.parametrize("name", labels.CASES)
@@ -70,6 +70,11 @@ def test_loops_in_loops(name) -> None:
 @pytest.mark.parametrize("name", reductions.CASES)
 def test_lists_that_are_reduced(name) -> None:
     check(reductions.CASES[name])
+
+
+@pytest.mark.parametrize("name", iterators.CASES)
+def test_iterators(name) -> None:
+    check(iterators.CASES[name])
 
 
 @pytest.mark.parametrize("kind", carrying.BEGUN)

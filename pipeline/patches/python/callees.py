@@ -20,6 +20,7 @@ import torch
 from ....ops.graph.graph import Operator
 from ....ops.graph.operators.names import TEXT_METHODS
 from ...lists.fold import Fold
+from ...lists.iterating import first, is_nobodys
 from ...lists.loop import Loop, collected
 from ...lists.mapping import each, rows_of
 from ...lists.reductions import with_default
@@ -32,7 +33,7 @@ from ...proxies.trees import concrete
 from ...recording.recorder import Recorder
 from ..expressions import EXPRESSIONS, RegularExpressions
 from ..redirect import STAND_INS, deep_stand_in, own, stand_in_of
-from .methods import accumulate, dumps, normalize, padded, reduce
+from .methods import OF_ITERABLES, accumulate, dumps, normalize, padded, reduce
 from .operations import SUBSCRIPT, active, formatted, holds_traced, number_of, to_dict
 
 
@@ -299,6 +300,13 @@ def _dict(*args: Any, **kwargs: Any) -> Any:
     return to_dict(collected(recorder, args[0]))
 
 
+def _next(iterator: Any, /, *default: Any) -> Any:
+    """Stands for `next`."""
+    recorder = active()
+    free = recorder is not None and is_nobodys(iterator)
+    return first(recorder, iterator, *default) if recorder is not None and free else next(iterator, *default)
+
+
 _STAND_INS: list[tuple[Any, Callable[..., Any]]] = [
     (str, _text), (repr, _shown), (format, _format), (list, _listed), (zip, _zipped), (enumerate, _numbered),
     (range, _range),
@@ -306,6 +314,7 @@ _STAND_INS: list[tuple[Any, Callable[..., Any]]] = [
     (reversed, _reversed), (map, _mapped), (filter, _filtered), (dict, _dict),
     (math.fsum, _of_list("fsum", math.fsum)), (math.prod, _of_list("prod", math.prod)), (math.pow, _power),
     (torch.nn.utils.rnn.pad_sequence, padded), (functools.reduce, reduce), (itertools.accumulate, accumulate),
+    (next, _next), *((getattr(itertools, name), function) for name, function in OF_ITERABLES.items()),
     (json.dumps, dumps), (unicodedata.normalize, normalize),
     *((getattr(re, name), getattr(RegularExpressions(re), name)) for name in EXPRESSIONS),
 ]  # fmt: skip

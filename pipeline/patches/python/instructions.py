@@ -56,7 +56,9 @@ def instrumented(code: CodeType) -> CodeType:
     if any(a is not b for a, b in zip(constants, code.co_consts, strict=True)):
         code = code.replace(co_consts=constants)
     plain = list(dis.get_instructions(code))
-    if not any(_is_operation(each.opname, each.argval) for each in plain) and not may_choose(plain, _JUMPS):
+    filters = code.co_name == "<genexpr>" and any(each.opname in _JUMPS for each in plain)
+    has_operation = any(_is_operation(each.opname, each.argval) for each in plain)
+    if not (has_operation or filters or may_choose(plain, _JUMPS)):
         return code
     return rewritten(code, lambda instructions: list(_changed(instructions, code)))
 

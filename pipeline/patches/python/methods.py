@@ -24,6 +24,7 @@ import torch
 from ....ops.graph.graph import Operator
 from ....ops.graph.operators.names import STATISTICS, TEXT_METHODS
 from ...lists.formats import filled_in
+from ...lists.iterating import chained, paired, sliced
 from ...lists.loop import collected
 from ...lists.mapping import rows_of
 from ...lists.pieces import Pieces
@@ -181,6 +182,24 @@ def accumulate(items: Any, func: Any = None, *, initial: Any = None) -> Any:
     return accumulated(recorder, operator.add if func is None else stand_in_of(func), found, *given)
 
 
+def _of_iterables(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Stands for a function of itertools."""
+    plain = getattr(itertools, name)
+
+    def call(*args: Any) -> Any:
+        recorder = active()
+        return plain(*args) if recorder is None else function(recorder, *args)
+
+    vars(call).update({key: getattr(plain, key) for key in ("from_iterable",) if hasattr(plain, key)})
+    return call
+
+
+OF_ITERABLES = {
+    name: _of_iterables(name, function)
+    for name, function in {"chain": chained, "islice": sliced, "pairwise": paired}.items()
+}
+
+
 def _listed(recorder: Recorder, items: Any) -> Any:
     """A list of any length that a generator or a tensor's rows are; anything else as it is."""
     if isinstance(items, torch.Tensor) and items in recorder.values and recorder.rank(items):
@@ -231,6 +250,7 @@ _MODULES: dict[str, tuple[Any, dict[str, Callable[..., Any]]]] = {
     **{name: (torch, {name: _of_tensors(name)}) for name in _TAKE_LISTS},
     "reduce": (functools, {"reduce": reduce}),
     "accumulate": (itertools, {"accumulate": accumulate}),
+    **{name: (itertools, {name: function}) for name, function in OF_ITERABLES.items()},
     "pad_sequence": (torch.nn.utils.rnn, {"pad_sequence": padded}),
 }
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,9 @@ import torch
 from ....ops.tracing_hook import current
 from ...lists.carried import Carried
 from ...lists.fold import Fold
+from ...lists.iterating import listed
 from ...lists.loop import Loop
-from ...lists.mapping import rows_of
+from ...lists.mapping import each, rows_of
 from ...lists.plain_tables import columns, plain_table
 from ...proxies.arrays import TracedArray
 from ...proxies.base import is_traced
@@ -234,14 +236,14 @@ def _collected(result: Any) -> Any:
         if type(result) is not dict:
             return loop.gathered(result)
         pairs = loop.gathered([[key.key if isinstance(key, TracedKey) else key, item] for key, item in result.items()])
-        keys, entries = (_column(recorder, pairs, index) for index in (0, 1))
+        keys, entries = (each(recorder, itemgetter(index), pairs) for index in (0, 1))
         return recorder.scalar("dict", keys, entries)
     return to_dict(result.items()) if type(result) is dict else result
 
 
 def _extended(operands: Any) -> Any:
-    items, more = operands
     recorder = active()
+    items, more = operands[0], listed(recorder, operands[1])
     if recorder is None or not (type(items) is TracedList or type(more) is TracedList):
         items.extend(more)
         return items
@@ -258,11 +260,6 @@ def _appended(operands: Any) -> Any:
 
 def _plain_list(items: Any) -> Any:
     return list(items) if type(items) is TracedList else items
-
-
-def _column(recorder: Recorder, pairs: TracedList, index: int) -> Any:
-    loop = Loop(recorder, pairs)
-    return loop.gathered([item[index] for item in loop])
 
 
 def _filtered(wanted: bool, place: int | None) -> Callable[[Any], Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import linecache
 import random
 import re
@@ -19,20 +20,24 @@ OUTER = [
     ("w", "S", "w in words"), ("k", "N", "k in nums"), ("q", "T", "q in xs"), ("part", "P", "part in x.split(2)"),
     ("e", "N", "e, w in enumerate(words)"), ("z", "N", "z, row in enumerate(x.unbind())"),
     ("u", "N", "w, u in zip(words, nums)"), ("col", "T", "col in x.t().chunk(3)"),
+    ("p", "S", "h, p in itertools.pairwise(words)"), ("r", "N", "r in itertools.chain(nums, [5])"),
+    ("d", "S", "d in itertools.islice(words, 1, 3)"),
 ]  # fmt: skip
 INNER = {
     "T": ("v", "N", "v in ({} * 4).round().flatten().int().tolist()"), "S": ("ch", "S", "ch in {}"),
     "N": ("m", "N", "m in range({})"), "P": ("pr", "T", "pr in {}"),
 }  # fmt: skip
-BESIDE = {"e": ("w", "S"), "u": ("w", "S"), "z": ("row", "T")}
+BESIDE = {"e": ("w", "S"), "u": ("w", "S"), "z": ("row", "T"), "p": ("h", "S")}
 CONSTANTS = {"T": "x[0]", "S": "'z'", "N": "2"}
 STATEMENTS = """t = t + {T}.sum() | t = t * 0.5 + {T}.mean() * {N} | c += {N} | c = c * 2 + {N} | s += {S} | g = {N} | c = max(c, {N})
     out.append({N}) | out.append(out[-1] + {N}) | out.append(len(names)) | out = out + [{N}] | out += [{N}, c] | out.extend([{N}])
     out = [{N}] + out | out.insert(0, {N}) | out.sort() | out.reverse() | out = [] | out = out[-2:] | other = out
     names.append({S}) | names.append({S} + s) | names = names + [{S}] | rows.append({T} * 2) | c += len(out) + len(rows)
+    c += sum(y for y in nums if y > {N}) | s += '.'.join(y for y in words if y != {S}) | names += [*(y for y in words if y > {S})]
+    c += next((len(y) for y in words if y < {S}), 7) | names.append(next((y for y in words if len(y) > 1), 'q'))
     inner = [] | inner.append({N}) | out += inner | out.append(sum(inner)) | c += out.count({N}) | other.append({N})"""
 CONDITIONS = """{N} > 1 | c % 2 == 0 | len({S}) > 1 | {T}.sum() > 0 | len(out) > 2 | out | not names | n > 2 | {S} not in names
-    {N} in out | out and out[-1] != {N} | {N} % 2 == 0"""
+    any(y == {S} for y in words if len(y) > 1) | {N} in out | out and out[-1] != {N} | {N} % 2 == 0"""
 AFTER = "out.append(7) | names.reverse() | c += len(out) | other = (out, c) | rows.append(x[0]) | out.insert(0, 3)"
 
 
@@ -102,7 +107,7 @@ def made(source: str, seed: int) -> Callable[..., Any]:
     """The function of a text, whose lines errors can show."""
     name = f"loops_{seed}.py"
     linecache.cache[name] = (len(source), None, source.splitlines(True), name)
-    space: dict[str, Any] = {"torch": torch}
+    space: dict[str, Any] = {"torch": torch, "itertools": itertools}
     exec(compile(source, name, "exec"), space)  # written here
     function: Callable[..., Any] = space["process"]
     return function

@@ -1,0 +1,86 @@
+"""`next` of a generator expression, and `pairwise`, `chain` and `islice` of itertools, over lists of any length."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from types import GeneratorType
+from typing import Any
+
+from ..proxies.lists import TracedList
+from ..recording.recorder import Recorder
+from .loop import Loop, collected
+from .reductions import with_default
+
+
+def goes_through_list(items: Any) -> bool:
+    """Whether something is a generator expression over a list of any length that has not begun."""
+    frame = items.gi_frame if type(items) is GeneratorType else None
+    return frame is not None and type(frame.f_locals.get(".0")) is Loop
+
+
+def first(recorder: Recorder, generator: Any, *default: Any) -> Any:
+    """What `next` gives of such a generator, which nobody asks again."""
+    items = collected(recorder, generator)
+    return (with_default(recorder, items, *default) if default else items)[0]
+
+
+def _references(generator: Any) -> int:
+    return sys.getrefcount(generator) if goes_through_list(generator) or generator.gi_frame is not None else 0
+
+
+def _passed_on(generator: Any, /, *_: Any) -> int:
+    return _references(generator)
+
+
+_NOBODYS = _passed_on(None for _ in ())
+_BETWEEN = 2  # more of them hold it: `is_nobodys`, and the arguments of what calls the stand-in of `next`
+
+
+def is_nobodys(generator: Any) -> bool:
+    """Whether a function was given such a generator by a call that alone holds it: nobody goes on with it."""
+    return goes_through_list(generator) and _references(generator) == _NOBODYS + _BETWEEN
+
+
+def listed(recorder: Recorder | None, items: Any) -> Any:
+    """A list of any length that such a generator makes; anything else as it is."""
+    return collected(recorder, items) if recorder is not None and goes_through_list(items) else items
+
+
+def chained(recorder: Recorder, *given: Any) -> Any:
+    """The items of some lists, one list after another."""
+    lists = [listed(recorder, items) for items in given]
+    if not any(type(items) is TracedList for items in lists) or not all(map(_is_list, lists)):
+        return itertools.chain(*lists)
+    found = lists[0]
+    for more in lists[1:]:
+        found = recorder.scalar("cat_strings", _plain(found), _plain(more))
+    return found
+
+
+def _is_list(items: Any) -> bool:
+    return type(items) in (TracedList, list, tuple)
+
+
+def _plain(items: Any) -> Any:
+    return list(items) if type(items) is tuple else items
+
+
+def paired(recorder: Recorder, items: Any) -> Any:
+    """The items of a list, each with the one after it."""
+    items = listed(recorder, items)
+    if type(items) is not TracedList:
+        return itertools.pairwise(items)
+    later = items[1:]
+    found = recorder.scalar("zip", items, later)
+    found.sized_by = later.length
+    return found
+
+
+def sliced(recorder: Recorder, given: Any, *ends: Any) -> Any:
+    """Some items of a list, as `itertools.islice` counts them."""
+    items = listed(recorder, given)
+    plain = all(end is None or (type(end) is int and end >= 0) for end in ends) and ends[2:] != (0,)
+    if type(items) is not TracedList or not plain or len(ends) not in (1, 2, 3):
+        return itertools.islice(items, *ends)
+    return recorder.scalar("getitem", items, slice(*ends))

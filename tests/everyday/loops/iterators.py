@@ -1,0 +1,56 @@
+"""Generators with conditions, `next`, and itertools' `pairwise`, `chain` and `islice`, over lists of any length."""
+
+from __future__ import annotations
+
+import itertools
+from itertools import chain, islice, pairwise
+
+from tests.everyday.case import Case
+
+
+def joined(words):
+    return " ".join(word for word in words if len(word) > 1), sum(len(word) for word in words if word != "bb")
+
+
+def asked(words):
+    long = any(word.startswith("r") for word in words if len(word) > 1)
+    return long, sorted(word for word in words if word > "b"), tuple(word for word in words if len(word) < 3)
+
+
+def starred(words):
+    return ["<", *(word.upper() for word in words if word != "bb"), ">"]
+
+
+def found(words):
+    return next((word for word in words if len(word) > 1), "none"), next((len(w) for w in words if w > "b"), -1)
+
+
+def first(words):
+    return next(word + "!" for word in words)
+
+
+def steps(words):
+    return [one + two for one, two in itertools.pairwise(words)], sum(len(a) - len(b) for a, b in pairwise(words))
+
+
+def together(words, more):
+    one = [word.upper() for word in itertools.chain(words, more, ["end"])]
+    return one, len(list(chain((word for word in words if len(word) > 1), more)))
+
+
+def parts(words):
+    return list(itertools.islice(words, 2)), [word * 2 for word in islice(words, 1, None, 2)]
+
+
+_WORDS = ([["a", "bb", "c"]], [[["x"]], [["p", "qq", "rrr", "sss", "bb"]], [[]]])
+_TWO = ([["a", "bb"], ["c"]], [[["x"], ["y", "z"]], [["p", "qq", "rrr"], []], [[], []]])
+CASES = {
+    "joined": Case(joined, *_WORDS),
+    "asked": Case(asked, *_WORDS),
+    "starred": Case(starred, *_WORDS),
+    "found": Case(found, *_WORDS),
+    "first": Case(first, _WORDS[0], _WORDS[1][:2]),
+    "steps": Case(steps, *_WORDS),
+    "together": Case(together, *_TWO),
+    "parts": Case(parts, *_WORDS),
+}
