@@ -14,7 +14,7 @@ def joined(words):
 
 def asked(words):
     long = any(word.startswith("r") for word in words if len(word) > 1)
-    return long, sorted(word for word in words if word > "b"), tuple(word for word in words if len(word) < 3)
+    return long, sorted(word for word in words if word > "b"), max((len(word) for word in words if word), default=0)
 
 
 def starred(words):
