@@ -21,6 +21,7 @@ from ..ops.graph.graph import Graph
 from ..ops.graph.program import Program
 from ..ops.graph.traverse import bodies
 from ..ops.graph.verify import verify
+from ..ops.lowering.patches.modules import idle_moves
 from ..ops.runtime.interrupts.changes import Lock
 from ..ops.runtime.interrupts.verbs import undisturbed
 from ..ops.runtime.placement import runs_on
@@ -308,7 +309,7 @@ def _record(process: Callable[..., Any], examples: Examples, settled: bool = Fal
     undo = Undo(recorder.values)
     with (
         recorder.states, torch.no_grad(), recording(recorder), printable(), hooks(), questions(), generation(),
-        threads(), answered(), undo.restored(), undo, Watch(recorder), recorder,
+        threads(), answered(), idle_moves(), undo.restored(), undo, Watch(recorder), recorder,
     ):  # fmt: skip
         args, kwargs = examples.call([handed for _, handed in pairs])
         try:

@@ -39,6 +39,7 @@ class Model:
 
 
 MODEL = Model()
+GAIN = torch.nn.Linear(1, 2).eval()
 
 
 def logged(x):
@@ -81,6 +82,7 @@ CASES = {
     "min of tensors": one(lambda x: min(x.max(), x.sum(), x[0])),
     "not any": one(lambda x: {"clean": not x.isnan().any().item(), "other": not (x > 1).any()}),
     "a device": one(lambda x: x.to(torch.device("cpu")) + torch.zeros(1, device=torch.device("cpu"))),
+    "a model that is where it should be": one(lambda x: GAIN.to("cpu").to(x.device).to(torch.float32)(x[:, None])),
     "device compared": one(lambda x: x if x.device == torch.device("cpu") else x.cpu()),
     "cached constant": one(lambda x: x[:2] * window(2) * MODEL.factor),
     "fraction": one(lambda x: x * float(Fraction(1, 3))),

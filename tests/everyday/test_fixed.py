@@ -126,6 +126,7 @@ def test_what_a_distribution_does_not_take_is_an_error_of_the_run_too() -> None:
         lambda x, name: x.to(device=name) * 2,
         lambda x, name: x.to(torch.device(name)) + x,
         lambda x, name: torch.zeros(1, device=torch.device(name)) + x * 2,
+        lambda x, name: torch.ones_like(x, device=name) + torch.arange(1, 2, device=name) + x - x,
     ],
 )
 def test_a_text_that_names_a_device_is_fixed(process) -> None:

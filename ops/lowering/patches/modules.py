@@ -14,7 +14,8 @@ def _idle(original: Any, patch: Patch) -> Callable[..., Any]:
     def to(self: Any, *args: Any, **kwargs: Any) -> Any:
         if not patch.needed:
             return original(self, *args, **kwargs)
-        device, dtype, *_ = torch._C._nn._parse_to(*args, **kwargs)
+        with torch._C.DisableTorchFunction():
+            device, dtype, *_ = torch._C._nn._parse_to(*args, **kwargs)
         held = [*self.parameters(), *self.buffers()]
         moved = any(device is not None and tensor.device != device for tensor in held)
         cast = any(dtype is not None and tensor.is_floating_point() and tensor.dtype != dtype for tensor in held)
@@ -27,7 +28,10 @@ _moves = Patch(torch.nn.Module, "to", _idle)
 
 
 def idle_moves() -> Patched:
-    """Makes a `module.to(...)` that changes nothing return at once: torch.export cannot swap a parameter for itself."""
+    """Makes a `module.to(...)` that changes nothing return at once: torch.export cannot swap a parameter for itself.
+
+    Nor can a recording hold that.
+    """
     return Patched(_moves)
 
 

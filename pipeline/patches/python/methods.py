@@ -239,6 +239,11 @@ def _naming_device(plain: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+_MAKE_TENSORS = (
+    "tensor", "as_tensor", "arange", "linspace", "eye",
+    *(f"{name}{like}" for name in ("zeros", "ones", "full", "empty", "rand", "randn") for like in ("", "_like")),
+)  # fmt: skip
+
 _MODULES: dict[str, tuple[Any, dict[str, Callable[..., Any]]]] = {
     "normalize": (unicodedata, {"normalize": normalize}),
     "dumps": (json, {"dumps": dumps}),
@@ -248,6 +253,7 @@ _MODULES: dict[str, tuple[Any, dict[str, Callable[..., Any]]]] = {
     "device": (torch, {"device": _naming_device(torch.device)}),
     **{name: (statistics, {name: _statistic(name)}) for name in STATISTICS},
     **{name: (torch, {name: _of_tensors(name)}) for name in _TAKE_LISTS},
+    **{name: (torch, {name: _naming_device(getattr(torch, name))}) for name in _MAKE_TENSORS},
     "reduce": (functools, {"reduce": reduce}),
     "accumulate": (itertools, {"accumulate": accumulate}),
     **{name: (itertools, {name: function}) for name, function in OF_ITERABLES.items()},
