@@ -25,21 +25,27 @@ def first(recorder: Recorder, generator: Any, *default: Any) -> Any:
     return (with_default(recorder, items, *default) if default else items)[0]
 
 
-def _references(generator: Any) -> int:
-    return sys.getrefcount(generator) if goes_through_list(generator) or generator.gi_frame is not None else 0
+def references(thing: Any) -> int:
+    """How many references to an argument there are, as its caller's call finds them."""
+    return sys.getrefcount(thing)
 
 
-def _passed_on(generator: Any, /, *_: Any) -> int:
-    return _references(generator)
+def are_nobodys(count: int) -> bool:
+    """Whether so many references to an argument of a stand-in are those of the call: nobody goes on with it.
+
+    How many that are depends on the version of Python, and on whether torch's compiler looks at every call.
+    """
+    call = _called if sys.version_info >= (3, 11) else _found  # before, code calls the stand-in itself
+    return count == call((None for _ in ()), None)
 
 
-_NOBODYS = _passed_on(None for _ in ())
-_BETWEEN = 2  # more of them hold it: `is_nobodys`, and the arguments of what calls the stand-in of `next`
+def _called(*args: Any, **kwargs: Any) -> int:
+    """Calls as the code of a recorded function calls a stand-in; see `redirect`."""
+    return _found(*args, **kwargs)
 
 
-def is_nobodys(generator: Any) -> bool:
-    """Whether a function was given such a generator by a call that alone holds it: nobody goes on with it."""
-    return goes_through_list(generator) and _references(generator) == _NOBODYS + _BETWEEN
+def _found(iterator: Any, /, *_: Any) -> int:
+    return references(iterator)
 
 
 def listed(recorder: Recorder | None, items: Any) -> Any:

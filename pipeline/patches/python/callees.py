@@ -20,7 +20,7 @@ import torch
 from ....ops.graph.graph import Operator
 from ....ops.graph.operators.names import TEXT_METHODS
 from ...lists.fold import Fold
-from ...lists.iterating import first, is_nobodys
+from ...lists.iterating import are_nobodys, first, goes_through_list, references
 from ...lists.loop import Loop, collected
 from ...lists.mapping import each, rows_of
 from ...lists.reductions import with_default
@@ -303,8 +303,8 @@ def _dict(*args: Any, **kwargs: Any) -> Any:
 def _next(iterator: Any, /, *default: Any) -> Any:
     """Stands for `next`."""
     recorder = active()
-    free = recorder is not None and is_nobodys(iterator)
-    return first(recorder, iterator, *default) if recorder is not None and free else next(iterator, *default)
+    alone = are_nobodys(references(iterator)) and goes_through_list(iterator)
+    return first(recorder, iterator, *default) if recorder is not None and alone else next(iterator, *default)
 
 
 _STAND_INS: list[tuple[Any, Callable[..., Any]]] = [
