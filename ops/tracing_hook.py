@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from .graph.graph import Target
@@ -47,6 +48,10 @@ class Recording(Protocol):
 
     def splice(self, program: Program, inputs: Sequence[Any], state: State, run: Callable[[Sequence[Any]], Any]) -> Any:
         """Records the call of a pipeline by its nodes and returns its result."""
+        ...
+
+    def refusing(self) -> AbstractContextManager[None]:
+        """A context that keeps an error of ours, which the function may catch."""
         ...
 
     def concrete(self, tree: Any) -> Any:

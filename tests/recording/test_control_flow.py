@@ -275,3 +275,16 @@ def test_branches_that_are_nested_deeper_than_a_file_may_hold_are_refused() -> N
         assert torch.equal(mod(x), nested(x, 17))
     with pytest.raises(tracepack.RecordError, match="nested more than 17 deep"):
         tracepack.trace(lambda x: nested(x, 18), torch.ones(3))
+
+
+def test_an_op_that_refuses_the_example_in_a_try_is_not_swallowed() -> None:
+    op = tracepack.script(torch.nn.Linear(4, 3))
+
+    def process(x, y):
+        try:
+            return op(y)
+        except Exception:
+            return x + 1
+
+    with pytest.raises(tracepack.LoweringError, match="the model itself fails on this example"):
+        tracepack.trace(process, torch.rand(2), torch.rand(3, 1))

@@ -168,3 +168,12 @@ def test_an_op_is_lowered_for_each_layout_that_decides():
 class Layout(torch.nn.Module):
     def forward(self, x):
         return x * 2 if x.is_contiguous() else (x * 3).contiguous()
+
+
+@pytest.mark.parametrize("dtype", [torch.bool, torch.int64, torch.float32])
+def test_an_example_of_zeros_hides_no_question_about_strides(dtype: torch.dtype) -> None:
+    op, zeros = tracepack.script(Asks()), torch.zeros(3, 4, dtype=dtype)
+    mod = tracepack.trace(lambda x: op(x[:, :1].expand(-1, 2)), zeros)
+    x = torch.tensor([[0, 1, 1, 0], [1, 1, 0, 0], [1, 0, 0, 1]]).to(dtype)
+    assert torch.equal(mod(x), x[:, :1].expand(-1, 2) * 3)
+    assert torch.equal(op(x), x * 2)

@@ -75,7 +75,8 @@ class _Counterparts:
     def _attribute(self, key: str, value: Any) -> Any:
         if key in _FOR_FILES:
             return value
-        return self._copy(value) if key in _OWN or _HOOKS.match(key) else self._like(value)
+        own = key in _OWN or (_HOOKS.match(key) and isinstance(value, dict))
+        return self._copy(value) if own else self._like(value)
 
     def _like(self, value: Any) -> Any:
         """What a twin holds in place of a value: the same, unless parts or their tensors are in it."""

@@ -118,6 +118,7 @@ def test_a_twin_has_parts_containers_and_methods_anew_and_shares_tensors_and_the
 
 def test_a_hook_that_removes_itself_does_so_in_the_twin_alone() -> None:
     model = nn.Linear(4, 4)
+    model._output_capturing_hooks_installed = True  # as models of transformers say
     handles = [model.register_forward_hook(lambda module, args, result: result * 2)]
     other = twin(model)
     other._forward_hooks.clear()
