@@ -7,35 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from tracepack.ops.kernels.toolchain import find_toolchain, has_toolchain
+from tests.fuzz.comprehensions import sanitizer
 
 HERE = Path(__file__).parent
 
 
-def asan() -> str:
-    """What to load before everything: g++'s address sanitizer, or an empty text.
-
-    The C++ library comes with it, in which the sanitizer finds how exceptions are thrown; without it torch's end the
-    process.
-    """
-    if not has_toolchain() or find_toolchain().family != "gcc":
-        return ""
-    paths = []
-    for name in ("libasan.so", "libstdc++.so"):
-        found = subprocess.run(["g++", f"-print-file-name={name}"], capture_output=True, text=True, check=False)
-        paths.append(Path(found.stdout.strip()))
-    return " ".join(map(str, paths)) if all(path.is_absolute() and path.exists() for path in paths) else ""
-
-
-pytestmark = pytest.mark.skipif(not asan(), reason="g++ with its address sanitizer is not installed")
+pytestmark = pytest.mark.skipif(not sanitizer.sanitized(), reason="g++ with its address sanitizer is not installed")
 
 
 def sanitized(*arguments):
     environment = {
         **os.environ,
-        "TRACEPACK_SANITIZE": "address,undefined",
-        "LD_PRELOAD": asan(),
-        "ASAN_OPTIONS": "detect_leaks=0",
+        **sanitizer.sanitized(),
         "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
         "PYTEST_ADDOPTS": "",
     }
@@ -62,6 +45,32 @@ CppEmitter(program, Options("naive").resolve(program))([a])
     done = sanitized(str(script))
     assert done.returncode != 0
     assert "AddressSanitizer: heap-buffer-overflow" in done.stderr
+
+
+def test_lanes_behind_an_end_read_nothing(tmp_path):
+    """There the condition holds again, for an element that is none: 16 lanes for the 4 of an axis."""
+    script = tmp_path / "lanes.py"
+    script.write_text("""
+import torch
+from tracepack.ops.comprehension import Options, define
+text = "O(i) +=! i < k + 5 ? A(i) * B(i,k) : 0.0 where i in 0:1024, k in 0:4"
+layer = define(f"def f(float(8) A, float(1024,4) B) -> (O) {{ {text} }}")
+found = layer(torch.ones(8), torch.ones(1024, 4), options=Options(vectorise="k", check=False))
+assert found[:10].tolist() == [4, 4, 4, 4, 4, 3, 2, 1, 0, 0], found
+text = "O(i) min=! k < J(i) ? k : A(I(i)) where i in 0:8, k in 0:4"
+layer = define(f"def f(int64(8) A, int64(8) I, int64(8) J) -> (O) {{ {text} }}")
+options = Options(vectorise="k", check=False)
+assert layer(torch.ones(8, dtype=torch.int64), torch.full((8,), 99), torch.full((8,), 4), options=options).sum() == 0
+""")
+    done = sanitized(str(script))
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+
+
+def test_random_statements_at_the_ends_of_integers():
+    """A few of `make fuzz`, compiled; torch's operators are held against whole numbers on the way."""
+    done = sanitized("-m", "tests.fuzz", "comprehensions", "--calls", "4")
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    assert "4 definitions of 8 statements: 0 lost" in done.stdout
 
 
 def test_kernels_at_the_ends_of_integers(tmp_path):

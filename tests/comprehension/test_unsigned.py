@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from tracepack import comprehension
+from tracepack.ops.comprehension.expr.errors import IndexRangeError
 
 EDGE = np.array(
     [0, 1, 2, 3, 2**31, 2**32, 2**53 + 1, 2**62, 2**63 - 1, 2**63, 2**63 + 1, 2**64 - 2, 2**64 - 1], np.uint64
@@ -76,3 +77,30 @@ def test_floats_become_numbers_beyond_the_half(options: str) -> None:
     values = np.array([0.0, 1.9, 2.0**53, 2.0**62, 2.0**63, 2.0**63 + 4096, 1.8e19])
     found = comprehension.define("def f(double(N) A) -> (X) { X(i) = uint64(A(i)) }")(given(values), options=options)
     np.testing.assert_array_equal(found.numpy(), values.astype(np.uint64))
+
+
+@pytest.mark.parametrize("options", WAYS)
+@pytest.mark.parametrize("kind", ["uint16", "uint32", "uint64"])
+def test_what_is_selected_and_turned_round(options: str, kind: str) -> None:
+    """torch selects and flips none of these."""
+    top = np.iinfo(kind).max
+    values = np.array([0, 1, top, top // 2 + 1, 7, top - 1], kind)
+    places = np.array([2, 5, 0, 3, 3, 1], np.int32)
+    text = f"""def f({kind}(N) A, int32(N) I) -> (G, F, M) {{
+        G(i) = A(I(i))
+        F(i) = A(5 - i) where i in 0:6
+        M(i) = A(i % 3) where i in 0:6
+    }}"""
+    found = comprehension.define(text)(given(values), given(places), options=options)
+    for got, expected in zip(found, [values[places], values[::-1], values[[0, 1, 2] * 2]], strict=True):
+        np.testing.assert_array_equal(got.numpy(), expected)
+
+
+@pytest.mark.parametrize("options", WAYS)
+def test_an_index_beyond_an_int64_is_beyond_the_end(options: str) -> None:
+    index = given(np.array([0, 5, 2**63, 2**64 - 1], np.uint64))
+    text = "def f(float(8) A, uint64(N) I) -> (O) { O(i) = A(I(i)) }"
+    clamped = comprehension.define(text, gather="clamp")(torch.arange(8.0), index, options=options)
+    assert clamped.tolist() == [0.0, 5.0, 7.0, 7.0]
+    with pytest.raises(IndexRangeError, match="an index of .*'A' is not in 0:8"):
+        comprehension.define(text)(torch.arange(8.0), index, options=options)

@@ -67,6 +67,26 @@ def test_conditions_that_wrap_prove_nothing(options):
     assert run(statement, A, options=options, gather="clamp").tolist() == [1.0, 1.0]
 
 
+NOTHING_DEPENDS_ON_IT = {
+    "4611686018427387903 - A(I(i)) > 5 ? 3 : i": [3, 3, 3],
+    "0 < 1 || A(I(i)) > 0 ? 3 : i": [3, 3, 3],
+    "A(I(i)) > 0 && 1 < 0 ? 3 : i": [0, 1, 2],
+    "J(A(I(i)) - A(I(i)))": [5, 5, 5],
+    "J(i + 0 * A(I(i)))": [5, 6, 7],
+}
+
+
+@EMITTERS
+@pytest.mark.parametrize("value", NOTHING_DEPENDS_ON_IT)
+def test_an_index_is_checked_where_nothing_depends_on_it(value, options):
+    numbers, wild, tame = torch.arange(8).to(torch.uint32), torch.tensor([1, 900, 2]), torch.tensor([1, 7, 2])
+    statement = f"O(i) = {value} where i in 0:3"
+    with pytest.raises(errors.IndexRangeError, match="an index of .*'A' is not in 0:8"):
+        run(statement, numbers, wild, torch.arange(8) + 5, options=options)
+    found = run(statement, numbers, tame, torch.arange(8) + 5, options=options)
+    assert found.tolist() == NOTHING_DEPENDS_ON_IT[value]
+
+
 @EMITTERS
 def test_mixed_signs_prove_nothing(options):
     """A uint32 meets an int32 as an int32, where its upper half is negative; as an index it is not."""

@@ -1,9 +1,10 @@
-"""Runs the fuzzers: `python -m tests.fuzz operators | changed | effects | archives`.
+"""Runs the fuzzers: `python -m tests.fuzz operators | changed | effects | archives | comprehensions`.
 
 `operators` makes hostile calls of every operator of the table (`--calls`, `--share K/N` for a part of them, which CI
 rotates), `changed` changes the calls that torch's own samples make (of a part of the samples), `effects` watches what
-calls do to memory, `archives` mutates files. A journal is gone on from; what is lost is printed, and the exit code is 1
-where an operator that is not for trusted files was lost, or a file was.
+calls do to memory, `archives` mutates files, `comprehensions` writes texts whose integers lie at the ends of their
+types and builds them with the address sanitizer. A journal is gone on from; what is lost is printed, and the exit code
+is 1 where an operator that is not for trusted files was lost, or a file or a text was.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import subprocess
 import sys
 import tempfile
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +26,10 @@ _INSIDE = "TRACEPACK_FUZZ_INSIDE"
 def main() -> int:
     """Parses the command and runs it, under the poisoning allocator where there is one."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
-    parser.add_argument("what", choices=("operators", "changed", "effects", "archives"))
-    parser.add_argument("--calls", type=int, default=300, help="hostile calls of each operator, or mutated files")
+    parser.add_argument("what", choices=tuple(_RUNS))
+    parser.add_argument(
+        "--calls", type=int, default=300, help="hostile calls of each operator, mutated files, or texts"
+    )
     parser.add_argument("--share", default="0/1", help="K/N: of N parts the one with this number")
     parser.add_argument("--first", type=int, default=0, help="the number of the first call; others are other calls")
     parser.add_argument("--journal", type=Path, help="a file of JSON lines; a temporary one without it")
@@ -35,10 +39,16 @@ def main() -> int:
 
         os.environ[_INSIDE] = "1"
         return with_poison([sys.executable, "-m", "tests.fuzz", *sys.argv[1:]])
+    if chosen.what == "comprehensions" and _INSIDE not in os.environ:
+        from tests.fuzz.comprehensions.sanitizer import sanitized
+
+        environment = {**os.environ, **sanitized(), _INSIDE: "1"}
+        return subprocess.run(
+            [sys.executable, "-m", "tests.fuzz", *sys.argv[1:]], env=environment, check=False
+        ).returncode
     warnings.simplefilter("ignore")
     share, parts = map(int, chosen.share.split("/"))
-    runs = {"operators": _operators, "changed": _changed, "effects": _effects, "archives": _archives}
-    return runs[chosen.what](chosen, share % parts, parts)
+    return _RUNS[chosen.what](chosen, share % parts, parts)
 
 
 def _names(share: int, parts: int) -> list[str]:
@@ -100,6 +110,21 @@ def _archives(chosen: argparse.Namespace, share: int, parts: int) -> int:
     from tests.fuzz.archives import run
 
     return run(chosen.calls, chosen.first + share * chosen.calls)
+
+
+def _comprehensions(chosen: argparse.Namespace, share: int, parts: int) -> int:
+    from tests.fuzz.comprehensions.campaign import run
+
+    return run(chosen.calls, chosen.first + share * chosen.calls)
+
+
+_RUNS: dict[str, Callable[[argparse.Namespace, int, int], int]] = {
+    "operators": _operators,
+    "changed": _changed,
+    "effects": _effects,
+    "archives": _archives,
+    "comprehensions": _comprehensions,
+}
 
 
 if __name__ == "__main__":

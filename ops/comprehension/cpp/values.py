@@ -228,14 +228,14 @@ class ValueEmitter:
             return self._lanes_load(e, point, guard, indices)
         address = self.address(e, point)
         for dynamic, index in indices:
-            address += f" + {self.index(e, dynamic, index, guard)} * {dynamic.step}"
+            address += f" + {self._index(e, dynamic, index, guard, point)} * {dynamic.step}"
         pointer = f"{self._names.pointers[e.tensor]} + ({address})"
         step = e.stride(self.axis) if self.axis else 0
         if step == 0:
-            return self._scalar_load(e, pointer, guard)
+            return self._scalar_load(e, pointer, guard, point)
         return self._vector_load(e, pointer, step, point, guard)
 
-    def index(self, e: Load, dynamic: Dynamic, index: Value, guard: Value | None) -> str:
+    def _index(self, e: Load, dynamic: Dynamic, index: Value, guard: Value | None, point: Point) -> str:
         """One scalar index, tested or clamped where it has to be."""
         code = f"(int64_t)({index.code})"
         if not dynamic.checked:
@@ -243,19 +243,17 @@ class ValueEmitter:
         if self._names.clamp:
             return self.name(f"clamped({code}, {dynamic.size})")
         if guard is not None:
-            condition = f"any_of<{self.vec(BOOL)}>({guard.code})" if guard.vector else guard.code
-            code = f"({condition} ? {code} : 0)"
+            code = f"({self._anywhere(guard, point)} ? {code} : 0)"
         return self.name(f"tested({code}, {dynamic.size}, {self._check(e, dynamic)}, bad)")
 
     def _check(self, e: Load, dynamic: Dynamic) -> int:
         self._names.checks.append((e, e.dynamic.index(dynamic)))
         return len(self._names.checks)
 
-    def _scalar_load(self, e: Load, pointer: str, guard: Value | None) -> Value:
+    def _scalar_load(self, e: Load, pointer: str, guard: Value | None, point: Point) -> Value:
         code = f"*({pointer})"
         if guard is not None and e.guarded:
-            condition = f"any_of<{self.vec(BOOL)}>({guard.code})" if guard.vector else guard.code
-            code = f"({condition} ? {code} : ({memory_type(e.dtype)})0)"
+            code = f"({self._anywhere(guard, point)} ? {code} : ({memory_type(e.dtype)})0)"
         code = f"({code} != 0)" if e.dtype.is_bool else f"({compute_type(e.dtype)}){code}"
         return Value(code, e.dtype, False)
 
@@ -283,6 +281,10 @@ class ValueEmitter:
         if not v.dtype.is_bool:
             return v
         return Value(f"__builtin_convertvector({v.code} != 0, {self.vector_type(BOOL)})", BOOL, True)
+
+    def _anywhere(self, guard: Value, point: Point) -> str:
+        """Whether a condition holds in a lane that counts: behind the end of an axis it may hold as well."""
+        return f"any_of<{self.vec(BOOL)}>({self._within(guard.code, point)})" if guard.vector else guard.code
 
     def _within(self, mask: str, point: Point) -> str:
         if point.lanes == self.lanes:

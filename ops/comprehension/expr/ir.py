@@ -155,6 +155,14 @@ def accesses(e: Expr) -> list[Access]:
     return [n for n in walk(e) if isinstance(n, Access)]
 
 
+def is_tested(e: Expr) -> bool:
+    """Whether an index inside is tested when it runs: then it is computed even where nothing depends on its value."""
+    return any(
+        "checked" in n.guards if isinstance(n, Access) else isinstance(n, Load) and any(d.checked for d in n.dynamic)
+        for n in walk(e)
+    )
+
+
 def integer(value: int) -> Const:
     """A literal: an int32, or an int64 where it is none."""
     low, high = INT32.span

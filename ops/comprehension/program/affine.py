@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import gcd
 
 from ..expr.dtypes import DType
-from ..expr.ir import COMPARISONS, Access, Const, Expr, Load, Op, Var, integer, op
+from ..expr.ir import COMPARISONS, Access, Const, Expr, Load, Op, Var, integer, is_tested, op
 
 Box = Mapping[str, tuple[int, int]]
 """The least and the greatest value of each index variable."""
@@ -40,7 +40,8 @@ class Affine:
         sums = dict(self.terms)
         for atom, c in other.terms:
             sums[atom] = sums.get(atom, 0) + scale * c
-        return Affine(tuple((a, c) for a, c in sums.items() if c), self.const + scale * other.const)
+        terms = tuple((a, c) for a, c in sums.items() if c or is_tested(a))  # what is tested stays, and is computed
+        return Affine(terms, self.const + scale * other.const)
 
     def times(self, factor: int) -> Affine:
         """`factor * self`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..expr.dtypes import BOOL, DType
-from ..expr.ir import COMPARISONS, Const, Expr, Op, rebuild
+from ..expr.ir import COMPARISONS, Const, Expr, Op, accesses, is_tested, rebuild
 from .affine import Affine, Box, affine, bounds, expression, fits, never_wraps, span_of
 
 
@@ -15,7 +15,7 @@ def fold(e: Expr) -> Expr:
 def simplified(e: Expr, box: Box) -> Expr:
     """Like `fold`, and also decides comparisons and divisions by the ranges of the variables."""
     e = _folded(rebuild(e, lambda c: simplified(c, box)))
-    if not isinstance(e, Op) or len(e.args) != 2 or not e.operands.is_integral:
+    if not isinstance(e, Op) or len(e.args) != 2 or not e.operands.is_integral or is_tested(e):
         return e
     if not all(never_wraps(a, box) and fits(bounds(a, box), e.operands) for a in e.args):
         return e
@@ -79,7 +79,10 @@ def _fold_logic(e: Op, values: list[int | float | bool | None]) -> Expr:
     for this, other in ((0, 1), (1, 0)):
         if values[this] is not None:
             neutral = e.name == "&&"
-            return e.args[other] if bool(values[this]) == neutral else Const(BOOL, not neutral)
+            if bool(values[this]) == neutral:
+                return e.args[other]
+            if not accesses(e.args[other]):  # both sides are computed, and their indices tested
+                return Const(BOOL, not neutral)
     return e
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..expr.dtypes import INT32, DType
+from ..expr.dtypes import INT32, INT64, DType
 from ..expr.errors import (
     ComprehensionInputError,
     ContentsError,
@@ -17,6 +17,7 @@ from ..expr.errors import (
 )
 from ..expr.ir import (
     Access,
+    Const,
     Definition,
     Expr,
     Extent,
@@ -225,7 +226,15 @@ class _Builder:
             raise ContentsError(f"'{e.tensor}' is read before it is written", at=e.place)
         shape = self._tensors[self._current[e.tensor]].shape
         guards = tuple(_proof(e, d, shape[d], known, guarded, box) for d in range(len(shape)))
-        return replace(e, tensor=self._current[e.tensor], guards=guards)
+        indices = tuple(_as_int64(i) if g == "checked" else i for i, g in zip(e.indices, guards, strict=True))
+        return replace(e, tensor=self._current[e.tensor], indices=indices, guards=guards)
+
+
+def _as_int64(index: Expr) -> Expr:
+    """An index as every emitter holds it: of a uint64 what is beyond an int64 is its greatest, not a negative one."""
+    if index.dtype.name != "uint64":
+        return index
+    return op("cast", op("min", index, Const(index.dtype, INT64.span[1])), dtype=INT64)
 
 
 def _proof(e: Access, dim: int, size: int, known: list[Affine], guarded: bool, box: dict[str, tuple[int, int]]) -> str:

@@ -27,6 +27,8 @@ Values = torch.Tensor | int | float | bool
 
 # torch computes little in these types, so they are held as int64 and cut to their width after each operation.
 _WIDENED = {"uint16": 0xFFFF, "uint32": 0xFFFFFFFF, "uint64": -1}
+# Nor does it select or flip them; the signed type of the same width has the same bits.
+_SIGNED = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
 
 
 def held(dtype: DType) -> torch.dtype:
@@ -128,6 +130,7 @@ class Evaluator:
 
     def _access(self, e: Access, mask: torch.Tensor | None) -> torch.Tensor:
         t = self._env[e.tensor]
+        t = t.view(_SIGNED[t.dtype]) if t.dtype in _SIGNED else t
         if mask is not None and 0 in t.shape and "checked" not in e.guards:  # a choice guards it from every access
             return t.new_zeros([1] * len(self._axes))
         view = self._strided(e, t) if all(g == "inside" for g in e.guards) else None
@@ -136,7 +139,7 @@ class Evaluator:
         if view is None:
             index = [self._index(e, d, mask, self).expand(self.shape) for d in range(len(e.indices))]
             view = t[tuple(index)]
-        return view.to(torch.int64) if e.dtype.name in _WIDENED else view
+        return _cut(view.to(torch.int64), e.dtype) if e.dtype.name in _WIDENED else view
 
     def _strided(self, e: Access, t: torch.Tensor) -> torch.Tensor | None:
         """A view of the tensor, when every index is affine."""

@@ -1,0 +1,1 @@
+"""Comprehensions by chance, with literals at the ends of integers, held against whole numbers."""
