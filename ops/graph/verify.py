@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .errors import GraphError
-from .graph import Body, BodyCall, Constant, Graph, Guard, Literal, Node, Record, Value, target_name
+from .graph import Body, BodyCall, Constant, Graph, Guard, Literal, Node, Operator, Record, Value, target_name
 from .traverse import bodies, leaves, uses
 
 Where = str | tuple[int, Node]
@@ -64,6 +65,34 @@ def _check_call(node: Node, body: Body, where: Where) -> None:
         raise _error("the call of an op does not fit its body", where, numbers.format(*got), numbers.format(*expected))
 
 
+def check_branches(node: Node, where: Where = "a choice or a loop") -> None:
+    """Checks that subgraphs stand where a choice or a loop calls them, and nowhere else: none may become a value.
+
+    Args:
+        node: any node that has a subgraph, or applies an operator of control flow.
+        where: its place, for messages.
+
+    Raises:
+        GraphError: a subgraph stands elsewhere, or something else where one is called.
+    """
+    name = node.target.name if isinstance(node.target, Operator) else ""
+    places = _BRANCHES.get(name, lambda count: ())(len(node.args))
+    called = {place for place in places if place < len(node.args)}
+    others = [arg for place, arg in enumerate(node.args) if place not in called]
+    if any(isinstance(leaf, Graph) for leaf in leaves([others, node.kwargs])):
+        raise _error("a subgraph stands where none is called", where)
+    if len(called) < len(places) or not all(isinstance(node.args[place], Graph) for place in called):
+        raise _error(f"{name} calls something that is not a subgraph", where)
+
+
+_BRANCHES: dict[str, Callable[[int], Sequence[int]]] = {
+    "cond": lambda count: (1, 2),
+    "while_loop": lambda count: (0, 1),
+    "map": lambda count: (0, *range(3, count)),
+}
+"""The arguments that an operator of control flow calls, by how many there are."""
+
+
 def _define(value: Any, defined: set[int], where: Where) -> None:
     if not isinstance(value, Value):
         raise _error("a node produces something that is not a value", where, type(value).__name__)
@@ -80,6 +109,9 @@ def _check_use(leaf: Any, defined: set[int], where: Where) -> None:
         if id(leaf) not in defined:
             raise _error("a value is used before it is produced", where)
     elif isinstance(leaf, Graph):
+        if isinstance(where, str):
+            raise _error("a subgraph is no value", where)
+        check_branches(where[1], where)
         _verify(leaf)
     elif not isinstance(leaf, _PLAIN):
         raise _error("a graph cannot hold this argument", where, type(leaf).__name__)

@@ -26,7 +26,7 @@ from .errors import fixes_ones, undecided
 from .export import Flat, programs
 from .gradients import Questions, without_gradients, without_hooks
 from .mutation import EmptyBuffers
-from .user_model.isolate import Attribute, GuardedState, KeptAttributes, KeptModel, Live, scratch
+from .user_model.isolate import Attribute, GuardedState, KeptAttributes, KeptData, KeptModel, Live, scratch
 from .user_model.twin import twin
 from .user_model.writes import FixedTensors
 from .validate import prove
@@ -75,9 +75,9 @@ def lower(model: Any, call: Call, tensors: Leaves, **options: Any) -> Lowered:
     """
     other = twin(model)
     if other is not None:
-        with suppress(_NoTwin):
+        with suppress(_NoTwin), KeptData(model):
             return lower_itself(other, call, tensors, is_twin=True, **options)
-    with KeptModel(model):
+    with KeptModel(model), KeptData(model):
         return lower_itself(model, call, tensors, **options)
 
 

@@ -11,6 +11,7 @@ import os
 import re
 import resource
 import signal
+from collections.abc import Iterator
 from typing import Any
 
 import numpy
@@ -22,6 +23,7 @@ from tracepack.ops.graph.graph import Node, Operator
 from tracepack.ops.graph.memory import INPLACE_AT
 from tracepack.ops.graph.operators.names import FRESH, RESHAPES, VIEW, WRITES, WRITES_ANY
 from tracepack.ops.graph.traverse import leaves, map_leaves
+from tracepack.ops.graph.types import ARRAY, DTYPES
 from tracepack.ops.runtime.primitives.callables import resolve
 from tracepack.ops.runtime.safety.arguments import check_arguments
 
@@ -30,8 +32,14 @@ MEMORY = 6 << 30
 REACHED = 5  # calls that must have gone through for an operator to count as fresh
 
 
-def observed(name: str, calls: int) -> str:
-    """The strongest effect of an operator seen in a child, or VIEW where too few calls went through."""
+def observed(name: str, calls: int, unseen: str = VIEW) -> str:
+    """The strongest effect of an operator seen in a child.
+
+    Args:
+        name: of the operator.
+        calls: how many hostile ones; those that change nothing are made besides.
+        unseen: what it is where too few calls went through.
+    """
     read, write = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -41,8 +49,8 @@ def observed(name: str, calls: int) -> str:
         quiet = os.open(os.devnull, os.O_WRONLY)
         os.dup2(quiet, 2)
         found: dict[str, int] = {}
-        for index in range(calls):
-            seen = _seen(name, index)
+        for source, args, kwargs in _calls(name, calls):
+            seen = _seen(name, source, args, kwargs)
             found[seen] = found.get(seen, 0) + 1
             os.write(write, (json.dumps(found) + "\n").encode())
         os._exit(0)
@@ -57,7 +65,7 @@ def observed(name: str, calls: int) -> str:
         return WRITES if name.endswith("_") else WRITES_ANY
     if found.get(VIEW):
         return VIEW
-    return FRESH if found.get(FRESH, 0) >= REACHED else VIEW
+    return FRESH if found.get(FRESH, 0) >= REACHED else unseen
 
 
 def effect_of(name: str, calls: int) -> str:
@@ -68,6 +76,8 @@ def effect_of(name: str, calls: int) -> str:
     found = [_declared(schema) for schema in schemas_of(name)]
     if not found or "" in found:
         return max([observed(name, calls), *filter(None, found)], key=_ORDER.index)
+    if max(found, key=_ORDER.index) == FRESH:  # a kernel may hand on an argument that is what was asked for
+        return observed(name, calls, FRESH)
     return max(found, key=_ORDER.index)
 
 
@@ -139,12 +149,21 @@ _COMPOSED_FRESH = frozenset(
 _WRITING_METHODS = ("numpy.ndarray.sort", "numpy.ndarray.fill", "numpy.ndarray.partition", "numpy.ndarray.put")
 
 
-def _seen(name: str, index: int) -> str:
-    source = Hostile(f"effect/{name}/{index}")
-    args, kwargs = arguments(name, source)
+def _calls(name: str, count: int) -> Iterator[tuple[Hostile, list[Any], dict[str, Any]]]:
+    """Plain calls and then so many hostile ones, each with the source of its tensors."""
+    source = Hostile(f"effect/{name}")
+    for args, kwargs in _plain_calls(name, source):
+        yield source, args, kwargs
+    for index in range(count):
+        source = Hostile(f"effect/{name}/{index}")
+        args, kwargs = arguments(name, source)
+        if name.startswith("numpy."):  # an array that takes the result is known by its place
+            args, kwargs = args[:2], {key: item for key, item in kwargs.items() if key != "out"}
+        yield source, args, kwargs
+
+
+def _seen(name: str, source: Hostile, args: list[Any], kwargs: dict[str, Any]) -> str:
     kwargs.pop("inplace", None)  # known by its name, too
-    if name.startswith("numpy."):  # an array that takes the result is known by its place
-        args, kwargs = args[:2], {key: item for key, item in kwargs.items() if key != "out"}
     node = Node(Operator(name), tuple(args), kwargs)
     try:
         check_arguments(node)
@@ -166,6 +185,34 @@ def _seen(name: str, index: int) -> str:
         return WRITES
     shared = any(_overlap(result, leaf) for result in results for leaf in given)
     return VIEW if shared else FRESH
+
+
+_TAILS: tuple[tuple[Any, ...], ...] = ((), (0,), (1,), (2,), (-1,), ([2],), ([2, 2],), (0, 0), (1, 1), (0, 1))
+_OPTIONS: tuple[dict[str, Any], ...] = ({}, {"copy": None}, {"copy": False}, {"copy": True})
+
+
+def _plain_calls(name: str, source: Hostile) -> list[tuple[list[Any], dict[str, Any]]]:
+    """Calls that change nothing, for which an operator may hand its argument on: of every dtype, with small numbers.
+
+    A cast to what a tensor is, a split in one part, a rounding of integers, a copy only where one is needed.
+    """
+    found: list[tuple[list[Any], dict[str, Any]]] = []
+    arrays = name.startswith("numpy.")
+    for dtype in DTYPES:
+        made = torch.arange(4).to(getattr(torch, dtype)).reshape(2, 2)
+        if arrays and (dtype in ("bfloat16", "complex32") or "float8" in dtype):
+            continue
+        for tail in _TAILS:
+            for options in _OPTIONS if arrays and len(tail) < 2 else _OPTIONS[:1]:
+                for first in (made, made[0]):
+                    thing = source.value(first.numpy() if arrays else first)
+                    if arrays:
+                        thing.type = ARRAY
+                    found.append(([thing, *tail], dict(options)))
+                    if not tail:
+                        found += [([thing, thing], dict(options)), ([[thing]], dict(options))]
+                        found += [([thing, thing, thing], {})]
+    return found
 
 
 def _size(leaf: Any) -> int:

@@ -7,7 +7,7 @@ allow-list. Any other object is refused here, and not at load.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
@@ -64,12 +64,24 @@ def convert(
     for index in mutated_inputs(program.graph):
         placeholder = [n for n in program.graph.nodes if n.op == "placeholder"][index]
         if isinstance(constant := reader.known[placeholder.name], Constant) and not constant.mutable:
-            constant.mutable, constant.tensor = (
-                True,
-                constant.tensor.detach().clone(),
-            )  # a copy, since the user's model may change its own
+            _refuse_shared(constant, reader.known.values(), name)
+            copy = constant.tensor.detach().clone()  # the user's model may change its own
+            constant.mutable, constant.tensor = True, copy
     verify(graph)
     return Body(name, device, graph, sizes.facts, tuple(inputs), contiguous)
+
+
+def _refuse_shared(written: Constant, known: Iterable[Any], name: str) -> None:
+    """Refuses a buffer that the model writes if another tensor of it lies in the same memory: each would get a copy."""
+    memory = written.tensor.untyped_storage().data_ptr()
+    for other in known:
+        if isinstance(other, Constant) and other is not written and memory:
+            if other.tensor.untyped_storage().data_ptr() == memory:
+                raise LoweringError(
+                    f"the model writes to its buffer {written.name!r}, whose memory is also that of {other.name!r}",
+                    where=f"op {name!r}",
+                    fix="Register one buffer, and take the views of it in forward.",
+                )
 
 
 def _input_type(node: torch.fx.Node, shape: tuple[int | str, ...], name: str) -> Type:

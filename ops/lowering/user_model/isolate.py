@@ -269,21 +269,63 @@ class Live:
 
     def __init__(self, model: Any, training: bool = False, grad: bool = False) -> None:
         self.model, self.training, self.grad = model, training, grad
-        named = model.named_buffers() if isinstance(model, torch.nn.Module) else ()
-        self.initial = {name: buffer.detach().clone() for name, buffer in named}
+        self.initial = _copies_of_buffers(model) if isinstance(model, torch.nn.Module) else {}
         self.buffers = dict(self.initial)
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Runs the model; the user's own buffers do not change."""
         with torch.enable_grad() if self.grad else torch.no_grad(), InferenceForm(self.model, self.training):
             if self.buffers:
-                return torch.func.functional_call(self.model, self.buffers, args, kwargs)
+                return torch.func.functional_call(self.model, self.buffers, args, kwargs, tie_weights=False)
             return self.model(*args, **kwargs)
 
     @property
     def changed(self) -> bool:
         """Whether calls wrote to a buffer or replaced one."""
         return any(now is not self.initial[name] or now._version for name, now in self.buffers.items())
+
+
+def _copies_of_buffers(model: torch.nn.Module) -> dict[str, torch.Tensor]:
+    """A copy of each buffer of each part, under one of the part's names; where two parts hold one tensor, one copy.
+
+    A part that has two names is replaced once: torch's own ties would put the first copy back in place of the buffer.
+    """
+    copies: dict[int, torch.Tensor] = {}
+    found = {}
+    for prefix, module in model.named_modules():
+        for key, buffer in module._buffers.items():
+            if buffer is not None:
+                name = f"{prefix}.{key}" if prefix else key
+                found[name] = copies.setdefault(id(buffer), buffer.detach().clone())
+    return found
+
+
+class KeptData(Kept):
+    """Restores the memory of a module's tensors where a call sets `.data`, which no operator shows.
+
+    Args:
+        model: the module; nothing is kept of any other object.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self.before: list[tuple[torch.Tensor, torch.Tensor]] = []
+
+    def make(self) -> None:
+        """Takes a view of each tensor."""
+        if isinstance(self.model, torch.nn.Module) and not isinstance(self.model, torch.jit.ScriptModule):
+            tensors = (*self.model.parameters(), *self.model.buffers())
+            self.before = [(t, t.detach()) for t in tensors if type(t) in (torch.Tensor, torch.nn.Parameter)]
+
+    def undo(self) -> None:
+        """Puts them back where they lay."""
+        for tensor, view in self.before:
+            if not tensor.is_set_to(view):
+                tensor.data = view
+
+    def let_go(self) -> None:
+        """Drops the views."""
+        self.before = []
 
 
 class KeptBuffers(Kept):

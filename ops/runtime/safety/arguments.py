@@ -21,6 +21,7 @@ from ...graph.graph import Constant, Graph, Literal, Node, Operator, Value
 from ...graph.operators.names import CONTROL_FLOW, check_name
 from ...graph.traverse import leaves
 from ...graph.types import STR, STRINGS, ScalarType
+from ...graph.verify import check_branches
 from ..primitives.numpy import TEXTUAL, is_word
 
 MOST_ITEMS = 65_536
@@ -55,6 +56,7 @@ def check_arguments(node: Node) -> None:
     assert isinstance(node.target, Operator)
     name = node.target.name
     if name in CONTROL_FLOW:
+        check_branches(node, f"operator {name}")
         return
     if name == "py.draw":
         _check_draw(node)
