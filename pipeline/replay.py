@@ -44,9 +44,7 @@ TRIES = 4  # of a function that may give other results by chance, as some reduct
 ROUNDED = (math.ceil, math.floor)  # the ints that are tried for a float
 CALLS = 3  # in a row, with the example itself
 MOST_AGED = 64  # each is given thousands of items
-MOST_ROUNDS = (
-    20  # of a loop that runs on other data than the example: it may never end, or double its tensors each time
-)
+MOST_ROUNDS = 20  # of a loop on other data than the example: it may never end, or double its tensors each time
 MOST_SECONDS = 10.0  # spent on replays, or as long as the recording took: only large models get fewer replays
 
 
@@ -149,7 +147,7 @@ class Replay:
         leaves = self.examples.leaves
         given, handed = clones(leaves), [other.get(n, itself)(leaf) for n, leaf in enumerate(clones(leaves))]
         args, kwargs = self.examples.call(given)
-        with self._aside():
+        with self._aside(), plainly():  # a model may ask, too
             try:
                 got = self.pipeline(*args, **kwargs)
                 return bool(self._difference(self._plain(handed), got))
@@ -192,10 +190,8 @@ class Replay:
                 if not ran:
                     return None
             moving = [each for each in self._state() if each not in before]
-            if taken := next((place for place, _, _ in moving if place.name in MOVED), None):
-                return Mismatch(
-                    "it goes on where this one ended", self.examples.leaves, repeated=True, place=(taken, "")
-                )
+            if (taken := self._moved(moving)) is not None:
+                return taken
             for leaves in trials(self.examples.leaves, self.objects.plain_values()):
                 if time.perf_counter() > self.until:
                     break
@@ -206,8 +202,14 @@ class Replay:
                     return self._judged(found, leaves)
                 if not ran and self.stateful:
                     break
-            earlier = {(id(place), key): value for place, key, value in before}
-            return self._after_many_calls(moving, earlier)
+            return self._after_many_calls(moving, _by_place(before))
+
+    def _moved(self, moving: list[tuple[Location, Any, Any]]) -> Mismatch | None:
+        """The mismatch of a function that moves an iterator or a queue which it keeps."""
+        taken = next((place for place, _, _ in moving if place.name in MOVED), None)
+        if taken is None:
+            return None
+        return Mismatch("it goes on where this one ended", self.examples.leaves, repeated=True, place=(taken, ""))
 
     def _judged(self, found: str, leaves: Sequence[Any]) -> Mismatch:
         """The mismatch, blamed on state if function and pipeline agree once that call is the first one."""
@@ -245,22 +247,25 @@ class Replay:
     def _with_models(self) -> Mismatch | None:
         """Compares calls in which ops run their original models, whose hooks and attributes may keep state.
 
-        Where the first one changes objects of Python, a second one and one on other data show whether that decides
-        anything.
+        Where the first one changes objects of Python, others and what many would leave show whether that matters.
         """
-        if not any(True for _ in bodies(self.pipeline.graph)):
+        if next(iter(bodies(self.pipeline.graph)), None) is None:
             return None
         if self.stateful:
             self.pipeline.reset()
-        self.exact = False  # a lowered model may sum in another order
+        self.exact, before = False, self._state()  # a lowered model may sum in another order
         others = next(trials(self.examples.leaves))  # what a hook left of the example would be right for the example
         with self._aside(), plainly():
             for leaves in (self.examples.leaves, self.examples.leaves, others):
+                before = self._state()
                 ran, found = self._call(leaves)
                 changes = self.objects.changes()
                 if found or not changes:
                     break
-        return Mismatch(found, self.examples.leaves, place=next(iter(changes), None)) if ran and found else None
+            if ran and found:
+                return Mismatch(found, self.examples.leaves, place=next(iter(changes), None))
+            moving = [each for each in self._state() if each not in before]
+            return self._moved(moving) or self._after_many_calls(moving, _by_place(before)) if ran else None
 
     def _state(self) -> list[tuple[Location, Any, Any]]:
         return [(place, key, brief(place.read().get(key))) for place, key in self.objects.changes()]
@@ -340,3 +345,7 @@ class Replay:
             finally:
                 self.objects.restore()
         generators.restore()
+
+
+def _by_place(moves: Sequence[tuple[Location, Any, Any]]) -> dict[tuple[int, Any], Any]:
+    return {(id(place), key): value for place, key, value in moves}

@@ -135,12 +135,17 @@ class _Follower:
         if kind == RESHAPES:
             self.found.reshaped |= first
         self.found.written |= self.of([*_receivers(node, name), *_statistics(node, name)])
-        self._define(node, _NOWHERE if kind == FRESH and not _hands_on(node, name) else given)
+        is_new = kind == FRESH or (name in _COPYING and node.kwargs.get("copy", True) is True)
+        self._define(node, _NOWHERE if is_new and not _hands_on(node, name) else given)
 
     def _define(self, node: Node, places: frozenset[Place]) -> None:
         for value in leaves(node.output):
             if value is not None:
                 self.places[id(value)] = places
+
+
+_COPYING = ("numpy.array", "numpy.meshgrid")
+"""Functions that give new memory unless an option asks for a copy only where one is needed."""
 
 
 def _of_branch(places: set[Place], given: frozenset[Place]) -> set[Place]:

@@ -76,7 +76,7 @@ def check_branches(node: Node, where: Where = "a choice or a loop") -> None:
         GraphError: a subgraph stands elsewhere, or something else where one is called.
     """
     name = node.target.name if isinstance(node.target, Operator) else ""
-    places = _BRANCHES.get(name, lambda count: ())(len(node.args))
+    places = _BRANCHES[name](len(node.args)) if name in _BRANCHES else ()
     called = {place for place in places if place < len(node.args)}
     others = [arg for place, arg in enumerate(node.args) if place not in called]
     if any(isinstance(leaf, Graph) for leaf in leaves([others, node.kwargs])):

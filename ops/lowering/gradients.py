@@ -16,7 +16,11 @@ from torch.utils import _pytree as pytree
 from ..graph.graph import Body, Graph, Node, Operator
 from ..graph.types import TensorType
 from ..runtime.plan import Plan
+from ..runtime.primitives.random import draws_undone
+from .call import separate
+from .convert.layouts import with_gradient_guards
 from .patches.lock import Patch, Patched
+from .validate import same_leaves
 
 _heard: list[str] = []
 _ASKS = torch.Tensor.requires_grad.__get__  # type: ignore[attr-defined]  # a property of C
@@ -80,6 +84,26 @@ def without_gradients(body: Body, model: Any, reference: Callable[..., Any], ten
     if _same_gradients(body, model, reference, tensors):
         return body
     return _marked(body, f"op {body.name!r} switches gradients off inside, or has a backward of its own")
+
+
+def with_plain_inputs(body: Body, reference: Callable[[], Callable[..., Any]], tensors: Sequence[Any]) -> Body:
+    """The body, with guards against inputs that require gradients if the model answers otherwise for these.
+
+    Args:
+        body: the lowered model.
+        reference: makes the model in its initial state, as a function of flat tensors.
+        tensors: the example.
+    """
+    kinds = [value.type for value in body.graph.inputs]
+    leaves = [_leaf(t, kind) for t, kind in zip(tensors, kinds, strict=True)]
+    try:
+        with draws_undone(lambda: reference()(*separate(tensors))):
+            plain, asked = (pytree.tree_leaves(reference()(*given)) for given in (separate(tensors), leaves))
+    except Exception:  # the model takes none of these
+        return body
+    if not same_leaves(plain, asked):
+        body.graph = with_gradient_guards(body.graph)
+    return body
 
 
 def without_hooks(body: Body, model: Any) -> Body:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import torch
+
 from ..graph.errors import GuardError, SignatureError, TracepackError
 from ..graph.graph import Body
 from ..graph.types import TensorType
@@ -24,7 +26,8 @@ from .convert.layouts import guards_of
 from .convert.nodes import Shared
 from .errors import fixes_ones, undecided
 from .export import Flat, programs
-from .gradients import Questions, without_gradients, without_hooks
+from .gradients import Questions, with_plain_inputs, without_gradients, without_hooks
+from .layouts import LayoutQuestions
 from .mutation import EmptyBuffers
 from .user_model.isolate import Attribute, GuardedState, KeptAttributes, KeptData, KeptModel, Live, scratch
 from .user_model.twin import twin
@@ -115,7 +118,7 @@ def lower_itself(
     sources = [f"L['flat'][{index}]" for index in range(len(tensors))]
     numbers_at = [index for index, kind in enumerate(call.kinds) if kind is None]
     empty, constants = EmptyBuffers(model), {} if shared is None else shared
-    fixed, questions = FixedTensors(model, name), Questions(expected=SWITCHES)
+    fixed, questions, layouts = FixedTensors(model, name), Questions(expected=SWITCHES), LayoutQuestions()
 
     def once() -> Any:
         return Live(model, training)(*call.rebuild(separate(tensors))[:2])
@@ -126,26 +129,33 @@ def lower_itself(
 
     with draws_undone(again):
         try:
-            with KeptAttributes(model), fixed, questions:
+            with KeptAttributes(model), fixed, questions, layouts:
                 once()
         except Exception:  # an error of the model is raised again by the export, which explains it
             if is_twin:
                 raise _NoTwin from None
         fixed.refuse_writes()
+        layouts.refuse(name)
+        asks = layouts.strides or _has_script(model)
         empty.refuse_first_call(once, name)
         notes = scratch(model, once)
+
+        def reference(grad: bool = False) -> _Reference:
+            return _Reference(call, Live(model, training, grad), name, notes)
+
         with GuardedState(model, name, notes):
-            for program in programs(flat, tensors, model, name, _Reference(call, Live(model, training), name, notes)):
+            for program in programs(flat, tensors, model, name, reference()):
                 try:
                     body = convert(program, name, device, call.names, sources, contiguous, constants, numbers_at)
                     empty.refuse_state(constants, name)
                     if not _takes(body, tensors):
                         error = error or fixes_ones(name)
                         continue
-                    body, spec = prove(body, tensors, lambda: _Reference(call, Live(model, training), name, notes))
+                    body, spec = prove(body, tensors, reference, asks)
+                    if questions.asks:
+                        body = with_plain_inputs(body, reference, tensors)
                     if questions.decides:
-                        live = _Reference(call, Live(model, training, grad=True), name, notes)
-                        body = without_gradients(body, model, live, tensors)
+                        body = without_gradients(body, model, reference(grad=True), tensors)
                     return Lowered(without_hooks(body, model), spec)
                 except GuardError as caught:  # in another state than the first the model takes another branch
                     error = error or undecided(f"op {name!r}, {caught.where}")
@@ -153,6 +163,12 @@ def lower_itself(
                     error = error or caught
     assert error is not None
     raise error
+
+
+def _has_script(model: Any) -> bool:
+    """Whether a part of a model is TorchScript, which asks its questions unheard."""
+    parts = model.modules() if isinstance(model, torch.nn.Module) else (model,)
+    return any(isinstance(part, torch.jit.ScriptModule | torch.jit.ScriptFunction) for part in parts)
 
 
 class _Reference:

@@ -22,6 +22,7 @@ from ..runtime.primitives.random import draws_undone
 from ..runtime.state import is_stateful
 from .call import Leaves, separate
 from .convert.layouts import grown, stepped, with_layouts
+from .layouts import ALWAYS, laid_out, where_asked
 
 
 class Reference(Protocol):
@@ -41,13 +42,14 @@ MOST_ROUNDS = 10_000
 _OTHER_RESULTS = "the lowered graph gives other results than the model"
 
 
-def prove(body: Body, tensors: Leaves, reference: Callable[[], Reference]) -> tuple[Body, Any]:
+def prove(body: Body, tensors: Leaves, reference: Callable[[], Reference], asks: bool = False) -> tuple[Body, Any]:
     """Compares a body with the model on the examples, and decides which sizes of 0 and 1 the body takes.
 
     Args:
         body: the lowered model.
         tensors: the example.
         reference: makes the model in its initial state.
+        asks: whether the model asks for strides.
 
     Returns:
         The body with its guards, and torch's description of the containers of the result.
@@ -55,7 +57,7 @@ def prove(body: Body, tensors: Leaves, reference: Callable[[], Reference]) -> tu
     Raises:
         LoweringError: the body gives other results, or the model draws random numbers.
     """
-    checker = _Checker(body, reference)
+    checker = _Checker(body, reference, asks)
     spec = checker.require_equal(tensors)
     if any(map(_is_even, tensors)) and checker.differs([*map(_uneven, tensors)]):
         raise LoweringError(_OTHER_RESULTS, where=f"op {body.name!r}", got="other values than those of the example")
@@ -71,8 +73,8 @@ def prove(body: Body, tensors: Leaves, reference: Callable[[], Reference]) -> tu
 
 
 class _Checker:
-    def __init__(self, body: Body, reference: Callable[[], Reference]) -> None:
-        self.body, self.reference = body, reference
+    def __init__(self, body: Body, reference: Callable[[], Reference], asks: bool) -> None:
+        self.body, self.reference, self.asks = body, reference, asks
         calls = [node.target for node in body.graph.nodes if isinstance(node.target, KernelCall)]
         self.unchecked = any(call.kernel.unchecked for call in calls)
         self._moves = is_stateful(body.graph) or bool(touched(body.graph).constants())
@@ -140,7 +142,8 @@ class _Checker:
         larger = [grown(t, kind, self.body.facts.symbols) for t, kind in zip(tensors, kinds, strict=True)]
         bases = [] if self.unchecked else [tensors] if _strides(larger) == _strides(tensors) else [tensors, larger]
         bases += [other for base in bases if any(map(_is_even, base)) for other in [[*map(_uneven, base)]]]
-        others = [other for base in bases for other in (*(layout(base) for layout in LAYOUTS), base)]
+        layouts = [*ALWAYS, *where_asked(tensors)] if self.asks else ALWAYS
+        others = [other for base in bases for other in (*(laid_out(base, layout) for layout in layouts), base)]
         return any(self.differs(other) for other in others if _strides(other) != _strides(tensors))
 
     def reads_strides(self, tensors: Leaves) -> bool:
@@ -263,24 +266,6 @@ def _uneven(thing: Any) -> Any:
     steps, whole = torch.arange(reach, device=thing.device), not (thing.is_floating_point() or thing.is_complex())
     memory = steps % 2 == 0 if whole else thing.flatten()[0] + (steps % 7) / 4 + 0.5
     return memory.to(thing.dtype).as_strided(thing.shape, thing.stride())
-
-
-def _transposed(tensors: Leaves) -> list[Any]:
-    """The same values in memory with reversed dimensions."""
-    orders = [list(reversed(range(t.dim()))) if _is_tensor(t) else [] for t in tensors]
-    return [t.permute(o).contiguous().permute(o) if o else t for t, o in zip(tensors, orders, strict=True)]
-
-
-def _spread(tensors: Leaves) -> list[Any]:
-    """The same values with gaps between them in memory."""
-    return [torch.stack([t, t], -1)[..., 0] if _is_tensor(t) else t for t in tensors]
-
-
-def _dense(tensors: Leaves) -> list[Any]:
-    return [t.contiguous() if _is_tensor(t) else t for t in tensors]
-
-
-LAYOUTS = (_transposed, _spread, _dense)
 
 
 def _strides(tensors: Leaves) -> list[Any]:

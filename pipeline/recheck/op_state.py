@@ -6,7 +6,7 @@ model's buffer would find in it what the model held when it was scripted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
@@ -18,13 +18,13 @@ from ...ops.graph.traverse import bodies, constants
 from ...ops.op import InferenceOp
 
 
-def refuse_reads(graph: Graph, ops: Iterable[InferenceOp], captured: Mapping[int, Any]) -> None:
+def refuse_reads(graph: Graph, ops: Iterable[InferenceOp], captured: Sequence[tuple[torch.Tensor, Any]]) -> None:
     """Refuses a function that reads a buffer of a model whose op changes that buffer.
 
     Args:
         graph: the recording.
         ops: those that the function can reach.
-        captured: the line that read a tensor first, by the id of the tensor, for all that the function captured.
+        captured: all tensors that the function captured, each with the line that read it first.
 
     Raises:
         RecordError: it does; the message names the buffer and the line.
@@ -39,9 +39,18 @@ def refuse_reads(graph: Graph, ops: Iterable[InferenceOp], captured: Mapping[int
     for op in ops if written else ():
         model = getattr(op, "model", None)
         for name, buffer in model.named_buffers() if isinstance(model, torch.nn.Module) else ():
-            if (op.name, name) in written and id(buffer) in captured:
+            readers = [line for tensor, line in captured if (op.name, name) in written and _lies_in(tensor, buffer)]
+            if readers:
                 raise RecordError(
                     f"the function reads {name!r} of the model of op {op.name!r}, which changes in the op only",
-                    where=str(captured[id(buffer)] or ""),
+                    where=str(readers[0] or ""),
                     fix="Return it from the model's forward.",
                 )
+
+
+def _lies_in(tensor: torch.Tensor, buffer: torch.Tensor) -> bool:
+    """Whether a tensor, or an array behind it, lies in the memory of a buffer."""
+    if tensor is buffer or any(each.layout is not torch.strided or each.is_meta for each in (tensor, buffer)):
+        return tensor is buffer
+    memory = buffer.untyped_storage()
+    return 0 <= tensor.data_ptr() - memory.data_ptr() < memory.nbytes()

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from ...ops.lowering.call import copied
+from ...ops.lowering.layouts import channels_last
 
 
 def clones(leaves: Sequence[Any]) -> list[Any]:
@@ -101,6 +102,8 @@ def trials(leaves: Sequence[Any], known: Iterable[Any] = ()) -> Iterator[list[An
     if any(tensor.dim() for tensor in tensors):
         yield [_mapped(_transposed, leaf) for leaf in leaves]
         yield [_mapped(_spread, leaf) for leaf in leaves]
+    if any(tensor.dim() in (4, 5) for tensor in tensors):
+        yield [_mapped(_channels_last, leaf) for leaf in leaves]
     if sizes:
         yield [_resized(leaf, {size: size + 2 for size in sizes}) for leaf in leaves]
         for size in sizes[1:4]:
@@ -263,6 +266,11 @@ def _spread(leaf: Any) -> Any:
         return leaf
     wide = torch.stack([leaf.detach(), leaf.detach()], -1)
     return wide[..., 0]
+
+
+def _channels_last(leaf: torch.Tensor) -> torch.Tensor:
+    """The same values with the channels innermost in memory."""
+    return channels_last(leaf.detach()) if leaf.dim() in (4, 5) and leaf.device.type != "meta" else leaf
 
 
 def _rows(leaf: Any, batch: int, wanted: int) -> Any:

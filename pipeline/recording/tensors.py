@@ -109,9 +109,10 @@ class Values:
         """Another tensor object that shares the memory of a tensor."""
         return self.twins.twin(tensor)
 
-    def readers(self) -> dict[int, Any]:
-        """The line of the user's that read a captured tensor first, by the id of the tensor."""
-        return {key: self.versions[key][2] if key in self.versions else None for key in self.captured}
+    def readers(self) -> list[tuple[torch.Tensor, Any]]:
+        """The captured tensors, each with the line of the user's that read it first."""
+        lines = {key: self.versions[key][2] if key in self.versions else None for key in self.captured}
+        return [(constant.tensor, lines[key]) for key, constant in self.captured.items()]
 
     def open_captured(self, tree: Any) -> None:
         """Keeps copies of the captured tensors among the arguments of a function of numpy."""

@@ -8,9 +8,10 @@ import torch
 
 import tracepack
 from tests.security.forge import apply, archive_of, body_of, call, one_node, tensor
+from tracepack.ops.graph.errors import GraphError
 from tracepack.ops.graph.graph import Constant, Graph, Node, Operator, Value
 from tracepack.ops.graph.memory import touched
-from tracepack.ops.graph.types import ARRAY, INT
+from tracepack.ops.graph.types import ANY, ARRAY, INT
 
 
 @pytest.mark.parametrize(
@@ -200,3 +201,72 @@ def test_the_command_line_shows_it_too(tmp_path, capsys):
     path.write_bytes(one_node("torch.Tensor.add_", "x0", 1))
     assert main(["inspect", str(path)]) == 0
     assert "f32[N] (written)" in capsys.readouterr().out
+
+
+HANDED_ON = [
+    # an operator that may return its argument itself or a part of its memory, its dtype, other arguments, options
+    ("torch.Tensor.half", "float16", (), {}),
+    ("torch.Tensor.chalf", "complex32", (), {}),
+    ("torch.dequantize", "float32", (), {}),
+    ("torch.Tensor.dequantize", "float32", (), {}),
+    ("torch.Tensor.unsafe_split", "float32", (2,), {}),
+    ("aten.unsafe_split.Tensor", "float32", (2,), {}),
+    ("aten.unsafe_split_with_sizes.default", "float32", ([2, 2],), {}),
+    ("numpy.imag", "complex64", (), {}),
+    ("numpy.array", "float32", (), {"copy": None}),
+    ("numpy.array", "float32", (), {"copy": False}),
+    ("numpy.meshgrid", "float32", (), {"copy": False}),
+]
+
+
+@pytest.mark.filterwarnings("ignore:ComplexHalf support")
+@pytest.mark.parametrize(("name", "dtype", "args", "options"), HANDED_ON)
+def test_what_may_be_the_argument_itself_is_followed(name, dtype, args, options):
+    x, made = tensor(dtype=dtype), Value(ANY)
+    array = Node(Operator("torch.Tensor.numpy"), (x,), {}, Value(ARRAY))
+    of_numpy = name.startswith("numpy.")
+    node = Node(Operator(name), (array.output if of_numpy else x, *args), options, made)
+    first = Node(Operator("py.getitem"), (made, 0), {}, Value(ANY))
+    target = first.output if args or name == "numpy.meshgrid" else made
+    write = Node(Operator("py.setitem"), (target, 0, 1), {}, Value(ANY))
+    nodes = (*[array] * of_numpy, node, *[first] * (target is first.output), write)
+    mod = tracepack.load(archive_of(Graph((x,), nodes, ())))
+    given = torch.zeros(4, dtype=getattr(torch, dtype))
+    mod.run({"x0": given})
+    assert given.any()
+    assert "(written)" in str(mod.signature)
+
+
+def test_a_copy_of_numpys_is_new_memory():
+    def process(x):
+        y = np.array(x.numpy())
+        y[0] = 1
+        return y
+
+    mod = tracepack.trace(process, torch.zeros(3))
+    assert "(written)" not in str(mod.signature)
+
+
+def test_a_subgraph_becomes_no_value():
+    """A value that is a function could write where nobody follows."""
+    x, inner, given = tensor(), tensor(), Value(ANY)
+    write = apply("torch.Tensor.add_", inner, 1)
+    writing, same = Graph((inner,), (write,), (write.output,)), Graph((given,), (), given)
+    one, two = Value(ANY), Value(ANY)
+    hand = Node(Operator("cond"), (True, same, same, [writing]), {}, one)
+    run = Node(Operator("cond"), (True, one, one, [x]), {}, two)
+    plain = Node(Operator("py.getitem"), ([writing], 0), {}, one)
+    loop = Node(Operator("while_loop"), (writing, writing, (x,), (writing,)), {}, one)
+    mapped = Node(Operator("map"), (writing, [[x]], [], x), {}, one)
+    elsewhere = "a subgraph stands where none is called"
+    for nodes, output, text in [
+        ((hand, run), two, rf"node 0 \(cond\): {elsewhere}"),
+        ((plain,), one, rf"node 0 \(py.getitem\): {elsewhere}"),
+        ((loop,), one, rf"node 0 \(while_loop\): {elsewhere}"),
+        ((mapped,), one, "map calls something that is not a subgraph"),
+        ((run,), two, "cond calls something that is not a subgraph"),
+        ((), writing, "the outputs: a subgraph is no value"),
+    ]:
+        inputs = (x, one) if nodes == (run,) else (x,)
+        with pytest.raises(GraphError, match=text):
+            tracepack.load(archive_of(Graph(inputs, nodes, output)))

@@ -72,16 +72,27 @@ def convert(
 
 
 def _refuse_shared(written: Constant, known: Iterable[Any], name: str) -> None:
-    """Refuses a buffer that the model writes if another tensor of it lies in the same memory: each would get a copy."""
+    """Refuses a buffer that the model writes where one element is another's, too: a copy of it would not be."""
     memory = written.tensor.untyped_storage().data_ptr()
-    for other in known:
-        if isinstance(other, Constant) and other is not written and memory:
-            if other.tensor.untyped_storage().data_ptr() == memory:
-                raise LoweringError(
-                    f"the model writes to its buffer {written.name!r}, whose memory is also that of {other.name!r}",
-                    where=f"op {name!r}",
-                    fix="Register one buffer, and take the views of it in forward.",
-                )
+    others = [other for other in known if isinstance(other, Constant) and other is not written]
+    shared = [other for other in others if memory and other.tensor.untyped_storage().data_ptr() == memory]
+    if shared or _overlaps_itself(written.tensor):
+        raise LoweringError(
+            f"the model writes to its buffer {written.name!r}, "
+            + (f"whose memory is also that of {shared[0].name!r}" if shared else "whose elements share memory"),
+            where=f"op {name!r}",
+            fix="Register one buffer with memory for each element, and take views of it in forward.",
+        )
+
+
+def _overlaps_itself(tensor: torch.Tensor) -> bool:
+    """Whether two elements of a tensor may lie in one place."""
+    reach = 1
+    for step, size in sorted(zip(tensor.stride(), tensor.shape, strict=True)):
+        if size > 1 and step < reach:
+            return True
+        reach += (size - 1) * step
+    return False
 
 
 def _input_type(node: torch.fx.Node, shape: tuple[int | str, ...], name: str) -> Type:

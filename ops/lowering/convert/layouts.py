@@ -1,4 +1,7 @@
-"""Guards on the memory layout of a model's inputs, for a model whose answer hangs on strides or contiguity."""
+"""Guards on the memory layout of a model's inputs, for a model whose answer hangs on strides or contiguity.
+
+And on whether they require gradients, where it hangs on that.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +31,14 @@ def with_layouts(graph: Graph, tensors: Leaves, exactly: bool) -> Graph:
     for value, tensor in zip(graph.inputs, tensors, strict=True):
         if isinstance(tensor, torch.Tensor) and tensor.dim():
             nodes += _guards(value, tensor, exactly)
+    return Graph(graph.inputs, (*nodes, *graph.nodes), graph.output)
+
+
+def with_gradient_guards(graph: Graph) -> Graph:
+    """The graph with guards that none of its inputs requires a gradient."""
+    reason = "the model's answer depends on whether its inputs require gradients"
+    tensors = [value for value in graph.inputs if isinstance(value.type, TensorType)]
+    nodes = [node for value in tensors for node in _guarded("requires_grad", (value,), False, reason)]
     return Graph(graph.inputs, (*nodes, *graph.nodes), graph.output)
 
 
@@ -64,10 +75,10 @@ def _guards_of_new(value: Value, dims: int) -> Iterator[Node]:
         wanted = step
 
 
-def _guarded(name: str, args: tuple[Any, ...], expected: Any) -> Iterator[Node]:
+def _guarded(name: str, args: tuple[Any, ...], expected: Any, reason: str = _REASON) -> Iterator[Node]:
     found = Value(BOOL if isinstance(expected, bool) else INT)
-    yield Node(Operator(f"py.{name}"), args, {}, found)
-    yield Node(Guard(expected, _REASON), (found,))
+    yield Node(Operator(f"py.{name}"), args, {}, found, varying=name == "requires_grad")  # no signature of a run has it
+    yield Node(Guard(expected, reason), (found,))
 
 
 def stepped(tensor: Any, kind: Any, symbols: Collection[str]) -> Any:

@@ -65,6 +65,8 @@ def _later(value: Any) -> Any:
             return value * 7 + 1000  # type: ignore[operator]  # numbers of all kinds can be multiplied
         case torch.Tensor():
             return None if value.dtype is torch.bool else value.detach() * 7 + 1000
+        case str() if value.isdecimal():  # a number is counted in it
+            return str(int(value) * 7 + 1000)
         case str() | bytes() | list():
             more: Any = value
             return more + more[-1:] * MANY
