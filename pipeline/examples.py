@@ -198,7 +198,8 @@ class Examples:
         """The arguments built from leaves; inside a recording the conversion to numpy arrays is recorded, too."""
         handed = [leaf.numpy() if index in self.arrays else leaf for index, leaf in enumerate(leaves)]
         for index, kind in self.numbers.items():
-            if type(handed[index]) in SCALARS:  # a recording gets a plain number, and is held against the function's
+            whole = type(handed[index]) is int and issubclass(kind, np.inexact)  # an int that is tried for a float
+            if type(handed[index]) in SCALARS and not whole:  # a recording gets plain numbers
                 handed[index] = kind(handed[index])
         args: list[Any] = []
         kwargs: dict[str, Any] = {}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping
+from math import prod
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
@@ -134,6 +135,12 @@ class ComprehensionKernel(Kernel):
         kernel = cls.layer_of(packed, text, _options(packed["tuned"]), artifacts).kernel()
         kernel.with_artifacts = any(name.startswith(ARTIFACT) for name in assets)
         return kernel
+
+    def cost(self, *args: Any) -> tuple[int, int]:
+        """The elements that all statements compute one by one, and the bytes of all that they write."""
+        program = specialise(self.layer.definition, [tuple(arg.shape) for arg in args])
+        kinds = [program.tensors[nest.target] for nest in program.nests]
+        return program.steps, sum(prod(kind.shape) * kind.dtype.bits // 8 for kind in kinds)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the layer; several outputs come as a list."""

@@ -61,6 +61,10 @@ class Kernel(ABC):
         """Copies of the values that calls change, by name."""
         return {}
 
+    def cost(self, *args: Any) -> tuple[int, int]:
+        """The steps that a call takes, and the bytes that it makes, as far as its arguments tell: for a budget."""
+        return 0, 0
+
     # A kernel without attributes does not override it.
     def set_attributes(self, values: Mapping[str, Any]) -> None:  # noqa: B027
         """Sets values that `attributes` returned."""

@@ -6,7 +6,8 @@ compared with those of the graph; where they differ, the graph is marked as one 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from types import CellType, FunctionType
 from typing import Any
 
 import torch
@@ -17,13 +18,15 @@ from ..graph.graph import Body, Graph, Node, Operator
 from ..graph.types import TensorType
 from ..runtime.plan import Plan
 from ..runtime.primitives.random import draws_undone
+from ..runtime.user_code import functions_in, is_users, names_in
 from .call import separate
 from .convert.layouts import with_gradient_guards
 from .patches.lock import Patch, Patched
 from .validate import same_leaves
 
 _heard: list[str] = []
-_ASKS = torch.Tensor.requires_grad.__get__  # type: ignore[attr-defined]  # a property of C
+_T: Any = torch.Tensor
+_ASKS = (_T.requires_grad.__get__, _T.is_leaf.__get__, _T.grad_fn.__get__, _T.register_hook)
 
 
 def _noting(original: Any, patch: Patch) -> Any:
@@ -42,16 +45,18 @@ _applied = Patch(torch.autograd.Function, "apply", _noting)
 class Questions(TorchFunctionMode):
     """While it is entered, finds out whether gradients may take another way than the model's results.
 
-    So it is where the model sets the grad mode, has a custom backward, or asks whether a tensor takes gradients, as one
-    does that then hangs a hook on it.
+    So it is where the model sets or asks for the mode of gradients, has a custom backward, or asks whether a tensor
+    takes gradients, as one does that then hangs a hook on it.
 
     Args:
+        model: the model.
         expected: how often the caller of the model switches the mode.
     """
 
-    def __init__(self, expected: int) -> None:
+    def __init__(self, model: Any, expected: int) -> None:
         super().__init__()
         self.switches, self.expected, self.asks = 0, expected, False
+        self._names_mode = _names_mode(model)
         self._patched = Patched(_applied)
 
     def __enter__(self) -> Any:
@@ -62,14 +67,45 @@ class Questions(TorchFunctionMode):
     def __exit__(self, *exc: Any) -> None:
         super().__exit__(*exc)  # type: ignore[no-untyped-call]  # torch leaves it untyped
         self._patched.__exit__(*exc)
-        self.decides = bool(_heard) or self.switches > self.expected or self.asks
+        self.decides = bool(_heard) or self.switches > self.expected or self.asks or self._names_mode
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Called by torch for every torch function."""
         if func is torch._C._set_grad_enabled:
             self.switches += 1
-        self.asks = self.asks or func in (_ASKS, torch.Tensor.register_hook)
+        self.asks = self.asks or func in _ASKS
         return func(*args, **(kwargs or {}))
+
+
+def _names_mode(model: Any) -> bool:
+    """Whether the code of a model's forward, or of a function that it calls, names what torch tells no mode of."""
+    parts = list(model.modules()) if isinstance(model, torch.nn.Module) else [model]
+    pending = [*_methods(parts, "forward"), *(part for part in parts if isinstance(part, FunctionType))]
+    seen = set[int]()
+    while pending:
+        function = pending.pop()
+        if id(function) in seen or len(seen) > _MOST_FUNCTIONS or not is_users(function.__code__.co_filename):
+            continue
+        seen.add(id(function))
+        names = names_in(function.__code__)
+        if not _MODES.isdisjoint(names):
+            return True
+        cells = [cell.cell_contents for cell in function.__closure__ or () if cell != _EMPTY]
+        found = [*(function.__globals__.get(name) for name in names), *cells]
+        pending += [each for each in found if isinstance(each, FunctionType)]
+        pending += [each for name in names for each in _methods(parts, name)]
+    return False
+
+
+def _methods(parts: Sequence[Any], name: str) -> Iterator[FunctionType]:
+    """The methods of a name that the user's own classes of some parts have."""
+    for kind in {type(part) for part in parts}:
+        yield from functions_in(getattr(kind, name, None))
+
+
+_EMPTY = CellType()
+_MODES = frozenset(("inference_mode", "is_grad_enabled", "is_inference_mode_enabled"))
+_MOST_FUNCTIONS = 2000
 
 
 def without_gradients(body: Body, model: Any, reference: Callable[..., Any], tensors: Sequence[Any]) -> Body:

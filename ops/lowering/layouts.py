@@ -19,7 +19,12 @@ from ..runtime.user_code import is_asked_by_user, user_line
 Layout = Callable[[torch.Tensor], torch.Tensor]
 
 _T: Any = torch.Tensor
-_OF_STRIDES = (_T.is_contiguous, _T.stride, _T.dim_order, _T.contiguous, _T.to)
+_OF_STRIDES = (_T.is_contiguous, _T.stride, _T.dim_order)
+_COPYING = (
+    _T.contiguous,
+    _T.to,
+    _T.clone,
+)  # only where one is needed: those of a format, since others are tried always
 _UNSEEN = {
     _T._is_view: "whether a tensor is a view",
     _T._base.__get__: "whether a tensor is a view",
@@ -48,7 +53,7 @@ class LayoutQuestions(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Called by torch for every torch function."""
-        if func in _OF_STRIDES:
+        if func in _OF_STRIDES or (func in _COPYING and _names_format(args, kwargs)):
             self.strides = True
         elif func in _UNSEEN and self._unseen is None and _is_of_a_run(args) and _is_asked(func):
             self._unseen = _UNSEEN[func], user_line()
@@ -74,6 +79,10 @@ class LayoutQuestions(TorchFunctionMode):
 
 def _is_asked(func: Any) -> bool:
     return func is _T.is_shared or is_asked_by_user()  # which is torch's own Python
+
+
+def _names_format(args: Sequence[Any], kwargs: Any) -> bool:
+    return "memory_format" in (kwargs or ()) or any(isinstance(arg, torch.memory_format) for arg in args)
 
 
 def _is_of_a_run(args: Sequence[Any]) -> bool:

@@ -118,7 +118,7 @@ def lower_itself(
     sources = [f"L['flat'][{index}]" for index in range(len(tensors))]
     numbers_at = [index for index, kind in enumerate(call.kinds) if kind is None]
     empty, constants = EmptyBuffers(model), {} if shared is None else shared
-    fixed, questions, layouts = FixedTensors(model, name), Questions(expected=SWITCHES), LayoutQuestions()
+    fixed, questions, layouts = FixedTensors(model, name), Questions(model, expected=SWITCHES), LayoutQuestions()
 
     def once() -> Any:
         return Live(model, training)(*call.rebuild(separate(tensors))[:2])

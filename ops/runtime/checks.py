@@ -7,6 +7,7 @@ of correctness. They run once for each new input signature (see `plan`), so they
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
 from types import MappingProxyType
 from typing import Any
 
@@ -102,6 +103,12 @@ def _check_scalar(where: str, kind: ScalarType | ListType, value: Any) -> None:
         return
     if not isinstance(value, wanted) or (isinstance(value, bool) and bool not in wanted):
         raise SignatureError("wrong type", where=where, got=type(value).__name__, expected=kind.kind)
+    items: Any = value if wanted == (list,) else (value,)
+    if any(isinstance(item, Enum) for item in items):  # some print otherwise than their values
+        kinds = [type(item).__name__ for item in items if isinstance(item, Enum)]
+        raise SignatureError(
+            "wrong type", where=where, got=f"a member of {kinds[0]}", expected=kind.kind, fix="Pass its value."
+        )
 
 
 def _check_sizes(

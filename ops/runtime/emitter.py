@@ -175,7 +175,10 @@ class Emitter:
         """Writes the call of a kernel, with the check of what it returns."""
         scope, device = self.scope, self._device_of(node, CPU)
         arguments = scope.arguments(node, device, contiguous=not kernel.from_package)
-        scope.line(f"{self.table.ref(self.bindings.kernel(kernel))}({arguments})", node, device)
+        run: Callable[..., Any] = self.bindings.kernel(kernel)
+        if self.bindings.budget is not None:
+            run = self.bindings.budget.metered_kernel(kernel, run)
+        scope.line(f"{self.table.ref(run)}({arguments})", node, device)
         names = [scope.names[id(leaf)] for leaf in leaves(node.output) if _is_tensor(leaf)]
         if names and not kernel.own_check:
             check = self.table.ref(self.bindings.check_outputs(kernel.name))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from math import prod
 
 from .dtypes import BOOL, INT32, INT64, DType, join
 from .errors import Place
@@ -329,6 +330,11 @@ class Program:
     nests: tuple[Nest, ...]
     contents: tuple[str, ...] = ()
     """Versions of outputs that hold what the caller passed (`O +=` without a statement before it)."""
+
+    @property
+    def steps(self) -> int:
+        """How many elements all nests compute, one by one."""
+        return sum(prod(n for _, n in nest.axes) for nest in self.nests)
 
     def key(self) -> str:
         """A text that two programs share only when they compute the same."""

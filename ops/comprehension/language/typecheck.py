@@ -58,6 +58,9 @@ from .syntax import (
     TensorDecl,
 )
 
+MOST_STATEMENTS = 256
+"""The most statements of one definition: a compiler's time grows with their square."""
+
 LARGEST = 4096
 """The most parts of one expression after lets are substituted."""
 
@@ -68,6 +71,11 @@ def check(definition: DefSyntax) -> Definition:
     Raises:
         ComprehensionError: one of its subclasses, with the place in the text.
     """
+    if len(definition.body) > MOST_STATEMENTS:
+        raise ComprehensionSyntaxError(
+            f"the definition has {len(definition.body)} statements, and at most {MOST_STATEMENTS} are taken",
+            at=definition.place,
+        )
     scope = _Scope(definition)
     statements = tuple(scope.statement(s) for s in definition.body)
     return Definition(definition.name, tuple(scope.params), scope.check_returns(), statements, definition.place)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import prod
 
 from ..expr.dtypes import INT32, INT64, DType
 from ..expr.errors import (
@@ -41,6 +42,9 @@ from .identity import identity
 from .prefixes import as_scans
 from .ranges import Ranges, infer
 from .widths import marked
+
+MOST_STEPS = 1 << 48
+"""The most elements that one statement computes: hours of a processor's time."""
 
 
 def bind_sizes(definition: Definition, shapes: Sequence[tuple[int, ...]]) -> dict[str, int]:
@@ -136,10 +140,19 @@ class _Builder:
         if value.dtype != s.dtype:
             value = Op(s.dtype, "cast", (value,))
         names = [*s.lhs, *s.reduced]
+        self._check_steps(s, prod(ranges.box[v][1] - ranges.box[v][0] + 1 for v in names))
         axes = tuple((v, ranges.box[v][1] - ranges.box[v][0] + 1) for v in names)
         version = self._next_version(s.target)
         self._add(s.target, version, s.dtype, shape)
         self._nests.append(Nest(version, base, axes, index, s.op, s.init, value, s.place))
+
+    @staticmethod
+    def _check_steps(s: Statement, steps: int) -> None:
+        """Refuses what no machine computes: the ranges of a text, and not its tensors, may say how much it is."""
+        if steps > MOST_STEPS:
+            raise OutOfBoundsError(
+                f"the statement for '{s.target}' takes {steps} steps, and at most {MOST_STEPS} are taken", at=s.place
+            )
 
     def _next_version(self, name: str) -> str:
         count = sum(v == name or v.startswith(name + "#") for v in self._tensors)

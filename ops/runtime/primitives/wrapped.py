@@ -17,6 +17,7 @@ import torch
 
 from ...graph.errors import GuardError
 from ...graph.traverse import leaves
+from ..safety import shapes
 from .views import CHECKED
 
 FILLED = (
@@ -42,11 +43,11 @@ BOUNDED_NUMPY = {
     "numpy.diff": 1000, "numpy.round": 400, "numpy.around": 400, "numpy.ndarray.round": 400, "numpy.resize": 2**26,
     "numpy.trace": 65_536, "numpy.ndarray.trace": 65_536, "numpy.linalg.matrix_power": 2**31,
     "numpy.unwrap": 2**31, "numpy.vander": 65_536, "numpy.tile": 2**26,
+    **dict.fromkeys(("numpy.diag", "numpy.diagonal", "numpy.ndarray.diagonal"), 2**30),
 }  # fmt: skip
 
 _RUNNING = tuple(f"numpy.{prefix}{name}" for prefix in ("", "nan", "ndarray.") for name in ("cumsum", "cumprod"))
 _PACKED = ("lstm", "gru", "rnn_tanh", "rnn_relu")
-_BAGS = ("embedding_bag", "_embedding_bag", "_embedding_bag_forward_only")
 _NORMS = (
     "native_batch_norm", "_native_batch_norm_legit", "_native_batch_norm_legit_functional",
     "_native_batch_norm_legit_no_training", "_batch_norm_with_update", "_batch_norm_with_update_functional",
@@ -112,33 +113,6 @@ def _check_packed(data: Any, sizes: torch.Tensor) -> None:
             got=f"batch sizes {counts[:8]}",
             expected="falling batch sizes that add up to all rows",
         )
-
-
-def of_weight_norm(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`weight_norm`, which checks the size of the magnitudes: torch reads past too few."""
-
-    def call(v: Any, g: Any, dim: int = 0) -> Any:
-        sizes = [1] * v.dim()
-        if 0 <= dim < v.dim():
-            sizes[dim] = v.size(dim)
-        if dim not in (0, v.dim() - 1) or list(g.shape) != sizes or g.dtype is not v.dtype or not v.is_floating_point():
-            got = f"{list(v.shape)} and {list(g.shape)}, dim {dim}"
-            raise GuardError("the magnitudes do not fit the weight", got=got, expected=str(sizes))
-        return function(v, g, dim)
-
-    return call
-
-
-def of_bags(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`embedding_bag`, which checks its offsets: torch writes no result for a bag that ends before it begins."""
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        offsets = args[2] if len(args) > 2 else kwargs.get("offsets")
-        if type(offsets) is torch.Tensor and offsets.dim() == 1 and bool((offsets[1:] < offsets[:-1]).any()):
-            raise GuardError("the offsets of bags fall", got=offsets.tolist()[:8], expected="offsets that do not fall")
-        return function(*args, **kwargs)
-
-    return call
 
 
 def of_norm(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -322,7 +296,7 @@ def wrapper(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]] | N
         most = BOUNDED_NUMPY.get(name)
         if most is not None:
             return lambda function: bounded(function, most)
-        return of_running if name in _RUNNING else None
+        return of_running if name in _RUNNING else shapes.NUMPY.get(name)
     base = name.split(".")[1] if name.startswith("aten.") else name.rpartition(".")[2]
     return _of_torch(base)
 
@@ -332,11 +306,7 @@ def _of_torch(base: str) -> Callable[[Callable[..., Any]], Callable[..., Any]] |
     if base in BOUNDED:
         return lambda function: bounded(function, BOUNDED[base])
     if base in _PACKED:
-        return of_packed
+        return lambda function: of_packed(shapes.of_recurrent(function))
     if base in _NORMS:
         return of_norm
-    if base in _BAGS:
-        return of_bags
-    if base in _KERNELS:
-        return _KERNELS[base]
-    return of_weight_norm if base in ("_weight_norm", "_weight_norm_interface") else None
+    return _KERNELS.get(base) or shapes.TORCH.get(base)

@@ -17,7 +17,7 @@ import torch
 
 from ...graph.errors import GraphError, UnknownOperatorError
 from ...graph.frozen_class import frozen_object
-from ...graph.graph import Constant, Graph, Literal, Node, Operator, Value
+from ...graph.graph import Constant, Literal, Node, Operator, Value
 from ...graph.operators.names import CONTROL_FLOW, check_name
 from ...graph.traverse import leaves
 from ...graph.types import STR, STRINGS, ScalarType
@@ -214,8 +214,6 @@ def _check_free(name: str, key: str, given: Any) -> None:
     if isinstance(given, list | tuple) and len(given) > most:
         raise _wrong(name, key or "a list", f"{len(given)} items", f"{most} at most")
     for leaf in leaves(given):
-        if isinstance(leaf, Graph):
-            raise _wrong(name, key or "an argument", "a graph", "a value")
         if type(leaf) is int and not name.startswith("py.") and not -LARGEST_INT <= leaf < 2 * LARGEST_INT:
             raise _wrong(name, key or "an argument", leaf, "an integer of 64 bits")
         if name.startswith("numpy.") and name[6:] not in TEXTUAL and not _is_plain_text(leaf):

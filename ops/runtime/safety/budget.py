@@ -15,7 +15,11 @@ from typing import Any
 import torch
 
 from ...graph.errors import BudgetError, SignatureError
+from ...graph.kernel import Kernel
 from ...graph.traverse import leaves, map_leaves
+
+STEPS = 1 << 32
+"""The steps of a kernel that a second is reckoned to be enough for, by more than one thread with vectors."""
 
 _FORM = "{'seconds': a number, 'bytes': an integer}, one of them or both"
 
@@ -69,6 +73,28 @@ class Budget:
                 self.foresee(function, args, kwargs)
             result = function(*map(self._ticking, args), **kwargs)
             self.charge(result)
+            return result
+
+        return call
+
+    def metered_kernel(self, kernel: Kernel, run: Callable[..., Any]) -> Callable[..., Any]:
+        """A kernel's function that checks the budget before and after it: a kernel is not interrupted.
+
+        Args:
+            kernel: tells what a call costs.
+            run: calls it, or a session of it.
+        """
+
+        def call(*args: Any) -> Any:
+            self.tick()
+            steps, size = kernel.cost(*args)
+            self._within(getattr(self._run, "spent", 0) + size)
+            if self.seconds is not None and steps > self.seconds * STEPS:
+                got, most = f"{steps} steps", f"{self.seconds} seconds at most"
+                raise BudgetError(f"the kernel {kernel.name} takes longer than the budget", got=got, expected=most)
+            result = run(*args)
+            self.charge(result)
+            self.tick()
             return result
 
         return call
