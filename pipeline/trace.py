@@ -41,7 +41,7 @@ from .pipeline import Pipeline
 from .recheck.diff import Difference, difference
 from .recheck.key_order import with_marks
 from .recheck.mismatch import Mismatch
-from .recheck.op_state import refuse_reads
+from .recheck.op_state import refuse_gaps, refuse_reads
 from .recheck.prune import prune
 from .recheck.reach.objects import Objects
 from .recheck.sizes import forget_sizes, name_sizes, pipeline_facts
@@ -218,12 +218,18 @@ class _Tracing:
                 )
             if replay.changed:
                 warnings.warn(_CHANGES_CONTAINERS, stacklevel=user_stacklevel())
+            refuse_gaps(found.program, self.on_example)
             forget_sizes(graph, parameters, replay.shapes)
             if marks := replay.marks(self.names):
                 found = _here(replace(found.program, graph=with_marks(graph, marks)))
         finally:
             first.recorder.generators.restore()
         return found
+
+    def on_example(self, program: Program) -> Any:
+        """The answer of a pipeline to the example."""
+        args, kwargs = self.examples.call(clones(self.examples.leaves))
+        return _here(program)(*args, **kwargs)
 
     def begun(self) -> list[Pipeline]:
         """The first recording by itself, as a pipeline, where there was one that can run."""

@@ -90,7 +90,7 @@ def _levels(tree: ast.AST, text: str) -> Iterator[ast.AST]:
 
 def _allowed(node: ast.AST) -> bool:
     if isinstance(node, ast.Constant):
-        return type(node.value) in (int, float, bool)
+        return type(node.value) in (int, float, bool) and not (type(node.value) is int and node.value.bit_length() > 64)
     if isinstance(node, ast.Call):
         named = isinstance(node.func, ast.Name) and node.func.id in FUNCTIONS and not node.keywords
         several = isinstance(node.func, ast.Name) and node.func.id in ("min", "max")

@@ -190,7 +190,8 @@ def _statistics(node: Node, name: str) -> list[Any]:
         return []
     options = ("training", "train", "use_input_stats")
     given = [node.kwargs[key] for key in options if key in node.kwargs] or list(node.args[5:6])
-    if given and given[0] is False:
+    always = _base(name) == "_batch_norm_with_update"  # has no such option
+    if given and given[0] is False and not always:
         return []
     named = [node.kwargs.get(key) for key in ("running_mean", "running_var")]
     first = 1 if name.startswith("torch.nn.functional.") else 3  # elsewhere weight and bias come before them

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations, islice
 from typing import Any, Protocol
 
 import torch
@@ -39,6 +41,9 @@ class Reference(Protocol):
 
 
 MOST_ROUNDS = 10_000
+TOGETHER = ((1, 1), (1, 2), (2, 1), (1, 3), (3, 1), (2, 2))  # sizes that are tried of two symbols at once
+MOST_SECONDS = 10.0  # spent on them: only large models get fewer
+MOST_PAIRS = 3
 _OTHER_RESULTS = "the lowered graph gives other results than the model"
 
 
@@ -67,6 +72,7 @@ def prove(body: Body, tensors: Leaves, reference: Callable[[], Reference], asks:
         least, bounds = checker.least(symbol, tensors)
         tried = [size for size in (1, 0) if size != least - 1]
         guards = [*(checker.relaxed(guard, symbol, tried, tensors) for guard in guards), *bounds]
+    guards += checker.together_only(guards, tensors)
     if checker.hangs_on_layout(tensors):
         body = replace(body, graph=with_layouts(body.graph, tensors, checker.reads_strides(tensors)))
     return replace(body, facts=Facts(body.facts.symbols, tuple(dict.fromkeys(guards)))), spec
@@ -158,9 +164,12 @@ class _Checker:
         """Whether both run and give different results or inputs; copies of the inputs keep their layout."""
         given, handed = separate(tensors), separate(tensors)
         try:
-            with draws_undone(lambda: self.both(tensors)):
-                wanted = pytree.tree_leaves(self.reference()(*given))
-                got = list(self.plan().run(handed, checked=False))
+            with LimitedRounds(MOST_ROUNDS), draws_undone(lambda: self.both(tensors)):
+                model, plan = self.reference(), self.plan()
+                wanted, got = pytree.tree_leaves(model(*given)), list(plan.run(handed, checked=False))
+                if self._moves:  # what the first run leaves shows in the second
+                    wanted += pytree.tree_leaves(model(*separate(tensors)))
+                    got += plan.run(separate(tensors), checked=False)
         except Exception:  # an error of either is no wrong result
             return False
         return not (same_leaves(wanted, got) and same_leaves(given, handed))
@@ -197,6 +206,32 @@ class _Checker:
         good = [size for size in range(most, -1, -1) if self.agrees(peers, size, tensors)]
         return [Expression.all_of(_equal(peer, size) for peer in peers) for size in good]
 
+    def together_only(self, guards: Sequence[Expression], tensors: Leaves) -> list[Expression]:
+        """Guards against small sizes that are right one by one, and not together."""
+        symbols, until = self.body.facts.symbols, time.perf_counter() + MOST_SECONDS
+        found: list[Expression] = []
+        conditions = [guard.compile(symbols) for guard in guards]
+        present = {name: size_of(tensors[index], dim) for name, (index, dim) in symbols.items()}
+        for pair in islice(combinations(symbols, 2), MOST_PAIRS):
+            for sizes in TOGETHER:
+                if time.perf_counter() > until:
+                    return found
+                tried = dict(zip(pair, sizes, strict=True))
+                small = {**present, **tried}
+                if all(_holds(holds, small) for holds in conditions) and self.differs_at(tried, tensors):
+                    least = [Expression.parse(f"{name} != {size}") for name, size in tried.items()]
+                    found.append(Expression.any_of(least))
+        return found
+
+    def differs_at(self, sizes: Mapping[str, int], tensors: Leaves) -> bool:
+        """Whether model and body give other answers where some symbols have other sizes."""
+        small = list(tensors)
+        for name, size in sizes.items():
+            small = [_resized(t, v.type, [name], size) for t, v in zip(small, self.body.graph.inputs, strict=True)]
+            index = self.body.facts.symbols[name][0]
+            small[index] = small[index] if _is_tensor(small[index]) else size
+        return not self.unchecked and self.differs(small)
+
     def agrees(self, symbols: Sequence[str], size: int, tensors: Leaves) -> bool:
         """Whether model and body agree where some symbols have another size; unchecked kernels are not tried."""
         if self.unchecked:
@@ -208,10 +243,15 @@ class _Checker:
         try:
             # A loop on data may never end at a size for which the model is not made.
             with LimitedRounds(MOST_ROUNDS), draws_undone(lambda: self.both(small)):
-                found, wanted = self.both(small)
+                model, plan = self.reference(), self.plan()
+                runs = 2 if self._moves else 1  # what the first one leaves shows in the second
+                pairs = [
+                    (pytree.tree_leaves(model(*separate(small))), list(plan.run(separate(small), checked=False)))
+                    for _ in range(runs)
+                ]
         except Exception:  # the model itself refuses this size
             return False
-        return same_leaves(wanted, found)
+        return all(same_leaves(wanted, found) for wanted, found in pairs)
 
 
 def _at_least(symbol: str, size: int) -> Expression:

@@ -229,7 +229,7 @@ class Emitter:
         if self.bindings.budget is None:
             return NUMBERS_ONLY[name] if numbers else resolve(name)
         if key not in self._metered:
-            self._metered[key] = self.bindings.budget.metered(NUMBERS_ONLY[name] if numbers else resolve(name))
+            self._metered[key] = self.bindings.budget.metered(NUMBERS_ONLY[name] if numbers else resolve(name), name)
         return self._metered[key]
 
     def _affine(self, node: Node, device: Device) -> str:

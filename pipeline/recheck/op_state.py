@@ -1,12 +1,13 @@
 """State that an op keeps, and that the function reads off the model behind it.
 
 An op has buffers of its own and leaves those of its model alone. A function that calls the op and then reads the
-model's buffer would find in it what the model held when it was scripted.
+model's buffer would find in it what the model held when it was scripted. And tensors that a file does not keep
+as they lie.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
@@ -14,8 +15,10 @@ import torch
 from ...ops.graph.errors import RecordError
 from ...ops.graph.graph import Graph
 from ...ops.graph.memory import touched
+from ...ops.graph.program import Program
 from ...ops.graph.traverse import bodies, constants
 from ...ops.op import InferenceOp
+from .answers import difference
 
 
 def refuse_reads(graph: Graph, ops: Iterable[InferenceOp], captured: Sequence[tuple[torch.Tensor, Any]]) -> None:
@@ -46,6 +49,45 @@ def refuse_reads(graph: Graph, ops: Iterable[InferenceOp], captured: Sequence[tu
                     where=str(readers[0] or ""),
                     fix="Return it from the model's forward.",
                 )
+
+
+def refuse_gaps(program: Program, run: Callable[[Program], Any]) -> None:
+    """Refuses a pipeline that would answer otherwise from its file, where a tensor with gaps or overlaps lies dense.
+
+    Args:
+        program: the pipeline.
+        run: makes a pipeline of it and calls that with the example.
+
+    Raises:
+        RecordError: it would.
+    """
+    odd = [constant for constant in constants(program.graph) if not _is_dense(constant.tensor)]
+    if not odd:
+        return
+    before, wanted = [constant.tensor for constant in odd], run(program)
+    try:
+        for constant in odd:
+            constant.tensor = constant.tensor.contiguous()
+        found = difference(wanted, run(program), exact=True)
+    finally:
+        for constant, tensor in zip(odd, before, strict=True):
+            constant.tensor = tensor
+    if found:
+        raise RecordError(
+            "the answer hangs on the strides of a captured tensor with gaps or overlaps, which no file keeps",
+            got=found,
+            expected=f"a dense tensor in place of {odd[0].name!r}",
+            fix="Capture tensor.contiguous().",
+        )
+
+
+def _is_dense(tensor: torch.Tensor) -> bool:
+    """Whether a tensor is contiguous in some order of its dimensions, as a file keeps it."""
+    if tensor.is_contiguous() or tensor.layout is not torch.strided:
+        return True
+    steps: tuple[int, ...] = tensor.stride()
+    order = sorted(range(tensor.dim()), key=lambda dim: (steps[dim], tensor.shape[dim]), reverse=True)
+    return tensor.permute(order).is_contiguous()
 
 
 def _lies_in(tensor: torch.Tensor, buffer: torch.Tensor) -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import enum
 import io
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -65,3 +67,35 @@ def test_an_input_of_another_class_is_stopped_where_it_decides(name: str) -> Non
 def test_it_is_taken_where_it_decides_nothing(process: Any, example: Any, other: Any) -> None:
     found, wanted = tracepack.trace(process, example)(other), process(other)
     assert torch.equal(found, wanted) if isinstance(wanted, torch.Tensor) else found == wanted
+
+
+class Number(enum.IntEnum):
+    THREE = 3
+
+
+class Text(str, enum.Enum):
+    ABC = "abc"
+
+
+@pytest.mark.parametrize(
+    ("process", "example", "given", "wanted"),
+    [
+        (lambda n: torch.tensor(n), 2.5, Number.THREE, "float"),
+        (lambda n: torch.tensor(n), 2, Number.THREE, "int"),
+        (lambda s: (f"{s}!", str(s)), "x", Text.ABC, "str"),
+        (lambda s: [each.upper() for each in s], ["x", "y"], [Text.ABC], "strings"),
+    ],
+)
+def test_a_member_of_an_enum_is_not_its_value(process, example, given, wanted):
+    mod = tracepack.trace(process, example)
+    for _ in range(2):
+        mod(example)
+        with pytest.raises(tracepack.SignatureError, match=f"a member of .*; expected {wanted}. Pass its value"):
+            mod(given)
+
+
+def test_an_int_for_a_float_of_numpy():
+    mod = tracepack.trace(lambda n: torch.tensor(n), np.float32(3))
+    assert mod(2.0).dtype == torch.float32
+    with pytest.raises(tracepack.SignatureError, match="an int gives another answer than a float"):
+        mod(3)

@@ -11,6 +11,7 @@ from types import FunctionType
 from typing import Any
 
 import torch
+from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ...graph.errors import LoweringError
@@ -50,6 +51,8 @@ def storage(tensor: torch.Tensor) -> int:
 class FixedTensors(TorchDispatchMode):
     """Watches a model's parameters and plain tensors, and restores those that are written to.
 
+    So it does with every other tensor that was there before the call, wherever the model has it from.
+
     Args:
         model: the model; only an nn.Module has parameters to watch.
         name: the op's name.
@@ -61,21 +64,28 @@ class FixedTensors(TorchDispatchMode):
         fixed = () if _compiles(model) else _fixed(model)
         self._held = {storage(tensor): (where, tensor) for where, tensor in fixed if _is_dense(tensor)}
         self._before: dict[int, torch.Tensor] = {}
+        self._made = set[int]()  # memory that the call itself makes
+        self._watches = isinstance(model, torch.nn.Module | FunctionType) and not _compiles(model)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Called by torch for every operator."""
         for tensor in written(func, args, kwargs or {}):
             key = storage(tensor)
+            if key not in self._made:
+                self._held.setdefault(key, ("unregistered tensor", tensor))
             if key in self._held and key not in self._before:
                 self._before[key] = self._held[key][1].detach().clone()
-        return func(*args, **(kwargs or {}))
+        result = func(*args, **(kwargs or {}))
+        given = {storage(leaf) for leaf in pytree.tree_leaves((args, kwargs)) if _is_dense(leaf)}
+        self._made |= {storage(leaf) for leaf in pytree.tree_leaves(result) if _is_dense(leaf)} - given
+        return result
 
     def __enter__(self) -> Any:
-        return super().__enter__() if self._held else self  # type: ignore[no-untyped-call]  # torch leaves it untyped
+        return super().__enter__() if self._watches else self  # type: ignore[no-untyped-call]  # torch leaves it untyped
 
     def __exit__(self, *exc: Any) -> None:
         """Restores the tensors."""
-        if not self._held:
+        if not self._watches:
             return
         super().__exit__(*exc)  # type: ignore[no-untyped-call]  # torch leaves it untyped
         with torch.no_grad():

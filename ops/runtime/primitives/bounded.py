@@ -20,15 +20,26 @@ MOST_DIGITS = 4300
 MOST_ITEMS = 1 << 24
 """Items of the longest list, and characters of the longest text."""
 
-_WIDTH = r"%[^%a-zA-Z]*?(\*|\d{5,})"
+_WIDTH = r"%(?:\([^)]*\))?[^%a-zA-Z]*?(\*|\d{5,})"
 
 
 def _grown(what: str, got: Any, most: int) -> GuardError:
     return GuardError(f"{what} grows too large", got=got, expected=f"at most {most}")
 
 
-def _is_int(value: Any) -> bool:
-    return isinstance(value, int)
+def as_int(value: Any) -> int | None:
+    """A whole number as Python has it: also one of numpy, and that of a tensor or array of one; None for others."""
+    if isinstance(value, int):
+        return value
+    if isinstance(value, _NO_INTS) or not hasattr(value, "__index__"):
+        return None
+    try:
+        return operator.index(value)
+    except Exception:  # a tensor or an array of more than one number, or of none that is known
+        return None
+
+
+_NO_INTS = (float, complex, str, bytes, list, tuple, dict)
 
 
 def add(a: Any, b: Any) -> Any:
@@ -99,11 +110,13 @@ def imul(a: Any, b: Any) -> Any:
 
 
 def _repeat(a: Any, b: Any) -> None:
-    if _is_int(b) and _is_int(a):
+    if isinstance(a, int) and isinstance(b, int):
         _within(a.bit_length() + b.bit_length())
-    for items, times in ((a, b), (b, a)):
-        if isinstance(items, str | bytes | list | tuple) and _is_int(times) and len(items) * times > MOST_ITEMS:
-            raise _grown("a text or a list", len(items) * times, MOST_ITEMS)
+    for items, given in ((a, b), (b, a)):
+        if isinstance(items, str | bytes | list | tuple):
+            times = as_int(given)
+            if times is not None and len(items) * times > MOST_ITEMS:
+                raise _grown("a text or a list", len(items) * times, MOST_ITEMS)
 
 
 def power(a: Any, b: Any) -> Any:
@@ -119,7 +132,7 @@ def ipow(a: Any, b: Any) -> Any:
 
 
 def _raise_to(a: Any, b: Any) -> None:
-    if _is_int(a) and _is_int(b) and b > 0:
+    if isinstance(a, int) and isinstance(b, int) and b > 0:
         _within(a.bit_length() * b)
 
 
@@ -136,32 +149,54 @@ def ilshift(a: Any, b: Any) -> Any:
 
 
 def _shift(a: Any, b: Any) -> None:
-    if _is_int(a) and _is_int(b):
+    if isinstance(a, int) and isinstance(b, int):
         _within(a.bit_length() + b)
 
 
 def mod(a: Any, b: Any) -> Any:
     """``a % b``, which also formats a text."""
-    _fill_in(a)
+    _fill_in(a, b)
     return a % b
 
 
 def imod(a: Any, b: Any) -> Any:
     """``a %= b``."""
-    _fill_in(a)
+    _fill_in(a, b)
     return operator.imod(a, b)  # type: ignore[no-untyped-call]  # typeshed leaves it untyped
 
 
-def _fill_in(a: Any) -> None:
+def _fill_in(a: Any, b: Any) -> None:
+    """Checks the length of a text that is filled in: each place may be as wide as it says, and as the longest text."""
     if isinstance(a, str | bytes):
         text = a if isinstance(a, str) else a.decode("latin-1")
         if re.search(_WIDTH, text):
             raise _grown("a text", repr(a)[:80], MOST_ITEMS)
+        widest = max(map(int, re.findall(r"\d{1,4}", text)), default=0) + text_length(b)
+        if len(text) + text.count("%") * widest > MOST_ITEMS:
+            raise _grown("a text", f"{text.count('%')} places of up to {widest} characters", MOST_ITEMS)
+
+
+def text_length(value: Any) -> int:
+    """The characters that a value has at most as a text, where it is a number, a text, or containers of them."""
+    waiting, found = [value], 0
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str | bytes):
+            found += len(item) + 2
+        elif isinstance(item, list | tuple):
+            waiting += item
+        elif isinstance(item, dict):
+            waiting += [*item, *item.values()]
+        else:
+            found += item.bit_length() // 3 + 3 if isinstance(item, int) else 32
+        found += 2
+    return found
 
 
 def rounded(a: Any, digits: Any = None) -> Any:
     """``round(a, digits)``."""
-    if _is_int(digits) and abs(digits) > 400:
+    whole_digits = as_int(digits)
+    if whole_digits is not None and abs(whole_digits) > 400:
         raise GuardError("round has too many digits", got=digits, expected="-400 to 400")
     return round(a) if digits is None else round(a, digits)
 

@@ -15,6 +15,8 @@ from ...graph.traverse import leaves
 
 MOST_NESTED = 1 << 20
 """The items of all lists in a list together."""
+MOST_LEVELS = 256
+"""Lists in lists: torch and Python walk them in C, with a stack that ends."""
 
 MAKERS = (
     "py.add", "py.mul", "py.list", "py.zip", "py.zip_strict", "py.enumerate", "py.dict", "py.items", "py.total",
@@ -28,16 +30,18 @@ def check_nesting(tree: Any) -> None:
     """Checks the size of a tree of lists, tuples and dicts; one that is held twice counts twice.
 
     Raises:
-        GuardError: it is too large.
+        GuardError: it is too large, or too deep.
     """
-    waiting, count = [tree], 0
+    waiting, count = [(tree, 0)], 0
     while waiting:
-        items = waiting.pop()
+        items, level = waiting.pop()
         inner = [item for item in (items.values() if isinstance(items, dict) else items) if isinstance(item, _LISTS)]
         count += sum(map(len, inner)) + len(inner)
         if count > MOST_NESTED:
             raise GuardError("lists in a list grow too large", expected=f"at most {MOST_NESTED} items in all")
-        waiting += inner
+        if inner and level >= MOST_LEVELS:
+            raise GuardError("lists are nested too deeply", expected=f"at most {MOST_LEVELS} levels")
+        waiting += [(each, level + 1) for each in inner]
 
 
 _LISTS = (list, tuple, dict)

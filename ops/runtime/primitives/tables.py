@@ -16,6 +16,8 @@ from ...graph.operators.names import STATISTICS
 from .bounded import MOST_ITEMS, mul
 
 _NOTHING: Any = object()
+MOST_STATISTIC = 1100
+"""The bits of a number that becomes a float: Python's statistics adds them as fractions."""
 
 
 def _missing(table: Any, key: Any) -> GuardError:
@@ -93,7 +95,25 @@ def to_list(tensor: Any) -> Any:
     """``tensor.tolist()`` of a tensor or an array."""
     if not isinstance(tensor, torch.Tensor | numpy.ndarray | numpy.generic):
         raise GuardError("tolist takes a tensor or an array", got=type(tensor).__name__)
+    _few(tensor.numel() if isinstance(tensor, torch.Tensor) else tensor.size)
     return tensor.tolist()
+
+
+def _few(count: int) -> None:
+    if count > MOST_ITEMS:
+        raise GuardError("a list grows too large", got=count, expected=f"at most {MOST_ITEMS}")
+
+
+def to_rows(tensor: Any) -> list[Any]:
+    """The rows of a tensor."""
+    _few(len(tensor))
+    return list(tensor.unbind(0))
+
+
+def listed(items: Any) -> list[Any]:
+    """``list(items)``."""
+    _few(len(items))
+    return list(items)
 
 
 def to_dict(keys: Any, entries: Any) -> dict[Any, Any]:
@@ -103,11 +123,13 @@ def to_dict(keys: Any, entries: Any) -> dict[Any, Any]:
 
 def pairs(*lists: Any) -> list[Any]:
     """``list(zip(*lists))``."""
+    _few(min(map(len, lists), default=0) * len(lists))
     return list(zip(*lists, strict=False))
 
 
 def pairs_of_one_length(*lists: Any) -> list[Any]:
     """``list(zip(*lists, strict=True))``."""
+    _few(min(map(len, lists), default=0) * len(lists))
     return list(zip(*lists, strict=True))
 
 
@@ -118,7 +140,7 @@ def numbered(items: Any, start: int = 0) -> list[Any]:
 
 def ordered(items: Any, reverse: bool = False) -> list[Any]:
     """``sorted(items, reverse=reverse)``."""
-    _bounded(items)
+    bounded_items(items)
     return sorted(items, reverse=bool(reverse))
 
 
@@ -129,23 +151,45 @@ def ordered_by(items: Any, keys: Any, reverse: bool = False) -> list[Any]:
 
 def ordered_places(keys: Any, reverse: bool) -> list[int]:
     """The places of the keys in their order; equal ones stay as they are."""
-    _bounded(keys)
+    bounded_items(keys)
     return sorted(range(len(keys)), key=keys.__getitem__, reverse=bool(reverse))
 
 
 def best_by(largest: bool, items: Any, keys: Any) -> Any:
     """``max(items, key=...)`` or ``min(items, key=...)``, with the key of each item."""
-    _bounded(keys)
+    bounded_items(keys)
     return items[(max if largest else min)(range(len(keys)), key=keys.__getitem__)]
 
 
-def _bounded(items: Any) -> None:
-    if len(items) > MOST_ITEMS:
-        raise GuardError("a list grows too large", got=len(items), expected=f"at most {MOST_ITEMS}")
+def bounded_items(items: Any) -> None:
+    """Checks a list whose items are compared: its length, and of a long one the characters of its texts."""
+    _few(len(items))
+    if len(items) > 256 and sum(len(item) for item in items if isinstance(item, str | bytes)) > MOST_COMPARED:
+        raise GuardError("the texts of a list are too long", expected=f"at most {MOST_COMPARED} characters in all")
+
+
+MOST_COMPARED = 1 << 30
+"""The characters of all texts of a list whose items are compared, where one that stands twice counts twice."""
+
+
+def counted(items: Any, item: Any) -> int:
+    """``items.count(item)``."""
+    bounded_items(items)
+    found: int = items.count(item)
+    return found
+
+
+def place_of(items: Any, item: Any) -> int:
+    """``items.index(item)``."""
+    bounded_items(items)
+    found: int = items.index(item)
+    return found
 
 
 def product(items: Any, start: Any = 1) -> Any:
     """``math.prod(items)``."""
+    if isinstance(start, list | tuple | str | bytes):
+        raise GuardError("a product starts with a number", got=type(start).__name__)
     return functools.reduce(mul, items, start)
 
 
@@ -153,6 +197,8 @@ def statistic(name: str, items: Any) -> Any:
     """A function of Python's statistics."""
     if name not in STATISTICS:
         raise GuardError("there is no such statistic", got=repr(name)[:80], expected=str(STATISTICS))
+    if any(isinstance(item, int) and item.bit_length() > MOST_STATISTIC for item in items):
+        raise GuardError("a number is too large for a statistic", expected=f"at most {MOST_STATISTIC} bits")
     import statistics  # with fractions and decimal behind it, which few pipelines need
 
     return getattr(statistics, name)(items)
@@ -161,12 +207,12 @@ def statistic(name: str, items: Any) -> Any:
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "lookup": lookup, "lookup_all": lookup_all, "tolist": to_list, "dict": to_dict, "zip": pairs,
     "zip_strict": pairs_of_one_length, "reversed": lambda items: items[::-1],
-    "counted": lambda items, item: items.count(item),
+    "counted": counted,
     "enumerate": numbered, "sorted": ordered, "sorted_by": ordered_by, "best_by": best_by,
     "fsum": math.fsum, "prod": product, "math_pow": math.pow,
-    "total": sum, "any": any, "all": all, "list": list,
-    "rows": lambda tensor: list(tensor.unbind(0)), "keys": lambda table: list(table.keys()),
-    "index": lambda items, item: items.index(item),
+    "total": sum, "any": any, "all": all, "list": listed,
+    "rows": to_rows, "keys": lambda table: list(table.keys()),
+    "index": place_of,
     "statistics": statistic,
     "values": lambda table: list(table.values()),
     "items": lambda table: list(table.items()),

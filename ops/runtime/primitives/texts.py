@@ -16,6 +16,7 @@ from typing import Any
 from ...graph.errors import GuardError
 from ...graph.operators.names import TEXT_METHODS
 from .bounded import MOST_ITEMS
+from .tables import bounded_items
 
 _SPEC = r"(?s:.?[<>=^])?[-+ ]?z?#?0?[0-9]{0,4}[,_]?(?:\.[0-9]{1,4})?[a-zA-Z%]?"
 _FLAGS = re.IGNORECASE | re.MULTILINE | re.DOTALL | re.ASCII | re.UNICODE | re.VERBOSE
@@ -25,6 +26,7 @@ MOST_EXPANSION = 18
 MOST_MARKS = 1000
 """The combining marks that may follow each other in a text that is normalised."""
 LONGEST_PATTERN = 1000
+MOST_GROUPS = 1 << 22
 _INDENTS = (None, *range(17))
 
 
@@ -51,9 +53,16 @@ def _sized(name: str, text: str, args: tuple[Any, ...]) -> int:
             return len(text) * max((len(new) for new in table.values() if isinstance(new, str)), default=1)
         case "expandtabs", (int(size), *_):
             return len(text) + text.count("\t") * max(0, size)
-        case "join", (list() | tuple() as items, *_):
+        case "join", (str(characters), *_):
+            return len(characters) * (1 + len(text))
+        case "join", (list() | tuple() | dict() as items, *_):
             return sum(len(item) + len(text) for item in items if isinstance(item, str))
     return len(text)
+
+
+_BACKWARDS = ("rfind", "rindex", "rsplit", "rpartition")
+"""Methods for which Python looks at each place of a text for the whole of another one."""
+MOST_STEPS = 1 << 32
 
 
 def _method(name: str) -> Callable[..., Any]:
@@ -62,7 +71,12 @@ def _method(name: str) -> Callable[..., Any]:
     def call(text: Any, *args: Any) -> Any:
         _require_text(text, f"str.{name}")
         _within(f"the text of str.{name}", _sized(name, text, args))
-        return plain(text, *args)
+        if name in _BACKWARDS and args and isinstance(args[0], str) and len(text) * len(args[0]) > MOST_STEPS:
+            raise GuardError(f"str.{name} takes too long", got=len(args[0]), expected=f"{MOST_STEPS} steps at most")
+        found = plain(text, *args)
+        if isinstance(found, str):  # some characters become three in another case
+            _within(f"the text of str.{name}", len(found))
+        return found
 
     return call
 
@@ -82,7 +96,9 @@ def formatted(value: Any, spec: str = "", conversion: str = "") -> str:
         _require_plain(value)
     _require_text(spec, "a format")
     _check_spec(spec)
-    return format(value, spec)
+    found = format(value, spec)
+    _within("a text", len(found))
+    return found
 
 
 _PLAIN = ("builtins", "numpy")
@@ -100,6 +116,8 @@ def _require_plain(value: Any) -> None:
             waiting += [*item, *item.values()]
         elif type(item).__module__ not in _PLAIN or (hasattr(item, "__len__") and not isinstance(item, str)):
             raise GuardError("only numbers and texts can be formatted", got=type(item).__name__)
+        elif isinstance(item, str):
+            count += len(item)
     _within("the text of a list", count)
 
 
@@ -111,6 +129,8 @@ def joined(*parts: Any) -> str:
 
 def contains(container: Any, item: Any) -> bool:
     """``item in container``."""
+    if isinstance(container, list | tuple):
+        bounded_items(container)
     return item in container
 
 
@@ -145,7 +165,11 @@ def pattern_of(pattern: str, flags: int) -> re.Pattern[str]:
 
 def _search(kind: str) -> Callable[..., Any]:
     def call(pattern: str, flags: int, text: str) -> Any:
-        return getattr(pattern_of(pattern, flags), kind)(text)
+        compiled = pattern_of(pattern, flags)
+        if kind == "findall":
+            _require_text(text, "re.findall")
+            _check_groups(compiled, text)
+        return getattr(compiled, kind)(text)
 
     return call
 
@@ -169,7 +193,16 @@ def substituted(pattern: str, flags: int, new: str, text: str, count: int = 0) -
 
 def split(pattern: str, flags: int, text: str, most: int = 0) -> list[Any]:
     """`re.split`."""
-    return pattern_of(pattern, flags).split(text, most)
+    _require_text(text, "re.split")
+    compiled = pattern_of(pattern, flags)
+    _check_groups(compiled, text)
+    return compiled.split(text, most)
+
+
+def _check_groups(pattern: re.Pattern[str], text: str) -> None:
+    """Checks how many groups all matches together may have."""
+    if pattern.groups > 1 and (len(text) + 1) * pattern.groups > MOST_GROUPS:
+        raise GuardError("a pattern finds too many groups", expected=f"at most {MOST_GROUPS} in all")
 
 
 def group(found: Any, *which: Any) -> Any:

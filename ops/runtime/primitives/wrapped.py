@@ -18,6 +18,7 @@ import torch
 from ...graph.errors import GuardError
 from ...graph.traverse import leaves
 from ..safety import shapes
+from .bounded import as_int
 from .views import CHECKED
 
 FILLED = (
@@ -42,10 +43,12 @@ BOUNDED = {name: most for most, names in _BOUNDS.items() for name in names.split
 BOUNDED_NUMPY = {
     "numpy.diff": 1000, "numpy.round": 400, "numpy.around": 400, "numpy.ndarray.round": 400, "numpy.resize": 2**26,
     "numpy.trace": 65_536, "numpy.ndarray.trace": 65_536, "numpy.linalg.matrix_power": 2**31,
-    "numpy.unwrap": 2**31, "numpy.vander": 65_536, "numpy.tile": 2**26,
+    "numpy.unwrap": 2**31, "numpy.vander": 65_536, "numpy.tile": 2**26, "numpy.repeat": 2**31,
+    "numpy.ndarray.repeat": 2**31,
     **dict.fromkeys(("numpy.diag", "numpy.diagonal", "numpy.ndarray.diagonal"), 2**30),
 }  # fmt: skip
 
+_WINDOWS = ("torch.nn.functional.unfold", "torch.nn.functional.fold", "aten.im2col.default", "aten.col2im.default")
 _RUNNING = tuple(f"numpy.{prefix}{name}" for prefix in ("", "nan", "ndarray.") for name in ("cumsum", "cumprod"))
 _PACKED = ("lstm", "gru", "rnn_tanh", "rnn_relu")
 _NORMS = (
@@ -68,13 +71,19 @@ def filled(function: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]
     return make
 
 
+def _is_scalar(value: Any) -> bool:
+    return isinstance(value, int | numpy.generic)
+
+
 def bounded(function: Callable[..., Any], most: int) -> Callable[..., Any]:
     """The operator, which refuses numbers above a limit."""
 
+    @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        for leaf in leaves((args, kwargs)):
-            if type(leaf) is int and not -most <= leaf <= most:
-                raise GuardError("an argument is too large", got=leaf, expected=f"at most {most}")
+        for leaf in (*filter(_is_scalar, args[:1]), *leaves((args[1:], kwargs))):  # the first may be data of one number
+            number = as_int(leaf)
+            if number is not None and not -most <= number <= most:
+                raise GuardError("an argument is too large", got=number, expected=f"at most {most}")
         return function(*args, **kwargs)
 
     return call
@@ -288,6 +297,8 @@ def wrapper(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]] | N
         return lambda function: CHECKED[name]
     if name in FILLED:
         return filled
+    if name in _WINDOWS:
+        return lambda function: bounded(function, 2**31)
     if name == "aten.copy.default":
         return of_tensors
     if "div" in name and re.fullmatch(_DIVISIONS, name):
@@ -296,7 +307,7 @@ def wrapper(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]] | N
         most = BOUNDED_NUMPY.get(name)
         if most is not None:
             return lambda function: bounded(function, most)
-        return of_running if name in _RUNNING else shapes.NUMPY.get(name)
+        return of_running if name in _RUNNING or name.endswith(".accumulate") else shapes.NUMPY.get(name)
     base = name.split(".")[1] if name.startswith("aten.") else name.rpartition(".")[2]
     return _of_torch(base)
 

@@ -64,12 +64,18 @@ class Budget:
         finally:
             self._run.open = False
 
-    def metered(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """A function that checks the budget before and after the given one."""
+    def metered(self, function: Callable[..., Any], name: str) -> Callable[..., Any]:
+        """A function that checks the budget before and after the given one.
+
+        Args:
+            function: an operator.
+            name: of it. Only operators of torch are tried on tensors without contents: others would run.
+        """
+        foresees = name.startswith(("aten.", "torch."))
 
         def call(*args: Any, **kwargs: Any) -> Any:
             self.tick()
-            if self.bytes is not None:
+            if self.bytes is not None and foresees:
                 self.foresee(function, args, kwargs)
             result = function(*map(self._ticking, args), **kwargs)
             self.charge(result)
@@ -167,6 +173,7 @@ def _shadow(leaf: Any) -> Any:
         return torch.empty_strided(leaf.shape, leaf.stride(), dtype=leaf.dtype, device="meta")
     if isinstance(leaf, torch.device):
         return torch.device("meta")
-    if isinstance(leaf, torch.Generator) or (callable(leaf) and not isinstance(leaf, type)):
-        raise TypeError("not told by shapes")
+    plain = isinstance(leaf, int | float | complex | str | bytes | type | None | torch.dtype | torch.layout)
+    if not plain and not isinstance(leaf, torch.memory_format | slice | type(Ellipsis)):
+        raise TypeError("not told by shapes")  # an array, a generator, a function: the operator could change it
     return leaf

@@ -18,6 +18,7 @@ INLINE_BITS = 4096
 
 _GROWING = frozenset(("add", "sub", "mul", "pow", "mod", "lshift"))
 _WORDS = frozenset(("size", "stride", "numel", "storage_offset", "ndim", "len", "item", "array_size", "array_rank"))
+_SIZES = frozenset(("size", "stride", "array_size"))
 _BITS = frozenset(("eq", "ne", "lt", "le", "gt", "ge", "not_", "bool", "is_nonzero", "contiguous", "is_conj", "is_neg"))
 
 
@@ -55,11 +56,13 @@ def _of(arg: Any, bits: Mapping[int, int]) -> int | None:
 
 def _result(rest: str, given: list[int | None], args: tuple[Any, ...]) -> int | None:
     """The bits of a result from those of the operands."""
+    if rest in _SIZES and not (len(args) == 2 and type(args[1]) is int):
+        return None  # all of them, perhaps
     if rest in _WORDS or rest in ("truediv", "float"):
         return 64
     if rest in _BITS:
         return 1
-    if rest in MATH:
+    if rest in MATH and rest not in ("frexp", "modf"):  # these give pairs
         return 1100 if rest in ("ceil", "floor", "trunc") else 64
     known = [count for count in given if count is not None]
     if len(known) != len(given) or not known:

@@ -25,6 +25,8 @@ except ImportError:
 
 MOST_WAYS = 256
 """The ways in which a pattern may match at one place."""
+MOST_STEPS = 4096
+"""The characters that a pattern may look at from one place."""
 MOST_COPIES = 64
 """The largest count of a bounded repetition."""
 
@@ -81,7 +83,7 @@ def is_linear(pattern: str, flags: int, at_start: bool = False) -> bool:
     items = list(parsed)
     if at_start and not parsed.state.flags & _CHANGING:
         items = _ending(_flat(items))
-    return _ways(items, last=True) <= MOST_WAYS
+    return _ways(items, last=True) <= MOST_WAYS and _steps(items) <= MOST_STEPS
 
 
 def is_at_start(name: str, args: tuple[Any, ...]) -> bool:
@@ -143,6 +145,22 @@ def _repeated(item: Any) -> tuple[int, Characters] | None:
 def pattern_among(name: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
     """The pattern and the flags among the arguments of an operator."""
     return args[1:3] if name == "py.re_found" else args[:2]
+
+
+def _steps(items: list[Any]) -> int:
+    """How many characters a sequence may look at in one way from one place, without what it repeats at its end."""
+    found = 0
+    for code, argument in items:
+        if code is codes.SUBPATTERN:
+            found += _steps(list(argument[-1]))
+        elif code is codes.BRANCH:
+            found += sum(_steps(list(branch)) for branch in argument[1])
+        elif code in _REPEATS:
+            most = 1 if argument[1] is codes.MAXREPEAT else argument[1]
+            found += most * _steps(list(argument[2]))
+        else:
+            found += 1
+    return found
 
 
 _ENDLESS = 1 << 30

@@ -17,6 +17,9 @@ LARGEST = 64 << 20  # bytes of JSON
 DEEPEST = 40
 LONGEST = 1 << 17  # tokens of a text, after padding or truncation
 MOST_GROWTH = 32  # the factor by which all replacements together may lengthen a text
+MOST_NORMALIZERS = 32
+LONGEST_WORD = 1000  # of which WordPiece tries each part
+MOST_REPLACED = 128  # characters in place of one
 MOST_COPIES = 8  # repetitions of a text in a template, and tokens put around it
 
 KNOWN_PATTERNS = frozenset(
@@ -51,6 +54,14 @@ def check_tokenizer(text: str) -> None:
     _check_truncation(data.get("truncation"), special)
     _check_padding(data.get("padding"))
     growth = 1.0
+    normalizers = [part for part in _parts(data.get("normalizer")) if "type" in part]
+    if len(normalizers) > MOST_NORMALIZERS:
+        raise _wrong("its normalizers", len(normalizers), f"{MOST_NORMALIZERS} at most")
+    if sum(part["type"] == "Precompiled" for part in normalizers) > 1:
+        raise _wrong("its normalizers", "two tables", "one at most")
+    longest = data["model"].get("max_input_chars_per_word", 0)
+    if type(longest) is not int or longest > LONGEST_WORD:
+        raise _wrong("its longest word", longest, f"{LONGEST_WORD} characters at most")
     for part in _parts(data):
         growth *= _growth(part)
         _check_pattern(part)
@@ -144,7 +155,9 @@ def _check_choices(what: str, given: dict[str, Any]) -> None:
 
 
 def _growth(part: dict[str, Any]) -> float:
-    """The factor by which a normalizer may lengthen a text."""
+    """The factor by which a normalizer may lengthen a text, each time that it is applied."""
+    if part.get("type") == "ByteLevel":
+        return 2.0 if "add_prefix_space" not in part else 1.0  # as a normalizer, of which there may be many
     if part.get("type") not in ("Replace", "Prepend"):
         return 1.0
     content = part.get("content", part.get("prepend"))
@@ -187,7 +200,9 @@ def _check_charsmap(given: Any) -> None:
         length = int.from_bytes(data[:4], "little")
         if len(data) < 4 or length % 4 or length + 4 > len(data):
             raise ValueError
-        data[4 + length :].decode()
+        texts = data[4 + length :].decode()
+        if max(map(len, texts.split("\0"))) > MOST_REPLACED:
+            raise ValueError
     except (ValueError, TypeError) as error:
         raise _wrong("its table of characters", repr(given)[:40], "base64 of a trie and its texts") from error
 
