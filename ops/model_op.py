@@ -25,7 +25,8 @@ from .lowering.lower import Lowered, lower
 from .lowering.patches.compile_flags import CompileFlags
 from .lowering.patches.fx_patcher import FxPatcher
 from .lowering.patches.lock import KeptProcess, lowering
-from .lowering.user_model.isolate import InferenceForm, KeptBuffers, KeptModel
+from .lowering.user_model.buffers import KeptBuffers
+from .lowering.user_model.isolate import InferenceForm, KeptModel
 from .lowering.user_model.writes import FixedTensors
 from .op import InferenceOp, KernelOp, model_device
 from .runtime.checks import input_check, require_contiguous

@@ -19,7 +19,8 @@ from .patches.modules import idle_moves
 from .patches.scalar_tensors import Counts, Reads, numbers
 from .patches.shape_functions import FreeSizes
 from .patches.silence import Silence
-from .user_model.isolate import InferenceForm, buffers_in_place
+from .user_model.buffers import buffers_in_place
+from .user_model.isolate import InferenceForm
 
 
 class Flat(torch.nn.Module):

@@ -29,7 +29,8 @@ from .export import Flat, programs
 from .gradients import Questions, with_plain_inputs, without_gradients, without_hooks
 from .layouts import LayoutQuestions
 from .mutation import EmptyBuffers
-from .user_model.isolate import Attribute, GuardedState, KeptAttributes, KeptData, KeptModel, Live, scratch
+from .user_model.buffers import KeptData, Live
+from .user_model.isolate import Attribute, GuardedState, KeptAttributes, KeptModel, scratch
 from .user_model.twin import twin
 from .user_model.writes import FixedTensors
 from .validate import prove
