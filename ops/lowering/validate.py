@@ -166,7 +166,7 @@ class _Checker:
         try:
             with LimitedRounds(MOST_ROUNDS), draws_undone(lambda: self.both(tensors)):
                 model, plan = self.reference(), self.plan()
-                wanted, got = pytree.tree_leaves(model(*given)), list(plan.run(handed, checked=False))
+                got, wanted = list(plan.run(handed, checked=False)), pytree.tree_leaves(model(*given))
                 if self._moves:  # what the first run leaves shows in the second
                     wanted += pytree.tree_leaves(model(*separate(tensors)))
                     got += plan.run(separate(tensors), checked=False)
@@ -245,13 +245,13 @@ class _Checker:
             with LimitedRounds(MOST_ROUNDS), draws_undone(lambda: self.both(small)):
                 model, plan = self.reference(), self.plan()
                 runs = 2 if self._moves else 1  # what the first one leaves shows in the second
-                pairs = [
-                    (pytree.tree_leaves(model(*separate(small))), list(plan.run(separate(small), checked=False)))
+                pairs = [  # the body first: a loop of it that never ends is stopped
+                    (list(plan.run(separate(small), checked=False)), pytree.tree_leaves(model(*separate(small))))
                     for _ in range(runs)
                 ]
         except Exception:  # the model itself refuses this size
             return False
-        return all(same_leaves(wanted, found) for wanted, found in pairs)
+        return all(same_leaves(wanted, found) for found, wanted in pairs)
 
 
 def _at_least(symbol: str, size: int) -> Expression:
