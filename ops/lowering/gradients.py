@@ -20,7 +20,7 @@ from ..runtime.plan import Plan
 from ..runtime.primitives.random import draws_undone
 from ..runtime.user_code import functions_in, is_users, names_in
 from .call import separate
-from .convert.layouts import with_gradient_guards
+from .convert.layout_guards import with_gradient_guards
 from .patches.lock import Patch, Patched
 from .validate import same_leaves
 

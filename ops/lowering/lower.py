@@ -22,7 +22,7 @@ from ..runtime.plan import Plan
 from ..runtime.primitives.random import draws_undone
 from .call import Call, Leaves, returned, separate
 from .convert.body import convert
-from .convert.layouts import guards_of
+from .convert.layout_guards import guards_of
 from .convert.nodes import Shared
 from .errors import fixes_ones, undecided
 from .export import Flat, programs
@@ -132,6 +132,7 @@ def lower_itself(
         try:
             with KeptAttributes(model), fixed, questions, layouts:
                 once()
+            fixed.confirm(again)
         except Exception:  # an error of the model is raised again by the export, which explains it
             if is_twin:
                 raise _NoTwin from None

@@ -23,7 +23,7 @@ from ..runtime.primitives.control_flow import LimitedRounds
 from ..runtime.primitives.random import draws_undone
 from ..runtime.state import is_stateful
 from .call import Leaves, separate
-from .convert.layouts import grown, stepped, with_layouts
+from .convert.layout_guards import grown, stepped, with_layouts
 from .layouts import ALWAYS, laid_out, where_asked
 
 

@@ -6,7 +6,7 @@ user's model in every call, and no graph holds it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any
 
@@ -51,7 +51,8 @@ def storage(tensor: torch.Tensor) -> int:
 class FixedTensors(TorchDispatchMode):
     """Watches a model's parameters and plain tensors, and restores those that are written to.
 
-    So it does with every other tensor that was there before the call, wherever the model has it from.
+    Other tensors that the call writes to it may have made itself, some where no mode sees it (`torch.tensor`,
+    `torch.from_numpy`): see `confirm`.
 
     Args:
         model: the model; only an nn.Module has parameters to watch.
@@ -64,17 +65,18 @@ class FixedTensors(TorchDispatchMode):
         fixed = () if _compiles(model) else _fixed(model)
         self._held = {storage(tensor): (where, tensor) for where, tensor in fixed if _is_dense(tensor)}
         self._before: dict[int, torch.Tensor] = {}
-        self._made = set[int]()  # memory that the call itself makes
+        self._made = set[int]()  # memory that the call was seen to make
+        self._unknown: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}  # other memory: a tensor, and what it held
         self._watches = isinstance(model, torch.nn.Module | FunctionType) and not _compiles(model)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Called by torch for every operator."""
         for tensor in written(func, args, kwargs or {}):
             key = storage(tensor)
-            if key not in self._made:
-                self._held.setdefault(key, ("unregistered tensor", tensor))
             if key in self._held and key not in self._before:
                 self._before[key] = self._held[key][1].detach().clone()
+            elif key not in self._held and key not in self._made:
+                self._unknown.setdefault(key, (tensor, tensor.detach().clone()))
         result = func(*args, **(kwargs or {}))
         given = {storage(leaf) for leaf in pytree.tree_leaves((args, kwargs)) if _is_dense(leaf)}
         self._made |= {storage(leaf) for leaf in pytree.tree_leaves(result) if _is_dense(leaf)} - given
@@ -91,6 +93,23 @@ class FixedTensors(TorchDispatchMode):
         with torch.no_grad():
             for key, before in self._before.items():
                 self._held[key][1].copy_(before)
+
+    def confirm(self, again: Callable[[], object]) -> None:
+        """Finds out which tensors of unknown origin were there before the call: those that another call writes, too.
+
+        They are kept meanwhile, so that nothing which that call makes can lie where they do.
+
+        Args:
+            again: calls the model once more.
+        """
+        if not self._unknown:
+            return
+        unknown, self._unknown = self._unknown, {}
+        self._made.difference_update(unknown)
+        self._held |= {key: ("unregistered tensor", tensor) for key, (tensor, _) in unknown.items()}
+        with self:
+            again()
+            self._before |= {key: unknown[key][1] for key in self._before.keys() & unknown.keys()}
 
     def refuse_writes(self) -> None:
         """Refuses a model that wrote to one of them.

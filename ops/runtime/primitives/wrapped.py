@@ -17,7 +17,7 @@ import torch
 
 from ...graph.errors import GuardError
 from ...graph.traverse import leaves
-from ..safety import shapes
+from . import preconditions
 from .bounded import as_int
 from .views import CHECKED
 
@@ -307,7 +307,7 @@ def wrapper(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]] | N
         most = BOUNDED_NUMPY.get(name)
         if most is not None:
             return lambda function: bounded(function, most)
-        return of_running if name in _RUNNING or name.endswith(".accumulate") else shapes.NUMPY.get(name)
+        return of_running if name in _RUNNING or name.endswith(".accumulate") else preconditions.NUMPY.get(name)
     base = name.split(".")[1] if name.startswith("aten.") else name.rpartition(".")[2]
     return _of_torch(base)
 
@@ -317,7 +317,7 @@ def _of_torch(base: str) -> Callable[[Callable[..., Any]], Callable[..., Any]] |
     if base in BOUNDED:
         return lambda function: bounded(function, BOUNDED[base])
     if base in _PACKED:
-        return lambda function: of_packed(shapes.of_recurrent(function))
+        return lambda function: of_packed(preconditions.of_recurrent(function))
     if base in _NORMS:
         return of_norm
-    return _KERNELS.get(base) or shapes.TORCH.get(base)
+    return _KERNELS.get(base) or preconditions.TORCH.get(base)

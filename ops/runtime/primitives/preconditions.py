@@ -1,6 +1,6 @@
 """Checks of sizes and values that precede operators which torch or numpy run on what does not fit.
 
-Without them some end the process, others return memory that nothing was written to. `primitives.wrapped` puts them
+Without them some end the process, others return memory that nothing was written to. `wrapped` puts them
 before the calls.
 """
 
