@@ -252,7 +252,7 @@ class Replay:
         if next(iter(bodies(self.pipeline.graph)), None) is None:
             return None
         self.pipeline.reset()
-        self.exact, before = False, self._state()  # a lowered model may sum in another order
+        self.exact = False  # a lowered model may sum in another order
         others = next(trials(self.examples.leaves))  # what a hook left of the example would be right for the example
         with self._aside(), plainly():
             for leaves in (self.examples.leaves, self.examples.leaves, others):

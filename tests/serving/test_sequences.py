@@ -93,7 +93,8 @@ def looping() -> tracepack.Pipeline:
 
 def test_a_run_that_takes_too_long_ends_its_sequence() -> None:
     """It goes on in its thread, so that nobody knows the state, and another run must not meet it."""
-    repository = Repository({"counter": {"1": looping()}}, ServingConfig.of({"timeout": 0.2}))
+    # A second is long enough for a short run on a busy machine, and too short for the long one.
+    repository = Repository({"counter": {"1": looping()}}, ServingConfig.of({"timeout": 1.0}))
     repository.load_all()
 
     def asked(turns: int, **flags: bool):
@@ -104,7 +105,7 @@ def test_a_run_that_takes_too_long_ends_its_sequence() -> None:
 
     async def ask() -> list[str]:
         await asked(1, sequence_start=True)
-        slow, next_one = asyncio.create_task(asked(50_000)), asyncio.create_task(asked(1))
+        slow, next_one = asyncio.create_task(asked(200_000)), asyncio.create_task(asked(1))
         found = await asyncio.gather(slow, next_one, return_exceptions=True)
         found += await asyncio.gather(asked(1), return_exceptions=True)
         while repository.busy:
