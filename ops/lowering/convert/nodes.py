@@ -180,6 +180,9 @@ class NodeReader:
             return
         if name in _HINTS:
             return
+        if name == "aten.promote_types.default":  # `torch.tensor` of a size asks it about the items
+            self.known[node.name] = self.argument(torch.promote_types(*node.args))  # type: ignore[arg-type]
+            return
         if name in _NOTHING:
             self.known[node.name] = self.argument(node.args[0])
             return
