@@ -109,7 +109,7 @@ class ModelOp(InferenceOp):
         call, tensors = flatten_call(*self._canonical(args, kwargs), self.parameters)
         found = self._find(call, tensors)
         if self._kernel is not None:
-            return self._kernel.run(args, kwargs)
+            return self._kernel.run(args, self._with_defaults(args, kwargs))
         if found is not None and not (runs_plainly() and not is_stateful(found[0].body.graph)):
             lowered, plan = found
             result = pytree.tree_unflatten(list(plan.run(tensors)), lowered.out_spec)
@@ -200,7 +200,7 @@ class ModelOp(InferenceOp):
         """The call as one node; lowers the model if no body fits it yet."""
         if self._is_opaque(args, kwargs):
             assert self._kernel is not None
-            return self._kernel.application(args, kwargs)
+            return self._kernel.application(args, self._with_defaults(args, kwargs))
         args, kwargs = self._canonical(args, kwargs)
         call, tensors = self._taken_apart(args, kwargs, free=self.lowerer == self._lower)
         try:
@@ -212,6 +212,13 @@ class ModelOp(InferenceOp):
             lowered, plan = self.lowered(call, tensors)
         objects = objects_in((args, kwargs))
         return _BodyApplication(BodyCall(lowered.body), tuple(tensors), {}, plan, lowered.out_spec, self.state, objects)
+
+    def _with_defaults(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """The keywords with the defaults of a ScriptFunction, which its file does not keep."""
+        if not isinstance(self.model, torch.jit.ScriptFunction):
+            return kwargs
+        open_ones = self.model.schema.arguments[len(args) :]
+        return {**{each.name: each.default_value for each in open_ones if each.has_default_value()}, **kwargs}
 
     def _taken_apart(self, args: tuple[Any, ...], kwargs: dict[str, Any], free: bool) -> tuple[Call, list[Any]]:
         """Splits the call into structure and tensors; sizes among the arguments stay free, or are guarded."""

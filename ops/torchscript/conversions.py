@@ -15,11 +15,21 @@ from torch._export import converter
 from ..lowering.patches.lock import Patch, Patched
 
 
-def _whole(dtype: torch.dtype, of_number: Callable[[Any], Any]) -> Callable[[Any, Patch], Any]:
-    """What replaces a method of the converter: a tensor is read as `dtype`, a number is converted as Python does."""
+def _whole_number(value: torch.Tensor) -> Any:
+    """The element of a tensor as an integer; NaN, and what int64 does not hold, are an error as in TorchScript."""
+    whole = value.to(torch.int64)
+    if value.dtype.is_floating_point:
+        held = (value.double() - whole).abs() < 1
+        torch._assert_async(held.all(), "a number that is made an integer does not fit into int64")
+    return whole.item()
 
-    def read(value: torch.Tensor) -> Any:
-        return value.to(dtype).item()
+
+def _double(value: torch.Tensor) -> Any:
+    return value.double().item()
+
+
+def _converting(read: Callable[[torch.Tensor], Any], of_number: Callable[[Any], Any]) -> Callable[[Any, Patch], Any]:
+    """What replaces a method of the converter: a tensor is read, a number is converted as Python does."""
 
     def replace(original: Any, patch: Patch) -> Any:
         def convert(self: Any, node: Any) -> None:
@@ -38,8 +48,8 @@ def _whole(dtype: torch.dtype, of_number: Callable[[Any], Any]) -> Callable[[Any
 
 _converter: Any = converter.TS2FXGraphConverter
 _patches = (
-    Patch(_converter, "convert_aten_Int", _whole(torch.int64, torch.sym_int)),
-    Patch(_converter, "convert_aten_Float", _whole(torch.float64, torch.sym_float)),
+    Patch(_converter, "convert_aten_Int", _converting(_whole_number, torch.sym_int)),
+    Patch(_converter, "convert_aten_Float", _converting(_double, torch.sym_float)),
 )
 
 

@@ -177,3 +177,17 @@ def test_a_closure_that_the_collector_was_told_to_freeze_is_found(reloaded):
         for rows in (2, 3, 6):
             x = torch.rand(rows, 4)
             assert torch.equal(mod(x), x * 2)
+
+
+class MakesTensorsOfSizes(nn.Module):
+    def forward(self, x):
+        return torch.tensor(x.shape), torch.tensor([x.shape[0], 3]), torch.tensor([x.shape[0] / 2, 1.5])
+
+
+def test_a_tensor_of_sizes_does_not_fix_them():
+    op = tracepack.script(MakesTensorsOfSizes())
+    mod = tracepack.trace(lambda x: op(x), torch.rand(6, 4))
+    for x in (torch.rand(6, 4), torch.rand(5, 3), torch.rand(1, 7)):
+        for got, wanted in zip(mod(x), MakesTensorsOfSizes()(x), strict=True):
+            assert got.dtype is wanted.dtype
+            assert torch.equal(got, wanted)

@@ -104,3 +104,12 @@ def test_an_opaque_op_takes_contiguous_tensors_in_a_pipeline_and_alone(tmp_path)
         for result in (op(given), mod(given)):
             assert torch.equal(result, eager(given))
             assert result.is_contiguous()
+
+
+@pytest.mark.parametrize("values", [[1.0, float("nan")], [float("inf"), 1.0], [1.0, -1e30]])
+def test_a_number_that_no_int_holds_is_an_error(values, tmp_path) -> None:
+    eager = made("n = int(x.sum())\nreturn x + n", tmp_path)
+    op = tracepack.script(torch.jit.script(eager))
+    mod = tracepack.trace(lambda x: op(x), torch.rand(2))
+    with pytest.raises(tracepack.GuardError, match="does not fit into int64"):
+        mod(torch.tensor(values))

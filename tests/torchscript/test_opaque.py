@@ -189,3 +189,17 @@ def test_a_write_into_what_a_branch_gave_back_is_not_lost() -> None:
         y, z = loaded(torch.tensor(values))
         assert y.tolist() == [2 * v if sum(values) <= 0 else v for v in values]
         assert z.tolist() == [2 * v if sum(values) <= 0 else 2 * (v + 1) for v in values]
+
+
+def choosing(x, way: str = "double", factor: float = 3.0):
+    if way == "double":
+        return x * 2
+    return x * factor
+
+
+@pytest.mark.filterwarnings("ignore:.*is kept as TorchScript:tracepack.OpaqueOpWarning")
+@pytest.mark.parametrize("given", [{}, {"way": "scale"}, {"way": "scale", "factor": 5.0}])
+def test_a_scripted_function_keeps_its_defaults(given) -> None:
+    op = tracepack.script(torch.jit.script(choosing), name="choosing")
+    loaded = tracepack.load(archive(tracepack.trace(lambda x: op(x, **given), torch.ones(2))), trust=True)
+    assert torch.equal(loaded(torch.ones(3)), choosing(torch.ones(3), **given))

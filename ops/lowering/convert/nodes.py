@@ -51,8 +51,9 @@ _READS = {
 # Operators that only tell torch's symbolic reasoning a fact.
 _HINTS = (
     "aten.sym_constrain_range.default", "aten.sym_constrain_range_for_size.default",
-    "aten._assert_tensor_metadata.default", "aten._assert_async.msg", "aten._assert_async.default",
+    "aten._assert_tensor_metadata.default",
 )  # fmt: skip
+_ASSERTIONS = ("aten._assert_async.default", "aten._assert_async.msg")  # on a tensor's one element
 # Operators that transformers calls only while it is exported -> those that it calls in eager mode.
 _EQUAL = {"transformers.grouped_mm_fallback.default": "aten._grouped_mm.default"}
 # Without gradients these return their argument.
@@ -172,7 +173,15 @@ class NodeReader:
             if not self.on_sizes(node.args[0]):
                 self.guard(node, self.argument(node.args[0]), str(node.args[1]))
             return
+        if name in _ASSERTIONS:
+            holds = Value(BOOL)
+            self.nodes.append(Node(Operator("py.is_nonzero"), (self.argument(node.args[0]),), {}, holds, varying=True))
+            self.guard(node, holds, str(node.args[1]) if len(node.args) > 1 else "an assertion on a tensor failed")
+            return
         if name in _HINTS:
+            return
+        if name == "aten.promote_types.default":  # `torch.tensor` of a size asks it about the items
+            self.known[node.name] = self.argument(torch.promote_types(*node.args))  # type: ignore[arg-type]
             return
         if name in _NOTHING:
             self.known[node.name] = self.argument(node.args[0])
@@ -206,9 +215,25 @@ class NodeReader:
         self.add(node, Operator(name), varying=_varies(target))
 
     def on_sizes(self, condition: Any) -> bool:
-        """Whether a condition is on sizes of inputs alone: then it is a guard of the body's facts already."""
+        """Whether a condition is on sizes of inputs alone: then it is a guard of the body's facts already.
+
+        A number of data that a condition says to equal a size, or a constant, is replaced by it in torch's expression.
+        """
         value = condition.meta.get("val") if isinstance(condition, torch.fx.Node) else None
-        return isinstance(value, torch.SymBool) and all(s in self.symbols for s in value.node.expr.free_symbols)
+        on_inputs = isinstance(value, torch.SymBool) and all(s in self.symbols for s in value.node.expr.free_symbols)
+        return on_inputs and not self.reads_data(condition)
+
+    def reads_data(self, number: Any) -> bool:
+        """Whether data decides a number or a condition: one that is read off a tensor, or a size that data decides."""
+        if not isinstance(number, torch.fx.Node):
+            return False
+        name = str(number.target)
+        if _READS.get(name) in ("item", "is_nonzero"):
+            return not isinstance(number.meta.get("val"), torch.SymInt)  # of an integer: see `guard_prediction`
+        if name in _READS:
+            found = number.meta.get("val")
+            return isinstance(found, torch.SymInt) and any(s not in self.symbols for s in found.node._expr.free_symbols)
+        return any(map(self.reads_data, number.all_input_nodes))
 
     def guard(self, node: torch.fx.Node, value: Any, reason: str) -> None:
         """Adds a guard for an assertion, without torch's text, which holds symbols that a user does not know."""
