@@ -1,4 +1,4 @@
-"""Stand-ins among the arguments of a pipeline that a recorded function calls. Only a recording imports what they are."""
+"""Stand-ins among the arguments of a pipeline that a recorded function calls. Only a recording imports their classes."""
 
 from __future__ import annotations
 
