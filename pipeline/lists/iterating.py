@@ -32,9 +32,9 @@ def until(recorder: Recorder, items: Any, decisive: bool) -> Iterator[Any]:
     loops = len(recorder.rounds.open)
     for item in items:
         yield item
-        if isinstance(item, int | float | str | None) and not is_traced(item) and bool(item) is decisive:
-            if len(recorder.rounds.open) == loops:
-                return
+        plain = isinstance(item, int | float | str | None) and not is_traced(item)
+        if plain and bool(item) is decisive and len(recorder.rounds.open) == loops:
+            return
 
 
 def goes_through_list(items: Any) -> bool:

@@ -268,7 +268,7 @@ def _strings(value: Any, where: str) -> list[str]:
     if others:
         got = f"a {type(value).__name__} with {others[0]}"
         raise SignatureError("not a list of strings", where=f"input {where!r}", got=got, expected="list of str")
-    return list(value)
+    return [item.item() if isinstance(item, np.str_) else item for item in value]
 
 
 def as_tensor(value: Any) -> torch.Tensor | None:

@@ -1,4 +1,4 @@
-"""Stand-ins among the arguments of a pipeline that a recorded function calls. Only a recording imports their classes."""
+"""Stand-ins in the arguments of a pipeline that a recorded function calls; only a recording imports their classes."""
 
 from __future__ import annotations
 
