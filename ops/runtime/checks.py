@@ -104,11 +104,16 @@ def _check_scalar(where: str, kind: ScalarType | ListType, value: Any) -> None:
     if not isinstance(value, wanted) or (isinstance(value, bool) and bool not in wanted):
         raise SignatureError("wrong type", where=where, got=type(value).__name__, expected=kind.kind)
     items: Any = value if wanted == (list,) else (value,)
-    if any(isinstance(item, Enum) for item in items):  # some print otherwise than their values
-        kinds = [type(item).__name__ for item in items if isinstance(item, Enum)]
-        raise SignatureError(
-            "wrong type", where=where, got=f"a member of {kinds[0]}", expected=kind.kind, fix="Pass its value."
-        )
+    for item in items:
+        if type(item) not in _PLAIN:  # some print or compare otherwise than their values
+            member = isinstance(item, Enum)
+            found = f"a member of {type(item).__name__}" if member else f"a {type(item).__name__}, a subclass"
+            of = next(plain.__name__ for plain in _PLAIN if isinstance(item, plain))
+            fix = "Pass its value." if member else f"Pass {of}(value)."
+            raise SignatureError("wrong type", where=where, got=found, expected=kind.kind, fix=fix)
+
+
+_PLAIN = (bool, int, float, complex, str)
 
 
 def _check_sizes(

@@ -4,13 +4,37 @@ from __future__ import annotations
 
 import itertools
 import sys
+from collections.abc import Iterator, Sized
 from types import GeneratorType
 from typing import Any
 
+from ..proxies.base import is_traced
 from ..proxies.lists import TracedList
 from ..recording.recorder import Recorder
 from .loop import Loop, collected
 from .reductions import with_default
+
+MOST_BESIDE = 100_000
+"""Items of an iterator beside a list of any length: one that has more counts as one without an end."""
+
+
+def beside(recorder: Recorder, items: Any) -> Any:
+    """What stands beside a list of any length, as a list; as an iterator where no end is in sight, as of a cycle."""
+    if is_traced(items) or isinstance(items, Sized):
+        return collected(recorder, items)
+    iterator = iter(items)
+    found = collected(recorder, itertools.islice(iterator, MOST_BESIDE + 1))
+    return itertools.chain(found, iterator) if type(found) is list and len(found) > MOST_BESIDE else found
+
+
+def until(recorder: Recorder, items: Any, decisive: bool) -> Iterator[Any]:
+    """The items that `any` or `all` asks for: up to a plain one that decides, since what follows may have no end."""
+    loops = len(recorder.rounds.open)
+    for item in items:
+        yield item
+        plain = isinstance(item, int | float | str | None) and not is_traced(item)
+        if plain and bool(item) is decisive and len(recorder.rounds.open) == loops:
+            return
 
 
 def goes_through_list(items: Any) -> bool:

@@ -1,17 +1,32 @@
-"""Removes arithmetic and size reads that nothing uses: a function that looks at `x.shape` reads every size of it."""
+"""Removes arithmetic and size reads that nothing uses: a function that looks at `x.shape` reads every size of it.
+
+What may raise stays, since Python raises it, too: a division, an entry of a table, `int` of a float, which may be NaN.
+"""
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...ops.graph.graph import Graph, Node, Operator, Value
-from ...ops.graph.operators.names import GRADIENTS
+from ...ops.graph.operators.names import GRADIENTS, MATH
 from ...ops.graph.traverse import leaves, uses
+from ...ops.graph.types import BOOL, INT
 from ...ops.runtime.primitives.numpy import writes
 
 _EFFECTS = ("py.draw", *(f"py.{name}" for name in GRADIENTS))  # a draw moves its generator
+_RAISING = frozenset(
+    f"py.{name}"
+    for name in (
+        *MATH, "int", "round", "float", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "getitem", "lookup",
+        "lookup_all", "index", "str_index", "str_rindex", "ord", "chr", "fsum", "statistics", "max", "min", "best_by",
+        "zip_strict", "math_pow",
+    )
+)  # fmt: skip
+"""Functions that raise for some values of the types that they take."""
 
 
 def prune(graph: Graph) -> Graph:
-    """The graph without unused ``py.…`` nodes, which have no effect. Torch operators stay, whether used or not."""
+    """The graph without unused ``py.…`` nodes that can do nothing. Torch operators stay, whether used or not."""
     used = {id(leaf) for leaf in leaves(graph.output) if isinstance(leaf, Value)}
     kept: list[Node] = []
     for node in reversed(graph.nodes):
@@ -23,6 +38,22 @@ def prune(graph: Graph) -> Graph:
 
 
 def _is_arithmetic(node: Node) -> bool:
+    """Whether a node without a use may go."""
     if not isinstance(node.target, Operator) or node.target.name in _EFFECTS:
         return False
-    return node.target.name.startswith("py.") and not writes(node.target.name)
+    name = node.target.name
+    return name.startswith("py.") and not writes(name) and not (name in _RAISING and _may_raise(name, *node.args))
+
+
+def _may_raise(name: str, *args: Any) -> bool:
+    """Whether one of these functions raises for some values of such arguments."""
+    match name.removeprefix("py."), args:
+        case (("int" | "round" | "float" | "floor" | "ceil" | "trunc"), (Value(type=kind), *_)):
+            return kind not in (INT, BOOL)
+        case (("truediv" | "floordiv" | "mod"), (Value(type=kind), (int() | float()) as divisor)):
+            return kind not in (INT, BOOL) or not divisor
+        case "getitem", (_, slice()):
+            return False
+        case (("max" | "min"), (_, _, *_)):
+            return False
+    return True

@@ -52,14 +52,14 @@ def splice(recorder: Tracer, graph: Graph, inputs: Sequence[Any], run: Callable[
     """
     if any(node.target in SOURCES for node in walk(graph)):
         recorder.allow_random()
-    given = recorder.arguments(list(inputs))
     with torch._C.DisableTorchFunction(), recorder.within():
+        given = recorder.arguments(list(inputs))
         result = run(concrete(list(inputs)))
     splicing = _Splicing(recorder, dict(zip(map(id, graph.inputs), given, strict=True)))
     for node in graph.nodes:
         if not (isinstance(node.target, Operator) and is_mark(node.target.name)):  # its inputs are bound here
             recorder.nodes.append(splicing.node(node))
-    with torch._C.DisableTorchFunction():
+    with torch._C.DisableTorchFunction(), recorder.within():
         return splicing.result(graph.output, result)
 
 

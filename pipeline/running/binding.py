@@ -19,8 +19,8 @@ from ...ops.graph.text import plain_text
 from ...ops.graph.traverse import map_leaves
 from ...ops.graph.types import STRINGS, ListType, TensorType, Type
 from ...ops.runtime.checks import check_item
-from ...ops.tracing_hook import current
 from .marks import Marks
+from .stand_ins import is_traced_list, plain_value, tensor_of_array
 
 
 class Binding:
@@ -111,6 +111,7 @@ class Binding:
             case Slot(index):
                 kind = self._parameters.types[index]
                 self._marks.check_class(self._parameters.names[index], value)
+                value = tensor_of_array(value)
                 if self._written and isinstance(value, np.ndarray):
                     _require_memory(value, index in self._written, where)
                 flat[index] = to_leaf(self._converted(value, kind, where), kind, where)
@@ -126,6 +127,7 @@ class Binding:
             case dict():
                 self._mapping(tree, value, where, flat)
             case _:
+                value = plain_value(value)
                 if not _same(fixed(value), tree):
                     raise SignatureError(
                         "a fixed value differs",
@@ -218,12 +220,9 @@ def to_leaf(value: Any, kind: Type, where: str) -> Any:
         if tensor is None:
             raise SignatureError("not a tensor", where=f"input {where!r}", got=type(value).__name__, expected=kind)
         return tensor
-    if current() is not None and (kind == STRINGS or isinstance(kind, ListType)):
-        from ..proxies.lists import TracedList  # only a recording needs them
-
-        if type(value) is TracedList:
-            to_leaf(value.concrete, kind, where)
-            return value  # the list of its example fits
+    if (kind == STRINGS or isinstance(kind, ListType)) and is_traced_list(value):
+        to_leaf(value.concrete, kind, where)
+        return value  # the list of its example fits
     if isinstance(kind, ListType):
         return _listed(value, kind, where)
     if isinstance(value, np.generic):
@@ -269,7 +268,7 @@ def _strings(value: Any, where: str) -> list[str]:
     if others:
         got = f"a {type(value).__name__} with {others[0]}"
         raise SignatureError("not a list of strings", where=f"input {where!r}", got=got, expected="list of str")
-    return list(value)
+    return [item.item() if isinstance(item, np.str_) else item for item in value]
 
 
 def as_tensor(value: Any) -> torch.Tensor | None:

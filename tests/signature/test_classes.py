@@ -99,3 +99,43 @@ def test_an_int_for_a_float_of_numpy():
     assert mod(2.0).dtype == torch.float32
     with pytest.raises(tracepack.SignatureError, match="an int gives another answer than a float"):
         mod(3)
+
+
+class Whole(int):
+    def __add__(self, other: Any) -> Any:
+        return "mine"
+
+
+class Marked(str):
+    __slots__ = ()
+
+    def upper(self) -> str:
+        return "mine"
+
+
+class Part(float):
+    def __mul__(self, other: Any) -> Any:
+        return "mine"
+
+
+@pytest.mark.parametrize(
+    ("process", "example", "other", "words"),
+    [
+        (lambda n: n + 1, 3, Whole(4), r"got a Whole, a subclass; expected int\. Pass int\(value\)"),
+        (lambda n: f"{n:.1f}", 3.5, Part(4), r"got a Part, a subclass; expected float\. Pass float\(value\)"),
+        (lambda n: f"{n:.1f}", 3.5, Whole(4), r"got a Whole, a subclass; expected float\. Pass int\(value\)"),
+        (lambda text: text.upper(), "ab", Marked("ab"), r"got a Marked, a subclass; expected str\. Pass str\(value\)"),
+        (lambda words: [w.upper() for w in words], ["a"], ["b", Marked("a")], r"a Marked, a subclass"),
+        (lambda xs: [x * 2 for x in xs], [1.5, 2.5], [2.5, Part(1)], r"a Part, a subclass"),
+    ],
+)
+def test_a_subclass_of_a_number_or_a_text_is_stopped(process: Any, example: Any, other: Any, words: str) -> None:
+    mod = tracepack.trace(process, example)
+    assert mod(example) == process(example)
+    with pytest.raises(tracepack.SignatureError, match=words):
+        mod(other)
+
+
+def test_a_text_of_numpy_is_a_plain_one() -> None:
+    mod = tracepack.trace(lambda text, words: (repr(text), [repr(word) for word in words]), "a", ["b"])
+    assert mod(np.str_("x"), ["y", np.str_("z")]) == ("'x'", ["'y'", "'z'"])

@@ -12,7 +12,7 @@ import math
 import operator
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -20,7 +20,7 @@ import torch
 from ....ops.graph.graph import Operator
 from ....ops.graph.operators.names import TEXT_METHODS
 from ...lists.fold import Fold
-from ...lists.iterating import are_nobodys, first, goes_through_list, references
+from ...lists.iterating import are_nobodys, beside, first, goes_through_list, references, until
 from ...lists.loop import Loop, collected
 from ...lists.mapping import each, rows_of
 from ...lists.reductions import with_default
@@ -100,7 +100,9 @@ def _zipped(*lists: Any, strict: Any = False) -> Any:
         return zip(*lists, strict=strict)
     if not strict:  # what has no end, as itertools.count(), goes as far as a list of the example
         lists = tuple(_numbers(recorder, items, lists) if type(items) is itertools.count else items for items in lists)
-    lists = tuple(collected(recorder, items) for items in lists)
+    lists = tuple(beside(recorder, items) for items in lists)
+    if any(isinstance(items, Iterator) for items in lists):  # one without an end: Python goes through all of them
+        return zip(*lists, strict=strict)
     found = recorder.scalar("zip_strict" if strict else "zip", *lists)
     found.sized_by = _lengths(recorder, lists)
     return found
@@ -184,7 +186,9 @@ def _of_list(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
         recorder = active()
         rest = (*rest, kwargs.pop("start")) if name == "total" and not rest and kwargs.keys() == {"start"} else rest
         if recorder is not None and not kwargs:
-            items = collected(recorder, _rows(recorder, items) if name == "total" else items)
+            given = _rows(recorder, items) if name == "total" else items
+            decided = name != "total" and isinstance(given, Iterator) and not goes_through_list(given)
+            items = collected(recorder, until(recorder, given, name == "any") if decided else given)
             if name == "total" and _holds_tensors(items):
                 return _added(recorder, items, *rest)
             if type(items) is TracedList or (name != "total" and holds_traced(items)):

@@ -1,0 +1,1 @@
+"""Trials of traced functions: what Python around the ops may do."""

@@ -1,0 +1,103 @@
+"""What nothing uses is left out of a graph, except where Python may raise there: a caller counts on the error."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+import torch
+
+import tracepack
+
+X = torch.tensor([1.0, 2.0, 0.5])
+SCALES = {"low": 0.5, "high": 2.0}
+
+
+def of_table(x: torch.Tensor, mode: str) -> torch.Tensor:
+    SCALES[mode]  # the form is what is tested, here and below
+    return x * 2
+
+
+def of_list(x: torch.Tensor, level: int) -> torch.Tensor:
+    name = ["a", "b"][level]  # noqa: F841
+    return x * 2
+
+
+def of_data(x: torch.Tensor) -> torch.Tensor:
+    total = int(x.sum())  # noqa: F841
+    return x * 2
+
+
+def of_rows(x: torch.Tensor) -> torch.Tensor:
+    third = x.tolist()[2]  # noqa: F841
+    return x * 2
+
+
+def of_sizes(x: torch.Tensor) -> torch.Tensor:
+    ratio = x.shape[0] / (x.shape[0] - 2)  # noqa: F841
+    return x * 2
+
+
+def of_number(n: int) -> int:
+    100 / n
+    return n
+
+
+def of_text(text: str) -> str:
+    text.index(":")
+    return text
+
+
+def of_letter(text: str) -> str:
+    ord(text)
+    return text
+
+
+def of_loop(numbers: list[float]) -> list[float]:
+    out = []
+    for number in numbers:
+        root = math.sqrt(number)  # noqa: F841
+        out.append(number * 2 if number > 1 else number)
+    return out
+
+
+def of_largest(numbers: list[float]) -> list[float]:
+    max(numbers)
+    return [number * 2 for number in numbers]
+
+
+CASES: list[tuple[Any, tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]] = [
+    (of_table, (X, "low"), (X, "high"), (X, "medium")),
+    (of_list, (X, 1), (X, -2), (X, 2)),
+    (of_data, (X,), (-X,), (X * math.nan,)),
+    (of_rows, (X,), (torch.rand(5),), (X[:2],)),
+    (of_sizes, (X,), (torch.rand(5),), (X[:2],)),
+    (of_number, (3,), (-2,), (0,)),
+    (of_text, ("a:b",), (":",), ("ab",)),
+    (of_letter, ("a",), ("b",), ("ab",)),
+    (of_loop, ([1.0, 2.0],), ([4.0],), ([1.0, -1.0],)),
+    (of_largest, ([1.0, 2.0],), ([4.0],), ([],)),
+]
+
+
+@pytest.mark.parametrize(("process", "example", "other", "wrong"), CASES)
+def test_an_error_of_python_is_an_error_of_the_pipeline(process: Any, example: Any, other: Any, wrong: Any) -> None:
+    mod = tracepack.trace(process, *example)
+    for given in (example, other):
+        got, wanted = mod(*given), process(*given)
+        assert torch.equal(got, wanted) if isinstance(wanted, torch.Tensor) else got == wanted
+    with pytest.raises((ArithmeticError, LookupError, ValueError, TypeError)):
+        process(*wrong)
+    with pytest.raises((tracepack.NodeError, tracepack.GuardError)):
+        mod(*wrong)
+
+
+def test_what_cannot_raise_is_left_out() -> None:
+    def process(x: torch.Tensor, n: int, text: str) -> torch.Tensor:
+        height, width = x.shape
+        _ = height * width // 2, n + 1, n / 2, max(n, 3), text.upper(), text[1:], len(text) % 2, float(n)
+        return x + 1
+
+    graph = tracepack.trace(process, torch.rand(2, 3), 3, "ab").graph
+    assert [node.target.name for node in graph.nodes] == ["torch.Tensor.add"]
