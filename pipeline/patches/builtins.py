@@ -32,6 +32,7 @@ from ..proxies.strings import TracedStr
 from ..proxies.trees import concrete
 from ..recording.recorder import Recorder
 from .identity_tests import with_identity
+from .library import special
 from .python.callees import register
 from .python.dunders import OPERATORS, looks_up_operators, operator_of, refuse_kept_operators
 from .python.instructions import instrumented
@@ -314,6 +315,7 @@ def _changed(function: FunctionType, deeply: bool) -> CodeType:
     loan = _loans.get(id(function))
     plain = loan.plain if loan is not None and function.__code__ is loan.changed else function.__code__
     deeply = deeply or looks_up_operators(plain)
+    special.register()  # scipy may have been imported since
     code = redirected(with_identity(plain), _known(function), deeply)
     return instrumented(code) if deeply else code
 

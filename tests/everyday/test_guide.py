@@ -45,6 +45,7 @@ INPUTS = {
         [torch.randn(2, 3).double()],
         [[torch.randn(9, 3).double()], [torch.randn(1, 3).double()]],
     ),
+    "Quantized models": ("rate", [torch.rand(3, 4)], [[torch.rand(5, 4)], [torch.rand(1, 4)]]),
 }
 
 

@@ -1,8 +1,9 @@
 """The names of operators that a graph may hold; what they call is in `runtime.primitives`.
 
-Four families: ``aten.NAME.OVERLOAD`` in ops lowered from models, ``torch.…`` and ``numpy.…`` in recorded processing
-functions, and ``py.NAME`` for Python's operators and builtins. A name that is not in the table `operators.txt` (made
-by `tools/list_operators.py`) is never looked up: `torch.ops.aten` also reaches functions that read and write files.
+Families: ``aten.NAME.OVERLOAD`` in ops lowered from models, ``torch.…``, ``numpy.…`` and ``scipy.special.…`` in
+recorded processing functions, and ``py.NAME`` for Python's operators and builtins. A name that is not in the table
+`operators.txt` (made by `tools/list_operators.py`) is never looked up: `torch.ops.aten` also reaches functions that
+read and write files.
 
 A line of the table is ``NAME GRADE EFFECT CALLS [reason]``. The grade says how the operator is protected from hostile
 arguments, CALLS how many hostile calls tested that, and the effect what it does to the memory of its arguments.
@@ -26,6 +27,9 @@ _REASONS = {
     r"backward": "it belongs to the backward pass",
     r"nested": "archives hold no nested tensors",
 }
+
+OF_ARRAYS = ("numpy.", "scipy.")
+"""What the names of functions of arrays begin with: those of numpy and of `scipy.special`."""
 
 _UNARY = ("neg", "pos", "abs", "invert", "not_")
 _BINARY = (

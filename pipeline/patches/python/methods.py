@@ -34,6 +34,7 @@ from ...proxies.lists import TracedList
 from ...proxies.strings import TracedStr, method_of
 from ...recording.recorder import Recorder
 from ..expressions import EXPRESSIONS, RegularExpressions
+from ..library import special
 from ..redirect import stand_in_of
 from .operations import AskedTable, HandedOver, active, asserted, formatted, holds_traced, number_of
 
@@ -273,6 +274,8 @@ def _receiver(name: str) -> Callable[[Any], Any]:
             return PlainText(thing)
         if name in EXPRESSIONS and (thing is re or isinstance(thing, re.Pattern)):
             return RegularExpressions(thing)
+        if name in special.NAMES and thing is special.module():
+            return _Module(thing, {name: special.function(name)})
         if module is not None and thing is module:
             return _Module(module, functions)
         if name == "to" and isinstance(thing, torch.Tensor):
@@ -326,7 +329,7 @@ def _modulo(operands: Any) -> Any:
 
 RECEIVERS: dict[str, HandedOver] = {
     name: HandedOver(_receiver(name))
-    for name in (*TEXT_METHODS, "format", "get", "to", "manual_seed", *EXPRESSIONS, *_MODULES)
+    for name in (*TEXT_METHODS, "format", "get", "to", "manual_seed", *EXPRESSIONS, *_MODULES, *special.NAMES)
 }
 RECEIVERS["%"] = HandedOver(_modulo)
 """What gives the receiver, by the name of the method; of the operator % of texts, too."""
