@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
-from ..ops.graph.errors import RecordError
-from ..ops.runtime.user_code import raising_line
+from ..ops.graph.errors import RecordError, TracepackError
+from ..ops.runtime.user_code import own_line, raising_line
 from ..ops.tracing_hook import plainly
 from .examples import Examples
 from .patches.print import muted
@@ -51,6 +51,14 @@ def blamed(error: Exception, process: Callable[..., Any], examples: Examples) ->
     )
     found.__cause__ = error
     return found
+
+
+def with_own_line(error: TracepackError) -> TracepackError:
+    """An error that names the user's own line, too, where it names a line of a library only."""
+    own = own_line(error.__traceback__)
+    if own is not None and error.where and f"{own.file}:" not in error.where:
+        error.add_place(f"called by {own}")
+    return error
 
 
 def refuse_swallowed(recorder: Recorder) -> None:

@@ -28,7 +28,7 @@ from ..ops.runtime.placement import runs_on
 from ..ops.runtime.user_code import first_line, user_stacklevel, writing_line
 from ..ops.tracing_hook import current, recording
 from .attempts import agree
-from .blame import blamed, refuse_swallowed
+from .blame import blamed, with_own_line, refuse_swallowed
 from .examples import Examples, describe
 from .lists.fixed import fixes_length, telling
 from .patches.builtins import LentCode, recordable
@@ -246,6 +246,9 @@ class _Tracing:
         """One recording, which leaves Python's objects as they were."""
         try:
             return _record(self.process, examples, settled)
+        except TracepackError as error:
+            with_own_line(error)
+            raise
         finally:
             self.objects.restore()
 
