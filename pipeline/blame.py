@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import traceback
 from collections.abc import Callable
 from typing import Any
@@ -30,7 +31,8 @@ def blamed(error: Exception, process: Callable[..., Any], examples: Examples) ->
             process(*args, **kwargs)
     except Exception as own:
         return own
-    line = str(raising_line(error.__traceback__) or "")
+    line, own = str(raising_line(error.__traceback__) or ""), own_line(error.__traceback__)
+    line = line if own is None or str(own) == line else f"{line}, called by {own}"
     if "TracedStr" in str(error):
         first = str(error).splitlines()[0].replace(", not TracedStr", "")
         ours = "(): argument '" in first  # as torch's parser of arguments says it
@@ -56,7 +58,7 @@ def blamed(error: Exception, process: Callable[..., Any], examples: Examples) ->
 def with_own_line(error: TracepackError) -> TracepackError:
     """An error that names the user's own line, too, where it names a line of a library only."""
     own = own_line(error.__traceback__)
-    if own is not None and error.where and f"{own.file}:" not in error.where:
+    if own is not None and re.search(r":\d+ in ", error.where) and f"{own.file}:" not in error.where:
         error.add_place(f"called by {own}")
     return error
 

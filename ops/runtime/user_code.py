@@ -59,7 +59,7 @@ def own_line(trace: TracebackType | None) -> SourceLine | None:
     found = None
     while trace is not None:
         path = trace.tb_frame.f_code.co_filename
-        if is_users(path) and "-packages" not in path:
+        if is_users(path) and "-packages" not in path and not path.startswith("<string"):
             found = source_line(trace.tb_frame, trace.tb_lineno)
         trace = trace.tb_next
     return found

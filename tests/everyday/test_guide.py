@@ -53,7 +53,9 @@ def test_every_example_of_the_page_is_here() -> None:
     assert [title for title, _ in BLOCKS] == list(INPUTS)
 
 
-@pytest.mark.filterwarnings("ignore:torch.ao.quantization is:DeprecationWarning", "ignore:torch.quantize_per:UserWarning")
+@pytest.mark.filterwarnings(
+    "ignore:torch.ao.quantization is:DeprecationWarning", "ignore:torch.quantize_per:UserWarning"
+)
 @pytest.mark.parametrize("title", INPUTS)
 def test_an_example_of_the_page(title) -> None:
     code, name = dict(BLOCKS)[title], f"<doctest guide {title}>"

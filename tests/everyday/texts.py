@@ -45,6 +45,23 @@ def many(process):
     return Case(process, [TEXTS], LISTS)
 
 
+def first_words(texts):
+    found = []
+    for text in texts:
+        match = re.match(r"(\w+)", text)
+        if match is None:
+            found.append("?")
+        else:
+            found.append(match.group(1))
+    return found
+
+
+def number_or_word(text):
+    if re.search(r"\d", text):
+        return "number"
+    return "word"
+
+
 CASES = {
     "groups of a match": Case(
         lambda s: re.search(r"([0-9]{4})-([0-9]{2})", s).groups(), ["on 2024-01"], [["1999-12"], ["x 2001-10 y"]]
@@ -131,6 +148,14 @@ CASES = {
     "one of two for each": many(lambda texts: ["short" if len(text) < 4 else "long" for text in texts]),
     "longest": Case(lambda texts: max(texts, key=len), [TEXTS], LISTS[:2]),
     "first of the shortest": Case(lambda texts: min(texts, key=len), [TEXTS], LISTS[:2]),
+    "texts with a match": many(lambda texts: [text for text in texts if re.search("[a-e]", text)]),
+    "texts without a match": many(lambda texts: [text for text in texts if not SPACES.search(text)]),
+    "one of two by a match": many(lambda texts: ["word" if re.fullmatch(r"\w+", text) else "text" for text in texts]),
+    "matches in a loop": many(first_words),
+    "a verdict by a match": one(number_or_word),
+    "accents dropped": one(
+        lambda s: "".join(c for c in unicodedata.normalize("NFD", s) if not unicodedata.combining(c))
+    ),
     "letters backwards": one(lambda s: "".join(reversed(s))),
     "two lists": Case(
         lambda a, b: [f"{x} {y}" for x, y in zip(a, b, strict=True)], [["a", "b"], ["c", "d"]], [[["a"], ["b"]]]

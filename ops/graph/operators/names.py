@@ -50,7 +50,7 @@ MATH = (
 _READS = (
     "size", "stride", "numel", "array_size", "array_rank", "storage_offset", "ndim", "dtype", "contiguous", "is_conj",
     "is_neg", "len", "item", "int", "float", "bool", "round", "min", "max", "sum", "is_nonzero", "real", "imag",
-    "cat_strings", "generator", "seeded", "draw", "default_dtype", "requires_grad",
+    "cat_strings", "deepcopy", "generator", "seeded", "draw", "default_dtype", "requires_grad",
 )  # fmt: skip
 
 TEXT_METHODS = (
@@ -65,12 +65,15 @@ TEXT_METHODS = (
 REGULAR = ("re_search", "re_match", "re_fullmatch", "re_findall", "re_finditer", "re_sub", "re_split")
 """Functions of Python's re, whose first argument is the pattern and whose second is its flags."""
 
-STATISTICS = ("mean", "fmean", "median", "median_low", "median_high", "stdev", "pstdev", "variance", "pvariance")
+STATISTICS = (
+    "mean", "fmean", "median", "median_low", "median_high", "stdev", "pstdev", "variance", "pvariance", "mode",
+    "multimode", "quantiles",
+)  # fmt: skip
 """Functions of Python's statistics that a graph may hold."""
 
 _TEXTS = (
     *(f"str_{name}" for name in TEXT_METHODS), *REGULAR, "re_group", "re_found", "re_start", "re_end", "ord", "chr",
-    "format", "join_texts", "contains", "normalize", "json_dumps",
+    "format", "join_texts", "contains", "normalize", "combining", "category", "json_dumps",
 )  # fmt: skip
 
 _TABLES = (

@@ -16,6 +16,7 @@ from ...graph.operators.names import ARITHMETIC, CONTROL_FLOW, MARKS, MATH, WRAP
 from . import bounded
 from .nesting import MAKERS, bounded_result
 from .numpy import TEXTUAL, array_function, checked
+from .views import strided_copy
 
 _get_default_dtype = torch.get_default_dtype  # these a recording replaces
 _DTYPES = {getattr(torch, name): name for name in ("float16", "bfloat16", "float32", "float64")}
@@ -48,6 +49,7 @@ _PYTHON: dict[str, Callable[..., Any]] = {
     "requires_grad": lambda x: x.requires_grad,
     "grad_mode": torch._C._set_grad_enabled,
     "own_backward": lambda name: None,
+    "deepcopy": strided_copy,
     **dict.fromkeys(MARKS, lambda *names: None),
     **bounded.FUNCTIONS,
 }

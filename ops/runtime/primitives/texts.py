@@ -239,12 +239,38 @@ def code_of(character: Any) -> int:
     return ord(character)
 
 
-def as_json(tree: Any, indent: int | None = None, sort_keys: bool = False, ensure_ascii: bool = True) -> str:
+def as_json(
+    tree: Any,
+    indent: int | None = None,
+    sort_keys: bool = False,
+    ensure_ascii: bool = True,
+    items: str | None = None,
+    entries: str = ": ",
+) -> str:
     """`json.dumps` of numbers, texts, and containers of them."""
     if indent not in _INDENTS:
         raise GuardError("json.dumps has too large an indent", got=indent, expected="16 at most")
     _require_plain(tree)
-    return json.dumps(tree, indent=indent, sort_keys=bool(sort_keys), ensure_ascii=bool(ensure_ascii))
+    if len(items or "") > _LONGEST_SEPARATOR or len(entries) > _LONGEST_SEPARATOR:
+        raise GuardError("json.dumps has too long a separator", expected=f"{_LONGEST_SEPARATOR} characters at most")
+    separators = None if items is None else (items, entries)
+    return json.dumps(
+        tree, indent=indent, sort_keys=bool(sort_keys), ensure_ascii=bool(ensure_ascii), separators=separators
+    )
+
+
+_LONGEST_SEPARATOR = 16
+
+
+def _of_character(name: str) -> Callable[[Any], Any]:
+    """A function of `unicodedata` that takes one character."""
+
+    def call(character: Any) -> Any:
+        if not isinstance(character, str) or len(character) != 1:
+            raise GuardError(f"unicodedata.{name} takes one character", got=repr(character)[:80])
+        return getattr(unicodedata, name)(character)
+
+    return call
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -254,5 +280,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "re_findall": _search("findall"), "re_sub": substituted, "re_split": split, "re_group": group,
     "re_found": matches, "re_finditer": found_all, "re_start": _edge("start"), "re_end": _edge("end"),
     "ord": code_of, "chr": chr, "json_dumps": as_json,
+    "combining": _of_character("combining"), "category": _of_character("category"),
 }  # fmt: skip
 """The operators on texts by their names in the family ``py.…``."""

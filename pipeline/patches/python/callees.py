@@ -32,8 +32,8 @@ from ...proxies.strings import TracedStr
 from ...proxies.trees import concrete
 from ...recording.recorder import Recorder
 from ..expressions import EXPRESSIONS, RegularExpressions
+from ..library.stand_ins import OF_ITERABLES, accumulate, dumps, normalize, padded, reduce
 from ..redirect import STAND_INS, deep_stand_in, own, stand_in_of
-from .methods import OF_ITERABLES, accumulate, dumps, normalize, padded, reduce
 from .operations import SUBSCRIPT, active, formatted, holds_traced, number_of, to_dict
 
 
