@@ -31,8 +31,8 @@ def blamed(error: Exception, process: Callable[..., Any], examples: Examples) ->
             process(*args, **kwargs)
     except Exception as own:
         return own
-    line, own = str(raising_line(error.__traceback__) or ""), own_line(error.__traceback__)
-    line = line if own is None or str(own) == line else f"{line}, called by {own}"
+    line, mine = str(raising_line(error.__traceback__) or ""), own_line(error.__traceback__)
+    line = line if mine is None or str(mine) == line else f"{line}, called by {mine}"
     if "TracedStr" in str(error):
         first = str(error).splitlines()[0].replace(", not TracedStr", "")
         ours = "(): argument '" in first  # as torch's parser of arguments says it
@@ -42,6 +42,13 @@ def blamed(error: Exception, process: Callable[..., Any], examples: Examples) ->
             where=line,
             got=first,
             fix=_TEXT_OPTION if ours else _PLAIN_TEXT,
+        )
+    if "TracedBytes" in str(error):
+        return RecordError(
+            "code that takes plain bytes was given bytes that are decided at run time",
+            where=line,
+            got=str(error).splitlines()[0].replace("TracedBytes", "bytes of the recording"),
+            fix="Do it before, or take numpy.frombuffer(data, dtype=numpy.uint8), torch.frombuffer or data.decode().",
         )
     if "_functorch" in "".join(frame.filename for frame in traceback.extract_tb(error.__traceback__)):
         return RecordError(TRANSFORMS.what, where=line, fix=TRANSFORMS.fix)

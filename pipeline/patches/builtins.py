@@ -26,6 +26,7 @@ from ...ops.tracing_hook import current
 from ..lists.loop import collected
 from ..proxies.arrays import TracedArray
 from ..proxies.base import is_traced
+from ..proxies.byte_strings import TracedBytes
 from ..proxies.lists import TracedList
 from ..proxies.scalars import TracedNumber
 from ..proxies.strings import TracedStr
@@ -72,7 +73,7 @@ def _len(thing: Any, /) -> Any:
             return recorder.scalar("size", thing, 0)
         if type(thing) is TracedArray and thing.ndim:
             return recorder.scalar("array_size", thing, 0)
-        if type(thing) is TracedList:
+        if type(thing) in (TracedList, TracedBytes):
             return thing.length()
         if type(thing) is TracedStr:
             return recorder.scalar("len", thing)

@@ -21,6 +21,7 @@ INPUTS = {
     "Labels": ("classify", [torch.rand(2, 3)], [[torch.rand(5, 3)], [torch.rand(1, 3)]]),
     "Look-ups of many keys": ("encode", ["Hello you"], [["hello my world"], ["WORLD"]]),
     "Texts": ("clean", ["  An  Example "], [["Another\tONE"], [""]]),
+    "Bytes": ("loudness", [b"\x00\x01\x02\x03"], [[b"\x00\x7f" * 500], [b"ab"]]),
     "Lists of any length": ("prepare", [["One", " Two"]], [[["a", "", "b", "c"]], [["x"]]]),
     "Lists of tensors and of records": (
         "collate",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
+import numpy as np
 import torch
 
 import tracepack
@@ -43,6 +44,10 @@ def one(process):
 
 def many(process):
     return Case(process, [TEXTS], LISTS)
+
+
+def data(process):
+    return Case(process, [b"ab\ncd"], [[b"xx"], ["é中 ".encode()], [b"\x00\xff" * 50]])
 
 
 def first_words(texts):
@@ -155,6 +160,25 @@ CASES = {
     "a verdict by a match": one(number_or_word),
     "accents dropped": one(
         lambda s: "".join(c for c in unicodedata.normalize("NFD", s) if not unicodedata.combining(c))
+    ),
+    "bytes of a text": one(lambda s: list(s.encode())),
+    "number of bytes": one(lambda s: len(s.encode("utf-16"))),
+    "ids of bytes": one(lambda s: torch.tensor([b + 3 for b in s.encode()], dtype=torch.int64)),
+    "only ascii": one(lambda s: unicodedata.normalize("NFKD", s).encode("ascii", "ignore").decode()),
+    "bytes of each": many(lambda texts: [torch.tensor(list(t.encode()), dtype=torch.int64) for t in texts]),
+    "bytes that are a text": data(lambda b: b.decode("utf-8", errors="replace").title()),
+    "lines of bytes": data(lambda b: [line.strip() for line in b.decode("latin-1").splitlines()]),
+    "numbers of bytes": Case(
+        lambda b: torch.frombuffer(bytearray(b), dtype=torch.int16).float() / 32768,
+        [b"abcdef"],
+        [[b"\x00\xff"], [b"xyz" * 4]],
+    ),
+    "array of bytes": data(lambda b: torch.from_numpy(np.frombuffer(b, dtype=np.uint8).astype(np.float32)) / 255),
+    "bytes one by one": data(lambda b: (len(b), b[0], b[-1], sum(b), [c for c in b if c > 64], b[1:3] == b"xx")),
+    "bytes in a record": Case(
+        lambda record: f"{record['name']}: {record['data'].decode()}",
+        [{"name": "a", "data": b"xyz"}],
+        [[{"name": "b", "data": b""}]],
     ),
     "letters backwards": one(lambda s: "".join(reversed(s))),
     "two lists": Case(

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from types import GeneratorType
 from typing import Any
 
+import numpy as np
 import torch
 
 from ....ops.graph.graph import Operator
@@ -22,6 +23,7 @@ from ...lists.loop import collected
 from ...lists.mapping import rows_of
 from ...lists.reductions import accumulated, reduced
 from ...proxies.base import is_traced
+from ...proxies.byte_strings import TracedBytes
 from ...proxies.lists import TracedList
 from ...proxies.strings import TracedStr
 from ...recording.recorder import Recorder
@@ -191,6 +193,31 @@ def naming_device(plain: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def from_buffer(
+    buffer: Any, *, dtype: torch.dtype, count: int = -1, offset: int = 0, requires_grad: bool = False
+) -> Any:
+    """Stands for `torch.frombuffer`."""
+    if type(buffer) is TracedBytes:
+        return buffer.tensor_of(dtype, count, offset)
+    return torch.frombuffer(buffer, dtype=dtype, count=count, offset=offset, requires_grad=requires_grad)
+
+
+def array_from_buffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0, **options: Any) -> Any:
+    """Stands for `numpy.frombuffer`."""
+    if type(buffer) is TracedBytes:
+        return buffer.array_of(dtype, count, offset)
+    return np.frombuffer(buffer, dtype, count, offset, **options)
+
+
+def buffer_of(kind: type) -> Callable[..., Any]:
+    """Stands for `bytes`, `bytearray` or `memoryview`, which are the bytes themselves to whoever only reads them."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return args[0] if len(args) == 1 and not kwargs and type(args[0]) is TracedBytes else kind(*args, **kwargs)
+
+    return call
+
+
 _MAKE_TENSORS = (
     "tensor", "as_tensor", "arange", "linspace", "eye",
     *(f"{name}{like}" for name in ("zeros", "ones", "full", "empty", "rand", "randn") for like in ("", "_like")),
@@ -212,6 +239,7 @@ MODULES: dict[str, tuple[Any, dict[str, Callable[..., Any]]]] = {
     **{name: (statistics, {name: _statistic(name)}) for name in STATISTICS},
     **{name: (torch, {name: _of_tensors(name)}) for name in _TAKE_LISTS},
     **{name: (torch, {name: naming_device(getattr(torch, name))}) for name in _MAKE_TENSORS},
+    "frombuffer": (torch, {"frombuffer": from_buffer}),
     "reduce": (functools, {"reduce": reduce}),
     "accumulate": (itertools, {"accumulate": accumulate}),
     **{name: (itertools, {name: function}) for name, function in OF_ITERABLES.items()},

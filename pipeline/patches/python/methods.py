@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 
 from ....ops.graph.operators.names import TEXT_METHODS
@@ -23,7 +24,7 @@ from ...recording.recorder import Recorder
 from ..expressions import EXPRESSIONS, RegularExpressions
 from ..library import special
 from ..library.asked_table import AskedTable
-from ..library.stand_ins import MODULES, naming_device
+from ..library.stand_ins import MODULES, array_from_buffer, naming_device
 from .operations import HandedOver, active, formatted, holds_traced, number_of
 
 
@@ -101,6 +102,8 @@ def _receiver(name: str) -> Callable[[Any], Any]:
             return PlainText(thing)
         if name in EXPRESSIONS and (thing is re or isinstance(thing, re.Pattern)):
             return RegularExpressions(thing)
+        if name == "frombuffer" and thing is np:
+            return _Module(np, {name: array_from_buffer})
         if name in special.NAMES and thing is special.module():
             return _Module(thing, {name: special.function(name)})
         if module is not None and thing is module:

@@ -23,6 +23,7 @@ from ...lists.loop import Loop
 from ...lists.mapping import each, rows_of
 from ...proxies.arrays import TracedArray
 from ...proxies.base import is_traced
+from ...proxies.byte_strings import TracedBytes
 from ...proxies.lists import TracedDict, TracedList
 from ...proxies.scalars import TracedNumber
 from ...proxies.strings import TracedStr
@@ -186,6 +187,7 @@ def _iterated(items: Any, place: int | None = None, into: list[Any] | None = Non
         items = rows_of(recorder, items)
     if recorder is not None and type(items) is TracedStr:
         items = recorder.scalar("list", items)
+    items = items.tensor.tolist() if type(items) is TracedBytes else items
     return items if recorder is None or type(items) is not TracedList else Loop(recorder, items, place, into)
 
 
