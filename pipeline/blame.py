@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import traceback
 from collections.abc import Callable
 from typing import Any
 
 import torch
 
-from ..ops.graph.errors import RecordError
-from ..ops.runtime.user_code import raising_line
+from ..ops.graph.errors import RecordError, TracepackError
+from ..ops.runtime.user_code import own_line, raising_line
 from ..ops.tracing_hook import plainly
 from .examples import Examples
 from .patches.print import muted
@@ -30,7 +31,8 @@ def blamed(error: Exception, process: Callable[..., Any], examples: Examples) ->
             process(*args, **kwargs)
     except Exception as own:
         return own
-    line = str(raising_line(error.__traceback__) or "")
+    line, mine = str(raising_line(error.__traceback__) or ""), own_line(error.__traceback__)
+    line = line if mine is None or str(mine) == line else f"{line}, called by {mine}"
     if "TracedStr" in str(error):
         first = str(error).splitlines()[0].replace(", not TracedStr", "")
         ours = "(): argument '" in first  # as torch's parser of arguments says it
@@ -40,6 +42,13 @@ def blamed(error: Exception, process: Callable[..., Any], examples: Examples) ->
             where=line,
             got=first,
             fix=_TEXT_OPTION if ours else _PLAIN_TEXT,
+        )
+    if "TracedBytes" in str(error):
+        return RecordError(
+            "code that takes plain bytes was given bytes that are decided at run time",
+            where=line,
+            got=str(error).splitlines()[0].replace("TracedBytes", "bytes of the recording"),
+            fix="Do it before, or take numpy.frombuffer(data, dtype=numpy.uint8), torch.frombuffer or data.decode().",
         )
     if "_functorch" in "".join(frame.filename for frame in traceback.extract_tb(error.__traceback__)):
         return RecordError(TRANSFORMS.what, where=line, fix=TRANSFORMS.fix)
@@ -51,6 +60,14 @@ def blamed(error: Exception, process: Callable[..., Any], examples: Examples) ->
     )
     found.__cause__ = error
     return found
+
+
+def with_own_line(error: TracepackError) -> TracepackError:
+    """An error that names the user's own line, too, where it names a line of a library only."""
+    own = own_line(error.__traceback__)
+    if own is not None and re.search(r":\d+ in ", error.where) and f"{own.file}:" not in error.where:
+        error.add_place(f"called by {own}")
+    return error
 
 
 def refuse_swallowed(recorder: Recorder) -> None:

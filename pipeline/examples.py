@@ -16,10 +16,13 @@ from ..ops.graph.program import REQUIRED, Parameter, Slot
 from ..ops.graph.types import SCALARS
 from ..ops.lowering.held_objects import is_held
 from ..ops.runtime.primitives.named_tuples import is_record, to_record
+from ..ops.tracing_hook import current
+from .proxies.byte_strings import TracedBytes, to_bytes
 from .proxies.trees import list_type
 from .recheck.containers import alike as alike_containers
 from .recheck.containers import is_special
 from .recheck.vary import clones
+from .recording.recorder import Recorder
 from .running.binding import as_tensor, fixed
 from .running.rebuild import rebuild
 from .signature.arguments import Given, is_plain
@@ -40,6 +43,7 @@ def describe(given: Sequence[Given], free: bool = False) -> tuple[Examples, list
     names: list[str] = []
     leaves: list[Any] = []
     arrays: set[int] = set()
+    raw: set[int] = set()
     special: dict[int, torch.Tensor] = {}
     numbers: dict[int, type[np.generic]] = {}
     objects: dict[Literal, Any] = {}
@@ -84,6 +88,8 @@ def describe(given: Sequence[Given], free: bool = False) -> tuple[Examples, list
 
     def slot(value: Any, where: str) -> Slot:
         leaf = as_tensor(value) if not isinstance(value, np.generic) else value.item()
+        if type(value) is bytes:
+            raw.add(len(leaves))
         leaf = value if leaf is None else leaf
         if not isinstance(leaf, torch.Tensor | list) and type(leaf) not in SCALARS:
             raise SignatureError(
@@ -113,7 +119,18 @@ def describe(given: Sequence[Given], free: bool = False) -> tuple[Examples, list
     collected = [a.name for a in given if a.collected]
     for a in given:
         objects.update({fixed(value): value for value in _parts(a.value) if isinstance(fixed(value), Literal)})
-    made = Examples(items, leaves, frozenset(arrays), keywords, special, numbers, originals, collected, objects=objects)
+    made = Examples(
+        items,
+        leaves,
+        frozenset(arrays),
+        keywords,
+        special,
+        numbers,
+        originals,
+        collected,
+        objects=objects,
+        raw=frozenset(raw),
+    )
     return made, names
 
 
@@ -123,8 +140,7 @@ def _parts(value: Any) -> list[Any]:
 
 
 _INSTEAD: dict[type[Any], str] = {
-    bytes: "Pass torch.frombuffer(bytearray(data), dtype=torch.uint8), or data.decode() for a text.",
-    bytearray: "Pass torch.frombuffer(data, dtype=torch.uint8).",
+    bytearray: "Pass bytes(data), or torch.frombuffer(data, dtype=torch.uint8).",
     set: "Pass a sorted list, and make the set in the function.",
     frozenset: "Pass a sorted list, and make the set in the function.",
 }
@@ -177,6 +193,7 @@ class Examples:
         collected: names of the arguments that the function takes as ``**kwargs``.
         dicts: what is done with the dicts of arguments; by default they are as in the originals.
         objects: the members of Enums, slices and the like that a signature holds by name.
+        raw: the positions of the leaves that the function gets as bytes: here they are tensors of uint8.
     """
 
     items: tuple[Parameter, ...]
@@ -189,6 +206,7 @@ class Examples:
     collected: Sequence[str]
     dicts: Callable[[Any], Any] | None = None
     objects: Mapping[Literal, Any] = field(default_factory=dict)
+    raw: frozenset[int] = frozenset()
 
     def alike(self, leaves: Sequence[Any]) -> list[Any]:
         """Copies of leaves that are parameters, have gradients or attributes where the examples do."""
@@ -197,6 +215,12 @@ class Examples:
     def call(self, leaves: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
         """The arguments built from leaves; inside a recording the conversion to numpy arrays is recorded, too."""
         handed = [leaf.numpy() if index in self.arrays else leaf for index, leaf in enumerate(leaves)]
+        for index in self.raw:
+            recorder = current()
+            if isinstance(recorder, Recorder) and leaves[index] in recorder.values:
+                handed[index] = TracedBytes(recorder, leaves[index])
+            else:
+                handed[index] = to_bytes(leaves[index])
         for index, kind in self.numbers.items():
             whole = type(handed[index]) is int and issubclass(kind, np.inexact)  # an int that is tried for a float
             if type(handed[index]) in SCALARS and not whole:  # a recording gets plain numbers

@@ -28,10 +28,11 @@ from ..ops.runtime.placement import runs_on
 from ..ops.runtime.user_code import first_line, user_stacklevel, writing_line
 from ..ops.tracing_hook import current, recording
 from .attempts import agree
-from .blame import blamed, refuse_swallowed
+from .blame import blamed, refuse_swallowed, with_own_line
 from .examples import Examples, describe
 from .lists.fixed import fixes_length, telling
 from .patches.builtins import LentCode, recordable
+from .patches.library.enums import members
 from .patches.numpy import hooks
 from .patches.print import muted, printable
 from .patches.threads import threads
@@ -246,6 +247,9 @@ class _Tracing:
         """One recording, which leaves Python's objects as they were."""
         try:
             return _record(self.process, examples, settled)
+        except TracepackError as error:
+            with_own_line(error)
+            raise
         finally:
             self.objects.restore()
 
@@ -314,8 +318,8 @@ def _record(process: Callable[..., Any], examples: Examples, settled: bool = Fal
     pairs = [recorder.input(leaf) for leaf in clones(examples.leaves)]
     undo = Undo(recorder.values)
     with (
-        recorder.states, torch.no_grad(), recording(recorder), printable(), hooks(), questions(), generation(),
-        threads(), answered(), idle_moves(), undo.restored(), undo, Watch(recorder), recorder,
+        recorder.states, torch.no_grad(), recording(recorder), printable(), hooks(), questions(), members(),
+        generation(), threads(), answered(), idle_moves(), undo.restored(), undo, Watch(recorder), recorder,
     ):  # fmt: skip
         args, kwargs = examples.call([handed for _, handed in pairs])
         try:

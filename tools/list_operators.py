@@ -106,14 +106,21 @@ ARRAY_METHODS = """all any argmax argmin argpartition argsort astype clip compre
     diagonal dot fill flatten item max mean min nonzero partition prod put ravel repeat reshape round searchsorted sort
     squeeze std sum swapaxes take trace transpose var view""".split()
 
+# Functions of scipy.special: those of numbers one by one, without functions that they call, and three over an axis.
+SPECIAL = """beta betaln betainc binom boxcox boxcox1p cbrt digamma entr erf erfc erfcinv erfcx erfi erfinv exp1 exp10
+    exp2 expi expit expm1 exprel gamma gammainc gammaincc gammaln huber i0 i0e i1 i1e inv_boxcox inv_boxcox1p j0 j1 k0
+    k1 kl_div log1p log_expit log_ndtr loggamma logit ndtr ndtri pseudo_huber psi rel_entr rgamma xlog1py xlogy y0 y1
+    zetac softmax log_softmax logsumexp""".split()
+
 
 def arrays() -> set[str]:
-    """Names of the numpy functions and methods that the recorder may record, with the ways to fold binary ones."""
+    """Names of functions and methods of arrays that the recorder may record, with the ways to fold binary ones."""
     import numpy
 
     binary = [name for name in NUMPY if getattr(getattr(numpy, name, None), "nin", 0) == 2]
     folds = {f"{name}.{way}" for name in binary for way in ("reduce", "accumulate", "outer", "reduceat")}
-    return {f"numpy.{name}" for name in folds | set(NUMPY) | {f"ndarray.{name}" for name in ARRAY_METHODS}}
+    special = {f"scipy.special.{name}" for name in SPECIAL}
+    return {f"numpy.{name}" for name in folds | set(NUMPY) | {f"ndarray.{name}" for name in ARRAY_METHODS}} | special
 
 
 def recorded() -> set[str]:
@@ -186,7 +193,7 @@ def graded(name: str, lost: dict[str, str], known: dict[str, dict[str, Any]]) ->
         return operators.TRUSTED, lost[name]
     if wrapper(name) is not None:
         return operators.WRAPPED, "a check of ours stands before the call"
-    if name.startswith(("numpy.", "torch.nn.")):
+    if name.startswith((*operators.OF_ARRAYS, "torch.nn.")):
         return operators.PROVEN, ""
     related = next(
         (other for other in lost if not other.startswith("numpy.") and base_of(other) == base_of(name)), None

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..graph.graph import Body, BodyCall, Constant, Graph, Guard, KernelCall, Node, Operator, Value, target_name
 from ..graph.memory import touched
-from ..graph.operators.names import ARITHMETIC, GRADIENTS, is_mark
+from ..graph.operators.names import ARITHMETIC, GRADIENTS, OF_ARRAYS, is_mark
 from ..graph.traverse import bodies, leaves, subgraphs, uses
 from ..graph.types import BOOL, FLOAT, INT, TensorType
 
@@ -130,8 +130,8 @@ def _barred(node: Node) -> str:
 def _barred_operator(node: Node, name: str) -> str:
     if any(True for _ in subgraphs(node)):
         return "has branches"
-    if name.startswith("numpy."):
-        return "is a function of numpy"
+    if name.startswith(OF_ARRAYS):
+        return f"is a function of {name.partition('.')[0]}"
     if name.startswith("py.") and not (name in _PYTHON or name in _WITHOUT_EFFECT or is_mark(name)):
         return "is no operator of tensors"
     return ""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .graph import BodyCall, Constant, Graph, Node, Operator, Value
-from .operators.names import FRESH, RESHAPES, WRITES, WRITES_ANY, effect
+from .operators.names import FRESH, OF_ARRAYS, RESHAPES, WRITES, WRITES_ANY, effect
 from .traverse import leaves, subgraphs, uses
 from .types import ARRAY, BOOL, FLOAT, INT, STR, TensorType
 
@@ -168,7 +168,7 @@ def _through(places: Iterable[Place], given: list[frozenset[Place]]) -> set[Plac
 def _receivers(node: Node, name: str) -> list[Any]:
     """The arguments into which a node writes its result."""
     found = [*leaves(node.kwargs.get("out"))]
-    if name.startswith("numpy.") and name not in _THREE_ARRAYS:
+    if name.startswith(OF_ARRAYS) and name not in _THREE_ARRAYS:
         first = 3 if name.endswith(".clip") else 2
         found += [leaf for leaf in leaves(node.args[first:]) if isinstance(leaf, Value | Constant)]
     return found

@@ -16,6 +16,7 @@ from .call import Call, Leaves, dense, returned, separate
 from .errors import lowering_error
 from .patches import int_range as integers
 from .patches.modules import idle_moves
+from .patches.packed_sequences import PackedSequences
 from .patches.scalar_tensors import Counts, Reads, numbers
 from .patches.shape_functions import FreeSizes
 from .patches.silence import Silence
@@ -144,6 +145,7 @@ def export(flat: Flat, tensors: Sequence[torch.Tensor], model: Any) -> Any:
         InferenceForm(flat, keeps),
         Silence(),
         FreeSizes(),
+        PackedSequences(),
         idle_moves(),
     ):
         program = torch.export.export(flat, tuple(tensors), dynamic_shapes={"flat": shapes}, strict=False)

@@ -68,7 +68,8 @@ def prove(body: Body, tensors: Leaves, reference: Callable[[], Reference], asks:
         raise LoweringError(_OTHER_RESULTS, where=f"op {body.name!r}", got="other values than those of the example")
     guards = list(body.facts.guards)
     for symbol in body.facts.symbols:
-        guards = [guard for guard in guards if guard not in (_at_least(symbol, 2), _at_least(symbol, 1))]
+        small = [Expression.parse(f"{symbol} >= {size}") for size in (2, 1)]
+        guards = [guard for guard in guards if guard not in small]
         least, bounds = checker.least(symbol, tensors)
         tried = [size for size in (1, 0) if size != least - 1]
         guards = [*(checker.relaxed(guard, symbol, tried, tensors) for guard in guards), *bounds]
@@ -192,19 +193,21 @@ class _Checker:
         for size in (1, 0):
             if not self.agrees([symbol], size, tensors):
                 others = self.together(symbol, size, tensors)
-                return size + 1, [Expression.any_of([_at_least(symbol, size + 1), *others])]
+                return size + 1, [Expression.any_of([Expression.parse(f"{symbol} >= {size + 1}"), *others])]
         return 0, []
 
     def together(self, symbol: str, most: int, tensors: Leaves) -> list[Expression]:
-        """A condition for a guard to allow: the size is right if all inputs have it."""
+        """A condition for a guard to allow: it is right where all inputs have it, as in one batch."""
         places = self.body.facts.symbols
-        peers = [
-            other for other, (index, dim) in places.items() if dim == places[symbol][1] and _is_tensor(tensors[index])
-        ]
-        if len(peers) < 2:
-            return []
-        good = [size for size in range(most, -1, -1) if self.agrees(peers, size, tensors)]
-        return [Expression.all_of(_equal(peer, size) for peer in peers) for size in good]
+        own, dim = places[symbol]
+        others = {other: at for other, at in places.items() if _is_tensor(tensors[at[0]])}
+        alike = [other for other, at in others.items() if at[1] == dim]
+        large = [o for o, at in others.items() if size_of(tensors[at[0]], at[1]) == size_of(tensors[own], dim)]
+        for peers in (alike, large):  # a batch may be another dimension of each
+            good = [size for size in range(most, -1, -1) if len(peers) > 1 and self.agrees(peers, size, tensors)]
+            if good:
+                return [Expression.all_of(_equal(peer, size) for peer in peers) for size in good]
+        return []
 
     def together_only(self, guards: Sequence[Expression], tensors: Leaves) -> list[Expression]:
         """Guards against small sizes that are right one by one, and not together."""
@@ -237,25 +240,23 @@ class _Checker:
         if self.unchecked:
             return False
         small = [_resized(t, v.type, symbols, size) for t, v in zip(tensors, self.body.graph.inputs, strict=True)]
-        for index, tensor in enumerate(tensors):
-            if not _is_tensor(tensor) and any(self.body.facts.symbols[s][0] == index for s in symbols):
-                small[index] = size
-        try:
-            # A loop on data may never end at a size for which the model is not made.
-            with LimitedRounds(MOST_ROUNDS), draws_undone(lambda: self.both(small)):
+        numbers = {self.body.facts.symbols[symbol][0] for symbol in symbols}
+        small = [size if i in numbers and not _is_tensor(t) else t for i, t in enumerate(small)]
+        found = self._alike(small)  # whole numbers may be lengths, too large for this size
+        return found is True or (found is None and self._alike([_clamped(t, size) for t in small]) is True)
+
+    def _alike(self, tensors: Leaves) -> bool | None:
+        """Whether model and body agree; None where one refuses."""
+        try:  # a loop on data may never end at a size for which the model is not made
+            with LimitedRounds(MOST_ROUNDS), draws_undone(lambda: self.both(tensors)):
                 model, plan = self.reference(), self.plan()
-                runs = 2 if self._moves else 1  # what the first one leaves shows in the second
-                pairs = [  # the body first: a loop of it that never ends is stopped
-                    (list(plan.run(separate(small), checked=False)), pytree.tree_leaves(model(*separate(small))))
-                    for _ in range(runs)
-                ]
+                for _ in range(2 if self._moves else 1):  # what the first run leaves shows in the second
+                    found = list(plan.run(separate(tensors), checked=False))  # its loops are stopped, the model's not
+                    if not same_leaves(pytree.tree_leaves(model(*separate(tensors))), found):
+                        return False
         except Exception:  # the model itself refuses this size
-            return False
-        return all(same_leaves(wanted, found) for found, wanted in pairs)
-
-
-def _at_least(symbol: str, size: int) -> Expression:
-    return Expression.parse(f"{symbol} >= {size}")
+            return None
+        return True
 
 
 def _equal(symbol: str, size: int) -> Expression:
@@ -292,6 +293,10 @@ def _resized(tensor: Any, kind: Any, symbols: Sequence[str], size: int) -> Any:
     return tensor.contiguous()
 
 
+def _clamped(tensor: Any, most: int) -> Any:
+    return tensor.clamp(max=most) if _is_tensor(tensor) and tensor.dtype is torch.int64 else tensor
+
+
 def _is_even(thing: Any) -> bool:
     """Whether all elements of a tensor are alike, so that a factor, an order or a sum may not show."""
     plain = _is_tensor(thing) and thing.layout is torch.strided and thing.numel() > 0
@@ -314,7 +319,7 @@ def _strides(tensors: Leaves) -> list[Any]:
 
 def same_leaves(wanted: Leaves, got: Leaves) -> bool:
     """Whether two flat results are equal, or differ by no more than another order of summation makes."""
-    return len(wanted) == len(got) and all(_same(a, b) for a, b in zip(wanted, got, strict=True))
+    return len(wanted) == len(got) and all(map(_same, wanted, got))
 
 
 def _same(wanted: Any, got: Any) -> bool:

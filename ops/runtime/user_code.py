@@ -54,6 +54,17 @@ def raising_line(trace: TracebackType | None) -> SourceLine | None:
     return found
 
 
+def own_line(trace: TracebackType | None) -> SourceLine | None:
+    """The innermost line of the user's own code, and not of an installed package, that an error came through."""
+    found = None
+    while trace is not None:
+        path = trace.tb_frame.f_code.co_filename
+        if is_users(path) and "-packages" not in path and not path.startswith("<string"):
+            found = source_line(trace.tb_frame, trace.tb_lineno)
+        trace = trace.tb_next
+    return found
+
+
 def source_line(frame: FrameType, number: int) -> SourceLine:
     """A line of a frame's function, without the folders of its file."""
     path = frame.f_code.co_filename

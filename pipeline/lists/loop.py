@@ -23,6 +23,7 @@ from ...ops.graph.verify import verify
 from ...ops.runtime.plan import Plan
 from ...ops.runtime.user_code import user_line
 from ..proxies.base import is_traced
+from ..proxies.byte_strings import TracedBytes
 from ..proxies.lists import TracedList
 from ..proxies.make import traced
 from ..proxies.trees import list_type, tensor_type
@@ -337,6 +338,8 @@ def collected(recorder: Recorder, items: Any) -> Any:
     """A list of what an iterable gives: of any length where it goes through a list of any length."""
     if is_traced(items):
         return items
+    if type(items) is TracedBytes:
+        return items.tensor.tolist()
     recorder.rounds.closing = None
     found = list(items)
     loop = recorder.rounds.closing

@@ -26,12 +26,14 @@ from ...ops.tracing_hook import current
 from ..lists.loop import collected
 from ..proxies.arrays import TracedArray
 from ..proxies.base import is_traced
+from ..proxies.byte_strings import TracedBytes
 from ..proxies.lists import TracedList
 from ..proxies.scalars import TracedNumber
 from ..proxies.strings import TracedStr
 from ..proxies.trees import concrete
 from ..recording.recorder import Recorder
 from .identity_tests import with_identity
+from .library import special
 from .python.callees import register
 from .python.dunders import OPERATORS, looks_up_operators, operator_of, refuse_kept_operators
 from .python.instructions import instrumented
@@ -71,7 +73,7 @@ def _len(thing: Any, /) -> Any:
             return recorder.scalar("size", thing, 0)
         if type(thing) is TracedArray and thing.ndim:
             return recorder.scalar("array_size", thing, 0)
-        if type(thing) is TracedList:
+        if type(thing) in (TracedList, TracedBytes):
             return thing.length()
         if type(thing) is TracedStr:
             return recorder.scalar("len", thing)
@@ -314,6 +316,7 @@ def _changed(function: FunctionType, deeply: bool) -> CodeType:
     loan = _loans.get(id(function))
     plain = loan.plain if loan is not None and function.__code__ is loan.changed else function.__code__
     deeply = deeply or looks_up_operators(plain)
+    special.register()  # scipy may have been imported since
     code = redirected(with_identity(plain), _known(function), deeply)
     return instrumented(code) if deeply else code
 

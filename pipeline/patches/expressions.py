@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dis
 import re
+import sys
 from collections.abc import Callable
 from typing import Any
 
+from ...ops.runtime.user_code import OURS
 from ..proxies.base import is_traced
 from ..recording.recorder import Recorder
 from .python.operations import active, holds_traced
@@ -73,10 +76,47 @@ def _replaced(recorder: Recorder, name: str, pattern: tuple[str, int], new: str,
 
 
 def _match(recorder: Recorder, name: str, pattern: str, flags: int, text: Any) -> Any:
-    """A match, guarded to be one, or None, guarded to be none: a branch on it cannot be seen."""
-    if recorder.pin(recorder.scalar("re_found", name, pattern, flags, text), "the function goes on by the match"):
-        return recorder.scalar(f"re_{name}", pattern, flags, text)
-    return None
+    """A match, or None; where nothing but the truth of it is asked, whether there is one.
+
+    A loop over a list of any length goes both ways. Elsewhere it is guarded which one it is.
+    """
+    found = recorder.scalar("re_found", name, pattern, flags, text)
+    if _asks_truth():
+        return found
+    loop = recorder.rounds.open[-1] if recorder.rounds.open else None
+    if loop is None or loop.closed:
+        taken = recorder.pin(found, "the function goes on by the match")
+    else:
+        taken = loop.decide(found)
+    if taken and not found.concrete:
+        return NoMatch(recorder)
+    return recorder.scalar(f"re_{name}", pattern, flags, text) if taken else None
+
+
+class NoMatch:
+    """Stands for the match of an item, where no item of the example has one."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+
+    def _refuse(self, *_: Any) -> Any:
+        self._recorder.refuse(
+            "no item of the example has the match that a loop goes on by", "Trace with an item that has one."
+        )
+
+    __getitem__ = __getattr__ = _refuse
+
+
+def _asks_truth() -> bool:
+    """Whether the code that called takes the result for a condition, and for nothing else."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(OURS):
+        frame = frame.f_back
+    for each in dis.get_instructions(frame.f_code):
+        if each.offset > frame.f_lasti and each.opname not in ("CACHE", "EXTENDED_ARG", "NOP"):
+            jumps = each.opname.startswith("POP_JUMP") and each.opname.endswith(("TRUE", "FALSE"))
+            return jumps or getattr(each.argval, "asks_truth", False) is True
+    return False
 
 
 def _is_plain(text: Any) -> bool:

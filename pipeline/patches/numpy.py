@@ -1,5 +1,7 @@
 """Hooks by which recorders see calls of numpy on tensors, and on stand-ins where a function makes arrays.
 
+Functions of `scipy.special` in Python are seen where the function names them, since scipy hands over none of them.
+
 They are set for the whole process, and do nothing in threads that record nothing.
 """
 

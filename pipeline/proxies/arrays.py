@@ -139,6 +139,11 @@ class TracedArray(Traced):
     def __complex__(self) -> complex:
         return complex(self._pin("it was taken as a plain complex number"))
 
+    @property
+    def device(self) -> str:
+        """As for every array of numpy 2."""
+        return "cpu"
+
     def __copy__(self) -> Any:
         return self.tracer.array("numpy.copy", self)
 

@@ -126,6 +126,16 @@ class TracedInt(TracedNumber, torch.SymInt):
         """As for every int."""
         return True
 
+    @property
+    def numerator(self) -> Any:
+        """The number itself, as for every int."""
+        return self
+
+    @property
+    def denominator(self) -> int:
+        """1, as for every int."""
+        return 1
+
     def bit_length(self) -> int:
         """As for int."""
         return int(self._pin("its bits were counted")).bit_length()

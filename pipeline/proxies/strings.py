@@ -8,6 +8,7 @@ from typing import Any
 from ...ops.graph.graph import Value
 from ...ops.graph.operators.names import TEXT_METHODS
 from .base import Traced, is_traced
+from .byte_strings import TracedBytes
 from .tracer import Tracer
 
 _KEYWORDS: dict[str, dict[str, Any]] = {
@@ -59,7 +60,12 @@ class TracedStr(Traced):
             raise AttributeError(name)
         if name in TEXT_METHODS:
             return partial(self.method, name)
+        if name == "encode":
+            return self._encode
         return getattr(self._pin(f"its method {name!r} was called"), name)
+
+    def _encode(self, encoding: str = "utf-8", errors: str = "strict") -> TracedBytes:
+        return TracedBytes(self.tracer, self.tracer.scalar("encode", self, encoding, errors))
 
     def method(self, name: str, *args: Any, **kwargs: Any) -> Any:
         """Records a method of str."""

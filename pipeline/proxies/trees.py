@@ -12,6 +12,7 @@ import torch
 
 from ...ops.graph.errors import RecordError
 from ...ops.graph.graph import Literal
+from ...ops.graph.operators.names import OF_ARRAYS
 from ...ops.graph.types import DTYPES, SCALARS, STR, STRINGS, ListType, TensorType, Type
 from ...ops.lowering.held_objects import is_held
 from ...ops.runtime.primitives.callables import recorded_names
@@ -117,7 +118,7 @@ def plain_leaf(leaf: Any, function: str) -> Any:
     Raises:
         RecordError: an archive cannot hold it; the message names the function that it was given to.
     """
-    numpys = function.startswith("numpy.")
+    numpys = function.startswith(OF_ARRAYS)
     if isinstance(leaf, enum.Enum) and isinstance(leaf, int | str):
         leaf = leaf.value
     for kind in ("dtype", "layout", "memory_format"):

@@ -44,7 +44,9 @@ def custom_operator(
     raise RecordError(
         f"{title(func)} cannot be recorded{reason}",
         where=str(user_line() or ""),
-        fix="Use another torch function for it.",
+        fix="Make an op of the model: tracepack.script(model)."
+        if title(func).startswith("quantized.")
+        else "Use another torch function for it.",
     )
 
 

@@ -6,6 +6,7 @@ something is recorded (`patches`). The nodes call numpy itself.
 
 from __future__ import annotations
 
+import sys
 from functools import cache
 from typing import Any
 
@@ -13,10 +14,10 @@ import numpy as np
 import torch
 
 from ...ops.graph.graph import Node, Operator, Value
-from ...ops.graph.operators.names import allowed
+from ...ops.graph.operators.names import OF_ARRAYS, allowed
 from ...ops.graph.traverse import leaves
 from ...ops.graph.types import ARRAY, TensorType
-from ...ops.runtime.primitives.numpy import METHOD, array_function
+from ...ops.runtime.primitives.numpy import METHOD, array_function, ufunc_of
 from ...ops.runtime.user_code import running_instruction, user_line
 from ..proxies.arrays import TracedArray
 from ..proxies.tracer import Tracer
@@ -47,15 +48,35 @@ def function_names() -> dict[Any, str]:
     found: dict[Any, str] = {}
     for name in sorted(n for n in allowed() if n.startswith("numpy.") and not n.startswith(METHOD)):
         try:
-            found.setdefault(array_function(name.removeprefix("numpy.")), name)
+            found.setdefault(array_function(name), name)
         except Exception:  # this numpy version has no such function
             continue
     return found
 
 
+@cache
+def special_functions() -> dict[Any, str]:
+    """The name of every function of `scipy.special` that may be recorded, by the function itself; scipy is imported."""
+    found: dict[Any, str] = {}
+    for name in sorted(n for n in allowed() if n.startswith("scipy.")):
+        try:
+            found.setdefault(array_function(name), name)
+        except AttributeError:  # this version has no such function
+            continue
+    return found
+
+
+def _known(function: Any) -> str | None:
+    """The name of a function of numpy or of `scipy.special` in the table of operators."""
+    if "scipy.special" in sys.modules and function in special_functions():
+        return special_functions()[function]
+    return function_names().get(function)
+
+
 def ufunc_name(ufunc: Any, method: str) -> str:
     """The name under which a call of a universal function is recorded, whether it may be or not."""
-    return f"numpy.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
+    package = "numpy" if getattr(np, ufunc.__name__, None) is ufunc else "scipy.special"
+    return f"{package}.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
 
 
 def operator_behind(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
@@ -115,7 +136,7 @@ def record_ufunc(recorder: Tracer, ufunc: Any, method: str, inputs: tuple[Any, .
         recorder.refuse(f"{name} of a number of numpy's and a tensor", "Use an operator, or .numpy() on the tensor.")
     if not outputs_of(kwargs):
         kwargs = {key: item for key, item in kwargs.items() if key != "out"}
-    return _record(recorder, name, function_names().get(ufunc), inputs, kwargs)
+    return _record(recorder, name, _known(ufunc) if method == "__call__" else None, inputs, kwargs)
 
 
 def record_function(recorder: Tracer, func: Any, args: Any, kwargs: Any) -> Any:
@@ -126,7 +147,7 @@ def record_function(recorder: Tracer, func: Any, args: Any, kwargs: Any) -> Any:
         return args[0].shape[args[1]] if len(args) > 1 else args[0].size
     if func in _KINDS:
         return func(*concrete(args), **concrete(kwargs))
-    return _record(recorder, f"{func.__module__}.{func.__name__}", function_names().get(func), args, kwargs)
+    return _record(recorder, f"{func.__module__}.{func.__name__}", _known(func), args, kwargs)
 
 
 def _record(recorder: Tracer, name: str, known: str | None, args: Any, kwargs: Any) -> Any:
@@ -174,7 +195,7 @@ def data_decides(name: str, args: Any, kwargs: Any, inputs: list[Value], varying
 def is_of_numpy(name: str, inputs: list[Value]) -> bool:
     """Whether an operator is numpy's, or one of Python's on arrays."""
     return (
-        name.startswith("numpy.")
+        name.startswith(OF_ARRAYS)
         or name == "torch.Tensor.numpy"
         or (name.startswith("py.") and any(v.type == ARRAY for v in inputs))
     )
@@ -185,7 +206,7 @@ def is_elementwise(name: str) -> bool:
     family, _, rest = name.partition(".")
     if family == "py":
         return rest != "getitem"
-    return isinstance(getattr(np, rest, None), np.ufunc) or rest in (
+    return ufunc_of(name) is not None or rest in (
         "clip",
         "where",
         "round",

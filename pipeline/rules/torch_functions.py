@@ -11,6 +11,8 @@ from typing import Any
 import torch
 
 from ...ops.graph.errors import RecordError
+from ...ops.graph.graph import Operator
+from ...ops.runtime.primitives.views import strided_copy
 from ...ops.runtime.user_code import user_line
 from ..proxies.base import is_traced
 from ..proxies.tracer import Tracer
@@ -81,7 +83,11 @@ def _by_function() -> dict[Any, Refusal]:
 
 _TABLE = _by_function()
 _TABLE.update(dict.fromkeys((T.__repr__, T.__format__), _TEXT))
+_CONVERTED = Refusal(
+    "a module is converted in the function, which changes its weights", "Convert it before it is traced."
+)
 _TABLE.update({torch.autograd.grad: _GRAD, torch.is_nonzero: _BRANCH})
+_TABLE[torch._has_compatible_shallow_copy_type] = _CONVERTED
 
 
 def refusal(func: Callable[..., Any]) -> Refusal | None:
@@ -176,7 +182,9 @@ def _read(name: str) -> Reader:
 
 
 def _copy(recorder: Tracer, tensor: Any, memo: Any) -> Any:
-    return memo.setdefault(id(tensor), recorder.direct(T.clone, tensor))
+    """`copy.deepcopy`, which keeps the strides."""
+    with torch._C.DisableTorchFunction():
+        return memo.setdefault(id(tensor), recorder.apply(Operator("py.deepcopy"), strided_copy, (tensor,), {}))
 
 
 def _index(_: Any, tensor: Any) -> Any:

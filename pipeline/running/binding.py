@@ -272,7 +272,7 @@ def _strings(value: Any, where: str) -> list[str]:
 
 
 def as_tensor(value: Any) -> torch.Tensor | None:
-    """A tensor over the memory of a tensor, a numpy array or a DLPack object; None for anything else."""
+    """A tensor over the memory of a tensor, a numpy array or a DLPack object, or of bytes; None for anything else."""
     if isinstance(value, torch.Tensor):
         if type(value) in (torch.Tensor, torch.nn.Parameter):
             return value
@@ -292,6 +292,8 @@ def as_tensor(value: Any) -> torch.Tensor | None:
         return _from_numpy(value)
     if isinstance(value, np.generic):
         return torch.tensor(value.item(), dtype=_from_numpy(np.zeros(1, value.dtype)).dtype)
+    if type(value) is bytes:
+        return torch.frombuffer(bytearray(value), dtype=torch.uint8) if value else torch.empty(0, dtype=torch.uint8)
     if hasattr(value, "__dlpack__"):
         found: torch.Tensor = torch.utils.dlpack.from_dlpack(value)
         return found

@@ -27,6 +27,11 @@ class Column(enum.IntEnum):
     SECOND = 1
 
 
+class Verdict(enum.Enum):
+    GOOD = 1
+    BAD = 0
+
+
 @functools.cache
 def window(size):
     return torch.hann_window(size)
@@ -39,6 +44,7 @@ class Model:
 
 
 MODEL = Model()
+GAINS = np.array([0.5, 2.0])
 GAIN = torch.nn.Linear(1, 2).eval()
 
 
@@ -60,8 +66,32 @@ def checked(x):
     return x + 1
 
 
+def refused(x):
+    if x.isnan().any():
+        raise ValueError("not a number")
+    if not x.any().item() or x.max() > 100:
+        raise ValueError(f"{x.max():.2f} is too large, or all are 0")
+    return x / x.abs().sum()
+
+
+def refused_items(x):
+    roots = []
+    for value in x.tolist():
+        if value < -100:
+            raise OverflowError(value)
+        roots.append(abs(value) ** 0.5)
+    return roots
+
+
 def scaled(x):
     return (x - x.min()) / max(x.max() - x.min(), 1e-6)
+
+
+def others_checked(x):
+    torch._check_value(x.shape[0] > 1)
+    torch._check_tensor_all(x > -100)
+    torch._assert_async((x > -100).all())
+    return x * 2
 
 
 def labelled(x):
@@ -78,6 +108,9 @@ CASES = {
     "logging": one(logged),
     "assert": one(asserted),
     "torch._check and torch._assert": one(checked),
+    "other checks of torch": one(others_checked),
+    "raise": one(refused),
+    "raise in a loop": one(refused_items),
     "max of a tensor and a number": one(scaled),
     "min of tensors": one(lambda x: min(x.max(), x.sum(), x[0])),
     "not any": one(lambda x: {"clean": not x.isnan().any().item(), "other": not (x > 1).any()}),
@@ -87,8 +120,14 @@ CASES = {
     "cached constant": one(lambda x: x[:2] * window(2) * MODEL.factor),
     "fraction": one(lambda x: x * float(Fraction(1, 3))),
     "statistics": one(lambda x: (statistics.mean(x.tolist()), statistics.median(x.tolist()))),
+    "statistics with options": one(
+        lambda x: (statistics.quantiles(x.tolist(), n=3), statistics.mode([round(v) for v in x.tolist()]))
+    ),
     "statistics of constants": one(lambda x: x * statistics.fmean([1.0, 2.0])),
     "names of columns": one(lambda x: x[Column.SECOND] * Column.SECOND + x[Column.FIRST]),
+    "members of enums": one(lambda x: [Column(int(v > 0)).name for v in x.tolist()]),
+    "a member of an enum": one(lambda x: {"verdict": Verdict(int(x.mean() > 0)).name, "code": Verdict(1).value}),
+    "a member that is compared": one(lambda x: Verdict(int(x.mean() > 0)) == Verdict.GOOD),
     "a normal distribution": one(lambda x: distributions.Normal(0.0, x.abs().max() + 1).log_prob(x)),
     "a distribution of classes": one(lambda x: distributions.Categorical(logits=x).entropy()),
     "a divergence": one(
@@ -100,6 +139,10 @@ CASES = {
         ).log_prob(x.abs() + 0.1)
     ),
     "copy": one(lambda x: copy.copy(x).add(1)),
+    "deep copy": one(lambda x: (copy.deepcopy(x), copy.deepcopy(x[::2]).add(1))),
+    "a table that an array asks": one(lambda x: GAINS[x.argsort().numpy() % 2]),
+    "compact json": one(lambda x: json.dumps([round(v, 3) for v in x.tolist()], separators=(",", ":"))),
+    "a model that has the dtype": one(lambda x: GAIN.float()(x[:, None])),
     "json": one(lambda x: json.dumps({"values": [round(v, 2) for v in x.tolist()], "n": len(x)}, indent=2)),
     "choice by a comparison": one(lambda x: [["low", "high"][v > 0.4] for v in x.tolist()]),
     "rounded": one(lambda x: {"mean": round(float(x.mean()), 3), "best": int(x.argmax())}),

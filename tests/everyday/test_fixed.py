@@ -33,11 +33,11 @@ def counted(words):
 
 FIXED = {
     "while": (counted, [["a", "bb"]], [["a"]], "the number of rounds is fixed. A for loop over the list"),
-    "bytes": (
-        lambda s: len(s.encode()),
+    "a method that is not recorded": (
+        lambda s: len(s.format(1)),
         ["ab"],
         ["c"],
-        "a text is fixed to 'ab', because its method 'encode' was called",
+        "a text is fixed to 'ab', because its method 'format' was called",
     ),
     "loop": (lambda texts: [w for t in texts for w in t.split()], [TEXTS], [["a"]], "the length is fixed to 2"),
     "set": (lambda s: sorted({*s.split()}), ["b a"], ["c"], "the length is fixed to 2"),

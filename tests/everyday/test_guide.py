@@ -21,6 +21,7 @@ INPUTS = {
     "Labels": ("classify", [torch.rand(2, 3)], [[torch.rand(5, 3)], [torch.rand(1, 3)]]),
     "Look-ups of many keys": ("encode", ["Hello you"], [["hello my world"], ["WORLD"]]),
     "Texts": ("clean", ["  An  Example "], [["Another\tONE"], [""]]),
+    "Bytes": ("loudness", [b"\x00\x01\x02\x03"], [[b"\x00\x7f" * 500], [b"ab"]]),
     "Lists of any length": ("prepare", [["One", " Two"]], [[["a", "", "b", "c"]], [["x"]]]),
     "Lists of tensors and of records": (
         "collate",
@@ -45,6 +46,7 @@ INPUTS = {
         [torch.randn(2, 3).double()],
         [[torch.randn(9, 3).double()], [torch.randn(1, 3).double()]],
     ),
+    "Quantized models": ("rate", [torch.rand(3, 4)], [[torch.rand(5, 4)], [torch.rand(1, 4)]]),
 }
 
 
@@ -52,6 +54,9 @@ def test_every_example_of_the_page_is_here() -> None:
     assert [title for title, _ in BLOCKS] == list(INPUTS)
 
 
+@pytest.mark.filterwarnings(
+    "ignore:torch.ao.quantization is:DeprecationWarning", "ignore:torch.quantize_per:UserWarning"
+)
 @pytest.mark.parametrize("title", INPUTS)
 def test_an_example_of_the_page(title) -> None:
     code, name = dict(BLOCKS)[title], f"<doctest guide {title}>"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
+import numpy as np
 import torch
 
 import tracepack
@@ -43,6 +44,27 @@ def one(process):
 
 def many(process):
     return Case(process, [TEXTS], LISTS)
+
+
+def data(process):
+    return Case(process, [b"ab\ncd"], [[b"xx"], ["é中 ".encode()], [b"\x00\xff" * 50]])
+
+
+def first_words(texts):
+    found = []
+    for text in texts:
+        match = re.match(r"(\w+)", text)
+        if match is None:
+            found.append("?")
+        else:
+            found.append(match.group(1))
+    return found
+
+
+def number_or_word(text):
+    if re.search(r"\d", text):
+        return "number"
+    return "word"
 
 
 CASES = {
@@ -131,6 +153,33 @@ CASES = {
     "one of two for each": many(lambda texts: ["short" if len(text) < 4 else "long" for text in texts]),
     "longest": Case(lambda texts: max(texts, key=len), [TEXTS], LISTS[:2]),
     "first of the shortest": Case(lambda texts: min(texts, key=len), [TEXTS], LISTS[:2]),
+    "texts with a match": many(lambda texts: [text for text in texts if re.search("[a-e]", text)]),
+    "texts without a match": many(lambda texts: [text for text in texts if not SPACES.search(text)]),
+    "one of two by a match": many(lambda texts: ["word" if re.fullmatch(r"\w+", text) else "text" for text in texts]),
+    "matches in a loop": many(first_words),
+    "a verdict by a match": one(number_or_word),
+    "accents dropped": one(
+        lambda s: "".join(c for c in unicodedata.normalize("NFD", s) if not unicodedata.combining(c))
+    ),
+    "bytes of a text": one(lambda s: list(s.encode())),
+    "number of bytes": one(lambda s: len(s.encode("utf-16"))),
+    "ids of bytes": one(lambda s: torch.tensor([b + 3 for b in s.encode()], dtype=torch.int64)),
+    "only ascii": one(lambda s: unicodedata.normalize("NFKD", s).encode("ascii", "ignore").decode()),
+    "bytes of each": many(lambda texts: [torch.tensor(list(t.encode()), dtype=torch.int64) for t in texts]),
+    "bytes that are a text": data(lambda b: b.decode("utf-8", errors="replace").title()),
+    "lines of bytes": data(lambda b: [line.strip() for line in b.decode("latin-1").splitlines()]),
+    "numbers of bytes": Case(
+        lambda b: torch.frombuffer(bytearray(b), dtype=torch.int16).float() / 32768,
+        [b"abcdef"],
+        [[b"\x00\xff"], [b"xyz" * 4]],
+    ),
+    "array of bytes": data(lambda b: torch.from_numpy(np.frombuffer(b, dtype=np.uint8).astype(np.float32)) / 255),
+    "bytes one by one": data(lambda b: (len(b), b[0], b[-1], sum(b), [c for c in b if c > 64], b[1:3] == b"xx")),
+    "bytes in a record": Case(
+        lambda record: f"{record['name']}: {record['data'].decode()}",
+        [{"name": "a", "data": b"xyz"}],
+        [[{"name": "b", "data": b""}]],
+    ),
     "letters backwards": one(lambda s: "".join(reversed(s))),
     "two lists": Case(
         lambda a, b: [f"{x} {y}" for x, y in zip(a, b, strict=True)], [["a", "b"], ["c", "d"]], [[["a"], ["b"]]]

@@ -21,10 +21,11 @@ from tests.fuzz.hostile import Hostile
 from tests.fuzz.operators import _live, arguments
 from tracepack.ops.graph.graph import Node, Operator
 from tracepack.ops.graph.memory import INPLACE_AT
-from tracepack.ops.graph.operators.names import FRESH, RESHAPES, VIEW, WRITES, WRITES_ANY
+from tracepack.ops.graph.operators.names import FRESH, OF_ARRAYS, RESHAPES, VIEW, WRITES, WRITES_ANY
 from tracepack.ops.graph.traverse import leaves, map_leaves
 from tracepack.ops.graph.types import ARRAY, DTYPES
 from tracepack.ops.runtime.primitives.callables import resolve
+from tracepack.ops.runtime.primitives.numpy import ufunc_of
 from tracepack.ops.runtime.safety.arguments import check_arguments
 
 SECONDS = 15  # for the calls of one operator; what was seen until then counts
@@ -93,12 +94,12 @@ def _named(name: str) -> str:
         return FRESH
     if name.startswith("torch.nn.functional.") and last in INPLACE_AT:  # what the option asks for is seen in the node
         return VIEW
-    return FRESH if name.startswith("numpy.") and _is_ufunc(name) else ""
+    return FRESH if name.startswith(OF_ARRAYS) and _is_ufunc(name) else ""
 
 
 def _is_ufunc(name: str) -> bool:
-    first, *way = name.removeprefix("numpy.").split(".")
-    return isinstance(getattr(numpy, first, None), numpy.ufunc) and len(way) <= 1
+    base = re.sub(r"\.(reduce|accumulate|outer|reduceat)$", "", name)
+    return ufunc_of(base) is not None
 
 
 def schemas_of(name: str) -> list[Any]:
@@ -157,7 +158,7 @@ def _calls(name: str, count: int) -> Iterator[tuple[Hostile, list[Any], dict[str
     for index in range(count):
         source = Hostile(f"effect/{name}/{index}")
         args, kwargs = arguments(name, source)
-        if name.startswith("numpy."):  # an array that takes the result is known by its place
+        if name.startswith(OF_ARRAYS):  # an array that takes the result is known by its place
             args, kwargs = args[:2], {key: item for key, item in kwargs.items() if key != "out"}
         yield source, args, kwargs
 
@@ -197,7 +198,7 @@ def _plain_calls(name: str, source: Hostile) -> list[tuple[list[Any], dict[str, 
     A cast to what a tensor is, a split in one part, a rounding of integers, a copy only where one is needed.
     """
     found: list[tuple[list[Any], dict[str, Any]]] = []
-    arrays = name.startswith("numpy.")
+    arrays = name.startswith(OF_ARRAYS)
     for dtype in DTYPES:
         made = torch.arange(4).to(getattr(torch, dtype)).reshape(2, 2)
         if arrays and (dtype in ("bfloat16", "complex32") or "float8" in dtype):

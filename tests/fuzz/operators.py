@@ -28,6 +28,7 @@ from tests.fuzz.children import Loss, survive
 from tests.fuzz.hostile import Hostile
 from tracepack.ops.graph.device import CPU
 from tracepack.ops.graph.graph import Literal, Node, Operator, Value
+from tracepack.ops.graph.operators.names import OF_ARRAYS
 from tracepack.ops.graph.traverse import leaves, map_leaves
 from tracepack.ops.graph.types import ARRAY
 from tracepack.ops.runtime.primitives.callables import resolve
@@ -105,7 +106,7 @@ def bytes_of(leaf: Any) -> bytes:
 
 def arguments(name: str, source: Hostile) -> tuple[list[Any], dict[str, Any]]:
     """Hostile arguments for an operator, from a schema where there is one."""
-    if name.startswith("numpy."):
+    if name.startswith(OF_ARRAYS):
         return _of_numpy(name, source)
     schemas = _schemas(name)
     if not schemas or (not name.startswith("aten.") and source.random.random() < 0.2):

@@ -181,7 +181,7 @@ def test_members_of_enums_slices_and_ranges_are_part_of_the_signature(reloaded):
 
 
 def test_kinds_that_no_signature_holds_say_what_to_pass():
-    for value, words in ((b"ab", r"Pass torch.frombuffer\(bytearray\(data\), dtype=torch.uint8\), or data.decode\(\)"),
+    for value, words in ((bytearray(b"ab"), r"Pass bytes\(data\), or torch.frombuffer\(data, dtype=torch.uint8\)"),
                          ({1, 2}, "Pass a sorted list, and make the set in the function")):  # fmt: skip
         with pytest.raises(tracepack.SignatureError, match=words):
             tracepack.trace(lambda x: len(x), value)

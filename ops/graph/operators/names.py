@@ -1,8 +1,9 @@
 """The names of operators that a graph may hold; what they call is in `runtime.primitives`.
 
-Four families: ``aten.NAME.OVERLOAD`` in ops lowered from models, ``torch.…`` and ``numpy.…`` in recorded processing
-functions, and ``py.NAME`` for Python's operators and builtins. A name that is not in the table `operators.txt` (made
-by `tools/list_operators.py`) is never looked up: `torch.ops.aten` also reaches functions that read and write files.
+Families: ``aten.NAME.OVERLOAD`` in ops lowered from models, ``torch.…``, ``numpy.…`` and ``scipy.special.…`` in
+recorded processing functions, and ``py.NAME`` for Python's operators and builtins. A name that is not in the table
+`operators.txt` (made by `tools/list_operators.py`) is never looked up: `torch.ops.aten` also reaches functions that
+read and write files.
 
 A line of the table is ``NAME GRADE EFFECT CALLS [reason]``. The grade says how the operator is protected from hostile
 arguments, CALLS how many hostile calls tested that, and the effect what it does to the memory of its arguments.
@@ -27,6 +28,9 @@ _REASONS = {
     r"nested": "archives hold no nested tensors",
 }
 
+OF_ARRAYS = ("numpy.", "scipy.")
+"""What the names of functions of arrays begin with: those of numpy and of `scipy.special`."""
+
 _UNARY = ("neg", "pos", "abs", "invert", "not_")
 _BINARY = (
     "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and_", "or_", "xor",
@@ -46,7 +50,7 @@ MATH = (
 _READS = (
     "size", "stride", "numel", "array_size", "array_rank", "storage_offset", "ndim", "dtype", "contiguous", "is_conj",
     "is_neg", "len", "item", "int", "float", "bool", "round", "min", "max", "sum", "is_nonzero", "real", "imag",
-    "cat_strings", "generator", "seeded", "draw", "default_dtype", "requires_grad",
+    "cat_strings", "deepcopy", "generator", "seeded", "draw", "default_dtype", "requires_grad",
 )  # fmt: skip
 
 TEXT_METHODS = (
@@ -61,12 +65,16 @@ TEXT_METHODS = (
 REGULAR = ("re_search", "re_match", "re_fullmatch", "re_findall", "re_finditer", "re_sub", "re_split")
 """Functions of Python's re, whose first argument is the pattern and whose second is its flags."""
 
-STATISTICS = ("mean", "fmean", "median", "median_low", "median_high", "stdev", "pstdev", "variance", "pvariance")
+STATISTICS = (
+    "mean", "fmean", "median", "median_low", "median_high", "stdev", "pstdev", "variance", "pvariance", "mode",
+    "multimode", "quantiles",
+)  # fmt: skip
 """Functions of Python's statistics that a graph may hold."""
 
 _TEXTS = (
     *(f"str_{name}" for name in TEXT_METHODS), *REGULAR, "re_group", "re_found", "re_start", "re_end", "ord", "chr",
-    "format", "join_texts", "contains", "normalize", "json_dumps",
+    "format", "join_texts", "contains", "normalize", "combining", "category", "json_dumps",
+    "encode", "decode", "same_bytes",
 )  # fmt: skip
 
 _TABLES = (

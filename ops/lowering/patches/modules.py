@@ -24,15 +24,33 @@ def _idle(original: Any, patch: Patch) -> Callable[..., Any]:
     return to
 
 
-_moves = Patch(torch.nn.Module, "to", _idle)
+def _casting(dtype: torch.dtype) -> Callable[[Any, Patch], Callable[..., Any]]:
+    def replaced(original: Any, patch: Patch) -> Callable[..., Any]:
+        def cast(self: Any) -> Any:
+            held = [tensor for tensor in (*self.parameters(), *self.buffers()) if tensor.is_floating_point()]
+            idle = patch.needed and all(tensor.dtype == dtype for tensor in held)
+            return self if idle else original(self)
+
+        return cast
+
+    return replaced
+
+
+_moves = (
+    Patch(torch.nn.Module, "to", _idle),
+    Patch(torch.nn.Module, "bfloat16", _casting(torch.bfloat16)),
+    Patch(torch.nn.Module, "float", _casting(torch.float32)),
+    Patch(torch.nn.Module, "half", _casting(torch.float16)),
+    Patch(torch.nn.Module, "double", _casting(torch.float64)),
+)
 
 
 def idle_moves() -> Patched:
-    """Makes a `module.to(...)` that changes nothing return at once: torch.export cannot swap a parameter for itself.
+    """Makes a `module.to(...)` or `module.float()` that changes nothing return at once.
 
-    Nor can a recording hold that.
+    torch.export cannot swap a parameter for itself. Nor can a recording hold that.
     """
-    return Patched(_moves)
+    return Patched(*_moves)
 
 
 _missed: set[tuple[int, str]] = set()

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from ...runtime.interrupts.changes import Change
+from .packed_sequences import padded
 
 _KEYS = (torch._C.DispatchKey.CompositeImplicitAutograd, torch._C.DispatchKey.Autograd)
 
@@ -60,6 +61,11 @@ def _shapes() -> dict[Any, Callable[..., Any]]:
     aten = torch.ops.aten
     return {
         aten.lstm.input: _lstm,
+        aten.lstm.data: _packed_lstm,
+        aten.gru.data: _packed_layer,
+        aten.rnn_tanh.data: _packed_layer,
+        aten.rnn_relu.data: _packed_layer,
+        aten._pad_packed_sequence.default: padded,
         aten.gru.input: _recurrent,
         aten.rnn_tanh.input: _recurrent,
         aten.rnn_relu.input: _recurrent,
@@ -93,6 +99,38 @@ def _recurrent(
     first: bool,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     return _sequence(x, hx, both, first), torch.empty_like(hx)
+
+
+def _packed_lstm(
+    data: torch.Tensor,
+    sizes: torch.Tensor,
+    hx: Any,
+    params: Any,
+    biases: bool,
+    layers: int,
+    dropout: float,
+    train: bool,
+    both: bool,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    return _rows(data, hx[0], both), torch.empty_like(hx[0]), torch.empty_like(hx[1])
+
+
+def _packed_layer(
+    data: torch.Tensor,
+    sizes: torch.Tensor,
+    hx: Any,
+    params: Any,
+    biases: bool,
+    layers: int,
+    dropout: float,
+    train: bool,
+    both: bool,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    return _rows(data, hx, both), torch.empty_like(hx)
+
+
+def _rows(data: torch.Tensor, hx: torch.Tensor, both: bool) -> torch.Tensor:
+    return data.new_empty((data.shape[0], hx.shape[2] * (2 if both else 1)))
 
 
 def _sequence(x: torch.Tensor, hx: torch.Tensor, both: bool, first: bool) -> torch.Tensor:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import operator
+import sys
 from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-import numpy
 import torch
 
 from ...graph.errors import UnknownOperatorError
@@ -16,6 +16,7 @@ from ...graph.operators.names import ARITHMETIC, CONTROL_FLOW, MARKS, MATH, WRAP
 from . import bounded
 from .nesting import MAKERS, bounded_result
 from .numpy import TEXTUAL, array_function, checked
+from .views import strided_copy
 
 _get_default_dtype = torch.get_default_dtype  # these a recording replaces
 _DTYPES = {getattr(torch, name): name for name in ("float16", "bfloat16", "float32", "float64")}
@@ -48,6 +49,7 @@ _PYTHON: dict[str, Callable[..., Any]] = {
     "requires_grad": lambda x: x.requires_grad,
     "grad_mode": torch._C._set_grad_enabled,
     "own_backward": lambda name: None,
+    "deepcopy": strided_copy,
     **dict.fromkeys(MARKS, lambda *names: None),
     **bounded.FUNCTIONS,
 }
@@ -93,8 +95,8 @@ def resolve(name: str) -> Callable[..., Any]:
     if family == "py" or name in CONTROL_FLOW:
         found = _PYTHON[rest] if rest in _PYTHON else _rare()[rest or name]
         return bounded_result(found) if name in MAKERS else found
-    if family == "numpy":
-        return _checked(name, _numpy(rest))
+    if family in ("numpy", "scipy"):
+        return _checked(name, _of_arrays(name))
     try:
         found = _aten(rest) if family == "aten" else _walk(rest)
     except (AttributeError, RuntimeError) as error:
@@ -151,13 +153,16 @@ def _aten(rest: str) -> Callable[..., Any]:
     return exact  # type: ignore[no-any-return]  # torch leaves it untyped
 
 
-def _numpy(rest: str) -> Callable[..., Any]:
+def _of_arrays(name: str) -> Callable[..., Any]:
+    package = name.partition(".")[0]
     try:
-        return checked(array_function(rest), takes_text=rest in TEXTUAL)
+        return checked(array_function(name), takes_text=name.removeprefix("numpy.") in TEXTUAL)
+    except ImportError as error:
+        raise UnknownOperatorError(f"operator {name!r} needs scipy", fix="Install it: pip install scipy.") from error
     except AttributeError as error:
         raise UnknownOperatorError(
-            f"operator 'numpy.{rest}' does not exist in numpy {numpy.__version__}",
-            fix="Load the file with a newer numpy.",
+            f"operator {name!r} does not exist in {package} {sys.modules[package].__version__}",
+            fix=f"Load the file with a newer {package}.",
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""numpy in a graph: its functions by name, its dtypes and its scalars as literals.
+"""numpy in a graph: its functions by name, its dtypes and its scalars as literals; and functions of `scipy.special`.
 
 A recorded numpy function runs as numpy itself, on arrays over the memory of the tensors, so that values, dtypes and
 aliases are numpy's own, bit for bit. Arrays are on the CPU. The allow-list of `operators` says which names a file
@@ -7,12 +7,14 @@ may use; none of them reads or writes files, or calls an argument.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from ...graph.errors import GraphError, GuardError
 from ...graph.graph import Node, Operator, Value
+from ...graph.operators.names import OF_ARRAYS
 from ...graph.traverse import leaves, uses
 from ...graph.types import ARRAY
 from .nesting import check_nesting
@@ -50,23 +52,34 @@ def writes(name: str) -> bool:
 
 def on_cpu(node: Node) -> bool:
     """Whether a node works on arrays, which lie on the CPU."""
-    if isinstance(node.target, Operator) and node.target.name.startswith("numpy."):
+    if isinstance(node.target, Operator) and node.target.name.startswith(OF_ARRAYS):
         return True
     return any(isinstance(leaf, Value) and leaf.type == ARRAY for leaf in (*uses(node), *leaves(node.output)))
 
 
-def array_function(rest: str) -> Callable[..., Any]:
-    """The function behind the name ``numpy.REST``, which must be on the allow-list.
+def array_function(name: str) -> Callable[..., Any]:
+    """The function behind a name such as ``numpy.REST`` or ``scipy.special.REST``, which must be on the allow-list.
 
     Raises:
-        AttributeError: this numpy has no such function.
+        AttributeError: the installed package has no such function.
+        ImportError: scipy is not installed.
     """
-    import numpy
-
-    found: Any = numpy
+    found: Any = importlib.import_module("scipy.special" if name.startswith("scipy.") else "numpy")
+    rest = name.removeprefix("numpy.").removeprefix("scipy.special.")
     for part in rest.split("."):
         found = getattr(found, part)
     return partial(_call, part) if rest.startswith("ndarray.") else found
+
+
+def ufunc_of(name: str) -> Any:
+    """The universal function that a name calls, by itself or on all pairs; None where it calls something else."""
+    import numpy
+
+    try:
+        found = array_function(name.removesuffix(".outer"))
+    except (AttributeError, ImportError):  # which `resolve` says
+        return None
+    return found if isinstance(found, numpy.ufunc) else None
 
 
 def is_word(text: str) -> bool:

@@ -13,7 +13,7 @@ import torch
 
 from ...graph.errors import GuardError, MissingEntryError
 from ...graph.operators.names import STATISTICS
-from .bounded import MOST_ITEMS, mul
+from .bounded import MOST_ITEMS, as_int, mul
 
 _NOTHING: Any = object()
 MOST_STATISTIC = 1100
@@ -193,7 +193,7 @@ def product(items: Any, start: Any = 1) -> Any:
     return functools.reduce(mul, items, start)
 
 
-def statistic(name: str, items: Any) -> Any:
+def statistic(name: str, items: Any, n: int = 4) -> Any:
     """A function of Python's statistics."""
     if name not in STATISTICS:
         raise GuardError("there is no such statistic", got=repr(name)[:80], expected=str(STATISTICS))
@@ -201,6 +201,9 @@ def statistic(name: str, items: Any) -> Any:
         raise GuardError("a number is too large for a statistic", expected=f"at most {MOST_STATISTIC} bits")
     import statistics  # with fractions and decimal behind it, which few pipelines need
 
+    if name == "quantiles":
+        _few(as_int(n) or 0)
+        return statistics.quantiles(items, n=n)
     return getattr(statistics, name)(items)
 
 

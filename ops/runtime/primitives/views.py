@@ -66,6 +66,27 @@ def as_strided_(
     return torch.as_strided_(self, size, stride, storage_offset)
 
 
+def strided_copy(self: torch.Tensor) -> torch.Tensor:
+    """`copy.deepcopy` of a tensor: the same elements with the same strides, and zeros in what lies between them.
+
+    Raises:
+        OutsideError: it is not dense, or its memory would be far larger than the tensor.
+    """
+    if self.layout is not torch.strided:
+        raise OutsideError("deepcopy takes a dense tensor", got=str(self.layout))
+    first, last = _span(self.shape, self.stride(), 0)
+    if last - first > max(self.numel(), 1) * _MOST_GAPS:
+        return self.clone()
+    made = torch.zeros(last - first + 1, dtype=self.dtype, device=self.device)
+    view = torch.as_strided(made, self.shape, self.stride())
+    once = tuple(slice(None) if step else slice(1) for step in self.stride())  # each element of an expanded one
+    view[once].copy_(self[once])
+    return view
+
+
+_MOST_GAPS = 64
+"""How much larger the memory may be that a copy with the same strides takes."""
+
 CHECKED: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(("torch.as_strided", "torch.Tensor.as_strided", "aten.as_strided.default"), as_strided),
     **dict.fromkeys(("torch.as_strided_", "torch.Tensor.as_strided_", "aten.as_strided_.default"), as_strided_),

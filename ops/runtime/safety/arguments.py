@@ -12,17 +12,16 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
-import numpy
 import torch
 
 from ...graph.errors import GraphError, UnknownOperatorError
 from ...graph.frozen_class import frozen_object
 from ...graph.graph import Constant, Literal, Node, Operator, Value
-from ...graph.operators.names import CONTROL_FLOW, check_name
+from ...graph.operators.names import CONTROL_FLOW, OF_ARRAYS, check_name
 from ...graph.traverse import leaves
 from ...graph.types import STR, STRINGS, ScalarType
 from ...graph.verify import check_branches
-from ..primitives.numpy import TEXTUAL, is_word
+from ..primitives.numpy import TEXTUAL, is_word, ufunc_of
 
 MOST_ITEMS = 65_536
 """The largest number of items in a list that is an argument."""
@@ -64,7 +63,7 @@ def check_arguments(node: Node) -> None:
     if name.startswith("aten."):
         _check_schema(name, node.args, node.kwargs)
         return
-    if name.startswith("numpy."):
+    if name.startswith(OF_ARRAYS):
         _check_receivers(name, node)
     for key, given in _named(node):
         _check_free(name, key, given)
@@ -196,9 +195,8 @@ def _named(node: Node) -> Iterator[tuple[str, Any]]:
 
 def _check_receivers(name: str, node: Node) -> None:
     """Checks that a universal function gets its result array as `out=`, where `memory` sees it, and fills it."""
-    base, _, way = name.removeprefix("numpy.").partition(".")
-    ufunc = getattr(numpy, base, None)
-    if not isinstance(ufunc, numpy.ufunc) or way not in ("", "outer"):
+    ufunc = ufunc_of(name)
+    if ufunc is None:
         return
     if len(node.args) > ufunc.nin:
         raise _wrong(name, "its arguments", f"{len(node.args)} by position", f"{ufunc.nin} at most")
@@ -216,7 +214,7 @@ def _check_free(name: str, key: str, given: Any) -> None:
     for leaf in leaves(given):
         if type(leaf) is int and not name.startswith("py.") and not -LARGEST_INT <= leaf < 2 * LARGEST_INT:
             raise _wrong(name, key or "an argument", leaf, "an integer of 64 bits")
-        if name.startswith("numpy.") and name[6:] not in TEXTUAL and not _is_plain_text(leaf):
+        if name.startswith(OF_ARRAYS) and name[6:] not in TEXTUAL and not _is_plain_text(leaf):
             raise _wrong(name, key or "an argument", leaf, "one of numpy's words")
 
 

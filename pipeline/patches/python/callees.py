@@ -32,8 +32,8 @@ from ...proxies.strings import TracedStr
 from ...proxies.trees import concrete
 from ...recording.recorder import Recorder
 from ..expressions import EXPRESSIONS, RegularExpressions
+from ..library.stand_ins import OF_ITERABLES, accumulate, buffer_of, dumps, normalize, padded, reduce
 from ..redirect import STAND_INS, deep_stand_in, own, stand_in_of
-from .methods import OF_ITERABLES, accumulate, dumps, normalize, padded, reduce
 from .operations import SUBSCRIPT, active, formatted, holds_traced, number_of, to_dict
 
 
@@ -318,7 +318,8 @@ _STAND_INS: list[tuple[Any, Callable[..., Any]]] = [
     (reversed, _reversed), (map, _mapped), (filter, _filtered), (dict, _dict),
     (math.fsum, _of_list("fsum", math.fsum)), (math.prod, _of_list("prod", math.prod)), (math.pow, _power),
     (torch.nn.utils.rnn.pad_sequence, padded), (functools.reduce, reduce), (itertools.accumulate, accumulate),
-    (next, _next), *((getattr(itertools, name), function) for name, function in OF_ITERABLES.items()),
+    (next, _next), *((kind, buffer_of(kind)) for kind in (bytes, bytearray, memoryview)),
+    *((getattr(itertools, name), function) for name, function in OF_ITERABLES.items()),
     (json.dumps, dumps), (unicodedata.normalize, normalize),
     *((getattr(re, name), getattr(RegularExpressions(re), name)) for name in EXPRESSIONS),
 ]  # fmt: skip

@@ -43,7 +43,7 @@ class Choice:
     def __init__(self, table: list[Any], steps: list[tuple[int, int]], ways: list[bool]) -> None:
         self.table, self.steps, self.ways = table, steps, ways
         self.reached: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
-        self.conditions = [HandedOver(functools.partial(self._decided, at)) for at in range(len(steps))]
+        self.conditions = [HandedOver(functools.partial(self._decided, at), True) for at in range(len(steps))]
         self.side = HandedOver(self._taken)
 
     def _decided(self, at: int, found: Any) -> Any:

@@ -74,3 +74,25 @@ class LocalFlow:
 
 def _is(each: Any, operation: str, name: str) -> bool:
     return bool(each.opname.startswith(operation) and each.argval == name)
+
+
+def raised_by(instructions: Sequence[Any], start: int) -> str:
+    """The name of the error that some instructions raise, if they do nothing else; empty where they do not.
+
+    Where a handler stands around them nobody knows what comes of the error.
+    """
+    error = ""
+    for each in instructions[start : start + _MOST_OF_RAISE]:
+        if each.exn_tab_entry is not None or each.target is not None:
+            return ""
+        if each.opname == "LOAD_GLOBAL" and not error:
+            error = str(each.argval)
+        if each.opname == "RAISE_VARARGS":
+            return error
+        if each.opname.startswith(("STORE_", "DELETE_", "RETURN_")):
+            return ""
+    return ""
+
+
+_MOST_OF_RAISE = 80
+"""The instructions that a line which raises an error has at most, its message among them."""

@@ -21,6 +21,7 @@ from .carrying import Carrying
 from .choices import Choices, may_choose
 from .comprehensions import Comprehensions
 from .dunders import OPERATORS
+from .flow import raised_by
 from .growing import goes_into_loop
 from .methods import PIECES, RECEIVERS
 from .operations import (
@@ -42,6 +43,7 @@ from .operations import (
     appended_to,
     conditional,
     iterated,
+    raising,
     turned,
 )
 
@@ -109,7 +111,7 @@ def _assembler() -> Any:
 
 _OPERATIONS = frozenset(
     """BINARY_SUBSCR FORMAT_VALUE FORMAT_SIMPLE FORMAT_WITH_SPEC CONVERT_VALUE BUILD_STRING CONTAINS_OP UNARY_NOT
-    BUILD_MAP MAP_ADD GET_ITER LIST_EXTEND LIST_TO_TUPLE LIST_APPEND LOAD_ASSERTION_ERROR BINARY_MODULO
+    BUILD_MAP MAP_ADD GET_ITER LIST_EXTEND LIST_TO_TUPLE LIST_APPEND LOAD_ASSERTION_ERROR RAISE_VARARGS BINARY_MODULO
     INPLACE_MODULO""".split()
 )
 
@@ -275,6 +277,10 @@ def _jump(this: Any, index: int, instructions: Sequence[Any], rounds: Comprehens
         wanted = _applied(conditional(falls, rounds.heads[id(after.target)]))
     elif (after if falls else this.target).opname == "LOAD_ASSERTION_ERROR":
         wanted = _applied(ASSERTED)
+    elif error := raised_by(instructions, index + 1):
+        wanted = _applied(raising(error, not falls))
+    elif error := raised_by(instructions, next(at for at, each in enumerate(instructions) if each is this.target)):
+        wanted = _applied(raising(error, falls))
     return [*wanted, *_exact(), this]
 
 

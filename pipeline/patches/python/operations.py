@@ -21,14 +21,15 @@ from ...lists.fold import Fold
 from ...lists.iterating import listed
 from ...lists.loop import Loop
 from ...lists.mapping import each, rows_of
-from ...lists.plain_tables import columns, plain_table
 from ...proxies.arrays import TracedArray
 from ...proxies.base import is_traced
+from ...proxies.byte_strings import TracedBytes
 from ...proxies.lists import TracedDict, TracedList
 from ...proxies.scalars import TracedNumber
 from ...proxies.strings import TracedStr
 from ...recording.recorder import Recorder
 from ...rules.assertions import required
+from ..library.asked_table import AskedTable
 
 
 def active() -> Recorder | None:
@@ -38,10 +39,15 @@ def active() -> Recorder | None:
 
 
 class HandedOver:
-    """A function that the code of a recorded function reaches by a subscript: one form of call for all Pythons."""
+    """A function that the code of a recorded function reaches by a subscript: one form of call for all Pythons.
 
-    def __init__(self, function: Callable[[Any], Any]) -> None:
-        self.function = function
+    Args:
+        function: takes the operands.
+        asks_truth: whether it asks its operand for nothing but its truth.
+    """
+
+    def __init__(self, function: Callable[[Any], Any], asks_truth: bool = False) -> None:
+        self.function, self.asks_truth = function, asks_truth
 
     def __getitem__(self, operands: Any) -> Any:
         return self.function(operands)
@@ -71,51 +77,6 @@ def number_of(recorder: Recorder, thing: Any) -> Any:
 # -- subscripts ----------------------------------------------------------------------------------------------------
 
 
-class AskedTable:
-    """Stands for a plain container that is asked for an entry by a traced key."""
-
-    def __init__(self, recorder: Recorder, plain: Any) -> None:
-        self.recorder, self.plain = recorder, plain
-
-    def __getitem__(self, key: Any) -> Any:
-        recorder, plain = self.recorder, self.plain
-        if isinstance(plain, np.ndarray) and plain.dtype.kind in "biufc":
-            return recorder.array("py.getitem", plain, key)
-        if isinstance(plain, str) or (type(key) is slice and type(plain) is list):
-            return recorder.scalar("getitem", plain, key)
-        if type(plain) in (list, tuple) and any(map(is_traced, plain)):
-            return recorder.scalar("getitem", list(plain), key)
-        if (parts := columns(plain)) is not None:
-            return tuple(AskedTable(recorder, part)[key] for part in parts)
-        return recorder.scalar("lookup", plain_table(recorder, plain), key)
-
-    def get(self, key: Any, default: Any = None) -> Any:
-        """As for dict."""
-        if default is None:
-            return self[key] if self._has(key) else None
-        parts = columns(self.plain)
-        if parts is not None and type(default) is tuple and len(default) == len(parts):
-            return tuple(
-                AskedTable(self.recorder, part).get(key, each) for part, each in zip(parts, default, strict=True)
-            )
-        return self.recorder.scalar("lookup", plain_table(self.recorder, self.plain), key, default)
-
-    def _has(self, key: Any) -> bool:
-        """Whether the table has the key, guarded: what `get` then gives, None or an entry, is of two types."""
-        if key.varies or self.recorder.rounds.open:
-            self.recorder.refuse(
-                "table.get(key) gives None for a key that is missing, which cannot be followed",
-                "Give a default of the kind that the entries have: table.get(key, default).",
-            )
-        held = self.recorder.scalar("contains", list(self.plain), key)
-        return bool(self.recorder.pin(held, "the function goes on by whether the table has the key"))
-
-    def index(self, item: Any) -> Any:
-        """As for list."""
-        places = {entry: place for place, entry in reversed(list(enumerate(self.plain)))}
-        return self.recorder.scalar("lookup", places, item)
-
-
 _TABLES = (list, tuple, dict, str, np.ndarray)
 
 
@@ -128,7 +89,7 @@ def _subscript(operands: Any) -> Any:
         key = number_of(recorder, key)
     if isinstance(container, np.ndarray) and container.dtype.kind == "U" and type(key) is TracedArray:
         recorder.refuse("an array of texts was asked by an array", "Write a list: [texts[i] for i in ids.tolist()].")
-    if not holds_traced(key) or (isinstance(container, np.ndarray) and not isinstance(key, TracedNumber)):
+    if not holds_traced(key):
         return key, container
     return key, AskedTable(recorder, container)
 
@@ -226,6 +187,7 @@ def _iterated(items: Any, place: int | None = None, into: list[Any] | None = Non
         items = rows_of(recorder, items)
     if recorder is not None and type(items) is TracedStr:
         items = recorder.scalar("list", items)
+    items = items.tensor.tolist() if type(items) is TracedBytes else items
     return items if recorder is None or type(items) is not TracedList else Loop(recorder, items, place, into)
 
 
@@ -297,8 +259,8 @@ def asserted(found: Any) -> Any:
 
 SUBSCRIPT, JOINED, CONTAINS, MISSES = map(HandedOver, (_subscript, _joined, _contains, _misses))
 EXTENDED, APPENDED, PLAIN = map(HandedOver, (_extended, _appended, _plain_list))
-NOT, KEY, MAP, COLLECTED = map(HandedOver, (_not, _hashable, _map_of, _collected))
-ASSERTED = HandedOver(asserted)
+KEY, MAP, COLLECTED = map(HandedOver, (_hashable, _map_of, _collected))
+NOT, ASSERTED = HandedOver(_not, asks_truth=True), HandedOver(asserted, asks_truth=True)
 
 
 def iterated(place: int | None) -> HandedOver:
@@ -332,7 +294,27 @@ def appended_to(place: int) -> HandedOver:
 
 def conditional(wanted: bool, place: int | None) -> HandedOver:
     """What takes a condition of a comprehension, which goes on with the item where the condition is as wanted."""
-    return HandedOver(_filtered(wanted, place))
+    return HandedOver(_filtered(wanted, place), asks_truth=True)
+
+
+def raising(error: str, on: bool) -> HandedOver:
+    """What takes a condition that data decides, on the truth or falsehood of which the function raises an error.
+
+    It is a check of every run.
+    """
+
+    def passed(found: Any) -> Any:
+        recorder = active()
+        if recorder is None:
+            return found
+        found = number_of(recorder, found)
+        decided = issubclass(type(found), TracedNumber) and (found.varies or bool(recorder.rounds.open))
+        if not decided or bool(found.concrete) is on:
+            return found
+        required(recorder, recorder.scalar("not_", found) if on else found, f"the function raises {error} then")
+        return not on
+
+    return HandedOver(passed, asks_truth=True)
 
 
 def _formatting(conversion: str) -> HandedOver:

@@ -1,0 +1,1 @@
+"""What stands for functions of Python's library, and of packages, in a recorded function."""

@@ -1,0 +1,56 @@
+"""A plain container of constants that is asked for an entry by a key of the recording."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...lists.plain_tables import columns, plain_table
+from ...proxies.base import is_traced
+from ...recording.recorder import Recorder
+
+
+class AskedTable:
+    """Stands for a plain container that is asked for an entry by a traced key."""
+
+    def __init__(self, recorder: Recorder, plain: Any) -> None:
+        self.recorder, self.plain = recorder, plain
+
+    def __getitem__(self, key: Any) -> Any:
+        recorder, plain = self.recorder, self.plain
+        if isinstance(plain, np.ndarray) and plain.dtype.kind in "biufc":
+            return recorder.array("py.getitem", plain, key)
+        if isinstance(plain, str) or (type(key) is slice and type(plain) is list):
+            return recorder.scalar("getitem", plain, key)
+        if type(plain) in (list, tuple) and any(map(is_traced, plain)):
+            return recorder.scalar("getitem", list(plain), key)
+        if (parts := columns(plain)) is not None:
+            return tuple(AskedTable(recorder, part)[key] for part in parts)
+        return recorder.scalar("lookup", plain_table(recorder, plain), key)
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """As for dict."""
+        if default is None:
+            return self[key] if self._has(key) else None
+        parts = columns(self.plain)
+        if parts is not None and type(default) is tuple and len(default) == len(parts):
+            return tuple(
+                AskedTable(self.recorder, part).get(key, each) for part, each in zip(parts, default, strict=True)
+            )
+        return self.recorder.scalar("lookup", plain_table(self.recorder, self.plain), key, default)
+
+    def _has(self, key: Any) -> bool:
+        """Whether the table has the key, guarded: what `get` then gives, None or an entry, is of two types."""
+        if key.varies or self.recorder.rounds.open:
+            self.recorder.refuse(
+                "table.get(key) gives None for a key that is missing, which cannot be followed",
+                "Give a default of the kind that the entries have: table.get(key, default).",
+            )
+        held = self.recorder.scalar("contains", list(self.plain), key)
+        return bool(self.recorder.pin(held, "the function goes on by whether the table has the key"))
+
+    def index(self, item: Any) -> Any:
+        """As for list."""
+        places = {entry: place for place, entry in reversed(list(enumerate(self.plain)))}
+        return self.recorder.scalar("lookup", places, item)

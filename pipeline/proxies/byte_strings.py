@@ -1,0 +1,91 @@
+"""Stand-ins for bytes: a tensor of uint8 that behaves as bytes do, for arguments and for what `str.encode` gives.
+
+A graph knows no bytes: an argument that is bytes is a tensor of uint8 there, and so is what a text is encoded to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+
+from .tracer import Tracer
+
+_INSTEAD = "Decode it, go through its bytes, or make an array of it: numpy.frombuffer(data, dtype=numpy.uint8)."
+
+
+def to_bytes(tensor: torch.Tensor) -> bytes:
+    """The bytes that a tensor of uint8 stands for."""
+    return tensor.detach().cpu().contiguous().numpy().tobytes()
+
+
+class TracedBytes:
+    """Bytes that are decided at run time.
+
+    Attributes:
+        tensor: of uint8, of the recording.
+    """
+
+    def __init__(self, tracer: Tracer, tensor: torch.Tensor) -> None:
+        self.tracer, self.tensor = tracer, tensor
+
+    @property  # type: ignore[misc]  # mypy cannot follow the dynamic class
+    def __class__(self) -> type:
+        return bytes
+
+    def decode(self, encoding: str = "utf-8", errors: str = "strict") -> Any:
+        """As for bytes."""
+        return self.tracer.scalar("decode", self.tensor, encoding, errors)
+
+    def length(self) -> Any:
+        """How many there are, traced."""
+        return self.tracer.scalar("size", self.tensor, 0)
+
+    def __len__(self) -> int:
+        return int(self.tracer.pin(self.length(), "its length was read"))
+
+    def __bool__(self) -> bool:
+        return bool(self.length() != 0)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.tensor.tolist())
+
+    def __getitem__(self, index: Any) -> Any:
+        found = self.tensor[index]
+        return TracedBytes(self.tracer, found) if isinstance(index, slice) else self.tracer.scalar("item", found)
+
+    def __add__(self, other: Any) -> Any:
+        if type(other) is bytes:
+            other = TracedBytes(self.tracer, torch.tensor(list(other), dtype=torch.uint8))
+        if type(other) is not TracedBytes:
+            return NotImplemented
+        return TracedBytes(self.tracer, torch.cat([self.tensor, other.tensor]))
+
+    def __eq__(self, other: object) -> Any:
+        if type(other) is bytes:
+            other = TracedBytes(self.tracer, torch.tensor(list(other), dtype=torch.uint8))
+        if type(other) is not TracedBytes:
+            return NotImplemented
+        return self.tracer.scalar("item", self.tracer.scalar("same_bytes", self.tensor, other.tensor))
+
+    def tensor_of(self, dtype: torch.dtype, count: int = -1, offset: int = 0) -> Any:
+        """What `torch.frombuffer` makes of them, but for the memory, which is new."""
+        data = self.tensor[offset:] if count < 0 else self.tensor[offset : offset + count * dtype.itemsize]
+        return data.clone() if dtype == torch.uint8 else data.clone().view(dtype)
+
+    def array_of(self, dtype: Any, count: int = -1, offset: int = 0) -> Any:
+        """What `numpy.frombuffer` makes of them."""
+        kind = np.dtype(dtype)
+        wanted = getattr(torch, kind.name, None)
+        if not kind.isnative or not isinstance(wanted, torch.dtype):
+            self.tracer.refuse(f"bytes are read as {kind}", "Use a dtype of numbers in the byte order of this machine.")
+        return self.tensor_of(wanted, count, offset).numpy()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or not hasattr(bytes, name):
+            raise AttributeError(f"'bytes' object has no attribute {name!r}")
+        return self.tracer.refuse(f"bytes.{name} cannot be recorded", _INSTEAD)
+
+    __hash__ = None  # type: ignore[assignment]  # a key would fix it
