@@ -96,11 +96,15 @@ def _function(compiled: Any, given: Sequence[int]) -> Callable[..., Any]:
         request = getattr(requests, "own", None)
         if request is None:
             request = requests.own = compiled.create_infer_request()
-        for place, index in enumerate(given):
-            array = values[index].detach().contiguous().numpy()
+        arrays = [_array(values[index]) for index in given]  # OpenVINO keeps no copy alive, which infer reads
+        for place, array in enumerate(arrays):
             request.set_input_tensor(place, openvino.Tensor(array, shared_memory=True))
         request.infer()
         # The memory of a result is the request's, which writes into it again.
         return [torch.from_numpy(request.get_output_tensor(place).data.copy()) for place in range(count)]
 
     return call
+
+
+def _array(tensor: torch.Tensor) -> Any:
+    return (tensor.detach() if tensor.requires_grad else tensor).contiguous().numpy()

@@ -31,7 +31,7 @@ from ..runtime.plan import Plan
 from ..runtime.user_code import user_stacklevel
 from .engine import WAY, Engine
 from .region import Region
-from .rest import engines_alone, engines_rest
+from .rest import state
 
 MOST_SIZES = 4096  # that are remembered
 
@@ -119,25 +119,27 @@ class Engaged:
     def function(self) -> Callable[..., Sequence[torch.Tensor]]:
         """A function that runs the engine, and the nodes where it fails or answers otherwise."""
         agrees, free = self._agrees, _has_free_sizes(self.region)
+        known_sizes, compiling = agrees.get, torch.compiler.is_dynamo_compiling
 
         def call(*values: torch.Tensor) -> Sequence[torch.Tensor]:
-            if torch.compiler.is_dynamo_compiling() or engines_rest() or is_followed(values):
+            if compiling() or state.exactly or is_followed(values):
                 return self.reference(*values)
-            for value in values:
-                if not value.numel():  # runtimes are not made for empty tensors: some end the process
+            known = known_sizes(tuple([value.shape for value in values])) if free else True
+            if known is not True:
+                for value in values:
+                    if not value.numel():  # runtimes are not made for empty tensors: some end the process
+                        return self.reference(*values)
+                if state.alone:
+                    known = True
+                elif known is False:
                     return self.reference(*values)
-            known = agrees.get(tuple([value.shape for value in values])) if free else True
-            if known is not True and engines_alone():
-                known = True
-            if known is False:
-                return self.reference(*values)
             try:
                 found = (self._open or self.open())(*values)
             except Exception as error:
                 return self._rescued(values, error)
             return found if known else self._compared(values, found)
 
-        return call
+        return self.reference if _is_empty(self.region) else call
 
     def _rescued(self, values: Sequence[Any], error: Exception) -> Sequence[torch.Tensor]:
         found = self.reference(*values)
@@ -174,6 +176,12 @@ class Engaged:
 def _has_free_sizes(region: Region) -> bool:
     kinds = [value.type for value in region.graph.inputs]
     return any(not isinstance(size, int) for kind in kinds if isinstance(kind, TensorType) for size in kind.shape)
+
+
+def _is_empty(region: Region) -> bool:
+    """Whether an input has a fixed size of zero: runtimes are not made for empty tensors, and some end the process."""
+    kinds = [value.type for value in region.graph.inputs]
+    return any(size == 0 and isinstance(size, int) for kind in kinds for size in getattr(kind, "shape", ()))
 
 
 def _within(region: Region, tolerance: float) -> float:
