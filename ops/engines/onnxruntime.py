@@ -15,10 +15,8 @@ import torch
 from ..graph.program import Artefact
 from ..onnx.external_data import refuse_external_data
 from ..onnx.session import first_line, session_options
-from .engine import Declined, Engine, Task
-from .exporting.onnx_export import MODEL, WITHIN, onnx_artefact
-from .exporting.onnx_quantized import DYNAMIC, STATIC, quantized_artefact
-from .exporting.onnx_weights import declared
+from .engine import DYNAMIC, STATIC, Declined, Engine, Task
+from .exporting.onnx_weights import MODEL, WITHIN, declared
 from .index_checks import checked, index_checks
 from .region import Region
 
@@ -37,6 +35,9 @@ class OnnxRuntime(Engine):
             Declined: it cannot be exported, or numpy, by which tensors come in, lacks a dtype.
             MissingExtraError: onnxscript is not installed.
         """
+        from .exporting.onnx_export import onnx_artefact
+        from .exporting.onnx_quantized import quantized_artefact
+
         if task.way:
             return quantized_artefact(task, self.name, self.version())
         return onnx_artefact(task, self.name, self.version())

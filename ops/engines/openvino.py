@@ -15,9 +15,8 @@ import torch
 
 from ..graph.program import Artefact
 from ..onnx.external_data import refuse_external_data
-from .engine import WAY, Declined, Engine, Task
-from .exporting.onnx_export import BF16, MODEL, onnx_artefact
-from .exporting.onnx_weights import embedded
+from .engine import BF16, WAY, Declined, Engine, Task
+from .exporting.onnx_weights import MODEL, embedded
 from .index_checks import checked, index_checks
 from .region import Region
 
@@ -39,6 +38,8 @@ class OpenVino(Engine):
             Declined: it cannot be exported, or numpy, by which tensors come in, lacks a dtype.
             MissingExtraError: onnxscript is not installed.
         """
+        from .exporting.onnx_export import onnx_artefact
+
         return onnx_artefact(task, self.name, self.version())
 
     def open(self, artefact: Artefact, region: Region) -> Callable[..., Sequence[torch.Tensor]]:

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from ..runtime.interrupts.changes import Change
 
+
 class _State(threading.local):
     """What holds in this thread; every call of an engine reads it.
 
