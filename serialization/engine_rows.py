@@ -1,7 +1,7 @@
 """The engines of a pipeline in an archive: which region each runs, and the files that it made of it.
 
 A row says what the artefact is made for, so that a reader can leave it where it does not fit: the engine, the package
-with its version, the kind of processor. Weights that the archive holds anyway are named by their numbers.
+with its version, the kind of processor. Weights are named by their numbers among those of the archive, which maps them.
 """
 
 from __future__ import annotations
@@ -17,18 +17,21 @@ from .decoder import expect, malformed, tolerance_in
 
 
 def encode_engines(
-    choices: Sequence[EngineChoice], constants: Sequence[Constant]
+    choices: Sequence[EngineChoice], constants: list[Constant]
 ) -> tuple[list[dict[str, Any]], list[Member]]:
     """The rows of the manifest, and the members that they name.
 
     Args:
         choices: the engines of the program.
-        constants: those of the archive, by their numbers.
+        constants: those of the archive, by their numbers; weights that an engine folded are added.
     """
     numbers = {id(constant): number for number, constant in enumerate(constants)}
     rows, members = [], []
     for index, choice in enumerate(choices):
         artefact = choice.artefact
+        for held in artefact.constants.values():
+            if numbers.setdefault(id(held), len(constants)) == len(constants):
+                constants.append(held)
         assets = {name: f"engines/{index}/{number}" for number, name in enumerate(sorted(artefact.files))}
         members += [member(assets[name], artefact.files[name]) for name in assets]
         rows.append(

@@ -2,7 +2,8 @@
 
 An engine is one class in a file of its own, which `ops/engines/catalogue.py` imports when it is first asked for. It has
 two verbs: `make` turns a region into an artefact, and `open` turns an artefact into a function of tensors. An engine
-that cannot take a region raises `Declined` with the reason; the region then stays with the flat function.
+that cannot take a region raises `Declined` with the reason; the region then stays with the flat function. What `make`
+needs is imported there: torch's exporters take seconds to import, and a file that is loaded needs none of them.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import metadata
 from typing import Any, ClassVar
 
@@ -61,6 +63,16 @@ class Task:
 WAY = "way"
 """The key of an artefact's description that says in which way of lower precision it computes; absent for none."""
 
+BF16, DYNAMIC, STATIC = "bf16", "int8 dynamic", "int8 static"
+
+
+def cause(error: BaseException) -> str:
+    """The first line of what led to an error."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[0] if lines else ''}"[:160]
+
 
 def described(task: Task) -> dict[str, Any]:
     """The description of an artefact that needs no other."""
@@ -108,4 +120,7 @@ class Engine(ABC):
     @classmethod
     def version(cls) -> str:
         """The package with its installed version: ``"onnxruntime 1.32.0"``."""
-        return f"{cls.package} {metadata.version(cls.package)}"
+        return f"{cls.package} {_version(cls.package)}"
+
+
+_version = cache(metadata.version)  # which reads a file at every call

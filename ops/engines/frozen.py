@@ -17,8 +17,7 @@ from ..graph.program import Artefact
 from ..lowering.patches.lock import lowering
 from ..lowering.patches.silence import Silence
 from ..runtime.interrupts.unheard import Unheard
-from .engine import Declined, Engine, Task, described
-from .exporting.onnx_export import BF16, Exporting, cause
+from .engine import BF16, Declined, Engine, Task, cause, described
 from .index_checks import checked, index_checks
 from .region import Region
 
@@ -39,6 +38,8 @@ class Frozen(Engine):
         Raises:
             Declined: TorchScript cannot trace it.
         """
+        from .exporting.onnx_export import Exporting
+
         example = tuple(task.examples[0])
         module = Exporting(task, grad=False).eval()
         buffer = BytesIO()

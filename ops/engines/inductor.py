@@ -18,11 +18,9 @@ from typing import Any, ClassVar
 import torch
 
 from ..graph.program import Artefact
-from ..lowering.patches.fx_patcher import FxPatcher
 from ..lowering.patches.lock import KeptProcess, lowering
 from ..lowering.patches.silence import Silence
-from .engine import Declined, Engine, Task, described
-from .exporting.onnx_export import BF16, cause, exported
+from .engine import BF16, Declined, Engine, Task, cause, described
 from .index_checks import all_within, checked, index_checks
 from .region import Region
 
@@ -42,6 +40,9 @@ class Inductor(Engine):
         Raises:
             Declined: it cannot be exported or compiled, or this machine has no compiler.
         """
+        from ..lowering.patches.fx_patcher import FxPatcher
+        from .exporting.onnx_export import exported
+
         program = exported(task)
         with (
             tempfile.TemporaryDirectory() as folder,

@@ -15,10 +15,8 @@ import torch
 from ..graph.program import Artefact
 from ..onnx.external_data import refuse_external_data
 from ..onnx.session import first_line, session_options
-from .engine import Declined, Engine, Task
-from .exporting.onnx_export import MODEL, WITHIN, onnx_artefact
-from .exporting.onnx_quantized import DYNAMIC, STATIC, quantized_artefact
-from .exporting.onnx_weights import declared
+from .engine import DYNAMIC, STATIC, Declined, Engine, Task
+from .exporting.onnx_weights import MODEL, WITHIN, declared
 from .index_checks import checked, index_checks
 from .region import Region
 
@@ -37,6 +35,9 @@ class OnnxRuntime(Engine):
             Declined: it cannot be exported, or numpy, by which tensors come in, lacks a dtype.
             MissingExtraError: onnxscript is not installed.
         """
+        from .exporting.onnx_export import onnx_artefact
+        from .exporting.onnx_quantized import quantized_artefact
+
         if task.way:
             return quantized_artefact(task, self.name, self.version())
         return onnx_artefact(task, self.name, self.version())
@@ -76,18 +77,18 @@ def _session(model: bytes, weights: dict[str, torch.Tensor], where: str) -> Any:
 def _function(session: Any, given: Sequence[tuple[int, str]], made: Sequence[str]) -> Callable[..., Any]:
     """A function of tensors that shares their memory with the session."""
     run: Any = session._sess.run  # what `InferenceSession.run` calls, without its checks of the feed
-    from_numpy = torch.from_numpy
+    from_numpy, options = torch.from_numpy, onnxruntime.RunOptions()  # which a run without them makes anew
 
     def call(*values: torch.Tensor) -> list[torch.Tensor]:
         feed = {name: _array(values[index]) for index, name in given}
-        return [from_numpy(_known(array)) for array in run(made, feed, None)]
+        return [from_numpy(_known(array)) for array in run(made, feed, options)]
 
     if len(given) != 1 or len(made) != 1 or given[0][0] != 0:
         return call
     name = given[0][1]
 
     def call_one(value: torch.Tensor) -> tuple[torch.Tensor]:
-        return (from_numpy(_known(run(made, {name: _array(value)}, None)[0])),)
+        return (from_numpy(_known(run(made, {name: _array(value)}, options)[0])),)
 
     return call_one
 

@@ -15,9 +15,8 @@ import torch
 
 from ..graph.program import Artefact
 from ..onnx.external_data import refuse_external_data
-from .engine import WAY, Declined, Engine, Task
-from .exporting.onnx_export import BF16, MODEL, onnx_artefact
-from .exporting.onnx_weights import embedded
+from .engine import BF16, WAY, Declined, Engine, Task
+from .exporting.onnx_weights import MODEL, embedded
 from .index_checks import checked, index_checks
 from .region import Region
 
@@ -39,6 +38,8 @@ class OpenVino(Engine):
             Declined: it cannot be exported, or numpy, by which tensors come in, lacks a dtype.
             MissingExtraError: onnxscript is not installed.
         """
+        from .exporting.onnx_export import onnx_artefact
+
         return onnx_artefact(task, self.name, self.version())
 
     def open(self, artefact: Artefact, region: Region) -> Callable[..., Sequence[torch.Tensor]]:
@@ -96,11 +97,15 @@ def _function(compiled: Any, given: Sequence[int]) -> Callable[..., Any]:
         request = getattr(requests, "own", None)
         if request is None:
             request = requests.own = compiled.create_infer_request()
-        for place, index in enumerate(given):
-            array = values[index].detach().contiguous().numpy()
+        arrays = [_array(values[index]) for index in given]  # OpenVINO keeps no copy alive, which infer reads
+        for place, array in enumerate(arrays):
             request.set_input_tensor(place, openvino.Tensor(array, shared_memory=True))
         request.infer()
         # The memory of a result is the request's, which writes into it again.
         return [torch.from_numpy(request.get_output_tensor(place).data.copy()) for place in range(count)]
 
     return call
+
+
+def _array(tensor: torch.Tensor) -> Any:
+    return (tensor.detach() if tensor.requires_grad else tensor).contiguous().numpy()

@@ -34,6 +34,7 @@ class Region:
         place: the number of the op among the bodies of the pipeline, or the first node and the one after the last.
         kept: nodes that give numbers that are used outside.
         checks: nodes that decide whether the recording holds for new sizes.
+        guarded: the part with its guards, where these need tensors; it decides in place of `checks`.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Region:
     place: int | tuple[int, int]
     kept: tuple[Node, ...] = ()
     checks: tuple[Node, ...] = ()
+    guarded: Graph | None = None
 
     def key(self, graph: Graph) -> int:
         """What a plan knows it by: the id of the op's body, or of its first node in the graph of the pipeline."""
@@ -210,7 +212,8 @@ def run_region(graph: Graph, start: int, stop: int) -> Region | str:
         return "a size of an inner tensor is used outside"
     checks = _slice(nodes, inner.inputs, numbers, checking=True)
     name = "pipeline" if (start, stop) == (0, len(graph.nodes)) else f"nodes {start}-{stop - 1}"
-    return _pure(inner) or Region(name, inner, None, (start, stop), kept, nodes if checks is None else checks)
+    guarded = Graph(inner.inputs, nodes, outputs) if checks is None else None
+    return _pure(inner) or Region(name, inner, None, (start, stop), kept, kept if checks is None else checks, guarded)
 
 
 def _deep_uses(node: Node) -> Iterator[Any]:

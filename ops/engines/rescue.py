@@ -6,7 +6,7 @@ or an index beyond a table, and the user meets the line of his own code.
 
 What an engine was made from may have taken one side of a branch on a size, and no compiler says all that it fixed. So
 the first call with new sizes runs the nodes besides; where the engine's answer differs, theirs is given, and these
-sizes stay with them.
+sizes stay with them. Sizes for which a search has done that are part of the artefact.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import torch
 
 from ..graph.program import Artefact
-from ..graph.traverse import leaves
+from ..graph.traverse import constants, leaves
 from ..graph.types import TensorType
 from ..runtime.engine_call import EngineCall
 from ..runtime.interrupts.changes import forkable
@@ -31,11 +32,14 @@ from ..runtime.plan import Plan
 from ..runtime.user_code import user_stacklevel
 from .engine import WAY, Engine
 from .region import Region
-from .rest import engines_alone, engines_rest
+from .rest import state
 
 MOST_SIZES = 4096  # that are remembered
 
 Sizes = tuple[torch.Size, ...]
+
+SIZES = "sizes"
+"""The key of an artefact's description that holds the sizes at which it was compared with the nodes."""
 
 
 class Reference:
@@ -55,6 +59,26 @@ class Reference:
             NodeError: one failed.
         """
         function = self._plan.fast
+        try:
+            found: Sequence[torch.Tensor] = function(*values)
+            return found
+        except Exception as error:
+            fail(error, function)
+
+    @cached_property
+    def _guarded(self) -> Plan:
+        return Plan(self.region.guarded or self.region.graph)
+
+    def guarded(self, *values: torch.Tensor) -> Sequence[torch.Tensor]:
+        """Runs the nodes with the guards that need them.
+
+        Raises:
+            GuardError: the recording does not hold for these inputs.
+            NodeError: a node failed.
+        """
+        if self.region.guarded is None:
+            return self(*values)
+        function = self._guarded.checked
         try:
             found: Sequence[torch.Tensor] = function(*values)
             return found
@@ -84,7 +108,7 @@ class Engaged:
         self._lock = forkable(threading.Lock())
         self._open: Callable[..., Sequence[torch.Tensor]] | None = None
         self.warned = False
-        self._agrees: dict[Sizes, bool] = {}
+        self._agrees: dict[Sizes, bool] = dict.fromkeys(_compared_sizes(artefact, engine), True)
         self._within = _within(region, tolerance)
         forgets_in_forks(self)
 
@@ -97,6 +121,13 @@ class Engaged:
     def way(self) -> str:
         """Its way of lower precision; empty for the precision of the region."""
         return str(self.artefact.description.get(WAY, ""))
+
+    @property
+    def size(self) -> int:
+        """The bytes that the artefact adds to a file: its own, and weights that the region does not have."""
+        held = {id(constant) for constant in constants(self.region.graph)}
+        folded: list[int] = [each.tensor.nbytes for each in self.artefact.constants.values() if id(each) not in held]
+        return sum(map(len, self.artefact.files.values())) + sum(folded)
 
     def open(self) -> Callable[..., Sequence[torch.Tensor]]:
         """The function of the engine, which is made once."""
@@ -118,48 +149,61 @@ class Engaged:
 
     def function(self) -> Callable[..., Sequence[torch.Tensor]]:
         """A function that runs the engine, and the nodes where it fails or answers otherwise."""
-        agrees, free = self._agrees, _has_free_sizes(self.region)
+        agrees, free = self._agrees, self.region.guarded is not None or _has_free_sizes(self.region)
+        known_sizes, compiling = agrees.get, torch.compiler.is_dynamo_compiling
 
         def call(*values: torch.Tensor) -> Sequence[torch.Tensor]:
-            if torch.compiler.is_dynamo_compiling() or engines_rest() or is_followed(values):
+            if compiling() or state.exactly or is_followed(values):
                 return self.reference(*values)
-            for value in values:
-                if not value.numel():  # runtimes are not made for empty tensors: some end the process
+            known = known_sizes(tuple([value.shape for value in values])) if free else True
+            if known is not True:
+                for value in values:
+                    if not value.numel():  # runtimes are not made for empty tensors: some end the process
+                        return self.reference(*values)
+                if state.alone:
+                    known = True
+                elif known is False:
                     return self.reference(*values)
-            known = agrees.get(tuple([value.shape for value in values])) if free else True
-            if known is not True and engines_alone():
-                known = True
-            if known is False:
-                return self.reference(*values)
             try:
                 found = (self._open or self.open())(*values)
             except Exception as error:
                 return self._rescued(values, error)
             return found if known else self._compared(values, found)
 
-        return call
+        return self.reference if _is_empty(self.region) else call
 
     def _rescued(self, values: Sequence[Any], error: Exception) -> Sequence[torch.Tensor]:
-        found = self.reference(*values)
+        found = self.reference.guarded(*values)
         text = " ".join(str(error).split())[:200]
         self._warn("fails", values, f"which the flat function runs instead: {type(error).__name__}: {text}")
         return found
 
     def _compared(self, values: Sequence[torch.Tensor], found: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
         """The answer of the engine if it is like that of the nodes, else theirs; for the calls to come it is noted."""
-        wanted = self.reference(*values)
-        if any(bool(value.isnan().any()) for value in wanted if value.dtype.is_floating_point):
-            return wanted  # which says nothing of sizes: runtimes differ in what they make of a NaN
+        wanted = self.reference.guarded(*values)
+        agrees = self.judge(values, found, wanted)
+        if agrees is False:
+            self._warn("answers otherwise than the flat function", values, "which runs these sizes from now on")
+        return wanted if agrees is False or _has_nan(wanted) else found
+
+    def judge(
+        self, values: Sequence[torch.Tensor], found: Sequence[torch.Tensor], wanted: Sequence[torch.Tensor]
+    ) -> bool | None:
+        """Whether the answer of the engine is like that of the nodes, which is noted; None where that says nothing."""
+        if _has_nan(wanted):
+            return None  # runtimes differ in what they make of a NaN
         if len(self._agrees) >= MOST_SIZES:
             self._agrees.clear()
-        sizes = tuple([value.shape for value in values])
-        if not all(_alike(mine, theirs, self._within) for mine, theirs in zip(wanted, found, strict=True)):
-            self._agrees[sizes] = False
-            self._warn("answers otherwise than the flat function", values, "which runs these sizes from now on")
-            return wanted
-        if any(_tells(value) for value in wanted):
-            self._agrees[sizes] = True
-        return found
+        agrees = all(_alike(theirs, mine, self._within) for mine, theirs in zip(found, wanted, strict=True))
+        if agrees and not any(map(_tells, wanted)):
+            return None
+        self._agrees[tuple(value.shape for value in values)] = agrees
+        return agrees
+
+    def described(self) -> Artefact:
+        """The artefact with the sizes at which the engine agrees."""
+        sizes = [list(map(list, sizes)) for sizes, agrees in self._agrees.items() if agrees]
+        return replace(self.artefact, description={**self.artefact.description, SIZES: sizes})
 
     def _warn(self, what: str, values: Sequence[torch.Tensor], then: str) -> None:
         if not self.warned:
@@ -171,9 +215,30 @@ class Engaged:
             )
 
 
+def _has_nan(values: Sequence[torch.Tensor]) -> bool:
+    return any(bool(value.isnan().any()) for value in values if value.dtype.is_floating_point)
+
+
+def _compared_sizes(artefact: Artefact, engine: Engine) -> list[Sizes]:
+    """The sizes at which an artefact was compared, with the package that is installed; none where another one did."""
+    sizes = artefact.description.get(SIZES, ())
+    if not sizes or artefact.package != engine.version():
+        return []
+    try:
+        return [tuple(map(torch.Size, each)) for each in sizes]
+    except TypeError:  # malformed: they are compared anew
+        return []
+
+
 def _has_free_sizes(region: Region) -> bool:
     kinds = [value.type for value in region.graph.inputs]
     return any(not isinstance(size, int) for kind in kinds if isinstance(kind, TensorType) for size in kind.shape)
+
+
+def _is_empty(region: Region) -> bool:
+    """Whether an input has a fixed size of zero: runtimes are not made for empty tensors, and some end the process."""
+    kinds = [value.type for value in region.graph.inputs]
+    return any(size == 0 and isinstance(size, int) for kind in kinds for size in getattr(kind, "shape", ()))
 
 
 def _within(region: Region, tolerance: float) -> float:

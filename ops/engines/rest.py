@@ -7,7 +7,20 @@ from typing import ClassVar
 
 from ..runtime.interrupts.changes import Change
 
-_state = threading.local()
+
+class _State(threading.local):
+    """What holds in this thread; every call of an engine reads it.
+
+    Attributes:
+        exactly: whether engines rest.
+        alone: whether their answers are taken as they are.
+    """
+
+    exactly = False
+    alone = False
+
+
+state = _State()
 
 
 class _Switch(Change):
@@ -16,19 +29,15 @@ class _Switch(Change):
     name: ClassVar[str]
 
     def __init__(self) -> None:
-        self.before = _holds(self.name)
+        self.before = bool(getattr(state, self.name))
 
     def make(self) -> None:
         """Switches it on."""
-        setattr(_state, self.name, True)
+        setattr(state, self.name, True)
 
     def undo(self) -> None:
         """Switches it as it was before."""
-        setattr(_state, self.name, self.before)
-
-
-def _holds(name: str) -> bool:
-    return bool(getattr(_state, name, False))
+        setattr(state, self.name, self.before)
 
 
 class Exactly(_Switch):
@@ -37,17 +46,7 @@ class Exactly(_Switch):
     name = "exactly"
 
 
-def engines_rest() -> bool:
-    """Whether engines of this thread rest."""
-    return _holds(Exactly.name)
-
-
 class Alone(_Switch):
     """While it is entered, engines of this thread answer without being held against the nodes at new sizes."""
 
     name = "alone"
-
-
-def engines_alone() -> bool:
-    """Whether the answers of engines are taken as they are."""
-    return _holds(Alone.name)

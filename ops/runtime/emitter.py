@@ -135,7 +135,7 @@ class Emitter:
     def _region(self, call: EngineCall, first: Node, device: Device) -> None:
         """Writes the call of an engine in place of the nodes of a region, with those of them that must run."""
         for node in call.checks if self.checked else call.kept:
-            if isinstance(node.target, BodyCall) and len(call.checks) < call.count:
+            if isinstance(node.target, BodyCall):
                 self._check_call(node, node.target.body)
             else:
                 self._node(node, device)

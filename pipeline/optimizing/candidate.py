@@ -136,7 +136,7 @@ def try_engine(stage: Bench, seen: Observed, engine: Engine, seconds: float, way
         engaged = Engaged(engine, artefact, seen.region, seen.reference, allowed)
         run = engaged.open()
         full = [values for values in seen.inputs if all(value.numel() for value in values)]
-        fault = next((found for values in full if (found := _unlike(run, seen.reference, values))), "")
+        fault = next((found for values in full if (found := _unlike(run, engaged, values))), "")
     except (Declined, MissingExtraError) as error:
         return str(error)
     if fault:
@@ -150,8 +150,11 @@ def try_engine(stage: Bench, seen: Observed, engine: Engine, seconds: float, way
     return Match(engaged, before, after, differences)
 
 
-def _unlike(run: Callable[..., Any], reference: Reference, values: Sequence[torch.Tensor]) -> str:
-    """How the outputs of an engine differ in kind from those of the flat function; their numbers are compared later."""
+def _unlike(run: Callable[..., Any], engaged: Engaged, values: Sequence[torch.Tensor]) -> str:
+    """How the outputs of an engine differ in kind from those of the flat function; sizes where they agree are noted.
+
+    Their numbers are compared later, in the outputs of the pipeline.
+    """
     try:
         with torch.no_grad():
             found = run(*values)
@@ -159,7 +162,8 @@ def _unlike(run: Callable[..., Any], reference: Reference, values: Sequence[torc
         sizes = ", ".join(str(list(value.shape)) for value in values)
         return f"it fails at sizes {sizes}: {type(error).__name__}: {' '.join(str(error).split())[:120]}"
     taken = {_storage(value) for value in values}
-    for mine, wanted in zip(found, reference(*values), strict=True):
+    expected = engaged.reference(*values)
+    for mine, wanted in zip(found, expected, strict=True):
         if mine.numel() and _storage(mine) in taken:
             return "it gives memory that it was given, or gives it twice"
         taken.add(_storage(mine))
@@ -167,6 +171,7 @@ def _unlike(run: Callable[..., Any], reference: Reference, values: Sequence[torc
             return f"it gives {mine.dtype} {list(mine.shape)} for {wanted.dtype} {list(wanted.shape)}"
         if not mine.is_contiguous():
             return f"it gives {mine.dtype} {list(mine.shape)} with the strides {mine.stride()}"
+    engaged.judge(values, found, expected)
     return ""
 
 

@@ -87,7 +87,7 @@ class Search:
             return
         self.candidates.append(made)
         slow = "" if made.after < LEAST_GAIN * made.before else "it is no faster"
-        size = sum(map(len, made.engaged.artefact.files.values()))
+        size = made.engaged.size
         found = made.differences
         self.attempts.append(
             Attempt(name, label, made.before, made.after, found.largest, found.error, size, reason=slow)
@@ -180,8 +180,8 @@ def choice(engaged: Engaged, measured_on: Mapping[str, str]) -> EngineChoice:
     """An engine on a region as a program keeps it."""
     place = engaged.region.place
     if isinstance(place, int):
-        return EngineChoice(place, None, measured_on, engaged.artefact, engaged.tolerance)
-    return EngineChoice(None, place, measured_on, engaged.artefact, engaged.tolerance)
+        return EngineChoice(place, None, measured_on, engaged.described(), engaged.tolerance)
+    return EngineChoice(None, place, measured_on, engaged.described(), engaged.tolerance)
 
 
 def engines_of(names: Sequence[str] | None) -> list[Engine]:

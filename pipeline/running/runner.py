@@ -95,6 +95,7 @@ class Runner:
         self.plan = self.reference.with_engines(engines) if engines else self.reference
         self.seen: set[Any] = set()
         first = _first_run(self)
+        self._traceable = _compiled_reference(self)
         self.run: Callable[[Mapping[str, Any]], Any] = _uncompiled(first) if self.draws else first
 
     def entry(self) -> Callable[[Mapping[str, Any]], Any]:
@@ -144,6 +145,7 @@ class Runner:
 
     def _run_compiled(self, feed: Mapping[str, Any]) -> Any:
         """A run in code that torch's compiler can trace."""
+        self._traceable()
         given = self.binding.flatten(feed)
         self._check(given)
         with torch.enable_grad() if self.grad else torch.no_grad():
@@ -258,12 +260,22 @@ def _uncompiled(entry: Callable[[Mapping[str, Any]], Any]) -> Callable[[Mapping[
     return run
 
 
+def _compiled_reference(runner: Runner) -> Callable[[], bool]:
+    """Compiles what torch's compiler traces; no other run of a pipeline with engines needs it."""
+
+    def prepare() -> bool:
+        return runner.reference.checked is not None
+
+    prepare._dynamo_marked_constant = True  # type: ignore[attr-defined]  # see `_first_run`
+    return prepare
+
+
 def _first_run(runner: Runner) -> Callable[[Mapping[str, Any]], Any]:
     """Compiles the plan at the first run, so that a pipeline that is only inspected needs none."""
 
     def prepare() -> bool:
         runs_here()
-        _ = runner.plan.checked, runner.homes, runner._check, runner.reference.checked  # torch's compiler asks for it
+        _ = runner.plan.checked, runner.homes, runner._check
         return True
 
     # torch's compiler calls this function instead of tracing into it.

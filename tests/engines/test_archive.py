@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import io
+import subprocess
+import sys
 import warnings
 import zipfile
+from dataclasses import replace
 
 import msgpack
 import pytest
@@ -12,6 +15,7 @@ import torch
 
 import tracepack
 from tests.engines.fakes import Mirror
+from tracepack.ops.engines.rescue import Engaged, Reference
 from tracepack.serialization.container.archive import Archive
 
 
@@ -166,3 +170,45 @@ def test_golden_examples_are_of_the_flat_function_and_hold_on_both_within_the_to
 def test_a_tolerance_that_is_none_is_refused(data, wrong) -> None:
     with pytest.raises(tracepack.ArchiveError, match=r"engines\[0\]\.tolerance"):
         tracepack.load(forged(data, tolerance=wrong), trust=True)
+
+
+IMPORTS = """
+import sys, torch, tracepack
+tracepack.load(sys.argv[1], trust=True)(torch.ones(3, 4))
+late = ("torch._dynamo", "torch._inductor", "torch.onnx", "sympy")
+print([name for name in late if name in sys.modules])
+"""
+
+
+def test_a_file_with_an_engine_is_loaded_without_torchs_exporters(tmp_path) -> None:
+    """Which take seconds to import."""
+    pytest.importorskip("onnxruntime", reason="the extra 'onnx' is not installed")
+    pytest.importorskip("onnxscript", reason="the extra 'onnx' is not installed")
+    op = tracepack.script(torch.nn.Linear(4, 2).eval(), example=torch.ones(2, 4), engine="onnxruntime")
+    path = tmp_path / "a.tpk"
+    tracepack.trace(lambda x: op(x), torch.ones(2, 4)).save(path)
+    ended = subprocess.run([sys.executable, "-c", IMPORTS, path], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (0, "[]\n"), ended.stderr
+
+
+def test_sizes_of_a_search_are_not_compared_again_after_a_load(mirror) -> None:
+    """And others are; so are all where the package is another one."""
+    mod = tracepack.trace(lambda x: x * 3, torch.rand(4))
+    mod.optimize([{"x": torch.rand(4)}], engines=["mirror"])
+    file = io.BytesIO()
+    mod.save(file)
+    for version, sizes, compared in [("", 4, False), ("", 1009, True), ("torch 1.0", 4, True)]:
+        loaded = tracepack.load(file.getvalue(), trust=True)
+        engaged = loaded._engaged[0]
+        artefact = replace(engaged.artefact, package=version or engaged.artefact.package)
+        again = Engaged(engaged.engine, artefact, engaged.region, Counting(engaged.region))
+        again.function()(torch.rand(sizes))
+        assert again.reference.calls == int(compared)
+
+
+class Counting(Reference):
+    calls = 0
+
+    def __call__(self, *values):
+        self.calls += 1
+        return super().__call__(*values)

@@ -40,31 +40,55 @@ def test_a_branch_on_a_size_that_the_engine_fixed_gives_the_flat_answer(engine: 
 
 @pytest.fixture
 def tripled(mirror: type[Mirror], monkeypatch: pytest.MonkeyPatch) -> Callable[[], Any]:
-    """A pipeline on an engine that begins to answer otherwise at 9 rows, as one does that has fixed a branch."""
+    """A pipeline on an engine that begins to answer otherwise at 1009 rows, which no search tries."""
     mod = tracepack.trace(lambda x: x * 3, torch.rand(4))
     mod.optimize([{"x": torch.rand(4)}], engines=["mirror"])
     assert mod.engines == {"pipeline": "mirror"}
-    monkeypatch.setattr(mirror, "change", staticmethod(lambda t: t * 2 if t.shape[0] == 9 else t))
+    monkeypatch.setattr(mirror, "change", staticmethod(lambda t: t * 2 if t.shape[0] == 1009 else t))
     mirror.calls.clear()
     return mod
 
 
 def test_sizes_at_which_an_engine_differs_stay_with_the_flat_function(tripled, mirror: type[Mirror]) -> None:
     with pytest.warns(UserWarning, match="which runs these sizes from now on"):
-        assert torch.equal(tripled(torch.ones(9)), torch.full((9,), 3.0))
+        assert torch.equal(tripled(torch.ones(1009)), torch.full((1009,), 3.0))
     for _ in range(2):
-        assert torch.equal(tripled(torch.ones(9)), torch.full((9,), 3.0))
+        assert torch.equal(tripled(torch.ones(1009)), torch.full((1009,), 3.0))
         assert torch.equal(tripled(torch.ones(5)), torch.full((5,), 3.0))
-    assert len(mirror.calls) == 3  # one for 9 rows, two for 5
+    assert len(mirror.calls) == 3  # one for 1009 rows, two for 5
 
 
 def test_zeros_and_nan_say_nothing_of_sizes(tripled, mirror: type[Mirror]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert torch.equal(tripled(torch.zeros(9)), torch.zeros(9))
-        assert tripled(torch.full((9,), torch.nan)).isnan().all()
+        assert torch.equal(tripled(torch.zeros(1009)), torch.zeros(1009))
+        assert tripled(torch.full((1009,), torch.nan)).isnan().all()
     with pytest.warns(UserWarning, match="answers otherwise"):
-        assert torch.equal(tripled(torch.ones(9)), torch.full((9,), 3.0))
+        assert torch.equal(tripled(torch.ones(1009)), torch.full((1009,), 3.0))
+
+
+def on_inner_sizes(x: torch.Tensor) -> torch.Tensor:
+    """A branch on the size of what a convolution gives."""
+    y = torch.nn.functional.conv1d(x, torch.ones(1, 1, 3))
+    return y * 2 if y.shape[-1] > 4 else y
+
+
+def test_guards_that_need_tensors_hold_beside_an_engine(mirror: type[Mirror]) -> None:
+    mod = tracepack.trace(on_inner_sizes, torch.rand(2, 1, 9))
+    mod.optimize([{"x": torch.rand(2, 1, 9)}], engines=["mirror"])
+    assert mod.engines == {"pipeline": "mirror"}
+    file = io.BytesIO()
+    mod.save(file)
+    for pipeline in (mod, tracepack.load(file.getvalue(), trust=True)):
+        for rows in (2, 2, 40):
+            x = torch.rand(rows, 1, 9)
+            torch.testing.assert_close(pipeline(x), on_inner_sizes(x))
+        mirror.calls.clear()
+        pipeline(x)
+        assert mirror.calls == ["pipeline"]
+        for _ in range(2):  # nothing is remembered of what was refused
+            with pytest.raises(tracepack.GuardError):
+                pipeline(torch.rand(2, 1, 6))
 
 
 def test_a_tolerance_that_was_asked_for_holds_at_new_sizes(mirror: type[Mirror], monkeypatch) -> None:

@@ -58,6 +58,21 @@ def test_every_size_gives_the_answers_of_torch(engine, monkeypatch) -> None:
     assert torch.equal(first, kept), "a result was written again"
 
 
+@pytest.mark.parametrize("engine", ["onnxruntime", "openvino", "frozen"])
+def test_inputs_with_gaps_are_read_while_they_are_in_memory(engine, monkeypatch) -> None:
+    """The copy without gaps of one input must live while that of the next is made: their sizes are equal."""
+    if engine != "frozen":
+        pytest.importorskip(engine, reason="an extra is not installed")
+        pytest.importorskip("onnxscript", reason="an extra is not installed")
+    for module in ("candidate", "search"):
+        monkeypatch.setattr(f"tracepack.pipeline.optimizing.{module}.interleaved", in_turn)
+    a, b = torch.arange(4096).float()[::2], torch.ones(4096)[::2]
+    mod = tracepack.trace(lambda a, b: (a * 2 + b, a - b), a, b)
+    assert mod.optimize([{"a": a, "b": b}], engines=[engine]).engines == {"pipeline": engine}
+    for found, wanted in zip(mod.run({"a": a, "b": b}), (a * 2 + b, a - b), strict=True):
+        torch.testing.assert_close(found, wanted)
+
+
 SIGNALS = """
 import faulthandler, gc, signal, torch, tracepack
 faulthandler.enable()  # it gives signals a stack of their own, as pytest does

@@ -1,7 +1,7 @@
 """A region as an ONNX model: torch.export of the flat function, torch.onnx from there.
 
-Weights that an archive holds anyway are left out of the model: it names them, and `onnx_weights` puts them back when a
-runtime opens it, so that no second copy lies on the disk.
+Weights are left out of the model: it names them, and `onnx_weights` puts them back when a runtime opens it. Those that
+an archive holds anyway have no second copy on the disk; those that the export folded are mapped like them, not read.
 """
 
 from __future__ import annotations
@@ -22,14 +22,12 @@ from ...lowering.patches.fx_patcher import FxPatcher
 from ...lowering.patches.lock import KeptProcess, lowering
 from ...lowering.patches.shape_functions import FreeSizes
 from ...lowering.patches.silence import Silence
-from ..engine import Declined, Task, described
+from ..engine import BF16, Declined, Task, cause, described
 from ..index_checks import DataChecks, Unfit, index_checks
+from .onnx_weights import MODEL, NUMPY_TYPES, WITHIN
 
 OPSET = 20  # ONNX Runtime 1.17 and OpenVINO 2024 know it; from 19 on there is Resize as torch does it
-MODEL = "model.onnx"
-WITHIN = "within"  # the output that says whether all indices are
 _WITHOUT_NUMPY = ("bfloat16", "complex", "float8")
-BF16 = "bf16"
 LEAST = 256  # bytes; a smaller weight stays in the model
 
 
@@ -173,14 +171,6 @@ def exported(task: Task, *, checking: bool = True) -> torch.export.ExportedProgr
             raise Declined(f"torch.export cannot export it: {cause(error)}") from error
 
 
-def cause(error: BaseException) -> str:
-    """The first line of what led to an error."""
-    while error.__cause__ is not None:
-        error = error.__cause__
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return f"{type(error).__name__}: {lines[0] if lines else ''}"[:160]
-
-
 def _sizes(program: torch.export.ExportedProgram) -> list[list[int | None]]:
     """The sizes of the inputs, None for each that is free; an export to ONNX fixes some of them afterwards."""
     names = set(program.graph_signature.user_inputs)
@@ -219,14 +209,22 @@ def _clean(model: Any, task: Task, sizes: Sequence[Sequence[int | None]]) -> Non
 
 
 def _detach_weights(model: Any, held: Sequence[Constant]) -> dict[str, Constant]:
-    """Takes the weights out of a model that are tensors of the archive, and says which they are."""
+    """Takes the weights out of a model, and says which they are: tensors of the archive, or new ones that it folded."""
     known = {_memory(constant.tensor): constant for constant in held if constant.tensor.is_contiguous()}
     found: dict[str, Constant] = {}
     for name, value in list(model.graph.initializers.items()):
-        tensor = getattr(value.const_value, "raw", None)
-        if isinstance(tensor, torch.Tensor) and tensor.nbytes >= LEAST and _memory(tensor) in known:
-            found[name] = known[_memory(tensor)]
-            del model.graph.initializers[name]
+        data = value.const_value
+        if data is None or data.nbytes < LEAST:
+            continue
+        tensor = getattr(data, "raw", None)
+        if not isinstance(tensor, torch.Tensor):
+            array = data.numpy()
+            if array.dtype.name not in NUMPY_TYPES:
+                continue
+            tensor = torch.from_numpy(array.copy())
+        tensor = tensor.detach().contiguous()
+        found[name] = known.get(_memory(tensor)) or Constant(tensor, f"folded {name}")
+        del model.graph.initializers[name]
     return found
 
 

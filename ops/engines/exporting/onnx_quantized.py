@@ -16,10 +16,9 @@ import torch
 from ...graph.errors import MissingExtraError
 from ...graph.program import Artefact
 from ...lowering.patches.silence import Silence
-from ..engine import Declined, Task, described
-from .onnx_export import MODEL, cause, onnx_model
-
-DYNAMIC, STATIC = "int8 dynamic", "int8 static"
+from ..engine import DYNAMIC, Declined, Task, cause, described
+from .onnx_export import onnx_model
+from .onnx_weights import MODEL
 
 
 def quantized_artefact(task: Task, engine: str, package: str) -> Artefact:

@@ -11,11 +11,17 @@ from collections.abc import Mapping
 
 import torch
 
+MODEL = "model.onnx"
+WITHIN = "within"  # the output that says whether all indices are
+
 _TYPES = {
     "float32": 1, "uint8": 2, "int8": 3, "uint16": 4, "int16": 5, "int32": 6, "int64": 7, "bool": 9, "float16": 10,
     "float64": 11, "uint32": 12, "uint64": 13, "bfloat16": 16,
 }  # fmt: skip
 """torch's names of dtypes -> their numbers in TensorProto."""
+
+NUMPY_TYPES = frozenset(_TYPES) - {"bfloat16"}
+"""The names of those that numpy has."""
 
 _MODEL_GRAPH, _GRAPH_INITIALIZER = 7, 5
 _DIMS, _DATA_TYPE, _NAME, _RAW_DATA, _EXTERNAL_DATA, _DATA_LOCATION = 1, 2, 8, 9, 13, 14

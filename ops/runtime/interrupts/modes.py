@@ -75,12 +75,21 @@ def _pre_dispatch() -> list[Any]:
     return [mode for mode in found if mode is not None]
 
 
+# Every call of an engine asks these.
+_PROXY, _PRE_DISPATCH = _C._TorchDispatchModeKey.PROXY, _C.DispatchKey.PreDispatch
+_count_modes, _has_key, _is_tracing = (
+    _C._len_torch_dispatch_stack,
+    _C._dispatch_tls_is_dispatch_key_included,
+    _C._is_tracing,
+)
+_is_functional = torch._is_functional_tensor
+
+
 def makes_graph() -> bool:
     """Whether torch makes a graph of what this thread runs, as `make_fx` and `torch.export` do."""
-    key = _C._TorchDispatchModeKey.PROXY
-    if _C._get_dispatch_mode(key) is not None:
+    if _count_modes() and _C._get_dispatch_mode(_PROXY) is not None:
         return True
-    return _has_pre_dispatch() and _operators._get_dispatch_mode_pre_dispatch(key) is not None
+    return _has_key(_PRE_DISPATCH) and _operators._get_dispatch_mode_pre_dispatch(_PROXY) is not None
 
 
 def is_followed(values: Iterable[torch.Tensor]) -> bool:
@@ -88,7 +97,7 @@ def is_followed(values: Iterable[torch.Tensor]) -> bool:
 
     `make_fx` and `torch.jit.trace` hand over plain tensors, and `functionalize` some that only look like plain ones.
     """
-    return makes_graph() or torch._C._is_tracing() or any(map(torch._is_functional_tensor, values))
+    return makes_graph() or _is_tracing() or any(map(_is_functional, values))
 
 
 def _say_which() -> None:
