@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import time
+from typing import cast
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -61,7 +62,30 @@ def application(repository: Repository, config: ServingConfig, watcher: Watcher 
         *(route(path, handler) for path, handler in page_handlers(repository, watcher.metrics).items()),
     ]
     guards = [] if config.token is None else [Middleware(TokenGuard, token=config.token)]
-    return Starlette(routes=routes, middleware=guards, exception_handlers={HTTPException: _routing_error})
+    return _Application(routes=routes, middleware=guards, exception_handlers={HTTPException: _routing_error})
+
+
+class _Application(Starlette):
+    """Starlette, whose layers a request for inference does not cross where no middleware stands among them.
+
+    They take a fifth of what the request costs. Nothing of ours is in them: an endpoint turns errors into answers.
+    """
+
+    def build_middleware_stack(self) -> ASGIApp:
+        whole = super().build_middleware_stack()
+        if self.user_middleware:
+            return whole
+        infer = cast(Route, self.routes[0]).app
+
+        async def first(scope: Scope, receive: Receive, send: Send) -> None:
+            if scope["type"] == "http" and scope["method"] == "POST" and not scope.get("root_path"):
+                match scope["path"].split("/"):
+                    case ["", "v2", "models", model, "infer"] if model:
+                        scope["path_params"] = {"model": model}
+                        return await infer(scope, receive, send)
+            return await whole(scope, receive, send)
+
+        return first
 
 
 class Handlers:
