@@ -28,6 +28,7 @@ from .openapi import openapi
 from .plain_rows import answer_plainly
 
 OPEN = ("/v2/health/live", "/v2/health/ready", *OPEN_FILES)  # probes have no token, and the page asks for it
+INFER = "/v2/models/{model}/infer"
 EXTENSIONS = ["binary_tensor_data", "model_repository", "sequence"]
 
 
@@ -47,7 +48,8 @@ def application(repository: Repository, config: ServingConfig, watcher: Watcher 
 
     model, versions = "/v2/models/{model}", "/v2/models/{model}/versions/{version}"
     routes = [  # what is asked most stands first
-        *(route(f"{base}/infer", handlers.infer, "POST") for base in (model, versions)),
+        route(INFER, handlers.infer, "POST"),
+        route(f"{versions}/infer", handlers.infer, "POST"),
         route("/v2", handlers.server),
         route("/v2/health/live", handlers.live),
         route("/v2/health/ready", handlers.ready),
@@ -68,14 +70,14 @@ def application(repository: Repository, config: ServingConfig, watcher: Watcher 
 class _Application(Starlette):
     """Starlette, whose layers a request for inference does not cross where no middleware stands among them.
 
-    They take a fifth of what the request costs. Nothing of ours is in them: an endpoint turns errors into answers.
+    They take a tenth of the server's time for it. Nothing of ours is in them: an endpoint turns errors into answers.
     """
 
     def build_middleware_stack(self) -> ASGIApp:
-        whole = super().build_middleware_stack()
-        if self.user_middleware:
+        whole, route = super().build_middleware_stack(), cast(Route, self.routes[0])
+        if self.user_middleware or route.path != INFER:
             return whole
-        infer = cast(Route, self.routes[0]).app
+        infer = route.app
 
         async def first(scope: Scope, receive: Receive, send: Send) -> None:
             if scope["type"] == "http" and scope["method"] == "POST" and not scope.get("root_path"):
