@@ -47,6 +47,18 @@ def test_an_application_that_is_mounted() -> None:
     assert client.get("/models/v2/models/cell").status_code == 401
 
 
+def test_middleware_of_the_user_sees_requests_for_inference() -> None:
+    from starlette.middleware.cors import CORSMiddleware
+
+    application = app({"cell": cell()})
+    application.add_middleware(CORSMiddleware, allow_origins=["https://a.example"])
+    client = httpx.Client(
+        transport=Asgi(application), base_url="http://server", headers={"Origin": "https://a.example"}
+    )
+    for path in ("/v2/models/cell/infer", "/v1/cell"):
+        assert client.post(path, json={}).headers["access-control-allow-origin"] == "https://a.example"
+
+
 class Asgi(httpx.BaseTransport):
     """Calls an application without a socket."""
 

@@ -90,21 +90,27 @@ class Executor:
         """
 
         def job() -> Any:
-            begun = time.perf_counter()
-            passage.queue += begun - submitted
+            passage.queue += time.perf_counter() - submitted
             self._running.add(job)
             try:
-                return work()
+                return self.run_here(work, size, pace, passage)
             finally:
                 self._running.discard(job)
-                passage.infer = time.perf_counter() - begun
-                pace.note(size, passage.infer)
 
-        submitted = time.perf_counter()
         if pace.is_short(size):
-            return job()
+            return self.run_here(work, size, pace, passage)
+        submitted = time.perf_counter()
         loop = asyncio.get_running_loop()
         return await self.within(loop.run_in_executor(self._pool, job))
+
+    def run_here(self, work: Callable[[], Any], size: int, pace: Pace, passage: Passage) -> Any:
+        """What the work returns, run in this thread: on the event loop where `pace` says that it is short."""
+        begun = time.perf_counter()
+        try:
+            return work()
+        finally:
+            passage.infer = time.perf_counter() - begun
+            pace.note(size, passage.infer)
 
     async def within(self, awaited: Any) -> Any:
         """Waits for at most the timeout.

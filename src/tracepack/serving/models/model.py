@@ -95,6 +95,9 @@ class ServedModel:
                 )
             if self._batcher is not None:
                 return await self._batcher.submit(feed, passage)
+            size = size_of(feed)
+            if self.pace.is_short(size):
+                return self._executor.run_here(lambda: self.pipeline.run(feed), size, self.pace, passage)
             return await self._run(self.pipeline, [feed], passage)
         finally:
             self.waiting -= 1

@@ -168,7 +168,7 @@ class Server:
             application(self.repository, config, self._watcher), log_config=None, log_level="warning", access_log=False,
             lifespan="off", ws="none", http=limited_protocol(config.max_connections, config.timeout),
             timeout_graceful_shutdown=max(1, int(options.drain)), ssl_certfile=options.tls_cert,
-            ssl_keyfile=options.tls_key, server_header=False,
+            ssl_keyfile=options.tls_key, server_header=False, proxy_headers=False,
         )  # fmt: skip
 
     async def _start_rpc(self, port: int | None) -> tuple[Any, int | None]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...ops.graph.errors import MissingExtraError
@@ -34,8 +33,7 @@ class Watcher:
         self._logs = config.log_requests
         self._spans = _spans() if config.spans else None
 
-    @contextmanager
-    def request(self, model: ServedModel, protocol: str, headers: Callable[[], Mapping[str, str]]) -> Iterator[Passage]:
+    def request(self, model: ServedModel, protocol: str, headers: Callable[[], Mapping[str, str]]) -> _Watched:
         """A context around the work for one request.
 
         Args:
@@ -43,20 +41,36 @@ class Watcher:
             protocol: ``"http"``, ``"grpc"`` or ``"json"``.
             headers: gives those of the request, with the caller's trace.
         """
-        passage, begun = Passage(), time.perf_counter()
-        self.metrics.begin(model.name, model.version)
-        failed: BaseException | None = None
+        span = None if self._spans is None else self._spans(model, protocol, headers())
+        return _Watched(self.metrics, model, protocol, span, self._logs)
+
+
+class _Watched:
+    """The context around one request; a generator that does the same costs more than all else in it."""
+
+    __slots__ = ("_begun", "_logs", "_metrics", "_model", "_passage", "_protocol", "_span")
+
+    def __init__(self, metrics: Metrics, model: ServedModel, protocol: str, span: Any, logs: bool) -> None:
+        self._metrics, self._model, self._protocol, self._span, self._logs = metrics, model, protocol, span, logs
+        self._passage = Passage()
+
+    def __enter__(self) -> Passage:
+        self._begun = time.perf_counter()
+        self._metrics.begin(self._model.name, self._model.version)
+        if self._span is not None:
+            self._span.__enter__()
+        return self._passage
+
+    def __exit__(self, kind: Any, failed: BaseException | None, trace: Any) -> None:
         try:
-            with nullcontext() if self._spans is None else self._spans(model, protocol, headers()):
-                yield passage
-        except BaseException as error:
-            failed = error
-            raise
+            if self._span is not None:
+                self._span.__exit__(kind, failed, trace)
         finally:
-            seconds = time.perf_counter() - begun
-            self.metrics.end(model.name, model.version, passage, seconds, failed is None)
+            model, seconds = self._model, time.perf_counter() - self._begun
+            self._metrics.end(model.name, model.version, self._passage, seconds, failed is None)
             if self._logs:
-                log.info(json.dumps(_row(model, protocol, passage, seconds, failed), ensure_ascii=False))
+                row = _row(model, self._protocol, self._passage, seconds, failed)
+                log.info(json.dumps(row, ensure_ascii=False))
 
 
 def _row(
