@@ -32,7 +32,7 @@ from ...proxies.strings import TracedStr
 from ...proxies.trees import concrete
 from ...recording.recorder import Recorder
 from ..expressions import EXPRESSIONS, RegularExpressions
-from ..library.stand_ins import OF_ITERABLES, accumulate, buffer_of, dumps, normalize, padded, reduce
+from ..library.replacements import OF_ITERABLES, accumulate, buffer_of, dumps, normalize, padded, reduce
 from ..redirect import STAND_INS, deep_stand_in, own, stand_in_of
 from .operations import SUBSCRIPT, active, formatted, holds_traced, number_of, to_dict
 

@@ -24,7 +24,7 @@ from ...recording.recorder import Recorder
 from ..expressions import EXPRESSIONS, RegularExpressions
 from ..library import special
 from ..library.asked_table import AskedTable
-from ..library.stand_ins import MODULES, array_from_buffer, naming_device
+from ..library.replacements import MODULES, array_from_buffer, naming_device
 from .operations import HandedOver, active, formatted, holds_traced, number_of
 
 
