@@ -217,7 +217,8 @@ class ModelOp(InferenceOp):
         """The keywords with the defaults of a ScriptFunction, which its file does not keep."""
         if not isinstance(self.model, torch.jit.ScriptFunction):
             return kwargs
-        open_ones = self.model.schema.arguments[len(args) :]
+        schema: Any = self.model.schema  # torch's types take the property for a method
+        open_ones = schema.arguments[len(args) :]
         return {**{each.name: each.default_value for each in open_ones if each.has_default_value()}, **kwargs}
 
     def _taken_apart(self, args: tuple[Any, ...], kwargs: dict[str, Any], free: bool) -> tuple[Call, list[Any]]:

@@ -17,9 +17,9 @@ from ..graph.program import Artefact
 from ..lowering.patches.lock import lowering
 from ..lowering.patches.silence import Silence
 from ..runtime.interrupts.unheard import Unheard
+from .checks.index_checks import checked, index_checks
 from .engine import Declined, Engine, Task, described
 from .exporting.onnx_export import BF16, Exporting, cause
-from .index_checks import checked, index_checks
 from .region import Region
 
 MODULE = "frozen.pt"

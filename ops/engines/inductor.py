@@ -21,9 +21,9 @@ from ..graph.program import Artefact
 from ..lowering.patches.fx_patcher import FxPatcher
 from ..lowering.patches.lock import KeptProcess, lowering
 from ..lowering.patches.silence import Silence
+from .checks.index_checks import all_within, checked, index_checks
 from .engine import Declined, Engine, Task, described
 from .exporting.onnx_export import BF16, cause, exported
-from .index_checks import all_within, checked, index_checks
 from .region import Region
 
 PACKAGE = "model.pt2"

@@ -15,11 +15,11 @@ import torch
 from ..graph.program import Artefact
 from ..onnx.external_data import refuse_external_data
 from ..onnx.session import first_line, session_options
+from .checks.index_checks import checked, index_checks
 from .engine import Declined, Engine, Task
 from .exporting.onnx_export import MODEL, WITHIN, onnx_artefact
 from .exporting.onnx_quantized import DYNAMIC, STATIC, quantized_artefact
 from .exporting.onnx_weights import declared
-from .index_checks import checked, index_checks
 from .region import Region
 
 
