@@ -217,7 +217,7 @@ class ModelOp(InferenceOp):
         """The keywords with the defaults of a ScriptFunction, which its file does not keep."""
         if not isinstance(self.model, torch.jit.ScriptFunction):
             return kwargs
-        schema: Any = self.model.schema  # torch types it as a function
+        schema: Any = self.model.schema  # torch's types take the property for a method
         open_ones = schema.arguments[len(args) :]
         return {**{each.name: each.default_value for each in open_ones if each.has_default_value()}, **kwargs}
 

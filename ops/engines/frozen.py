@@ -17,8 +17,8 @@ from ..graph.program import Artefact
 from ..lowering.patches.lock import lowering
 from ..lowering.patches.silence import Silence
 from ..runtime.interrupts.unheard import Unheard
+from .checks.index_checks import checked, index_checks
 from .engine import BF16, Declined, Engine, Task, cause, described
-from .index_checks import checked, index_checks
 from .region import Region
 
 MODULE = "frozen.pt"

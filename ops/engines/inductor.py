@@ -20,8 +20,8 @@ import torch
 from ..graph.program import Artefact
 from ..lowering.patches.lock import KeptProcess, lowering
 from ..lowering.patches.silence import Silence
+from .checks.index_checks import all_within, checked, index_checks
 from .engine import BF16, Declined, Engine, Task, cause, described
-from .index_checks import all_within, checked, index_checks
 from .region import Region
 
 PACKAGE = "model.pt2"

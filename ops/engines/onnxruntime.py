@@ -15,9 +15,9 @@ import torch
 from ..graph.program import Artefact
 from ..onnx.external_data import refuse_external_data
 from ..onnx.session import first_line, session_options
+from .checks.index_checks import checked, index_checks
 from .engine import DYNAMIC, STATIC, Declined, Engine, Task
 from .exporting.onnx_weights import MODEL, WITHIN, declared
-from .index_checks import checked, index_checks
 from .region import Region
 
 

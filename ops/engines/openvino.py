@@ -15,9 +15,10 @@ import torch
 
 from ..graph.program import Artefact
 from ..onnx.external_data import refuse_external_data
+from .checks.index_checks import checked, index_checks
+from .checks.number_checks import LARGEST, refused_in_32_bits, takes_integers
 from .engine import BF16, WAY, Declined, Engine, Task
 from .exporting.onnx_weights import MODEL, embedded
-from .index_checks import checked, index_checks
 from .region import Region
 
 _LOCK = threading.Lock()
@@ -35,12 +36,15 @@ class OpenVino(Engine):
         """Exports the region to ONNX.
 
         Raises:
-            Declined: it cannot be exported, or numpy, by which tensors come in, lacks a dtype.
+            Declined: it cannot be exported, or numpy, by which tensors come in, lacks a dtype; or it needs numbers that
+                OpenVINO computes with fewer bits.
             MissingExtraError: onnxscript is not installed.
         """
+        if reason := refused_in_32_bits(task.region.graph):
+            raise Declined(f"OpenVINO computes in 32 bits: {reason}")
         from .exporting.onnx_export import onnx_artefact
 
-        return onnx_artefact(task, self.name, self.version())
+        return onnx_artefact(task, self.name, self.version(), in_32_bits=takes_integers(task.region.graph))
 
     def open(self, artefact: Artefact, region: Region) -> Callable[..., Sequence[torch.Tensor]]:
         """The compiled model, with as many threads as torch has now, in the precision of the region or in bfloat16.
@@ -99,6 +103,8 @@ def _function(compiled: Any, given: Sequence[int]) -> Callable[..., Any]:
             request = requests.own = compiled.create_infer_request()
         arrays = [_array(values[index]) for index in given]  # OpenVINO keeps no copy alive, which infer reads
         for place, array in enumerate(arrays):
+            if array.dtype.kind in "iu" and array.itemsize >= 4 and max(int(array.max()), -int(array.min())) > LARGEST:
+                raise OverflowError("OpenVINO computes integers in 32 bits")
             request.set_input_tensor(place, openvino.Tensor(array, shared_memory=True))
         request.infer()
         # The memory of a result is the request's, which writes into it again.

@@ -22,8 +22,8 @@ from ...lowering.patches.fx_patcher import FxPatcher
 from ...lowering.patches.lock import KeptProcess, lowering
 from ...lowering.patches.shape_functions import FreeSizes
 from ...lowering.patches.silence import Silence
+from ..checks.index_checks import DataChecks, Unfit, index_checks
 from ..engine import BF16, Declined, Task, cause, described
-from ..index_checks import DataChecks, Unfit, index_checks
 from .onnx_weights import MODEL, NUMPY_TYPES, WITHIN
 
 OPSET = 20  # ONNX Runtime 1.17 and OpenVINO 2024 know it; from 19 on there is Resize as torch does it
@@ -67,11 +67,16 @@ class Exporting(torch.nn.Module):
 
 
 class Checking(Exporting):
-    """A region that also gives whether the indices that it computes are within their tensors, where there are any."""
+    """A region that also gives whether the numbers that it computes are within bounds, where it has any to check.
 
-    def __init__(self, task: Task) -> None:
+    Args:
+        task: the region; its indices are within their tensors.
+        in_32_bits: whether integers must fit into 32 bits, too.
+    """
+
+    def __init__(self, task: Task, in_32_bits: bool = False) -> None:
         super().__init__(task)
-        self.__dict__["inputs"] = index_checks(task.region.graph)
+        self.__dict__ |= {"inputs": index_checks(task.region.graph), "in_32_bits": in_32_bits}
 
     def forward(self, *values: torch.Tensor) -> Any:
         """Runs the region.
@@ -79,14 +84,15 @@ class Checking(Exporting):
         Raises:
             Unfit: torch alone is to run it.
         """
-        with DataChecks([(values[number], rows) for number, rows in self.__dict__["inputs"]]) as checks:
+        known = [(values[number], rows) for number, rows in self.__dict__["inputs"]]
+        with DataChecks(known, self.__dict__["in_32_bits"]) as checks:
             found = super().forward(*values)
         return (*found, torch.stack(checks.within).all()) if checks.within else found
 
 
 def onnx_model(
     task: Task, *, inputs: Sequence[str] | None = None, outputs: Sequence[str] | None = None, whole: bool = False,
-    checking: bool = True,
+    checking: bool = True, in_32_bits: bool = False,
 ) -> OnnxModel:  # fmt: skip
     """Exports a region.
 
@@ -96,6 +102,7 @@ def onnx_model(
         outputs: names for the outputs; ``y0``, ``y1`` … by default.
         whole: whether the model keeps all of its weights.
         checking: whether it may have one more output, which says whether all indices were within their tensors.
+        in_32_bits: whether that says, too, that integers fit into 32 bits.
 
     Raises:
         Declined: torch cannot export it, or ONNX has no such operator.
@@ -112,7 +119,7 @@ def onnx_model(
     graph = task.region.graph
     names = list(inputs or (f"x{index}" for index in range(len(graph.inputs))))
     results = list(outputs or (f"y{index}" for index in range(len(graph.output))))
-    program = exported(task, checking=checking)
+    program = exported(task, checking=checking, in_32_bits=in_32_bits)
     results += [WITHIN] * (len(program.graph_signature.user_outputs) - len(results))
     sizes = _sizes(program)
     with Silence():
@@ -130,8 +137,14 @@ def onnx_model(
     return OnnxModel(onnx_ir.serde.serialize_model(model).SerializeToString(), found)
 
 
-def onnx_artefact(task: Task, engine: str, package: str) -> Artefact:
+def onnx_artefact(task: Task, engine: str, package: str, *, in_32_bits: bool = False) -> Artefact:
     """The artefact of an engine that runs ONNX models and shares memory with numpy.
+
+    Args:
+        task: the region and examples of it.
+        engine: the name of the engine.
+        package: the version of its package.
+        in_32_bits: whether the engine computes integers in 32 bits, which the model then checks.
 
     Raises:
         Declined: the region cannot be exported, or numpy lacks a dtype.
@@ -140,23 +153,25 @@ def onnx_artefact(task: Task, engine: str, package: str) -> Artefact:
     for value in (*task.region.graph.inputs, *task.region.graph.output):
         if isinstance(value.type, TensorType) and value.type.dtype.startswith(_WITHOUT_NUMPY):
             raise Declined(f"numpy has no {value.type.dtype}")
-    model: OnnxModel = task.shared.get(MODEL) or onnx_model(task)
-    task.shared[MODEL] = model
+    key = f"{MODEL} in 32 bits" if in_32_bits else MODEL
+    model: OnnxModel = task.shared.get(key) or onnx_model(task, in_32_bits=in_32_bits)
+    task.shared[key] = model
     return Artefact(engine, package, described(task), {MODEL: model.data}, model.constants)
 
 
-def exported(task: Task, *, checking: bool = True) -> torch.export.ExportedProgram:
+def exported(task: Task, *, checking: bool = True, in_32_bits: bool = False) -> torch.export.ExportedProgram:
     """The region as torch exports it, with the sizes free that the signature leaves free.
 
     Args:
         task: the region.
         checking: whether it may have one more output, which says whether all indices were within their tensors.
+        in_32_bits: whether that says, too, that integers fit into 32 bits.
 
     Raises:
         Declined: torch cannot export it.
     """
     example = tuple(task.examples[0])
-    module = Checking(task) if checking else Exporting(task)
+    module = Checking(task, in_32_bits) if checking else Exporting(task)
     auto = torch.export.Dim.AUTO
     free = tuple(dict.fromkeys(task.free(index), auto) for index in range(len(example)))
     with Silence(), torch.no_grad():

@@ -15,8 +15,9 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from ..graph.graph import BodyCall, Constant, Graph, Node, Operator, Value
-from ..graph.traverse import leaves
+from ...graph.graph import BodyCall, Constant, Graph, Node, Operator, Value
+from ...graph.traverse import leaves
+from .number_checks import SHIFTS, computed_otherwise, outside_int32, within_int32
 
 # Where a function has its table, its dimension and its index, and what these are called.
 _INDEXED = {
@@ -115,14 +116,15 @@ class DataChecks(TorchFunctionMode):
 
     Args:
         known: inputs of the region that `index_checks` covers, and the least number of rows.
+        in_32_bits: whether integers must fit into 32 bits, too.
 
     Attributes:
         within: for each index whether all of it is within its tensor, as tensors.
     """
 
-    def __init__(self, known: Sequence[tuple[torch.Tensor, int]]) -> None:
+    def __init__(self, known: Sequence[tuple[torch.Tensor, int]], in_32_bits: bool = False) -> None:
         super().__init__()
-        self.known = known
+        self.known, self.in_32_bits = known, in_32_bits
         self.within: list[torch.Tensor] = []
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
@@ -143,7 +145,18 @@ class DataChecks(TorchFunctionMode):
             table, dim, index = self._indexed(func, name, args, given)
             if dim is not None:
                 self._note(index, table.shape[dim] if table.dim() else 1)
-        return func(*args, **given)
+        if reason := computed_otherwise(name, args, given):
+            raise Unfit(f"{reason}, which other runtimes do otherwise")
+        if self.in_32_bits and any(map(outside_int32, (*args, *given.values()))):
+            raise Unfit("it computes with integers of more than 32 bits")
+        if not self.in_32_bits:
+            return func(*args, **given)
+        if name in SHIFTS:
+            raise Unfit("it shifts integers of 32 bits")
+        before = [arg.clone() if isinstance(arg, torch.Tensor) else arg for arg in args]  # it may write to them
+        found = func(*args, **given)
+        self.within += within_int32(func, name, before, given, found)
+        return found
 
     def _indexed(self, func: Any, name: str, args: Sequence[Any], given: Any) -> tuple[Any, int | None, Any]:
         places = _INDEXED[name]

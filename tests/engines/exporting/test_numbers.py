@@ -1,0 +1,56 @@
+"""Numbers that other runtimes hold in fewer bits, or compute by other formulas, get the answers of torch."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import tracepack
+
+pytest.importorskip("onnxscript")
+pytestmark = pytest.mark.filterwarnings("ignore:the engine .* fails on")
+
+
+def engaged(process, example: torch.Tensor, engine: str) -> tracepack.Pipeline:
+    pytest.importorskip(engine)
+    op = tracepack.script(process, name="op", engine=engine)
+    return tracepack.trace(lambda x: op(x), example)
+
+
+@pytest.mark.parametrize(
+    "process", [lambda x: x + 1, lambda x: x > 100, lambda x: x.amax(0), lambda x: x * x, lambda x: x.cumsum(0)]
+)
+@pytest.mark.parametrize("values", [[10**12, -3], [2**31, 1], [2**16, 2**16]])
+def test_openvino_gives_integers_of_64_bits(process, values) -> None:
+    mod = engaged(process, torch.tensor([1, 2]), "openvino")
+    x = torch.tensor(values)
+    for _ in range(2):
+        assert torch.equal(mod(x), process(x))
+
+
+@pytest.mark.parametrize(
+    ("process", "example"),
+    [
+        (lambda x: x.argmax(0), torch.tensor([1.0, 2.0], dtype=torch.float64)),
+        (lambda x: x + x, torch.tensor([1, 2], dtype=torch.int8)),
+        (lambda x: x == 10**12, torch.tensor([1, 2])),
+        (lambda x: x << 4, torch.tensor([1, 2])),
+    ],
+)
+def test_openvino_declines_what_it_computes_in_fewer_bits(process, example) -> None:
+    with pytest.raises(tracepack.LoweringError, match="32 bits"):
+        engaged(process, example, "openvino")
+
+
+@pytest.mark.parametrize(
+    "process",
+    [
+        torch.nn.functional.logsigmoid,
+        torch.signbit,
+        lambda x: torch.atan2(x, x - 1),
+        lambda x: torch.div(x, 0.7, rounding_mode="floor"),
+    ],
+)
+def test_functions_that_onnx_has_by_another_formula_stay_with_torch(process) -> None:
+    with pytest.raises(tracepack.LoweringError, match="other runtimes do otherwise"):
+        engaged(process, torch.rand(3, 4), "onnxruntime")
