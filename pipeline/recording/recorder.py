@@ -214,9 +214,10 @@ class Recorder(TorchFunctionMode):
     def scalar(self, name: str, *args: Any) -> Any:
         """Records arithmetic, or a scalar read off a tensor, and returns the traced result."""
         self.refuse_ended()
+        self._calling = f"py.{name}"
         try:
             with torch._C.DisableTorchFunction(), self.within():
-                found = resolve(f"py.{name}")(*concrete(args))
+                found = resolve(self._calling)(*concrete(args))
         except Exception as error:
             self.failed = (error, user_line())
             raise

@@ -19,7 +19,7 @@ _SCALARS: dict[str, dict[str, Any]] = {
     "str": {"type": "string"},
     "strings": {"type": "array", "items": {"type": "string"}},
     "array": {"type": "array"},
-    "any": {"type": ["number", "boolean"]},
+    "any": {},
 }
 
 
