@@ -32,3 +32,17 @@ UNITS = ["d", "h", "float64", "int32", "i", "", "double", "<f8"]
 def test_a_name_of_a_dtype_is_a_text(process: Any) -> None:
     others = [(factor * A, unit) for unit in UNITS for factor in (1, -1)]
     assert trial(lambda: process, A, "h", others=others) == "right"
+
+
+def carried(a: Any, words: list[str]) -> Any:
+    most, text = a.max(), "i"
+    for word in words:
+        text = text + word
+    return most, text
+
+
+def test_a_name_of_a_dtype_is_a_text_in_a_loop_and_in_another_pipeline() -> None:
+    others = [(A * 2, ["d"]), (A, []), (A, ["f", "float32", "i"])]
+    assert trial(lambda: carried, A, ["a", "b"], others=others) == "right"
+    inner = tracepack.trace(lambda text: text + "!", "ab")
+    assert trial(lambda: lambda a: (a.max(), inner("float32")), A, others=[(A * 2,)]) == "right"
