@@ -18,7 +18,7 @@ from ...ops.graph.program import Parameter, Parameters
 from ...ops.graph.traverse import leaves, uses
 from ...ops.graph.types import ANY, STRINGS, ListType, ScalarType, TensorType
 from ...ops.lowering.sizes import dimension, equal_sizes, settle
-from .kinds import forget_chosen_kinds, is_of
+from .kind_claims import forget_chosen_kinds, is_of
 
 
 def pipeline_facts(items: tuple[Parameter, ...], names: Sequence[str], graph: Graph) -> tuple[Parameters, Facts]:

@@ -148,7 +148,7 @@ def beside(leaves: Sequence[Any]) -> Iterator[list[Any]]:
 
 def _one_resized(leaves: Sequence[Any]) -> Iterator[list[Any]]:
     """Examples in which one input alone has another first size, which is that of an earlier input, too."""
-    firsts = [leaf.shape[0] if isinstance(leaf, torch.Tensor) and leaf.dim() else None for leaf in leaves]
+    firsts = [leaf.shape[0] if isinstance(leaf, torch.Tensor) and leaf.dim() else 0 for leaf in leaves]
     alike = [index for index, size in enumerate(firsts) if size and size in firsts[:index]]
     for index in alike[:3]:
         sizes = {firsts[index]: firsts[index] + 2}
