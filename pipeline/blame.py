@@ -20,6 +20,7 @@ from .rules.torch_functions import TRANSFORMS
 
 _TEXT_OPTION = "Leave it to a default of your function, or branch on it: if reduce == 'sum': ..."
 _PLAIN_TEXT = "Use methods of str, f-strings, re with a constant pattern, or tracepack.lookup(table, text)."
+_FLAG = "Leave it to a default of your function, or branch on it: x.sum(0, keepdim=True) if keep else x.sum(0)."
 
 
 def blamed(error: Exception, process: Callable[..., Any], examples: Examples) -> Exception:
@@ -49,6 +50,13 @@ def blamed(error: Exception, process: Callable[..., Any], examples: Examples) ->
             where=line,
             got=str(error).splitlines()[0].replace("TracedBytes", "bytes of the recording"),
             fix="Do it before, or take numpy.frombuffer(data, dtype=numpy.uint8), torch.frombuffer or data.decode().",
+        )
+    if "TracedBool" in str(error):
+        return RecordError(
+            "a function that takes plain flags was given one that is decided at run time",
+            where=line,
+            got=str(error).splitlines()[0].replace(", not TracedBool", "").replace("TracedBool", "bool"),
+            fix=_FLAG,
         )
     if "_functorch" in "".join(frame.filename for frame in traceback.extract_tb(error.__traceback__)):
         return RecordError(TRANSFORMS.what, where=line, fix=TRANSFORMS.fix)

@@ -35,6 +35,7 @@ from .recheck.reach.hidden import MOVED
 from .recheck.reach.later import age
 from .recheck.reach.objects import Objects
 from .recheck.reach.places import Location
+from .recheck.sizes import has_other_dtypes
 from .recheck.uninitialised import Filled, fills, is_unchecked, is_uninitialised
 from .recheck.vary import clones, has_float, one_float, one_whole, ones, trials, whole
 from .recording.recorder import Recorder
@@ -75,8 +76,7 @@ class Replay:
         self.until = time.perf_counter() + max(MOST_SECONDS, seconds)
         self.shapes: list[tuple[Sequence[Any], Any]] = []
         self.resizes = not is_unchecked(pipeline.graph)
-        self.changed = False
-        self.exact = True
+        self.changed, self.exact = False, True
 
     def mismatch(self) -> Mismatch | None:
         """The first call in which the two differ."""
@@ -112,9 +112,8 @@ class Replay:
                 found.append((LIST_ONLY, [names[index]]))
         found += self._float_marks(names)
         tensors = [index for index, leaf in enumerate(leaves) if type(leaf) is torch.Tensor]
-        if tensors and self._hangs_on_class(dict.fromkeys(tensors, parameter)):
-            found.append((TENSOR_ONLY, [names[index] for index in tensors]))
-        return found
+        hangs = bool(tensors) and self._hangs_on_class(dict.fromkeys(tensors, parameter))
+        return [*found, (TENSOR_ONLY, [names[index] for index in tensors])] if hangs else found
 
     def _float_marks(self, names: Sequence[str]) -> list[tuple[str, Sequence[str]]]:
         """The inputs in which an int gives another answer than a float: one int, or ints for all floats at once."""
@@ -123,7 +122,8 @@ class Replay:
 
         def sees(change: Callable[[int, Any, Any], Any]) -> bool:
             tried = ([change(n, leaf, to) if n in floats else leaf for n, leaf in enumerate(leaves)] for to in ROUNDED)
-            return any(self._hangs_on(self.examples, each, refusing=False) for each in tried)
+            found = (self._hangs_on(self.examples, each, refusing=False) for each in tried)
+            return any(other or has_other_dtypes(self.pipeline.graph, self.shapes[-1:]) for other in found)
 
         def alone(index: int) -> bool:
             return sees(lambda n, leaf, to: one_whole(leaf, to) if n == index else leaf)

@@ -87,7 +87,7 @@ def _fixed(node: Node, guard: Guard, what: str) -> Iterator[str]:
         return
     elif isinstance(found, str | list):
         yield f"{node.line}: a text is fixed to {found!r}, because {why}"
-    elif type(found) in (int, float, bool) and (type(found) is not bool or what == "an argument"):
+    elif type(found) in (int, float, complex, bool) and (type(found) is not bool or what == "an argument"):
         yield f"{node.line}: {what} is fixed to {found!r}, because {why}"
 
 

@@ -156,7 +156,7 @@ class TracedFloat(TracedNumber, torch.SymFloat):
 
     def is_integer(self) -> bool:
         """As for float."""
-        return bool(float(self._pin("a branch was taken on it")).is_integer())
+        return bool(float(self._pin("it was asked whether it is whole")).is_integer())
 
     __hash__ = Traced.__hash__
 

@@ -10,12 +10,15 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import torch
+
 from ...ops.graph.graph import BodyCall, Facts, Graph, Guard, Node, Operator, Record, Value
 from ...ops.graph.guards import Expression
 from ...ops.graph.program import Parameter, Parameters
 from ...ops.graph.traverse import leaves, uses
-from ...ops.graph.types import TensorType
+from ...ops.graph.types import ANY, STRINGS, ListType, ScalarType, TensorType
 from ...ops.lowering.sizes import dimension, equal_sizes, settle
+from .kind_claims import forget_chosen_kinds, is_of
 
 
 def pipeline_facts(items: tuple[Parameter, ...], names: Sequence[str], graph: Graph) -> tuple[Parameters, Facts]:
@@ -117,21 +120,38 @@ def name_sizes(graph: Graph, other: Graph | None) -> None:
         exact = _body_shapes(a)
         varies = _decided_by_data(a, exact) or any(id(leaf) in varying for leaf in uses(a))
         for index, (value, now) in enumerate(zip(leaves(a.output), leaves(b.output), strict=True)):
-            if not isinstance(value, Value) or not isinstance(value.type, TensorType):
+            if not isinstance(value, Value):
                 continue
             varying |= {id(value)} if varies else set()
+            if not isinstance(value.type, TensorType):
+                continue
             shape = _named(value.type.shape, now.type.shape, {} if varies else letters)
             fixed = exact[index] if index < len(exact) else ()
-            if free:
-                shape = tuple("?" if isinstance(s, int) and s not in fixed else s for s in shape)
+            if free or varies:
+                shape = tuple("?" if _may_differ(a, s, fixed, free) else s for s in shape)
+                shape = (*shape[:-1], value.type.shape[-1]) if shape and not free and _is_place(a) else shape
             value.type = TensorType(value.type.dtype, shape)
 
 
 def _decided_by_data(node: Node, exact: list[tuple[Any, ...]]) -> bool:
-    """Whether data decides a node's sizes. torch.export names such sizes of an op u0, u1 …"""
+    """Whether data decides a node's sizes, or a list does. torch.export names such sizes of an op u0, u1 …"""
     if isinstance(node.target, BodyCall):
         return any(re.search(r"\bu\d", str(size)) for shape in exact for size in shape)
-    return node.varying
+    kinds = [leaf.type for leaf in uses(node) if isinstance(leaf, Value)]
+    return node.varying or any(kind in (ANY, STRINGS) or isinstance(kind, ListType) for kind in kinds)
+
+
+def _may_differ(node: Node, size: Any, fixed: tuple[Any, ...], free: bool) -> bool:
+    """Whether a number among sizes that data or lists decide is one of the example only, as none and one often are."""
+    if not isinstance(size, int) or size in fixed:
+        return False
+    of_list = isinstance(node.target, Operator) and node.target.name in ("torch.tensor", "torch.as_tensor")
+    return free or of_list or size < 2
+
+
+def _is_place(node: Node) -> bool:
+    """Whether a node gives places in a tensor, whose last size is the tensor's rank."""
+    return isinstance(node.target, Operator) and node.target.name.endswith((".nonzero", ".argwhere"))
 
 
 def _body_shapes(node: Node) -> list[tuple[Any, ...]]:
@@ -169,13 +189,14 @@ def _letter(before: Any, after: Any, letters: dict[tuple[Any, Any], str]) -> str
 
 
 def forget_sizes(graph: Graph, parameters: Parameters, runs: Sequence[tuple[Sequence[Any], Any]]) -> None:
-    """Hides sizes in the types of results that some run contradicts: such a size is shown as unknown.
+    """Hides sizes and kinds in the types of results that some run contradicts: such a size is shown as unknown.
 
     Args:
         graph: of the pipeline; the types of its results are changed.
         parameters: how it is called.
         runs: pairs of flat inputs and their result.
     """
+    forget_chosen_kinds(graph)
     for flat, result in runs:
         letters = {
             size: int(tensor.shape[dim])
@@ -185,18 +206,29 @@ def forget_sizes(graph: Graph, parameters: Parameters, runs: Sequence[tuple[Sequ
             if isinstance(size, str)
         }
         for value, found in _results(graph.output, result):
-            if isinstance(value.type, TensorType) and len(found.shape) == len(value.type.shape):
+            if isinstance(value.type, TensorType) and getattr(found, "ndim", -1) == len(value.type.shape):
                 pairs = zip(value.type.shape, found.shape, strict=True)
                 shape = tuple(size if _says(size, letters) in (None, now) else "?" for size, now in pairs)
                 value.type = TensorType(value.type.dtype, shape)
+            elif isinstance(value.type, ScalarType) and not is_of(value.type, found):
+                value.type = ANY
+
+
+def has_other_dtypes(graph: Graph, runs: Sequence[tuple[Sequence[Any], Any]]) -> bool:
+    """Whether a run gave a tensor of another dtype than its type says, as one with an int for a float may."""
+    pairs = [(value.type, found) for _, result in runs for value, found in _results(graph.output, result)]
+    return any(
+        isinstance(kind, TensorType) and str(found.dtype) != f"torch.{kind.dtype}"
+        for kind, found in pairs
+        if isinstance(found, torch.Tensor)
+    )
 
 
 def _results(tree: Any, result: Any) -> Iterator[tuple[Value, Any]]:
-    """The tensors of a result with their values."""
+    """The values of a result with what they were in a run."""
     match tree:
         case Value():
-            if hasattr(result, "shape"):
-                yield tree, result
+            yield tree, result
         case Record():
             yield from _results(tuple(tree.items), tuple(result.values() if isinstance(result, dict) else result))
         case tuple() | list():

@@ -99,6 +99,8 @@ def trials(leaves: Sequence[Any], known: Iterable[Any] = ()) -> Iterator[list[An
     yield from _met(leaves, known)
     for fill in (0, 1) if tensors else ():
         yield [_mapped(partial(_filled, fill), leaf) for leaf in leaves]
+    if tensors:
+        yield [_mapped(partial(_far, beyond=_beyond(known)), leaf) for leaf in leaves]
     if any(tensor.dim() for tensor in tensors):
         yield [_mapped(_transposed, leaf) for leaf in leaves]
         yield [_mapped(_spread, leaf) for leaf in leaves]
@@ -108,6 +110,7 @@ def trials(leaves: Sequence[Any], known: Iterable[Any] = ()) -> Iterator[list[An
         yield [_resized(leaf, {size: size + 2 for size in sizes}) for leaf in leaves]
         for size in sizes[1:4]:
             yield [_resized(leaf, {size: size + 1}) for leaf in leaves]
+        yield from _one_resized(leaves)
         yield [_resized(leaf, dict.fromkeys(sizes[:1], 1)) for leaf in leaves]
         yield [_resized(leaf, dict.fromkeys(sizes[:1], 0)) for leaf in leaves]
     if any(isinstance(leaf, list) for leaf in leaves):
@@ -141,6 +144,32 @@ def beside(leaves: Sequence[Any]) -> Iterator[list[Any]]:
             yield [change(leaf) if isinstance(leaf, list) else leaf for leaf in leaves]
     if any(isinstance(leaf, str | list) for leaf in leaves):
         yield [_rewritten(leaf, lambda text: f"{text} {text}") for leaf in leaves]
+
+
+def _one_resized(leaves: Sequence[Any]) -> Iterator[list[Any]]:
+    """Examples in which one input alone has another first size, which is that of an earlier input, too."""
+    firsts = [leaf.shape[0] if isinstance(leaf, torch.Tensor) and leaf.dim() else 0 for leaf in leaves]
+    alike = [index for index, size in enumerate(firsts) if size and size in firsts[:index]]
+    for index in alike[:3]:
+        sizes = {firsts[index]: firsts[index] + 2}
+        yield [_resized(leaf, sizes) if number == index else leaf for number, leaf in enumerate(leaves)]
+
+
+def _beyond(known: Iterable[Any]) -> float:
+    """A number that is larger than all that a function names."""
+    sizes = [abs(value) for value in known if type(value) in (int, float) and abs(value) < 1e4]
+    return 2.0 * max(sizes, default=0) + 10
+
+
+def _far(tensor: torch.Tensor, beyond: float) -> torch.Tensor:
+    """Elements that lie beyond all numbers that the function names, above and below in turn."""
+    whole = not tensor.is_floating_point()
+    found = torch.full_like(
+        tensor.detach(), min(beyond, 100) if whole else beyond, memory_format=torch.contiguous_format
+    )
+    if not whole:
+        found.view(-1)[1::2] = -beyond
+    return found
 
 
 MOST_MET = 12

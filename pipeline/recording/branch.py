@@ -38,7 +38,7 @@ class Branch(Recorder):
                 self.lift(leaf)
         return super().__torch_function__(func, types, args, kwargs)
 
-    def _drawn(self, node: Node, effects: Any) -> Node:
+    def _drawn(self, node: Node, effects: Any, name: str) -> Node:
         """Refuses random numbers."""
         raise self._random()
 

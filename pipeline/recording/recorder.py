@@ -128,6 +128,7 @@ class Recorder(TorchFunctionMode):
         line = user_line()
         name = self._calling = target.name if isinstance(target, Operator) else title(func)
         node_args, node_kwargs = self.arguments(args), self.arguments(kwargs)
+        self._calling = "a function"  # texts mean dtypes to functions of numpy only
         inputs = [leaf for leaf in leaves((node_args, node_kwargs)) if isinstance(leaf, Value)]
         varies, decided, here = any(id(leaf) in self.values.varying for leaf in inputs), True, False
         if is_of_numpy(name, inputs):
@@ -152,7 +153,7 @@ class Recorder(TorchFunctionMode):
             node_kwargs |= settled_device(name, kwargs) | settled_dtype(name, kwargs, result)
         node = Node(target, node_args, node_kwargs, None, line, varying)
         if effects.drew():
-            node = self._drawn(node, effects)
+            node = self._drawn(node, effects, name)
         node.varying = node.varying or sized_by_tensors(name, inputs)
         follow_grad_mode(self)
         self.nodes.append(node)
@@ -161,10 +162,10 @@ class Recorder(TorchFunctionMode):
             self.values.loose |= {id(leaf) for leaf in leaves(node.output) if leaf is not None}
         return wrapped
 
-    def _drawn(self, node: Node, effects: Effects) -> Node:
+    def _drawn(self, node: Node, effects: Effects, name: str) -> Node:
         """The node of a function that drew from torch's global generator, where `drawing` allows that."""
         if not self.sources or not isinstance(node.target, Operator):
-            effects.refuse_random(node.target.name if isinstance(node.target, Operator) else self._calling)
+            effects.refuse_random(name)
         source = self.generators.value(self.sources[-1], effects.before)
         self.generators.drew([source], torch.get_rng_state())
         arguments = (source, node.target.name, node.args, node.kwargs)
@@ -214,9 +215,10 @@ class Recorder(TorchFunctionMode):
     def scalar(self, name: str, *args: Any) -> Any:
         """Records arithmetic, or a scalar read off a tensor, and returns the traced result."""
         self.refuse_ended()
+        self._calling = f"py.{name}"
         try:
             with torch._C.DisableTorchFunction(), self.within():
-                found = resolve(f"py.{name}")(*concrete(args))
+                found = resolve(self._calling)(*concrete(args))
         except Exception as error:
             self.failed = (error, user_line())
             raise

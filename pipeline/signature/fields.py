@@ -22,8 +22,8 @@ class SignatureField:
         name: as signatures and errors write it, such as ``"batch['ids']"``; an output is ``"out"``, ``"out[0]"`` …
         path: the way to it through containers, such as ``("batch", "ids")``; of an output, what follows ``out``.
         kind: ``"tensor"``; ``"int"``, ``"float"``, ``"bool"``, ``"complex"``, ``"str"``, ``"strings"`` (a list of
-            them); ``"array"`` of numpy; ``"list"``, one of any
-            length whose items are alike; ``"any"``, a number whose type data decides; ``"fixed"``, which never changes.
+            them); ``"array"`` of numpy; ``"list"``, one of any length whose items are alike; ``"any"``, what data
+            decides: a number, a list, a dict; ``"fixed"``, which never changes.
         dtype: of a tensor, torch's name such as ``"float32"``; None for anything else.
         shape: of a tensor: a number is a fixed size, a string such as ``"N"`` or ``"2*N"`` a free one, and equal
             strings are equal sizes; None is a size that data decides. None for anything else.

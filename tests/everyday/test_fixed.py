@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import logging
 import re
 import sys
@@ -72,6 +73,22 @@ VALUES = {
     "a number not equal": (lambda x, n: x if n != 2 else -x, [X, 2], "an argument", 2, _COMPARED, "not n != 2"),
     "a flag": (lambda x, f: x * 2 if f else x, [X, True], "an argument", True, _BRANCH, "where f"),
     "an index": (lambda x, n: [x, -x][n], [X, 1], "an argument", 1, _INTEGER, "n == 1"),
+    "whether it is whole": (
+        lambda x, v: v.is_integer(),
+        [X, 2.5],
+        "an argument",
+        2.5,
+        "it was asked whether",
+        "v == 2.5",
+    ),
+    "a complex number": (
+        lambda x, n: cmath.exp(1j * n).real,
+        [X, 2],
+        "a number",
+        2j,
+        "it was taken as a plain complex",
+        "1j * n == 2j",
+    ),
     "copies": (lambda x: [0.5] * len(x), [X], "a size", 2, _INTEGER, "x: f32[2]"),
     "rows": (lambda x: list(x.unbind(0)), [X], "a size", 2, "the function goes through", "x: f32[2]"),
     "a shape as text": (lambda x: f"{x.shape}", [X], "a size", 2, "it was turned into text", "x: f32[2]"),

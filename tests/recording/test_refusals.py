@@ -127,3 +127,20 @@ def test_tensors_exchanged_behind_their_names_are_refused() -> None:
 def test_transforms_of_torch_func_are_refused_by_name(transform) -> None:
     with pytest.raises(tracepack.RecordError, match="torch.vmap and the other transforms of torch.func cannot be rec"):
         tracepack.trace(lambda x: transform(x), X)
+
+
+@pytest.mark.parametrize(
+    "process",
+    [lambda x, b: x.sum(0, keepdim=b), lambda x, b: x.topk(1, largest=b), lambda x, b: x.sort(descending=b).values],
+)
+def test_a_flag_for_a_function_that_takes_plain_ones_is_refused_with_what_to_write(process) -> None:
+    words = r"takes plain flags was given one that is decided at run time.*or branch on it: x\.sum"
+    with pytest.raises(tracepack.RecordError, match=words):
+        tracepack.trace(process, torch.rand(2, 3), True)
+
+
+def test_a_branch_on_a_flag_is_what_the_refusal_advises() -> None:
+    mod = tracepack.trace(lambda x, keep: x.sum(0, keepdim=True) if keep else x.sum(0), torch.rand(2, 3), True)
+    assert mod(torch.rand(4, 3), True).shape == (1, 3)
+    with pytest.raises(tracepack.GuardError, match="got False; expected True"):
+        mod(torch.rand(4, 3), False)

@@ -17,6 +17,7 @@ from ...graph.graph import Node, Operator, Value
 from ...graph.operators.names import OF_ARRAYS
 from ...graph.traverse import leaves, uses
 from ...graph.types import ARRAY
+from ..user_code import user_line
 from .nesting import check_nesting
 
 METHOD = "numpy.ndarray."
@@ -113,6 +114,9 @@ def checked(function: Callable[..., Any], *, takes_text: bool) -> Callable[..., 
 _TEXTS_AND_LISTS = frozenset((str, bytes, list, tuple, dict))
 
 
+_TEXTS_IN_LISTS = "Make texts in a list: ['yes' if value > 0 else 'no' for value in a.tolist()]."
+
+
 def _check_texts(given: Any) -> None:
     check_nesting([given])
     waiting = [given]
@@ -121,7 +125,10 @@ def _check_texts(given: Any) -> None:
         if isinstance(item, list | tuple):
             waiting += [inner for inner in item if isinstance(inner, str | bytes | list | tuple | dict)]
         elif not isinstance(item, str) or not (is_word(item) or _is_dtype_of_numbers(item)):
-            raise GuardError("numpy was given a text", got=repr(item)[:80], expected="one of numpy's words")
+            raise GuardError(
+                "numpy was given a text", where=str(user_line() or ""), got=repr(item)[:80],
+                expected="one of numpy's words", fix=_TEXTS_IN_LISTS,
+            )  # fmt: skip
 
 
 def _is_dtype_of_numbers(text: str) -> bool:

@@ -89,7 +89,8 @@ def _subscript(operands: Any) -> Any:
         key = number_of(recorder, key)
     if isinstance(container, np.ndarray) and container.dtype.kind == "U" and type(key) is TracedArray:
         recorder.refuse("an array of texts was asked by an array", "Write a list: [texts[i] for i in ids.tolist()].")
-    if not holds_traced(key):
+    of_array = isinstance(container, np.ndarray) and not isinstance(key, TracedNumber | TracedArray)  # or a view
+    if not holds_traced(key) or of_array:
         return key, container
     return key, AskedTable(recorder, container)
 

@@ -130,3 +130,9 @@ def test_writes_that_an_accelerator_would_lose_are_refused_there() -> None:
     for process in (shared, in_a_view, lambda x: (np.exp(x.numpy()), x.add_(1))):
         with pytest.raises(tracepack.PlacementError, match="numpy shares memory with tensors on the CPU only.*copy()"):
             refuse_lost_writes(tracepack.trace(process, X).graph, may_write)
+
+
+def test_a_choice_of_texts_is_refused_with_its_line_and_what_to_write():
+    words = r"(?s)test_refusals.py:.*numpy was given a text; got 'yes'.*Make texts in a list"
+    with pytest.raises(tracepack.TracepackError, match=words):
+        tracepack.trace(lambda x: np.where(x.numpy() > 0, "yes", "no").tolist(), torch.rand(3))
