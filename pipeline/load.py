@@ -50,8 +50,8 @@ def load(
         grad: keeps gradients, so that the pipeline trains on: its parameters become copies of its own, which
             `Pipeline.weights` gives to an optimizer, and `save` writes as they then are.
         budget: what each run may spend: ``{"seconds": 2.0, "bytes": 1 << 30}``, or one of the two. Bytes count all
-            tensors that the operators of a run make. It is checked between operators, which costs some microseconds
-            each; without a budget nothing is checked.
+            tensors, arrays, texts and lists that the operators of a run make. It is checked between operators, which
+            costs some microseconds each; without a budget nothing is checked.
         signed_by: a public key (Ed25519: the path of a PEM file, its bytes, or the key itself), or several; the file
             must bear a signature by one of them, see `tracepack sign`.
         packages: modules whose operators of torch.library the file may call, ``["mypkg", "torchvision"]``: they are

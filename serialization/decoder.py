@@ -54,14 +54,15 @@ class SharedParts:
     Attributes:
         nodes: how many were read.
         lines: the lines of the user, by their parts: most come with many nodes.
-        tensors: the types of tensors, by their dtypes and shapes.
+        tensors: the types of tensors, by the text of their dtypes and shapes: a file can choose numbers whose tuples
+            have one hash, and texts it cannot.
         operators: by their names.
     """
 
     def __init__(self) -> None:
         self.nodes = 0
         self.lines: dict[tuple[Any, ...], SourceLine] = {}
-        self.tensors: dict[tuple[Any, ...], Type] = {}
+        self.tensors: dict[str, Type] = {}
         self.operators: dict[str, Operator] = {}
 
     def line(self, data: Any, path: str) -> SourceLine | None:
@@ -84,7 +85,7 @@ class SharedParts:
         """The type of a value."""
         match data:
             case [str(dtype), list(shape)] if _OF_SHAPE.issuperset(map(type, shape)):
-                key = (dtype, *shape)
+                key = f"{dtype} {shape}"
                 return self.tensors.get(key) or self.tensors.setdefault(key, decode_type(data, path))
         return decode_type(data, path)
 

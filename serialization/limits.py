@@ -12,7 +12,15 @@ from typing import Any
 from ..ops.graph.errors import ArchiveError
 from ..ops.graph.graph import Body, BodyCall, Constant, Graph, Node
 from ..ops.graph.traverse import walk
-from .container.schema import DEEPEST_CALLS, LEAST_STATE, MAIN_GRAPH, MOST_EXPANDED, MOST_ROWS, STATE_TIMES
+from .container.schema import (
+    DEEPEST_CALLS,
+    LEAST_STATE,
+    MAIN_GRAPH,
+    MOST_DIMENSIONS,
+    MOST_EXPANDED,
+    MOST_ROWS,
+    STATE_TIMES,
+)
 from .decoder import malformed
 
 
@@ -89,6 +97,13 @@ def _expansion(graph: Graph, sizes: dict[int, tuple[int, int]]) -> tuple[int, in
         more, below = sizes[id(node.target.body.graph)] if isinstance(node.target, BodyCall) else (0, -1)
         nodes, depth = min(nodes + 1 + more, 1 << 62), max(depth, below + 1)
     return nodes, depth
+
+
+def is_shape(shape: Sequence[Any]) -> bool:
+    """Whether a list is a shape that torch accepts, also of an empty tensor."""
+    if len(shape) > MOST_DIMENSIONS or not all(type(size) is int and 0 <= size < 1 << 62 for size in shape):
+        return False
+    return bool(math.prod(size or 1 for size in shape) < 1 << 62)
 
 
 def check_copies(tensors: Sequence[Any], stored: int, where: str) -> None:

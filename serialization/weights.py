@@ -20,7 +20,8 @@ import torch
 from ..ops.graph.errors import ArchiveError
 from ..ops.graph.types import DTYPES
 from .container.archive import Archive
-from .container.schema import ALIGNMENT, MOST_DIMENSIONS, WEIGHTS
+from .container.schema import ALIGNMENT, WEIGHTS
+from .limits import is_shape
 
 if TYPE_CHECKING:
     from .container.archive_writer import Member
@@ -176,7 +177,7 @@ class MappedTensors:
                 raise self.archive.error(f"{where} names a tensor that the member does not hold", member=self.member)
         kind = _DTYPES.get(dtype)
         begin, end = self._entries[name]
-        if kind is None or not _is_shape(shape):
+        if kind is None or not is_shape(shape):
             got = f"{dtype} {shape[:9]}"[:80]
             raise self.archive.error(f"{where} has an impossible dtype or shape", member=self.member, got=got)
         count = math.prod(shape)
@@ -198,13 +199,6 @@ class MappedTensors:
             )
             self._bytes[name] = found if found.data_ptr() % _WIDEST == 0 else found.clone()
         return self._bytes[name]
-
-
-def _is_shape(shape: list[Any]) -> bool:
-    """Whether a list is a shape that torch accepts, also of an empty tensor."""
-    if len(shape) > MOST_DIMENSIONS or not all(type(size) is int and 0 <= size < 1 << 62 for size in shape):
-        return False
-    return bool(math.prod(size or 1 for size in shape) < 1 << 62)
 
 
 def _strided(flat: torch.Tensor, shape: list[int], strides: Any, archive: Archive, where: str) -> torch.Tensor:
@@ -254,13 +248,16 @@ def _header(archive: Archive, member: str, view: memoryview) -> tuple[dict[str, 
 
 
 def mapped_weights(archive: Archive) -> MappedTensors:
-    """The weights of an archive, shared with every pipeline of this process that was loaded from the same file."""
-    key = archive.identity
-    if key is not None and key in _LIVE:
-        return _LIVE[key]
-    found = MappedTensors(archive, WEIGHTS)
-    if key is not None:
-        _LIVE[key] = found
+    """The weights of an archive, shared with every pipeline of this process that was loaded from the same file.
+
+    The manifest has their hash: a file that was rewritten in place, with its old size and time, is another one.
+    """
+    if archive.identity is None:
+        return MappedTensors(archive, WEIGHTS)
+    key = archive.identity, hashlib.sha256(archive.manifest_bytes()).digest()
+    found = _LIVE.get(key)
+    if found is None:
+        found = _LIVE[key] = MappedTensors(archive, WEIGHTS)
     return found
 
 

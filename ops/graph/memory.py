@@ -1,13 +1,14 @@
 """The inputs and constants whose memory a graph may write, by the names of its operators.
 
-The pass follows, for every value, the places whose memory it may share: inputs of the graph, by number, and constants.
-The table of operators says which of them return or write the memory of an argument; in doubt they count as doing so.
-A body is followed once, however often it is called.
+The pass notes, for every value, what it may share memory with: arguments of the node that makes it. The table of
+operators says which of them return or write the memory of an argument; in doubt they count as doing so. What is
+written is then searched from the writes back to the inputs and constants. A body is followed once, however often it is
+called, and no set of places is kept for each value: time and memory are linear in the size of the graphs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,8 +20,6 @@ from .types import ARRAY, BOOL, FLOAT, INT, STR, TensorType
 Place = int | Constant
 """An input of the graph by its number, or a constant."""
 
-_NOWHERE: frozenset[Place] = frozenset()
-
 
 @dataclass(eq=False, repr=False)
 class Touched:
@@ -29,12 +28,10 @@ class Touched:
     Attributes:
         written: the places whose elements it may change.
         reshaped: the places whose sizes or strides it may change.
-        outputs: for each leaf of its output the places whose memory it may share.
     """
 
     written: set[Place] = field(default_factory=set)
     reshaped: set[Place] = field(default_factory=set)
-    outputs: list[frozenset[Place]] = field(default_factory=list)
 
     def constants(self) -> set[int]:
         """The ids of the constants that are written or reshaped."""
@@ -47,122 +44,210 @@ class Touched:
 
 def touched(graph: Graph) -> Touched:
     """The writes of a graph to its inputs and constants."""
-    found = _Follower({}).graph(graph)
+    known = _Known()
+    found = known.summary(graph)
     numbers = {index for index, value in enumerate(graph.inputs) if value.type in _NUMBERS}
-    found.written -= numbers  # the check of the inputs lets nothing else be one
-    return found
+    # The check of the inputs lets nothing else be a number.
+    return Touched({*found.written - numbers, *known.written.constants}, {*found.reshaped, *known.reshaped.constants})
 
 
 _NUMBERS = (INT, FLOAT, BOOL, STR)
 """Types of values without memory of their own."""
 
 
-class _Follower:
-    """Follows memory through one graph.
+class _Joint:
+    """Several things that something may share memory with, as one.
 
-    Args:
-        known: the writes of bodies and subgraphs, by the id of the graph.
+    Attributes:
+        parts: values, constants and joints.
+        outside: whether it belongs to no graph alone: it leads to constants only.
     """
 
-    def __init__(self, known: dict[int, Touched]) -> None:
-        self.known = known
-        self.places: dict[int, frozenset[Place]] = {}
-        self.found = Touched()
+    __slots__ = ("outside", "parts")
 
-    def graph(self, graph: Graph) -> Touched:
-        """The writes of a graph whose inputs are new places."""
-        if id(graph) not in self.known:
-            inner = _Follower(self.known)
-            inner.places = {id(value): frozenset([index]) for index, value in enumerate(graph.inputs)}
-            for node in graph.nodes:
-                inner.node(node)
-            inner.found.outputs = [inner.of([leaf]) for leaf in leaves(graph.output)]
-            self.known[id(graph)] = inner.found
-        return self.known[id(graph)]
+    def __init__(self, parts: Sequence[Any], outside: bool = False) -> None:
+        self.parts, self.outside = parts, outside
 
-    def of(self, items: Iterable[Any]) -> frozenset[Place]:
-        """The places whose memory some leaves may share."""
-        found: set[Place] = set()
-        for leaf in items:
-            if isinstance(leaf, Value):
-                found |= self.places.get(id(leaf), _NOWHERE)
-            elif isinstance(leaf, Constant):
-                found.add(leaf)
-        return frozenset(found)
+
+@dataclass(eq=False, repr=False)
+class _GraphWrites:
+    """What callers need to know of a graph: the inputs that it writes and reshapes, by number.
+
+    Attributes:
+        outputs: for each leaf of its output the inputs whose memory it may share, and the constants as a joint.
+    """
+
+    written: set[int]
+    reshaped: set[int]
+    outputs: list[tuple[frozenset[int], _Joint | None]]
+
+
+class _Reached:
+    """The constants that all graphs together write (or reshape), and the joints on the way to them."""
+
+    def __init__(self) -> None:
+        self.constants: set[Constant] = set()
+        self.passed: set[int] = set()
+
+
+class _Known:
+    """The graphs that were followed, by their ids."""
+
+    def __init__(self) -> None:
+        self.written, self.reshaped = _Reached(), _Reached()
+        self._summaries: dict[int, _GraphWrites] = {}
+
+    def summary(self, graph: Graph) -> _GraphWrites:
+        """The writes of a graph."""
+        if id(graph) not in self._summaries:
+            self._summaries[id(graph)] = _Follower(self, graph).summary()
+        return self._summaries[id(graph)]
+
+
+_ROOM = 4
+"""The edges for each argument and result of a call; with more, every result may share memory with every argument."""
+
+
+class _Follower:
+    """Follows memory through one graph."""
+
+    def __init__(self, known: _Known, graph: Graph) -> None:
+        self.known, self.outputs = known, list(leaves(graph.output))
+        self.inputs = {id(value): index for index, value in enumerate(graph.inputs)}
+        self.sources: dict[int, Sequence[Any]] = {}
+        self.written: list[Any] = []
+        self.reshaped: list[Any] = []
+        self.edges = 1000
+        for node in graph.nodes:
+            self.node(node)
+
+    def summary(self) -> _GraphWrites:
+        """What was found."""
+        return _GraphWrites(
+            self.reached(self.written, self.known.written),
+            self.reached(self.reshaped, self.known.reshaped),
+            self.ends_of_outputs(),
+        )
+
+    # -- searching ---------------------------------------------------------------------------------------------
+
+    def reached(self, roots: Iterable[Any], found: _Reached) -> set[int]:
+        """The inputs that things may share memory with; the constants are added to those that were found."""
+        inputs: set[int] = set()
+        seen: set[int] = set()
+        waiting = list(roots)
+        while waiting:
+            thing = waiting.pop()
+            if isinstance(thing, Constant):
+                found.constants.add(thing)
+                continue
+            passed = found.passed if isinstance(thing, _Joint) and thing.outside else seen
+            if id(thing) in passed:
+                continue
+            passed.add(id(thing))
+            if id(thing) in self.inputs:
+                inputs.add(self.inputs[id(thing)])
+            waiting += thing.parts if isinstance(thing, _Joint) else self.sources.get(id(thing), ())
+        return inputs
+
+    def ends_of_outputs(self) -> list[tuple[frozenset[int], _Joint | None]]:
+        """For each output the inputs and constants; all of them for each, where to tell them apart takes too long."""
+        found, room = [], _ROOM * (self.edges + len(self.outputs))
+        for leaf in self.outputs:
+            inputs, constants, steps = self.ends([leaf], room)
+            room -= steps
+            if room < 0:
+                inputs, constants, _ = self.ends(self.outputs, None)
+                return [(inputs, constants)] * len(self.outputs)
+            found.append((inputs, constants))
+        return found
+
+    def ends(self, roots: Iterable[Any], most: int | None) -> tuple[frozenset[int], _Joint | None, int]:
+        """The inputs and constants that things may share memory with, after so many steps at most; how many it were."""
+        inputs: set[int] = set()
+        seen: set[int] = set()
+        waiting, ends = _shared(roots), []
+        while waiting and (most is None or len(seen) <= most):
+            thing = waiting.pop()
+            if id(thing) in seen:
+                continue
+            seen.add(id(thing))
+            if isinstance(thing, Constant) or (isinstance(thing, _Joint) and thing.outside):
+                ends.append(thing)
+                continue
+            if id(thing) in self.inputs:
+                inputs.add(self.inputs[id(thing)])
+            waiting += thing.parts if isinstance(thing, _Joint) else self.sources.get(id(thing), ())
+        return frozenset(inputs), _Joint(ends, outside=True) if ends else None, len(seen)
+
+    # -- nodes -------------------------------------------------------------------------------------------------
 
     def node(self, node: Node) -> None:
-        """Adds the writes of a node."""
+        """Adds the writes of a node, and what its results may share memory with."""
         match node.target:
             case BodyCall(body):
-                self._call(node, self.graph(body.graph))
+                self._call(node, self.known.summary(body.graph))
             case Operator(name):
-                inner = [self.graph(graph) for graph in subgraphs(node)]
+                inner = [self.known.summary(graph) for graph in subgraphs(node)]
                 if inner:
                     self._branches(node, inner)
                 else:
                     self._operator(node, name)
 
-    def _call(self, node: Node, body: Touched) -> None:
-        given = [self.of(leaves(arg)) for arg in node.args]
-        self.found.written |= _through(body.written, given)
-        self.found.reshaped |= _through(body.reshaped, given)
-        for value, places in zip(leaves(node.output), body.outputs, strict=False):
-            if value is not None:
-                self.places[id(value)] = frozenset(_through(places, given))
+    def _call(self, node: Node, body: _GraphWrites) -> None:
+        given = [arg if isinstance(arg, Value | Constant) else _Joint(_shared(leaves(arg))) for arg in node.args]
+        self.written += [given[place] for place in body.written if place < len(given)]
+        self.reshaped += [given[place] for place in body.reshaped if place < len(given)]
+        results = list(leaves(node.output))
+        if sum(len(places) for places, _ in body.outputs) > _ROOM * (len(given) + len(results)):
+            constants = {id(joint): joint for _, joint in body.outputs if joint is not None}
+            self._define(results, [*given, *constants.values()])
+            return
+        for value, (places, constant) in zip(results, body.outputs, strict=False):
+            parts = [given[place] for place in places if place < len(given)]
+            self._define([value], parts if constant is None else [*parts, constant])
 
-    def _branches(self, node: Node, inner: list[Touched]) -> None:
+    def _branches(self, node: Node, inner: list[_GraphWrites]) -> None:
         """Adds the writes of a choice or a loop, in which any operand may become any input and result."""
-        given = self.of(leaf for leaf in uses(node) if not isinstance(leaf, Graph))
-        everything = set(given)
-        for branch in inner:
-            kept = {place for places in branch.outputs for place in places if isinstance(place, Constant)}
-            everything |= kept
-            self.found.written |= _of_branch(branch.written, given)
-            self.found.reshaped |= _of_branch(branch.reshaped, given)
-        self._define(node, frozenset(everything))
+        given = _Joint(_shared(uses(node)))
+        kept = [joint for branch in inner for _, joint in branch.outputs if joint is not None]
+        self.written += [given for branch in inner if branch.written]
+        self.reshaped += [given for branch in inner if branch.reshaped]
+        self._define(leaves(node.output), [given, *kept])
 
     def _operator(self, node: Node, name: str) -> None:
         if name == "py.draw" and len(node.args) == 4:
             _, inner, args, kwargs = node.args
             self._operator(Node(Operator(inner), tuple(args), kwargs, node.output), inner)
             return
-        kind, given = effect(name), self.of(uses(node))
-        first = self.of(leaves(node.args[:1])) if node.args else given
+        kind, given = effect(name), _shared(uses(node))
+        first = _shared(leaves(node.args[:1])) if node.args else given
         if kind == WRITES_ANY and not _is_norm(name):
-            self.found.written |= given
+            self.written += given
         elif kind in (WRITES, RESHAPES) or _writes_by_option(node, name):
-            self.found.written |= first
+            self.written += first
         if kind == RESHAPES:
-            self.found.reshaped |= first
-        self.found.written |= self.of([*_receivers(node, name), *_statistics(node, name)])
+            self.reshaped += first
+        self.written += _shared([*_receivers(node, name), *_statistics(node, name)])
         is_new = kind == FRESH or (name in _COPYING and node.kwargs.get("copy", True) is True)
-        self._define(node, _NOWHERE if is_new and not _hands_on(node, name) else given)
+        if not is_new or _hands_on(node, name):
+            self._define(leaves(node.output), given)
 
-    def _define(self, node: Node, places: frozenset[Place]) -> None:
-        for value in leaves(node.output):
-            if value is not None:
-                self.places[id(value)] = places
+    def _define(self, results: Iterable[Any], sources: list[Any]) -> None:
+        values = [value for value in results if value is not None]
+        shared: Sequence[Any] = [_Joint(sources)] if len(values) > 1 and len(sources) > 1 else sources
+        self.edges += len(sources) + len(values)
+        for value in values:
+            self.sources[id(value)] = shared
+
+
+def _shared(things: Iterable[Any]) -> list[Any]:
+    """Those that have memory."""
+    return [thing for thing in things if isinstance(thing, Value | Constant)]
 
 
 _COPYING = ("numpy.array", "numpy.meshgrid")
 """Functions that give new memory unless an option asks for a copy only where one is needed."""
-
-
-def _of_branch(places: set[Place], given: frozenset[Place]) -> set[Place]:
-    """The places of a branch as places of the outer graph: any of its inputs may be any operand."""
-    kept: set[Place] = {place for place in places if isinstance(place, Constant)}
-    return kept | given if len(kept) < len(places) else kept
-
-
-def _through(places: Iterable[Place], given: list[frozenset[Place]]) -> set[Place]:
-    """The places of a body as places of its caller."""
-    found: set[Place] = set()
-    for place in places:
-        if isinstance(place, Constant):
-            found.add(place)
-        elif place < len(given):
-            found |= given[place]
-    return found
 
 
 def _receivers(node: Node, name: str) -> list[Any]:

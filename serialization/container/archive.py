@@ -10,28 +10,32 @@ import io
 import mmap
 import os
 import stat
-import struct
 import zipfile
 from typing import Any
 
 import msgpack
 
 from ...ops.graph.errors import ArchiveError
-from .schema import FIELDS, FORMAT, LARGEST_MANIFEST, LATER, MANIFEST, MOST_MEMBERS, VERSION, WEIGHTS
+from .schema import FIELDS, FORMAT, LARGEST_MANIFEST, LATER, MANIFEST, VERSION, WEIGHTS
+from .zip_layout import members_of
 
 CHUNK = 8 << 20  # bytes that are hashed, and written, at a time
 
 
 def unpack(data: bytes, member: str) -> Any:
-    """Plain data from msgpack.
+    """Plain data from msgpack. A time of msgpack's own is read as a float: as a key it has a hash that a file chooses.
 
     Raises:
-        ArchiveError: it is not msgpack.
+        ArchiveError: it is not msgpack, or has a value of a type that is not of msgpack's own.
     """
     try:
-        return msgpack.unpackb(data, raw=False, strict_map_key=False)
+        return msgpack.unpackb(data, raw=False, strict_map_key=False, timestamp=1, ext_hook=_no_extension)
     except Exception as error:  # msgpack raises ValueError, and exceptions of its own
         raise ArchiveError("a member cannot be decoded", where=member, got=type(error).__name__) from error
+
+
+def _no_extension(code: int, data: bytes) -> Any:
+    raise ValueError(f"a value of the type {code}")
 
 
 class Archive:
@@ -52,45 +56,12 @@ class Archive:
         self.label, self.buffer, self.identity = _open(source)
         try:
             self._zip = zipfile.ZipFile(_Reader(self.buffer))
-            self._members = self._index()
+            self._members = members_of(self._zip, self.buffer, self.error)
             self.manifest = self._read_manifest()
         except ArchiveError:
             raise
         except Exception as error:  # zipfile raises errors of many kinds on damaged files
             raise self._damaged(error) from error
-
-    def _index(self) -> dict[str, tuple[int, int]]:
-        """Offset and size of every member's data; refuses duplicates, compression, overlaps and wrong offsets."""
-        entries = sorted(self._zip.infolist(), key=lambda entry: entry.header_offset)
-        end = 0
-        found: dict[str, tuple[int, int]] = {}
-        if len(entries) > MOST_MEMBERS:
-            raise self.error("too many members", got=len(entries), expected=f"at most {MOST_MEMBERS}")
-        for entry in entries:
-            if entry.filename in found:
-                raise self.error("two members have the same name", member=entry.filename)
-            if (
-                entry.compress_type != zipfile.ZIP_STORED
-                or entry.flag_bits & 1
-                or entry.file_size != entry.compress_size
-            ):
-                raise self.error("a member is compressed or encrypted", member=entry.filename)
-            if entry.header_offset < end:
-                raise self.error("two members overlap", member=entry.filename)
-            start = self._data_offset(entry)
-            found[entry.filename] = (start, entry.file_size)
-            end = start + entry.file_size
-        return found
-
-    def _data_offset(self, entry: zipfile.ZipInfo) -> int:
-        header = self.buffer[entry.header_offset : entry.header_offset + 30]
-        if len(header) < 30 or bytes(header[:4]) != b"PK\x03\x04":
-            raise self.error("the header of a member is damaged", member=entry.filename)
-        name, extra = struct.unpack("<HH", header[26:30])
-        start = entry.header_offset + 30 + name + extra
-        if start + entry.file_size > len(self.buffer):
-            raise self.error("a member reaches beyond the end of the file", member=entry.filename)
-        return int(start)
 
     def _read_manifest(self) -> dict[str, Any]:
         if MANIFEST not in self._members:

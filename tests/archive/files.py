@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import struct
 import zipfile
 
 import msgpack
@@ -28,7 +29,6 @@ def corrupt(data: bytes, member: str) -> bytes:
 def rewritten(path, change, padding: int = 0) -> bytes:
     """The archive with its manifest changed, everything else as it was; `padding` bytes shift where it lies."""
     out = io.BytesIO()
-    out.write(b"x" * padding)
     with zipfile.ZipFile(path) as old, zipfile.ZipFile(out, "w") as new:
         for entry in old.infolist():
             data = old.read(entry)
@@ -36,7 +36,10 @@ def rewritten(path, change, padding: int = 0) -> bytes:
                 manifest = msgpack.unpackb(data, strict_map_key=False)
                 change(manifest)
                 data = msgpack.packb(manifest)
-            new.writestr(entry.filename, data)
+            info = zipfile.ZipInfo(entry.filename)
+            info.extra = struct.pack("<HH", 0x7470, padding) + bytes(padding) if padding else b""
+            new.writestr(info, data)
+            padding = 0
     return out.getvalue()
 
 

@@ -15,7 +15,7 @@ import torch
 from torch import nn
 
 import tracepack
-from tests.archive.files import manifest_of
+from tests.archive.files import manifest_of, rewritten
 from tracepack.serialization.container.archive import Archive
 from tracepack.serialization.container.schema import WEIGHTS
 
@@ -97,3 +97,19 @@ tracepack.load(sys.argv[2]); before = private(); mod = tracepack.load(sys.argv[1
         [sys.executable, "-c", code, str(path), str(small)], capture_output=True, text=True, check=True
     )
     assert float(out.stdout) < 5
+
+
+def test_weights_of_a_file_that_was_rewritten_in_place_are_not_kept(tmp_path):
+    """Unaligned weights are copied, and the copy of the old ones was shared with what was loaded next."""
+    path, plain = tmp_path / "a.tpk", tmp_path / "plain.tpk"
+    loaded = []
+    for factor in (2, 3):
+        weight = torch.arange(4.0) * factor
+        tracepack.trace(lambda x, weight=weight: x + weight, torch.ones(4)).save(plain)
+        data = rewritten(plain, lambda manifest: None, padding=3)
+        with open(path, "r+b" if loaded else "wb") as file:
+            file.write(data)
+        os.utime(path, ns=(10**18, 10**18))
+        loaded.append(tracepack.load(path))
+    assert path.stat().st_size == len(data)
+    assert torch.equal(loaded[1](torch.zeros(4)), torch.arange(4.0) * 3)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.archive.files import rewritten
 from tracepack.cli import exit_codes as exits
 from tracepack.cli import main
 from tracepack.serialization.container.archive import Archive
@@ -19,7 +20,7 @@ from tracepack.serialization.container.archive_writer import pack as packed
 
 SOURCE = Path(__file__).parents[1] / "archives" / "1.0.tpk"
 JUNK: list[Any] = [None, True, -1, 2**62, 1.5, "", "x", b"x", [], [1], {}, {"v": 0}, {"t": [None]}, [["float32", [1]]]]
-COMMANDS = (["inspect"], ["show", "--bodies"], ["show", "--svg", "-"], ["verify"])
+COMMANDS = (["inspect"], ["inspect", "--json"], ["show", "--bodies"], ["show", "--svg", "-"], ["verify"])
 GOOD = {exits.OK, exits.FAILED, exits.ARCHIVE, exits.DEVICE, exits.RUN, exits.MISSING}
 
 
@@ -83,3 +84,25 @@ def test_cut_and_overwritten_files(seed: int, tmp_path: Path, capsys: pytest.Cap
             err = capsys.readouterr().err
             assert code in GOOD, (command, err)
             assert err.count("\n") <= 1
+
+
+WRITTEN: dict[str, Any] = {
+    "bytes": lambda m: m["producer"].update(torch=b"2.0"),
+    "a key of bytes": lambda m: m["producer"].update({b"torch": "2.0"}),
+    "a list": lambda m: m["producer"].update(torch=[{}]),
+    "a shape without end": lambda m: m["constants"][0].update(shape=[2**62] * 64),
+    "more dimensions than any": lambda m: m["constants"][0].update(shape=[1] * 65),
+    "a dtype of thousands of digits": lambda m: m["constants"][0].update(dtype="float" + "9" * 5000),
+    "a digit of another script": lambda m: m["constants"][0].update(dtype="float\u0663"),
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+@pytest.mark.parametrize("command", [["inspect"], ["inspect", "--json"], ["show"]])
+def test_what_only_inspect_reads_is_checked(
+    name: str, command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "bad.tpk"
+    path.write_bytes(rewritten(SOURCE, WRITTEN[name]))
+    assert main([command[0], str(path), *command[1:]]) == exits.ARCHIVE
+    assert "malformed" in capsys.readouterr().err

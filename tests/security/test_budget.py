@@ -90,6 +90,15 @@ def test_what_is_no_budget_is_refused(cell_file, budget):
         tracepack.load(cell_file[0], budget=budget)
 
 
+@pytest.mark.parametrize("item", [[1], "a", (1.5,)])
+def test_texts_and_lists_count_towards_the_bytes(item):
+    nodes = [apply("py.mul", item, 100_000) for _ in range(20)]
+    mod = tracepack.load(scalars(*nodes), budget={"bytes": 1 << 20})
+    with pytest.raises(tracepack.BudgetError, match="takes more memory than its budget"):
+        mod(X)
+    assert len(tracepack.load(scalars(*nodes), budget={"bytes": 1 << 26})(X)) == 100_000
+
+
 # -- without a budget ------------------------------------------------------------------------------------------
 
 

@@ -5,17 +5,21 @@ from __future__ import annotations
 import io
 import time
 import zipfile
+from collections.abc import Iterator
 from contextlib import contextmanager
 
+import msgpack
 import pytest
 import torch
 
 import tracepack
-from tests.archive.files import rewritten
-from tests.security.forge import apply, archive_of, tensor
-from tracepack.ops.graph.graph import Constant, Facts, Graph
+from tests.archive.files import rewritten, with_graph
+from tests.security.forge import apply, archive_of, body_of, tensor
+from tracepack.ops.graph.graph import BodyCall, Constant, Facts, Graph, Node, Value
 from tracepack.ops.graph.guards import Expression
-from tracepack.serialization.container.archive import Archive
+from tracepack.ops.graph.memory import touched
+from tracepack.ops.graph.types import ANY
+from tracepack.serialization.container.archive import Archive, unpack
 
 X = torch.arange(4.0)
 
@@ -147,3 +151,66 @@ def test_the_page_names_every_limit():
     for name in ("MOST_MEMBERS", "MOST_NODES", "MOST_EXPANDED", "MOST_ROWS", "MOST_SYMBOLS", "MOST_DIMENSIONS",
                  "DEEPEST_CALLS", "DEEPEST", "STATE_TIMES"):  # fmt: skip
         assert str(getattr(schema, name)) in page, name
+
+
+def test_types_that_share_a_hash_take_linear_time(cell_file):
+    """In Python -1 and -2 have one hash, and so have all tuples of them: each was compared with all before it."""
+    from itertools import islice, product
+
+    types = [{"o": ["float32", list(sizes)]} for sizes in islice(product([-1, -2], repeat=24), 20_000)]
+
+    def many(graph):
+        graph["nodes"].append({"target": ["operator", "torch.unbind"], "args": [{"v": 0}], "output": {"t": types}})
+
+    with soon(20):
+        tracepack.load(with_graph(cell_file[0], many))
+
+
+def _keys_of_one_hash(count: int) -> Iterator[msgpack.Timestamp]:
+    """Times of msgpack whose hash, that of a tuple of two numbers, is one: Python's formula for it, backwards."""
+    word, one, two, five = (1 << 64) - 1, 11400714785074694791, 14029467366897019727, 2870177450012600261
+    back_one, back_two = pow(one, -1, 1 << 64), pow(two, -1, 1 << 64)
+    turned = lambda x, by: ((x << by) | (x >> (64 - by))) & word  # noqa: E731 - short
+    for nanoseconds in range(20 * count):
+        before = (turned(12345 * back_one & word, 33) - nanoseconds * two) & word
+        seconds = (turned(before * back_one & word, 33) - five) * back_two & word
+        seconds -= 1 << 64 if seconds >> 63 else 0
+        if abs(seconds) < (1 << 61) - 1:
+            yield msgpack.Timestamp(seconds, nanoseconds)
+
+
+def test_keys_of_a_map_cannot_share_a_hash():
+    keys = [*_keys_of_one_hash(4000)]
+    assert len({*map(hash, keys[:500])}) == 1
+    data = b"\xdf" + len(keys).to_bytes(4, "big") + b"".join(msgpack.packb(key) + b"\0" for key in keys)
+    with soon(0.5):
+        assert unpack(data, "m")
+    for data in (msgpack.packb(msgpack.ExtType(5, b"x")), msgpack.packb([msgpack.ExtType(127, b"")])):
+        with pytest.raises(tracepack.ArchiveError, match="a member cannot be decoded"):
+            unpack(data, "m")
+
+
+def test_what_values_may_share_memory_with_takes_linear_time_and_memory():
+    """A set of places for each value took seconds for 500 KB and gigabytes for a megabyte."""
+    inputs = tuple(Value(ANY) for _ in range(8000))
+    nodes = [apply("py.lookup", inputs[0], inputs[1])]
+    for value in inputs[2:]:
+        nodes.append(apply("py.lookup", nodes[-1].output, value))
+    write = apply("torch.Tensor.add_", nodes[-1].output, 1)
+    with soon(5):
+        assert touched(Graph(inputs, (*nodes, write), write.output)).inputs() == {*range(8000)}
+
+
+def test_calls_of_a_body_of_many_results_take_linear_time():
+    inner = tuple(Value(ANY) for _ in range(200))
+    joined = apply("py.zip", *inner)
+    parts = [apply("py.lookup", joined.output, index) for index in range(200)]
+    body = body_of(Graph(inner, (joined, *parts), [part.output for part in parts]))
+    inputs = given = tuple(Value(ANY) for _ in range(200))
+    nodes = []
+    for _ in range(200):
+        nodes.append(Node(BodyCall(body), given, {}, tuple(Value(ANY) for _ in range(200))))
+        given = nodes[-1].output
+    write = apply("torch.Tensor.add_", given[0], 1)
+    with soon(5):
+        assert touched(Graph(inputs, (*nodes, write), write.output)).inputs() == {*range(200)}

@@ -12,8 +12,10 @@ import tracepack
 from tests.security.forge import apply, archive_of, tensor
 from tracepack.ops.graph.graph import Graph, Value
 from tracepack.ops.graph.types import ANY, STR
+from tracepack.ops.runtime.primitives.tables import to_dict
 from tracepack.ops.runtime.safety.patterns import is_linear
 
+X = torch.arange(4.0)
 LONG = "a" * (1 << 20)
 
 
@@ -181,3 +183,48 @@ def test_a_long_run_of_combining_marks_is_not_normalised():
     node = apply("py.normalize", "NFC", marks.output)
     with pytest.raises(tracepack.GuardError, match="too many combining marks follow each other"):
         tracepack.load(archive_of(Graph((x,), (marks, node), node.output)))(torch.ones(1))
+
+
+def test_lists_are_added_up_in_one_pass():
+    for start in ([], (), ["x"]):
+        part = [[1, 2]] if isinstance(start, list) else [(1, 2)]
+        few = apply("py.mul", part, 3)
+        total = apply("py.total", few.output, start)
+        assert tracepack.load(archive_of(Graph((tensor(),), (few, total), total.output)))(X) == sum(part * 3, start)
+    many = apply("py.mul", [[1]], 300_000)
+    total = apply("py.total", many.output, [])
+    size = apply("py.len", total.output)
+    began = time.process_time()
+    assert tracepack.load(archive_of(Graph((tensor(),), (many, total, size), size.output)))(X) == 300_000
+    assert time.process_time() - began < 10
+    wrong = apply("py.total", [(1,)], [])
+    with pytest.raises(tracepack.NodeError, match="can only concatenate list, not tuple"):
+        tracepack.load(archive_of(Graph((tensor(),), (wrong,), wrong.output)))(X)
+
+
+def test_keys_of_one_hash_make_no_dict():
+    """Tuples of -1 and -2 all have one hash, so that each is compared with all before it."""
+    nodes, columns = [], []
+    for place in range(15):
+        ones, twos = (apply("py.mul", [number], 1 << place) for number in (-1, -2))
+        both = apply("py.add", ones.output, twos.output)
+        column = apply("py.mul", both.output, 1 << (14 - place))
+        nodes += [ones, twos, both, column]
+        columns.append(column.output)
+    keys = apply("py.zip", *columns)
+    made = apply("py.dict", keys.output, keys.output)
+    mod = tracepack.load(archive_of(Graph((tensor(),), (*nodes, keys, made), made.output)))
+    began = time.process_time()
+    with pytest.raises(tracepack.GuardError, match="too many keys of a dict have one hash"):
+        mod(X)
+    assert time.process_time() - began < 10
+
+
+def test_a_large_dict_of_usual_keys_is_made():
+    for keys in (
+        [*range(5000)],
+        [f"word {n % 700}" for n in range(5000)],
+        [(n, n % 9) for n in range(5000)],
+        [-1, -2] * 900,
+    ):
+        assert to_dict(keys, keys) == dict(zip(keys, keys, strict=True))

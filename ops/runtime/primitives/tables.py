@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -118,7 +119,32 @@ def listed(items: Any) -> list[Any]:
 
 def to_dict(keys: Any, entries: Any) -> dict[Any, Any]:
     """A dict of keys and entries: of equal keys the last one counts."""
+    _check_hashes(keys)
     return dict(zip(keys, entries, strict=True))
+
+
+MOST_ALIKE = 64
+"""The different keys of a large dict that may have one hash."""
+
+
+def _check_hashes(keys: Any) -> None:
+    """Refuses many different keys of one hash, each of which Python compares with all before it.
+
+    Numbers and tuples of them have hashes that a file can choose: all tuples of -1 and -2 of one length have the same.
+    """
+    if len(keys) <= 16 * MOST_ALIKE:
+        return
+    hashes = Counter(map(hash, keys))
+    often = {number for number, count in hashes.items() if count > MOST_ALIKE}
+    alike: dict[int, dict[Any, None]] = {number: {} for number in often}
+    for key in keys if often else ():
+        group = alike.get(hash(key))
+        if group is not None:
+            group[key] = None
+            if len(group) > MOST_ALIKE:
+                raise GuardError(
+                    "too many keys of a dict have one hash", got=repr(key)[:80], expected=f"{MOST_ALIKE} at most"
+                )
 
 
 def pairs(*lists: Any) -> list[Any]:
@@ -179,6 +205,20 @@ def counted(items: Any, item: Any) -> int:
     return found
 
 
+def totalled(items: Any, start: Any = 0) -> Any:
+    """``sum(items, start)``; lists and tuples are joined in one pass, where `sum` copies all before each of them."""
+    if not isinstance(start, list | tuple):
+        return sum(items, start)
+    kind = list if isinstance(start, list) else tuple
+    found = [*start]
+    for item in items:
+        if not isinstance(item, kind):
+            raise TypeError(f"can only concatenate {kind.__name__}, not {type(item).__name__}")
+        found += item
+        _few(len(found))
+    return kind(found)
+
+
 def place_of(items: Any, item: Any) -> int:
     """``items.index(item)``."""
     bounded_items(items)
@@ -213,7 +253,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "counted": counted,
     "enumerate": numbered, "sorted": ordered, "sorted_by": ordered_by, "best_by": best_by,
     "fsum": math.fsum, "prod": product, "math_pow": math.pow,
-    "total": sum, "any": any, "all": all, "list": listed,
+    "total": totalled, "any": any, "all": all, "list": listed,
     "rows": to_rows, "keys": lambda table: list(table.keys()),
     "index": place_of,
     "statistics": statistic,

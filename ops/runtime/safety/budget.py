@@ -29,7 +29,8 @@ class Budget:
 
     Args:
         seconds: of wall-clock time; None for no limit.
-        bytes: of all tensors that its operators make, whether they still live or not; None for no limit.
+        bytes: of all tensors, arrays, texts and lists that its operators make, whether they still live or not; None
+            for no limit.
     """
 
     def __init__(self, seconds: float | None = None, bytes: int | None = None) -> None:
@@ -134,7 +135,7 @@ class Budget:
         """
         if self.bytes is None:
             return
-        self._run.spent = getattr(self._run, "spent", 0) + sum(map(_bytes_of, leaves(result)))
+        self._run.spent = getattr(self._run, "spent", 0) + _bytes_in(result)
         self._within(self._run.spent)
 
     def foresee(self, function: Callable[..., Any], args: Any, kwargs: Any) -> None:
@@ -159,6 +160,27 @@ class Budget:
             raise BudgetError(
                 "the run takes more memory than its budget", got=count, expected=f"{self.bytes} bytes at most"
             )
+
+
+_POINTER, _TEXT = 8, 48
+"""The bytes of a place in a list, and of a text without its characters."""
+_NUMBERS = frozenset((int, float, bool, type(None)))
+
+
+def _bytes_in(result: Any) -> int:
+    """The bytes of a result; what a list holds twice counts twice."""
+    waiting, found = [result], 0
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, list | tuple | dict):
+            found += _POINTER * len(item)
+            held = item.values() if isinstance(item, dict) else item
+            waiting += [each for each in held if type(each) not in _NUMBERS]
+        elif isinstance(item, str | bytes):
+            found += _TEXT + len(item)
+        else:
+            found += _bytes_of(item)
+    return found
 
 
 def _bytes_of(leaf: Any) -> int:

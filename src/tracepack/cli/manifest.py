@@ -12,11 +12,13 @@ from ..ops.graph.memory import touched
 from ..ops.graph.program import Parameters
 from ..ops.graph.text import guards_text, types_text
 from ..ops.graph.traverse import walk
+from ..ops.graph.types import DTYPES
 from ..serialization.container.archive import Archive
 from ..serialization.container.faults import one_error
 from ..serialization.container.schema import WEIGHTS
 from ..serialization.contents import Contents, constants_of, decode
 from ..serialization.decoder import malformed
+from ..serialization.limits import is_shape
 from ..serialization.parameters import decode_parameters
 from ..serialization.user_metadata import decode_metadata
 
@@ -130,10 +132,13 @@ def _check_rows(manifest: dict[str, Any]) -> None:
     """Checks the rows of the manifest that `load` does not read, but commands do."""
     for index, row in enumerate(manifest["constants"]):
         match row:
-            case {"tensor": str(), "dtype": str(), "shape": list()}:
+            case {"tensor": str(), "dtype": str(dtype), "shape": list(shape)} if dtype in DTYPES and is_shape(shape):
                 pass
             case _:
                 raise malformed(f"$.constants[{index}]", row, "a constant")
+    for name, text in manifest["producer"].items():
+        if not isinstance(name, str) or not isinstance(text, str):
+            raise malformed("$.producer", {name: text}, "a map of texts")
     for name, row in manifest["members"].items():
         match row:
             case {"size": int(), "sha256": str()}:

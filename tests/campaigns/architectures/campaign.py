@@ -28,10 +28,13 @@ from tests.campaigns.architectures.layers import layer_cases
 from tests.campaigns.architectures.zoo import transformers_cases
 from tests.campaigns.journal import Journal, Record, found_by
 from tests.campaigns.tally import ERROR, REFUSED, RIGHT, WRONG, Tally
+from tracepack.ops.graph.graph import Operator
+from tracepack.ops.graph.traverse import every_node
 
 SHARES = 24
 FRESH = 6  # every sixth case is loaded in a process of its own
 TOLERANCE = 1e-4
+EMITTED = Path(__file__).with_name("emitted.txt")
 
 
 def all_cases() -> list[Case]:
@@ -57,6 +60,11 @@ def run(share: int | None = None, jobs: int = 2, fresh: bool = False) -> Tally:
     for name, record in zip(names, records, strict=True):
         tally.add(name, record["outcome"], record["reason"], record["kind"])
         tally.seconds += record["seconds"]
+    emitted = {name for record in records for name in record["operators"]}
+    if share is None:
+        EMITTED.write_text("".join(f"{name}\n" for name in sorted(emitted)))
+    for name in sorted(emitted - set(listed())):
+        tally.add(name, ERROR, f"an operator that {EMITTED.name} does not list: run the whole campaign", "operator")
     tally.notes.append(
         "Each loaded pipeline runs on the example and at another batch size and length, every sixth in a fresh process, "
         f"and must agree with eager to {TOLERANCE:g}, since sums may be reordered."
@@ -72,14 +80,27 @@ def found(name: str) -> Record:
     start = time.process_time()
     cases = all_cases()
     index = next(index for index, case in enumerate(cases) if case.name == name)
-    outcome, reason = check(cases[index], elsewhere=index % FRESH == 0)
+    emitted: set[str] = set()
+    outcome, reason = check(cases[index], emitted, elsewhere=index % FRESH == 0)
     return {
-        "outcome": outcome, "reason": reason, "kind": cases[index].kind, "seconds": time.process_time() - start
+        "outcome": outcome, "reason": reason, "kind": cases[index].kind, "seconds": time.process_time() - start,
+        "operators": sorted(emitted),
     }  # fmt: skip
 
 
-def check(case: Case, *, elsewhere: bool = False) -> tuple[str, str]:
-    """The outcome of one case, and why; `elsewhere` loads it in a process of its own."""
+def listed() -> list[str]:
+    """The operators that the last full run met."""
+    return EMITTED.read_text(encoding="utf-8").split()
+
+
+def check(case: Case, emitted: set[str], *, elsewhere: bool = False) -> tuple[str, str]:
+    """The outcome of one case, and why.
+
+    Args:
+        case: what to pack.
+        emitted: gets the names of the operators of its graphs.
+        elsewhere: whether it is loaded in a process of its own.
+    """
     with _quiet():
         torch.manual_seed(0)
         model = case.build()
@@ -89,10 +110,14 @@ def check(case: Case, *, elsewhere: bool = False) -> tuple[str, str]:
         stage = "trace"
         try:
             pipeline = tracepack.trace(make(tracepack.script(model, contiguous=True)), **_copied(feeds[0]))
+            nodes = every_node(pipeline.graph)
+            emitted |= {node.target.name for node in nodes if isinstance(node.target, Operator)}
             stage = "run"
             traced = [_flat(pipeline.run(_copied(feed))) for feed in feeds]
             stage = "load"
             loaded = _reloaded(pipeline, feeds, elsewhere)
+        except tracepack.TrustError as error:
+            return ERROR, f"at {stage}: {error}"
         except tracepack.TracepackError as error:
             return REFUSED, f"at {stage}: {error}"
         except Exception as error:  # what the campaign is there to find
@@ -160,7 +185,7 @@ def _kind(value: Any) -> str:
 
 _SCRIPT = """
 import pickle, sys, torch, tracepack
-pipeline = tracepack.load(sys.argv[1], trust=True)
+pipeline = tracepack.load(sys.argv[1])
 feeds = torch.load(sys.argv[2])
 torch.save([pipeline.run(feed) for feed in feeds], sys.argv[3])
 """
@@ -170,7 +195,7 @@ def _reloaded(pipeline: Any, feeds: Sequence[Inputs], elsewhere: bool) -> list[l
     if not elsewhere:
         file = io.BytesIO()
         pipeline.save(file)
-        loaded = tracepack.load(file.getvalue(), trust=True)
+        loaded = tracepack.load(file.getvalue())
         return [_flat(loaded.run(_copied(feed))) for feed in feeds]
     with tempfile.TemporaryDirectory() as folder:
         archive, given, results = (str(Path(folder) / name) for name in ("a.tpk", "in.pt", "out.pt"))
