@@ -46,7 +46,23 @@ class TracedSet:
         more = sorted(other, key=repr) if more is None else more
         return TracedSet(self.tracer, self.tracer.scalar("unique", self.tracer.scalar("cat_strings", self.items, more)))
 
+    def __and__(self, other: Any) -> Any:
+        return self._chosen("kept", other)
+
+    def __sub__(self, other: Any) -> Any:
+        return self._chosen("dropped", other)
+
+    def _chosen(self, name: str, other: Any) -> Any:
+        """The items that are in another set, or those that are not."""
+        more: Any = other.items if type(other) is TracedSet else None
+        if more is None and type(other) not in (set, frozenset):
+            return NotImplemented
+        more = sorted(other, key=repr) if more is None else more
+        return TracedSet(self.tracer, self.tracer.scalar(name, self.items, more))
+
     __ror__ = union = __or__
+    __rand__ = intersection = __and__
+    difference = __sub__
 
     def __iter__(self) -> Iterator[Any]:
         return self._refuse()

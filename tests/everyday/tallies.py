@@ -36,7 +36,21 @@ def rows(process):
     return Case(process, [ROWS], MORE)
 
 
+def overlap(one, other):
+    counts, others = Counter(one.split()), Counter(other.split())
+    return sum(min(counts[word], others[word]) for word in counts) / max(len(other.split()), 1)
+
+
+def similarity(one, other):
+    words, others = set(one.split()), set(other.split())
+    return len(words & others) / max(len(words | others), 1), sorted(words - others)
+
+
+PAIRS = [["x", "y z"], ["q q q", "q q"], ["", ""]]
+
 CASES = {
+    "common words": Case(overlap, ["a b c", "a b"], PAIRS),
+    "similarity of two texts": Case(similarity, ["a b c", "a b"], PAIRS),
     "sorted set": many(lambda texts: sorted(set(texts))),
     "size of a set": many(lambda texts: (len(set(texts)), len(texts) != len(set(texts)))),
     "in a set": many(lambda texts: ["a" in set(texts), "two" in set(texts)]),

@@ -72,7 +72,7 @@ VALUES = {
     "a number not equal": (lambda x, n: x if n != 2 else -x, [X, 2], "an argument", 2, _COMPARED, "not n != 2"),
     "a flag": (lambda x, f: x * 2 if f else x, [X, True], "an argument", True, _BRANCH, "where f"),
     "an index": (lambda x, n: [x, -x][n], [X, 1], "an argument", 1, _INTEGER, "n == 1"),
-    "copies": (lambda x: [0.5] * len(x), [X], "a size", 2, _INTEGER, "x: f32[2]"),
+    "copies": (lambda x: (0.5,) * len(x), [X], "a size", 2, _INTEGER, "x: f32[2]"),
     "rows": (lambda x: list(x.unbind(0)), [X], "a size", 2, "the function goes through", "x: f32[2]"),
     "a shape as text": (lambda x: f"{x.shape}", [X], "a size", 2, "it was turned into text", "x: f32[2]"),
     "rows of an array": (lambda x: [float(v) for v in x.numpy()], [X], "a size", 2, "len() read", "x: f32[2]"),

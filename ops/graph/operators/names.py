@@ -80,7 +80,8 @@ _TEXTS = (
 _TABLES = (
     "lookup", "lookup_all", "tolist", "dict", "zip", "zip_strict", "enumerate", "sorted", "total", "any", "all", "list",
     "keys", "values", "items", "rows", "index", "counted", "reversed", "statistics",
-    "sorted_by", "best_by", "fsum", "prod", "math_pow", "unique", "counts", "most_common", "from_keys",
+    "sorted_by", "best_by", "fsum", "prod", "math_pow", "unique", "counts", "most_common", "from_keys", "kept",
+    "dropped",
 )  # fmt: skip
 
 _WRITING = frozenset(name for name in _BINARY if name[0] == "i" and name != "invert") | {"setitem"}

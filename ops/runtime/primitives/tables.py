@@ -221,6 +221,18 @@ def unique(items: Any) -> list[Any]:
     return list(dict.fromkeys(_keys(items)))
 
 
+def kept(items: Any, others: Any) -> list[Any]:
+    """The items that are among others."""
+    known = set(_keys(others))
+    return [item for item in _keys(items) if item in known]
+
+
+def dropped(items: Any, others: Any) -> list[Any]:
+    """The items that are not among others."""
+    known = set(_keys(others))
+    return [item for item in _keys(items) if item not in known]
+
+
 def counts(items: Any) -> dict[Any, int]:
     """How often each item is there, in the order in which they come first."""
     found: dict[Any, int] = {}
@@ -241,7 +253,8 @@ def from_keys(keys: Any, value: Any = None) -> dict[Any, Any]:
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "unique": unique, "counts": counts, "most_common": most_common, "from_keys": from_keys,
+    "unique": unique, "kept": kept, "dropped": dropped, "counts": counts, "most_common": most_common,
+    "from_keys": from_keys,
     "lookup": lookup, "lookup_all": lookup_all, "tolist": to_list, "dict": to_dict, "zip": pairs,
     "zip_strict": pairs_of_one_length, "reversed": lambda items: items[::-1],
     "counted": counted,

@@ -191,6 +191,7 @@ def _iterated(items: Any, place: int | None = None, into: list[Any] | None = Non
     if recorder is not None and type(items) is TracedStr:
         items = recorder.scalar("list", items)
     items = items.tensor.tolist() if type(items) is TracedBytes else items
+    items = items.keys() if issubclass(type(items), TracedDict) else items
     return items if recorder is None or type(items) is not TracedList else Loop(recorder, items, place, into)
 
 
