@@ -76,7 +76,7 @@ def with_plain_layers(model: Any, twin: Any, name: str) -> Any:
 
 
 def with_plain_tensors(twin: Any) -> Any:
-    """The twin of a model, whose parameters of tensor subclasses, as torchao's, are made anew of plain tensors in it."""
+    """The twin of a model; parameters of tensor subclasses, as torchao's, are made anew of plain tensors in it."""
     if isinstance(twin, torch.nn.Module) and any(map(is_traceable_wrapper_subclass, twin.parameters())):
         from torch._functorch._aot_autograd import subclass_parametrization  # a second to import
 

@@ -89,6 +89,8 @@ def staying(code: CodeType) -> CodeType:
         return code
     made = _assembler()
     instructions = made.cleaned_instructions(code, True)
+    if sys.version_info >= (3, 13):
+        made.remove_fused_load_store(instructions)
     loops = list(loops_left_early(instructions))
     if not loops:
         return code

@@ -109,6 +109,21 @@ def beside_loops_of_python(texts):
     return -1
 
 
+def only_first(texts):
+    length, found = 0, False
+    for text in texts:  # the form is what is tested: no round leads to another one
+        if found:
+            length = -1
+            break
+        length += len(text)
+        if text == "":
+            found = True
+            break
+        break
+    length *= 2
+    return length
+
+
 def first_above(scores):
     for place, score in enumerate(scores.tolist()):
         if score > 0.5:
@@ -163,6 +178,7 @@ CASES = {
     "a list that is read": of_texts(repeated),
     "the inner loop": of_texts(letters_before),
     "beside loops that Python runs": of_texts(beside_loops_of_python),
+    "always left in the first round": of_texts(only_first),
     "a place is returned": of_scores(first_above),
     "numbers": of_scores(nucleus),
     "tensors": of_scores(sum_until),

@@ -70,6 +70,10 @@ def _left(code: Sequence[Any], places: dict[int, int], head: int) -> Left | None
     exits, at = [], head + 1
     while at < end:
         found = _exit(code, places, at, after)
+        if found is not None and at + found.count > end:  # what follows belongs to the code after the loop
+            found = _Exit(at, 1) if at + 1 == end == after else None
+            if found is None:
+                return None
         if found is None and (code[at].opname in _RETURNS or _leads_out(code, places, at, head, end)):
             return None
         if found is not None:
@@ -77,7 +81,8 @@ def _left(code: Sequence[Any], places: dict[int, int], head: int) -> Left | None
             at += found.count
         else:
             at += 1
-    if not exits or any(each.exn_tab_entry is not code[head].exn_tab_entry for each in code[head:end]):
+    handled = any(each.exn_tab_entry is not code[head].exn_tab_entry for each in code[head:end])
+    if not exits or handled or any(each.opname.startswith("SETUP_") for each in code[head:end]):
         return None
     if not any(each.returns for each in exits):
         return Left(head, after, exits)
