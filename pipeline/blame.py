@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from ..ops.graph.errors import RecordError, TracepackError
+from ..ops.graph.errors import RecordError, TracepackError, add_place
 from ..ops.runtime.user_code import own_line, raising_line
 from ..ops.tracing_hook import plainly
 from .examples import Examples
@@ -66,7 +66,7 @@ def with_own_line(error: TracepackError) -> TracepackError:
     """An error that names the user's own line, too, where it names a line of a library only."""
     own = own_line(error.__traceback__)
     if own is not None and re.search(r":\d+ in ", error.where) and f"{own.file}:" not in error.where:
-        error.add_place(f"called by {own}")
+        add_place(error, f"called by {own}")
     return error
 
 

@@ -49,11 +49,12 @@ class TracepackError(Exception):
         super().__init__(_compose(what, where=where, got=got, expected=expected, fix=fix))
         self.what, self.where, self.got, self.expected, self.fix = what, where, got, expected, fix
 
-    def add_place(self, place: str) -> None:
-        """Adds to where it was raised: a place besides, such as the line that called a library."""
-        self.where = f"{self.where.rstrip(':')}, {place}" if self.where else place
-        text = _compose(self.what, where=self.where, got=self.got, expected=self.expected, fix=self.fix)
-        self.args = (text, *self.args[1:])
+
+def add_place(error: TracepackError, place: str) -> None:
+    """Adds to where an error was raised a place besides, such as the line that called a library."""
+    error.where = f"{error.where.rstrip(':')}, {place}" if error.where else place
+    text = _compose(error.what, where=error.where, got=error.got, expected=error.expected, fix=error.fix)
+    error.args = (text, *error.args[1:])
 
 
 class DeviceError(TracepackError):
