@@ -31,7 +31,7 @@ from .layouts import LayoutQuestions
 from .mutation import EmptyBuffers
 from .user_model.buffers import KeptData, Live
 from .user_model.isolate import Attribute, GuardedState, KeptAttributes, KeptModel, scratch
-from .user_model.quantized import with_plain_layers
+from .user_model.quantized import with_plain_layers, with_plain_tensors
 from .user_model.twin import twin
 from .user_model.writes import FixedTensors
 from .validate import prove
@@ -78,7 +78,7 @@ def lower(model: Any, call: Call, tensors: Leaves, **options: Any) -> Lowered:
     Raises:
         LoweringError: torch.export refuses it, or the body gives other results than the model.
     """
-    other = with_plain_layers(model, twin(model), name=options["name"])
+    other = with_plain_tensors(with_plain_layers(model, twin(model), name=options["name"]))
     if other is not None:
         with suppress(_NoTwin), KeptData(model):
             return lower_itself(other, call, tensors, is_twin=True, **options)

@@ -13,7 +13,7 @@ from typing import Any
 
 from ...ops.graph.graph import Graph, Node, Operator, SourceLine, Value
 from ...ops.graph.traverse import leaves, map_leaves
-from ...ops.graph.types import ANY, SCALARS, STRINGS, TensorType, Type
+from ...ops.graph.types import ANY, SCALARS, STRINGS, ListType, TensorType, Type
 from ..proxies.tracer import Refuser
 
 MOST_WAYS = 16
@@ -148,7 +148,7 @@ class Tree:
             if (a.dtype, len(a.shape)) != (b.dtype, len(b.shape)):
                 self._refuse("gives tensors of different dtypes or ranks on different ways")
             return a
-        if a is None or b is None or (a != b and not {a, b} <= _LISTS):
+        if a is None or b is None or (a != b and not (_is_list(a) and _is_list(b))):
             self._refuse("gives values of different types on different ways")
         assert a is not None
         return a if a == b and a is not None else ANY
@@ -159,6 +159,10 @@ class Tree:
 
 _LISTS = {ANY, STRINGS}
 """The types of lists that a body makes, an empty one among them."""
+
+
+def _is_list(kind: Type) -> bool:
+    return kind in _LISTS or isinstance(kind, ListType)
 
 
 def _type(leaf: Any) -> Type | None:

@@ -29,6 +29,7 @@ from ..proxies.base import is_traced
 from ..proxies.byte_strings import TracedBytes
 from ..proxies.lists import TracedList
 from ..proxies.scalars import TracedNumber
+from ..proxies.sets import TracedSet
 from ..proxies.strings import TracedStr
 from ..proxies.trees import concrete
 from ..recording.recorder import Recorder
@@ -73,7 +74,7 @@ def _len(thing: Any, /) -> Any:
             return recorder.scalar("size", thing, 0)
         if type(thing) is TracedArray and thing.ndim:
             return recorder.scalar("array_size", thing, 0)
-        if type(thing) in (TracedList, TracedBytes):
+        if type(thing) in (TracedList, TracedBytes, TracedSet):
             return thing.length()
         if type(thing) is TracedStr:
             return recorder.scalar("len", thing)

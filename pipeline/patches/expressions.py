@@ -115,7 +115,7 @@ def _asks_truth() -> bool:
     for each in dis.get_instructions(frame.f_code):
         if each.offset > frame.f_lasti and each.opname not in ("CACHE", "EXTENDED_ARG", "NOP"):
             jumps = each.opname.startswith("POP_JUMP") and each.opname.endswith(("TRUE", "FALSE"))
-            return jumps or getattr(each.argval, "asks_truth", False) is True
+            return jumps or each.opname == "TO_BOOL" or getattr(each.argval, "asks_truth", False) is True
     return False
 
 

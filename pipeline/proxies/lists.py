@@ -224,6 +224,12 @@ class TracedDict(Traced):
         """Its keys and entries as a list of pairs."""
         return self.tracer.scalar("items", self)
 
+    def get(self, key: Any, default: Any = None) -> Any:
+        """As for dict, with a default of the kind that the entries have."""
+        if default is None:
+            return self.tracer.refuse("dict.get without a default gives None or an entry", "Give a default.")
+        return self.tracer.scalar("lookup", self, key, default)
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or not hasattr(dict, name):
             raise AttributeError(f"'dict' object has no attribute {name!r}")

@@ -26,10 +26,18 @@ from .tracer import Tracer
 _NUMBERS = (int, float, bool, complex)
 
 
+def _is_plain_sequence(thing: Any) -> bool:
+    """Whether a thing is a text, or a list of numbers and texts: tensors in it would be one tensor in many places."""
+    plain = type(thing) is list and all(type(item) in (*_NUMBERS, str) for item in thing)
+    return plain or type(thing) is str
+
+
 def _binary(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
         if isinstance(other, enum.IntEnum):
             other = int(other)
+        if name == "mul" and type(self.concrete) is int and _is_plain_sequence(other):
+            return self.tracer.scalar("mul", other, self)  # the items as often as that
         if not isinstance(other, TracedNumber | np.generic) and type(other) not in _NUMBERS:
             if name in ("eq", "ne") and isinstance(other, Number):  # Python would fall back on identity
                 plain = self.tracer.pin(self, f"it was compared with a {type(other).__name__}")

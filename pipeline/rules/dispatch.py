@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch.distributions import constraints
 
 from ...ops.graph.errors import OutsideError, RecordError
 from ...ops.graph.graph import Operator
@@ -14,10 +15,14 @@ from ...ops.runtime.primitives.views import CHECKED
 from ...ops.runtime.user_code import asked_by, following_instruction, user_line
 from ..proxies.tracer import NodeWriter, Tracer
 from ..proxies.trees import title
+from .assertions import all_true
 from .callbacks import opened, takes_objects
 from .custom_operators import custom_operator
 from .metadata import pin_rows, read_metadata
 from .torch_functions import IGNORED, METADATA, SIZES, TEXTS, TRANSFORMS, refusal
+
+_CONSTRAINTS = str(constraints.__file__)
+"""Where `torch.distributions` checks parameters and values."""
 
 
 def dispatch(recorder: Tracer, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -37,6 +42,8 @@ def dispatch(recorder: Tracer, func: Callable[..., Any], args: tuple[Any, ...], 
         return SIZES[func](recorder, func, *args, **kwargs)
     if func is torch.Tensor.__bool__ and (taken := _branched(recorder, args[0])) is not None:
         return taken
+    if func is torch.Tensor.__bool__ and asked_by(_CONSTRAINTS):  # whether a matrix is symmetric
+        return all_true(recorder, args[0])
     why = refusal(func)
     if why is not None:
         recorder.refuse(why.what.format(function=title(func)), why.fix)

@@ -133,6 +133,9 @@ CASES = {
     "a divergence": one(
         lambda x: distributions.kl_divergence(distributions.Normal(x, 1.0), distributions.Normal(0.0, x.abs() + 1))
     ),
+    "a normal distribution of vectors": one(
+        lambda x: distributions.MultivariateNormal(x[:2] * 0, torch.eye(2) * (x.abs().max() + 1)).log_prob(x[:2])
+    ),
     "a transformed distribution": one(
         lambda x: distributions.TransformedDistribution(
             distributions.Normal(0.0, 1.0), [distributions.ExpTransform()]

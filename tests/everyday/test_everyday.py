@@ -7,9 +7,9 @@ import torch
 
 import tracepack
 from tests.campaigns.check import difference
-from tests.everyday import choices, idioms, labels, lists, texts
+from tests.everyday import choices, idioms, labels, lists, tallies, texts
 from tests.everyday.case import check, loaded
-from tests.everyday.loops import appending, branches, carrying, growing, iterators, nested, pieces, reductions
+from tests.everyday.loops import appending, branches, carrying, growing, iterators, leaving, nested, pieces, reductions
 
 
 @pytest.mark.parametrize("name", labels.CASES)
@@ -65,6 +65,25 @@ def test_loops_over_the_pieces_of_a_tensor(name) -> None:
 @pytest.mark.parametrize("name", nested.CASES)
 def test_loops_in_loops(name) -> None:
     check(nested.CASES[name])
+
+
+@pytest.mark.parametrize("name", leaving.CASES)
+def test_loops_that_are_left_early(name) -> None:
+    check(leaving.CASES[name])
+
+
+@pytest.mark.parametrize("process", leaving.FIXED)
+def test_loops_that_are_left_otherwise_keep_their_length(process) -> None:
+    with pytest.warns(UserWarning, match="the length is fixed to 2"):
+        mod = loaded(process, ["a", "b"])
+    assert mod(["c", "d"]) == process(["c", "d"])
+    with pytest.raises(tracepack.GuardError, match="expected 2"):
+        mod(["a", "b", "c"])
+
+
+@pytest.mark.parametrize("name", tallies.CASES)
+def test_sets_and_counters(name) -> None:
+    check(tallies.CASES[name])
 
 
 @pytest.mark.parametrize("name", reductions.CASES)

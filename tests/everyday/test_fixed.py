@@ -89,7 +89,7 @@ VALUES = {
         "it was taken as a plain complex",
         "1j * n == 2j",
     ),
-    "copies": (lambda x: [0.5] * len(x), [X], "a size", 2, _INTEGER, "x: f32[2]"),
+    "copies": (lambda x: (0.5,) * len(x), [X], "a size", 2, _INTEGER, "x: f32[2]"),
     "rows": (lambda x: list(x.unbind(0)), [X], "a size", 2, "the function goes through", "x: f32[2]"),
     "a shape as text": (lambda x: f"{x.shape}", [X], "a size", 2, "it was turned into text", "x: f32[2]"),
     "rows of an array": (lambda x: [float(v) for v in x.numpy()], [X], "a size", 2, "len() read", "x: f32[2]"),

@@ -67,7 +67,25 @@ def number_or_word(text):
     return "word"
 
 
+def token_ids(text):
+    return [VOCABULARY.get(word, 0) for word in text.lower().split()][:4] or [0]
+
+
+def padded(texts):
+    ids = [token_ids(text) for text in texts]
+    longest = max(len(each) for each in ids)
+    return torch.tensor([each + [0] * (longest - len(each)) for each in ids])
+
+
+def shortened(text):
+    words = text.split()
+    return " ".join(words[:2]) + ("..." if len(words) > 2 else "")
+
+
 CASES = {
+    "padded by hand": Case(padded, [TEXTS], LISTS[:2]),
+    "shortened": one(shortened),
+    "a rule": one(lambda s: "-" * len(s)),
     "groups of a match": Case(
         lambda s: re.search(r"([0-9]{4})-([0-9]{2})", s).groups(), ["on 2024-01"], [["1999-12"], ["x 2001-10 y"]]
     ),

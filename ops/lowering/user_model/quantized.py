@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 
 import torch
 from torch.ao.nn.quantized import dynamic
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from ...graph.errors import LoweringError
 
@@ -71,6 +72,15 @@ def with_plain_layers(model: Any, twin: Any, name: str) -> Any:
         for key, child in part._modules.items():
             if child is not None and _is_linear(child):
                 part._modules[key] = made.setdefault(id(child), PlainLinear(others[id(child)]))
+    return twin
+
+
+def with_plain_tensors(twin: Any) -> Any:
+    """The twin of a model; parameters of tensor subclasses, as torchao's, are made anew of plain tensors in it."""
+    if isinstance(twin, torch.nn.Module) and any(map(is_traceable_wrapper_subclass, twin.parameters())):
+        from torch._functorch._aot_autograd import subclass_parametrization  # a second to import
+
+        subclass_parametrization.unwrap_tensor_subclass_parameters(twin)
     return twin
 
 

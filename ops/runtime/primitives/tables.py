@@ -247,7 +247,54 @@ def statistic(name: str, items: Any, n: int = 4) -> Any:
     return getattr(statistics, name)(items)
 
 
+def _keys(items: Any) -> list[Any]:
+    found = list(items)
+    if not all(isinstance(item, str | int | float | bool | tuple) for item in found):
+        raise GuardError(
+            "a key is a text, a number or a tuple of them", got=str(sorted({type(item).__name__ for item in found}))
+        )
+    return found
+
+
+def unique(items: Any) -> list[Any]:
+    """The items without repeats, in the order in which they come first."""
+    return list(dict.fromkeys(_keys(items)))
+
+
+def kept(items: Any, others: Any) -> list[Any]:
+    """The items that are among others."""
+    known = set(_keys(others))
+    return [item for item in _keys(items) if item in known]
+
+
+def dropped(items: Any, others: Any) -> list[Any]:
+    """The items that are not among others."""
+    known = set(_keys(others))
+    return [item for item in _keys(items) if item not in known]
+
+
+def counts(items: Any) -> dict[Any, int]:
+    """How often each item is there, in the order in which they come first."""
+    found: dict[Any, int] = {}
+    for item in _keys(items):
+        found[item] = found.get(item, 0) + 1
+    return found
+
+
+def most_common(table: Any, n: int | None = None) -> list[Any]:
+    """The pairs of a Counter, those of the largest count first; of equal ones in their order."""
+    found = sorted(table.items(), key=lambda pair: pair[1], reverse=True)
+    return found if n is None else found[: max(as_int(n) or 0, 0)]
+
+
+def from_keys(keys: Any, value: Any = None) -> dict[Any, Any]:
+    """`dict.fromkeys`."""
+    return dict.fromkeys(_keys(keys), _fresh(value))
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "unique": unique, "kept": kept, "dropped": dropped, "counts": counts, "most_common": most_common,
+    "from_keys": from_keys,
     "lookup": lookup, "lookup_all": lookup_all, "tolist": to_list, "dict": to_dict, "zip": pairs,
     "zip_strict": pairs_of_one_length, "reversed": lambda items: items[::-1],
     "counted": counted,

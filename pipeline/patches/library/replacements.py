@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import copy
 import functools
 import itertools
@@ -29,6 +30,7 @@ from ...proxies.strings import TracedStr
 from ...recording.recorder import Recorder
 from ..python.operations import active, asserted, holds_traced
 from ..redirect import stand_in_of
+from .tallies import counted, flattened, from_keys
 
 
 def normalize(form: Any, text: Any) -> Any:
@@ -144,7 +146,8 @@ def _of_iterables(name: str, function: Callable[..., Any]) -> Callable[..., Any]
         recorder = active()
         return plain(*args) if recorder is None else function(recorder, *args)
 
-    vars(call).update({key: getattr(plain, key) for key in ("from_iterable",) if hasattr(plain, key)})
+    if name == "chain":
+        vars(call)["from_iterable"] = flattened
     return call
 
 
@@ -239,6 +242,9 @@ MODULES: dict[str, tuple[Any, dict[str, Callable[..., Any]]]] = {
     **{name: (statistics, {name: _statistic(name)}) for name in STATISTICS},
     **{name: (torch, {name: _of_tensors(name)}) for name in _TAKE_LISTS},
     **{name: (torch, {name: naming_device(getattr(torch, name))}) for name in _MAKE_TENSORS},
+    "fromkeys": (dict, {"fromkeys": from_keys}),
+    "from_iterable": (itertools.chain, {"from_iterable": flattened}),
+    "Counter": (collections, {"Counter": counted}),
     "frombuffer": (torch, {"frombuffer": from_buffer}),
     "reduce": (functools, {"reduce": reduce}),
     "accumulate": (itertools, {"accumulate": accumulate}),

@@ -12,6 +12,7 @@ import math
 import operator
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -28,11 +29,13 @@ from ...proxies.arrays import TracedArray
 from ...proxies.base import is_traced
 from ...proxies.lists import TracedDict, TracedList
 from ...proxies.scalars import TracedNumber
+from ...proxies.sets import TracedSet
 from ...proxies.strings import TracedStr
 from ...proxies.trees import concrete
 from ...recording.recorder import Recorder
 from ..expressions import EXPRESSIONS, RegularExpressions
 from ..library.replacements import OF_ITERABLES, accumulate, buffer_of, dumps, normalize, padded, reduce
+from ..library.tallies import counted, to_set
 from ..redirect import STAND_INS, deep_stand_in, own, stand_in_of
 from .operations import SUBSCRIPT, active, formatted, holds_traced, number_of, to_dict
 
@@ -64,7 +67,7 @@ def _listed(*args: Any) -> Any:
         return recorder.scalar("list", args[0])
     given = _rows(recorder, args[0])
     found = collected(recorder, given)
-    if type(found) is TracedDict:
+    if issubclass(type(found), TracedDict):
         return found.keys()
     return found if type(found) is TracedList and type(given) is not TracedList else _copied_list(recorder, found)
 
@@ -165,10 +168,21 @@ def _reversed(items: Any, /) -> Any:
     return found
 
 
+def _keyed(items: Any, key: Any) -> tuple[Any, Any]:
+    """What is gone through and its key, where it is a dict or a set: ``max(table, key=table.get)``."""
+    if type(items) is TracedSet:
+        return items.items, key
+    if not isinstance(items, TracedDict) or not is_traced(items):
+        return items, key
+    asks = getattr(key, "__self__", None) is items and getattr(key, "__name__", "") == "get"
+    return items.keys(), items.__getitem__ if asks else key
+
+
 def _sorted(items: Any, /, *, key: Any = None, reverse: Any = False) -> Any:
     """Stands for `sorted`."""
     recorder = active()
     if recorder is not None:
+        items, key = _keyed(items, key)
         items = collected(recorder, items)
         keys = items if key is None else keys_of(recorder, key, items)
         if type(items) is TracedList or holds_traced(items) or holds_traced(keys):
@@ -262,7 +276,9 @@ def _best(plain: Any) -> Callable[..., Any]:
         recorder = active()
         if recorder is None or len(args) != 1 or kwargs.keys() not in ({"key"}, {"default"}, {"key", "default"}):
             return beside(*args, **kwargs)
-        items = collected(recorder, _rows(recorder, args[0]))
+        items, key = _keyed(args[0], kwargs.get("key"))
+        kwargs |= {} if key is None else {"key": key}
+        items = collected(recorder, _rows(recorder, items))
         if "default" in kwargs and type(items) is TracedList:
             items = with_default(recorder, items, kwargs.pop("default"))
         if "key" not in kwargs:
@@ -299,6 +315,8 @@ def _dict(*args: Any, **kwargs: Any) -> Any:
     if type(args[0]) is TracedList:
         columns = [each(recorder, operator.itemgetter(index), args[0]) for index in (0, 1)]
         return recorder.scalar("dict", *columns)
+    if issubclass(type(args[0]), TracedDict):
+        return TracedDict(recorder, args[0].value, args[0].concrete, args[0].varies)
     if isinstance(args[0], dict):
         return dict(args[0])
     return to_dict(collected(recorder, args[0]))
@@ -318,7 +336,8 @@ _STAND_INS: list[tuple[Any, Callable[..., Any]]] = [
     (reversed, _reversed), (map, _mapped), (filter, _filtered), (dict, _dict),
     (math.fsum, _of_list("fsum", math.fsum)), (math.prod, _of_list("prod", math.prod)), (math.pow, _power),
     (torch.nn.utils.rnn.pad_sequence, padded), (functools.reduce, reduce), (itertools.accumulate, accumulate),
-    (next, _next), *((kind, buffer_of(kind)) for kind in (bytes, bytearray, memoryview)),
+    (set, to_set), (frozenset, to_set), (Counter, counted), (next, _next),
+    *((kind, buffer_of(kind)) for kind in (bytes, bytearray, memoryview)),
     *((getattr(itertools, name), function) for name, function in OF_ITERABLES.items()),
     (json.dumps, dumps), (unicodedata.normalize, normalize),
     *((getattr(re, name), getattr(RegularExpressions(re), name)) for name in EXPRESSIONS),

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from ....ops.graph.graph import Value
+from ....ops.graph.graph import Node, Operator, Value
 from ...proxies.base import is_traced
 from ...proxies.lists import TracedList
 from ...proxies.scalars import TracedNumber
@@ -83,11 +83,24 @@ class Choice:
 
 
 def _asks_text(recorder: Recorder, found: Any) -> bool:
-    """Whether a condition is a comparison of a text, whose value would be fixed else."""
-    node = recorder.nodes[-1] if recorder.nodes else None
-    if node is None or node.output is not found.value:
+    """Whether a condition is about a text, or the length of a text or a list: few of them would be left else."""
+    node = _maker(recorder, found.value)
+    if node is None:
         return False
-    return any(isinstance(each, Value) and getattr(each.type, "kind", "") == "str" for each in node.args)
+    given = [each for each in node.args if isinstance(each, Value)]
+    lengths = (_maker(recorder, each) for each in given)
+    return any(getattr(each.type, "kind", "") == "str" for each in given) or any(
+        isinstance(made.target, Operator) and made.target.name == "py.len" for made in lengths if made is not None
+    )
+
+
+def _maker(recorder: Recorder, value: Value) -> Node | None:
+    """The node that made a value a moment ago."""
+    return next((node for node in recorder.nodes[: -_MOST_BACK - 1 : -1] if node.output is value), None)
+
+
+_MOST_BACK = 20
+"""How far back a condition looks for what it is about."""
 
 
 class Choices:

@@ -16,13 +16,14 @@ from typing import Any
 from ....ops.runtime.user_code import is_users
 from ...lists.carried import Carried
 from ...lists.pieces import NAMES
-from .appending import Appending
-from .carrying import Carrying
 from .choices import Choices, may_choose
-from .comprehensions import Comprehensions
 from .dunders import OPERATORS
-from .flow import raised_by
-from .growing import goes_into_loop
+from .loops.appending import Appending
+from .loops.carrying import Carrying
+from .loops.comprehensions import Comprehensions
+from .loops.flow import raised_by
+from .loops.growing import goes_into_loop
+from .loops.leaving import GoingOn, loops_left_early, names_for
 from .methods import PIECES, RECEIVERS
 from .operations import (
     APPENDED,
@@ -35,6 +36,8 @@ from .operations import (
     FORMATTED,
     JOINED,
     KEY,
+    LEAVABLE,
+    LEAVE,
     MAP,
     MISSES,
     NOT,
@@ -57,6 +60,7 @@ def instrumented(code: CodeType) -> CodeType:
     constants = tuple(instrumented(each) if isinstance(each, CodeType) else each for each in code.co_consts)
     if any(a is not b for a, b in zip(constants, code.co_consts, strict=True)):
         code = code.replace(co_consts=constants)
+    code = staying(code)
     plain = list(dis.get_instructions(code))
     filters = code.co_name == "<genexpr>" and any(each.opname in _JUMPS for each in plain)
     has_operation = any(_is_operation(each.opname, each.argval) for each in plain)
@@ -65,8 +69,10 @@ def instrumented(code: CodeType) -> CodeType:
     return rewritten(code, lambda instructions: list(_changed(instructions, code)))
 
 
-def rewritten(code: CodeType, changes: Callable[[list[Any]], list[list[Any]]]) -> CodeType:
-    """The code with other instructions: for each one of its own, those that take its place."""
+def rewritten(
+    code: CodeType, changes: Callable[[list[Any]], list[list[Any]]], variables: tuple[str, ...] = ()
+) -> CodeType:
+    """The code with other instructions: for each one of its own, those that take its place; and more variables."""
     made = _assembler()
     instructions = made.cleaned_instructions(code, True)
     made.propagate_line_nums(instructions)
@@ -74,20 +80,39 @@ def rewritten(code: CodeType, changes: Callable[[list[Any]], list[list[Any]]]) -
         made.remove_fused_load_store(instructions)  # the flow of variables is read from single loads and stores
     changed = changes(instructions)
     _redirect_jumps(instructions, changed)
-    return _assembled(code, [each for group in changed for each in group])
+    return _assembled(code, [each for group in changed for each in group], variables)
+
+
+def staying(code: CodeType) -> CodeType:
+    """The code with loops that go on where they were left early; the same object without any."""
+    if not any(each.opname == "FOR_ITER" for each in dis.get_instructions(code)):
+        return code
+    made = _assembler()
+    instructions = made.cleaned_instructions(code, True)
+    if sys.version_info >= (3, 13):
+        made.remove_fused_load_store(instructions)
+    loops = list(loops_left_early(instructions))
+    if not loops:
+        return code
+    names, writing = names_for(len(loops)), GoingOn(made.create_instruction, _applied, LEAVABLE, LEAVE)
+    more = tuple(name for pair in names for name in pair)
+    return rewritten(code, lambda found: writing.groups(found, list(loops_left_early(found)), names), more)
 
 
 _MOST_MORE = 4
 """The entries of the stack that inserted instructions need at most, beside the variables that a loop carries."""
 
 
-def _assembled(code: CodeType, instructions: list[Any]) -> CodeType:
+def _assembled(code: CodeType, instructions: list[Any], variables: tuple[str, ...]) -> CodeType:
     """The code of some instructions; all else is that of the code that they were made from."""
     made = _assembler()
     keys = made.get_code_keys()
+    if variables:  # the numbers of all variables are worked out anew
+        names = (*code.co_varnames, *variables)
+        code = code.replace(co_varnames=names, co_nlocals=len(names))
     options = {key: getattr(code, key) for key in keys}
-    names = code._varname_from_oparg if sys.version_info >= (3, 11) else None  # type: ignore[attr-defined]  # CPython's
-    made.fix_vars(instructions, options, varname_from_oparg=names)
+    opargs = code._varname_from_oparg if sys.version_info >= (3, 11) else None  # type: ignore[attr-defined]  # CPython's
+    made.fix_vars(instructions, options, varname_from_oparg=opargs)
     changing = True
     while changing:
         made.update_offsets(instructions)

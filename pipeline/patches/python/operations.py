@@ -26,10 +26,12 @@ from ...proxies.base import is_traced
 from ...proxies.byte_strings import TracedBytes
 from ...proxies.lists import TracedDict, TracedList
 from ...proxies.scalars import TracedNumber
+from ...proxies.sets import TracedCounter, TracedSet
 from ...proxies.strings import TracedStr
 from ...recording.recorder import Recorder
 from ...rules.assertions import required
 from ..library.asked_table import AskedTable
+from .loops.leaving import Leavable
 
 
 def active() -> Recorder | None:
@@ -121,13 +123,14 @@ def _joined(parts: Any) -> Any:
 
 # -- truth ---------------------------------------------------------------------------------------------------------
 
-_OWN = (TracedStr, TracedList, TracedDict)
+_OWN = (TracedStr, TracedList, TracedDict, TracedCounter)
 
 
 def _contains(operands: Any) -> Any:
     item, container = operands
     recorder = active()
     if recorder is not None:
+        container = container.items if type(container) is TracedSet else container
         if type(container) in _OWN:
             return recorder.scalar("contains", container, item)
         if type(container) in (list, tuple, set, frozenset, dict, str) and (is_traced(item) or holds_traced(container)):
@@ -189,6 +192,7 @@ def _iterated(items: Any, place: int | None = None, into: list[Any] | None = Non
     if recorder is not None and type(items) is TracedStr:
         items = recorder.scalar("list", items)
     items = items.tensor.tolist() if type(items) is TracedBytes else items
+    items = items.keys() if issubclass(type(items), TracedDict) else items
     return items if recorder is None or type(items) is not TracedList else Loop(recorder, items, place, into)
 
 
@@ -267,6 +271,23 @@ NOT, ASSERTED = HandedOver(_not, asks_truth=True), HandedOver(asserted, asks_tru
 def iterated(place: int | None) -> HandedOver:
     """What makes the iterator of a comprehension, which is the only one of its code where `place` is None."""
     return HandedOver(lambda items: _iterated(items, place))
+
+
+def _leavable(items: Any) -> Any:
+    own = isinstance(items, torch.Tensor) or is_traced(items) or type(items) is TracedBytes
+    return items if own and active() is not None else Leavable(items)
+
+
+def _leave(iterator: Any) -> None:
+    if isinstance(iterator, Leavable):
+        iterator.left = True
+    elif not isinstance(iterator, Loop):
+        for _ in iterator:  # of a list whose length is fixed, or of the rows of a tensor
+            pass
+
+
+LEAVABLE, LEAVE = HandedOver(_leavable), HandedOver(_leave)
+"""What makes an iterable one that can be told to end, and what tells it."""
 
 
 def _folded(items: Any) -> Any:

@@ -32,7 +32,7 @@ def seeded():
 
 
 def network():
-    return torch.nn.Sequential(torch.nn.Linear(4, 33), torch.nn.ReLU(), torch.nn.Linear(33, 2, bias=False))
+    return torch.nn.Sequential(torch.nn.Linear(4, 33), torch.nn.ReLU(), torch.nn.Linear(33, 2, bias=False)).eval()
 
 
 def test_every_bit_is_that_of_torch():
@@ -96,3 +96,15 @@ def test_a_model_that_is_no_op_is_refused_with_what_does():
     model = quantized(network())
     with pytest.raises(tracepack.RecordError, match=r"Make an op of the model: tracepack.script\(model\)"):
         tracepack.trace(lambda x: model(x), torch.rand(2, 4))
+
+
+def test_layers_of_torchao():
+    torchao = pytest.importorskip("torchao.quantization", reason="torchao is not installed")
+    model = network()
+    torchao.quantize_(model, torchao.Int8DynamicActivationInt8WeightConfig())
+    kinds = {name: type(weight) for name, weight in model.named_parameters()}
+    op, file = tracepack.script(model), io.BytesIO()
+    tracepack.trace(lambda x: op(x), torch.rand(3, 4)).save(file)
+    mod = tracepack.load(file.getvalue(), packages=["torchao"])
+    assert all(torch.equal(mod(x), model(x)) for x in (torch.randn(n, 4) * n for n in range(1, 9)))
+    assert {name: type(weight) for name, weight in model.named_parameters()} == kinds

@@ -11,7 +11,7 @@ from collections.abc import Sequence, Set
 from types import CodeType
 from typing import Any
 
-from ...lists.carried import Carried
+from ....lists.carried import Carried
 from .appending import changes_others, leaves_itself
 from .flow import LocalFlow
 from .growing import Uses, may_change_later

@@ -82,6 +82,8 @@ def raised_by(instructions: Sequence[Any], start: int) -> str:
     Where a handler stands around them nobody knows what comes of the error.
     """
     error = ""
+    if any(each.opname.startswith("SETUP_") for each in instructions[:start]):  # Python 3.10 has no table of handlers
+        return ""
     for each in instructions[start : start + _MOST_OF_RAISE]:
         if each.exn_tab_entry is not None or each.target is not None:
             return ""

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from types import CodeType, FunctionType
 from typing import Any
 
-from ..redirect import name_of
+from ...redirect import name_of
 
 CHANGES = ("append", "extend", "insert", "sort", "reverse")
 _METHODS = (*CHANGES, "index", "count", "copy")
