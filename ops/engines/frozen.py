@@ -13,12 +13,13 @@ from typing import Any, ClassVar
 
 import torch
 
+from ..graph.device import Device
 from ..graph.program import Artefact
 from ..lowering.patches.lock import lowering
 from ..lowering.patches.silence import Silence
 from ..runtime.interrupts.unheard import Unheard
 from .engine import BF16, Declined, Engine, Task, cause, described
-from .index_checks import checked, index_checks
+from .exporting.index_checks import checked, index_checks
 from .region import Region
 
 MODULE = "frozen.pt"
@@ -52,7 +53,7 @@ class Frozen(Engine):
                 raise Declined(f"torch.jit cannot trace it: {cause(error)}") from error
         return Artefact(self.name, self.version(), described(task), {MODULE: buffer.getvalue()}, {})
 
-    def open(self, artefact: Artefact, region: Region) -> Callable[..., Sequence[torch.Tensor]]:
+    def open(self, artefact: Artefact, region: Region, device: Device) -> Callable[..., Sequence[torch.Tensor]]:
         """The function, its weights packed.
 
         Raises:

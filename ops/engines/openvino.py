@@ -13,11 +13,12 @@ from typing import Any, ClassVar
 import openvino
 import torch
 
+from ..graph.device import Device
 from ..graph.program import Artefact
 from ..onnx.external_data import refuse_external_data
 from .engine import BF16, WAY, Declined, Engine, Task
+from .exporting.index_checks import checked, index_checks
 from .exporting.onnx_weights import MODEL, embedded
-from .index_checks import checked, index_checks
 from .region import Region
 
 _LOCK = threading.Lock()
@@ -42,7 +43,7 @@ class OpenVino(Engine):
 
         return onnx_artefact(task, self.name, self.version())
 
-    def open(self, artefact: Artefact, region: Region) -> Callable[..., Sequence[torch.Tensor]]:
+    def open(self, artefact: Artefact, region: Region, device: Device) -> Callable[..., Sequence[torch.Tensor]]:
         """The compiled model, with as many threads as torch has now, in the precision of the region or in bfloat16.
 
         Raises:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import torch
+
 from ...ops.engines.rescue import Engaged
 from ...ops.graph.device import Device
 from ...ops.graph.graph import Graph
@@ -17,7 +19,7 @@ from ...serialization.golden import Golden
 from ..comparing.golden import replay
 from ..running.runner import Runner
 from .cases import Case
-from .engaging import calls
+from .engaging import calls, only_device
 
 MOST_ROUNDS = 1000
 LEAST_ROUNDS = 3
@@ -55,6 +57,11 @@ class Bench:
     cases: Sequence[Case]
     terms: Golden
     lower: Golden
+
+    @property
+    def device(self) -> Device | None:
+        """The device on which all of it runs; None where there are several."""
+        return only_device(self.places.values())
 
     def runner(self, engines: Mapping[int, EngineCall]) -> Runner:
         """A runner with a state of its own."""
@@ -96,6 +103,12 @@ class _Trial:
         if self._runner.stateful:
             self._runner.state().reset()
         return self._runner.run(feed)
+
+
+def settle(device: Device) -> None:
+    """Waits for an accelerator, which returns before it has computed."""
+    if not device.is_cpu:
+        torch.accelerator.synchronize()
 
 
 def interleaved(ways: Sequence[Callable[[], Any]], seconds: float) -> list[float]:

@@ -23,7 +23,7 @@ from ...lowering.patches.lock import KeptProcess, lowering
 from ...lowering.patches.shape_functions import FreeSizes
 from ...lowering.patches.silence import Silence
 from ..engine import BF16, Declined, Task, cause, described
-from ..index_checks import DataChecks, Unfit, index_checks
+from .index_checks import DataChecks, Unfit, index_checks
 from .onnx_weights import MODEL, NUMPY_TYPES, WITHIN
 
 OPSET = 20  # ONNX Runtime 1.17 and OpenVINO 2024 know it; from 19 on there is Resize as torch does it
@@ -145,18 +145,21 @@ def onnx_artefact(task: Task, engine: str, package: str) -> Artefact:
     return Artefact(engine, package, described(task), {MODEL: model.data}, model.constants)
 
 
-def exported(task: Task, *, checking: bool = True) -> torch.export.ExportedProgram:
+def exported(
+    task: Task, *, checking: bool = True, module: torch.nn.Module | None = None
+) -> torch.export.ExportedProgram:
     """The region as torch exports it, with the sizes free that the signature leaves free.
 
     Args:
         task: the region.
         checking: whether it may have one more output, which says whether all indices were within their tensors.
+        module: the region as a module; by default one that computes in the precision that the task asks for.
 
     Raises:
         Declined: torch cannot export it.
     """
     example = tuple(task.examples[0])
-    module = Checking(task) if checking else Exporting(task)
+    module = module or (Checking(task) if checking else Exporting(task))
     auto = torch.export.Dim.AUTO
     free = tuple(dict.fromkeys(task.free(index), auto) for index in range(len(example)))
     with Silence(), torch.no_grad():

@@ -15,8 +15,8 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from ..graph.graph import BodyCall, Constant, Graph, Node, Operator, Value
-from ..graph.traverse import leaves
+from ...graph.graph import BodyCall, Constant, Graph, Node, Operator, Value
+from ...graph.traverse import leaves
 
 # Where a function has its table, its dimension and its index, and what these are called.
 _INDEXED = {
@@ -45,7 +45,7 @@ def checked(
     """The function with checks of its indices, or itself where it has none.
 
     Args:
-        function: of tensors, those that are indices with memory that numpy shares.
+        function: of tensors.
         checks: of `index_checks`.
         within: whether its last output says whether the indices that it computed were within their tensors.
     """
@@ -54,6 +54,9 @@ def checked(
 
     def call(*values: Any) -> Any:
         for index, rows in checks:
+            if not values[index].is_cpu:
+                _require_within(values[index], rows)
+                continue
             array = values[index].numpy()
             # A negative number is a large one without its sign.
             if array.size and int(array.view(f"u{array.itemsize}").max()) >= rows:
@@ -62,6 +65,16 @@ def checked(
         return all_within(found) if within else found
 
     return call
+
+
+def _require_within(index: torch.Tensor, rows: int) -> None:
+    """Checks an index on a card: one out of range ends the use of the card by this process.
+
+    Raises:
+        IndexError: it is out of range.
+    """
+    if bool(((index < 0) | (index >= rows)).any()):
+        raise IndexError("an index is out of range")
 
 
 def all_within(found: Sequence[Any]) -> Sequence[Any]:
