@@ -36,7 +36,7 @@ class Task:
         examples: inputs of the region on the CPU; sizes that are free are at least 2 in the first.
         threads: the number of threads.
         given: the inputs that the region gets on the user's own examples; lower precision is fitted to these.
-        way: one of the engine's ways to compute in lower precision; empty for the precision of the region.
+        way: one of the engine's ways; empty for its usual one, in the precision of the region.
         shared: what engines made of the region and share, by a name of theirs.
     """
 
@@ -62,7 +62,10 @@ class Task:
 
 
 WAY = "way"
-"""The key of an artefact's description that says in which way of lower precision it computes; absent for none."""
+"""The key of an artefact's description that says in which way it computes; absent for the engine's usual one."""
+
+SIDE_BY_SIDE = "side by side"
+"""The way in which parts of a region that do not depend on each other run at the same time, each with one thread."""
 
 BF16, DYNAMIC, STATIC, TORCHAO = "bf16", "int8 dynamic", "int8 static", "int8 torchao"
 
@@ -80,6 +83,11 @@ def described(task: Task) -> dict[str, Any]:
     return {WAY: task.way} if task.way else {}
 
 
+def lowers(way: str) -> bool:
+    """Whether a way computes in lower precision than the region."""
+    return way not in ("", SIDE_BY_SIDE)
+
+
 class Engine(ABC):
     """One engine.
 
@@ -89,6 +97,7 @@ class Engine(ABC):
         native: whether its artefacts are native code, or feed a native runtime, so that a file needs `trust=True`.
         devices: the kinds of devices that it runs on.
         ways: the ways in which it computes in lower precision, by the name of the precision, ``"bf16"`` or ``"int8"``.
+        cores: the ways to use several threads that are tried besides the usual one.
     """
 
     name: ClassVar[str]
@@ -96,6 +105,7 @@ class Engine(ABC):
     native: ClassVar[bool] = True
     devices: ClassVar[Sequence[str]] = (CPU.kind,)
     ways: ClassVar[Mapping[str, Sequence[str]]] = {}
+    cores: ClassVar[Sequence[str]] = ()
 
     @abstractmethod
     def make(self, task: Task) -> Artefact:

@@ -17,7 +17,7 @@ from ..graph.errors import GraphError, MissingExtraError
 from ..graph.program import Artefact
 from ..onnx.external_data import refuse_external_data
 from ..onnx.session import Session, first_line, session_options
-from .engine import DYNAMIC, STATIC, Declined, Engine, Task
+from .engine import DYNAMIC, SIDE_BY_SIDE, STATIC, WAY, Declined, Engine, Task, lowers
 from .exporting.index_checks import checked, index_checks
 from .exporting.onnx_weights import MODEL, WITHIN, declared, embedded
 from .region import Region
@@ -34,6 +34,7 @@ class OnnxRuntime(Engine):
     package: ClassVar[str] = "onnxruntime"
     devices: ClassVar[Sequence[str]] = ("cpu", "cuda")
     provider: ClassVar[str] = ""
+    cores: ClassVar[Sequence[str]] = (SIDE_BY_SIDE,)
     ways: ClassVar[Mapping[str, Sequence[str]]] = {"int8": (DYNAMIC, STATIC)}
 
     def make(self, task: Task) -> Artefact:
@@ -46,7 +47,7 @@ class OnnxRuntime(Engine):
         from .exporting.onnx_export import onnx_artefact
         from .exporting.onnx_quantized import quantized_artefact
 
-        if task.way:
+        if lowers(task.way):
             return quantized_artefact(task, self.name, self.version())
         return onnx_artefact(task, self.name, self.version())
 
@@ -59,7 +60,8 @@ class OnnxRuntime(Engine):
         weights = {name: constant.tensor.detach() for name, constant in artefact.constants.items()}
         if not device.is_cpu:
             return self._open_on_card(artefact.files[MODEL] + embedded(weights), region, str(device))
-        session = _session(artefact.files[MODEL], weights, region.name)
+        together = artefact.description.get(WAY) == SIDE_BY_SIDE
+        session = _session(artefact.files[MODEL], weights, region.name, together)
         given, made = [each.name for each in session.get_inputs()], [each.name for each in session.get_outputs()]
         function = _function(session, list(zip(_places(region, given, made), given, strict=True)), made)
         return checked(function, index_checks(region.graph), within=made[-1] == WITHIN)
@@ -92,9 +94,13 @@ def _places(region: Region, given: Sequence[str], made: Sequence[str]) -> list[i
     return [names.index(name) for name in given]
 
 
-def _session(model: bytes, weights: dict[str, torch.Tensor], where: str) -> Any:
+def _session(model: bytes, weights: dict[str, torch.Tensor], where: str, together: bool) -> Any:
     refuse_external_data(model, where)
     options = session_options()
+    if together and options.intra_op_num_threads > 1:
+        options.execution_mode = onnxruntime.ExecutionMode.ORT_PARALLEL
+        options.inter_op_num_threads, options.intra_op_num_threads = options.intra_op_num_threads, 1
+        options.add_session_config_entry("session.inter_op.allow_spinning", "0")
     arrays = {name: tensor.numpy() for name, tensor in weights.items()}
     values = [onnxruntime.OrtValue.ortvalue_from_numpy(array) for array in arrays.values()]
     if values:

@@ -115,12 +115,12 @@ class Engaged:
 
     @property
     def label(self) -> str:
-        """The engine, and its way of lower precision where it computes in one: ``"onnxruntime int8 static"``."""
+        """The engine, and its way where it has one: ``"onnxruntime int8 static"``."""
         return f"{self.engine.name} {self.way}".strip()
 
     @property
     def way(self) -> str:
-        """Its way of lower precision; empty for the precision of the region."""
+        """Its way; empty for the engine's usual one."""
         return str(self.artefact.description.get(WAY, ""))
 
     @property

@@ -14,4 +14,5 @@ class TensorRt(OnnxRuntime):
     name: ClassVar[str] = "tensorrt"
     devices: ClassVar[Sequence[str]] = ("cuda",)
     provider: ClassVar[str] = "TensorrtExecutionProvider"
+    cores: ClassVar[Sequence[str]] = ()
     ways: ClassVar[Mapping[str, Sequence[str]]] = {}

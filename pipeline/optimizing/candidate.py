@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from ...ops.engines.engine import Declined, Engine, Task
+from ...ops.engines.engine import Declined, Engine, Task, lowers
 from ...ops.engines.region import Region
 from ...ops.engines.rescue import Engaged, Reference
 from ...ops.graph.device import CPU, Device
@@ -132,13 +132,13 @@ class Match:
 
 
 def try_engine(stage: Bench, seen: Observed, engine: Engine, seconds: float, way: str = "") -> Match | str:
-    """Makes a candidate, in a way of lower precision where one is named; or says why the engine cannot run it."""
+    """Makes a candidate, in a way of the engine's where one is named; or says why the engine cannot run it."""
     device = seen.reference.device
     if device.kind not in engine.devices:
         return f"it does not run on {device}"
     try:
         artefact = engine.make(replace(seen.task, way=way))
-        allowed = (stage.lower if way else stage.terms).engines
+        allowed = (stage.lower if lowers(way) else stage.terms).engines
         engaged = Engaged(engine, artefact, seen.region, seen.reference, allowed)
         run = engaged.open()
         full = [values for values in seen.inputs if all(value.numel() for value in values)]

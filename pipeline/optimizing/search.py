@@ -46,7 +46,7 @@ class Search:
         progress: Callable[[float, str], None],
     ) -> None:  # fmt: skip
         self.stage, self.seconds, self.threads, self.progress = stage, seconds, threads, progress
-        self.tries = [(engine, way) for engine in engines for way in ("", *engine.ways.get(precision, ()))]
+        self.tries = [(engine, way) for engine in engines for way in self._ways(engine, precision, threads)]
         self.start = time.perf_counter()
         self.attempts: list[Attempt] = []
         self.candidates: list[Match] = []
@@ -65,6 +65,10 @@ class Search:
         except KeyboardInterrupt:
             self.finished = False
         return chosen, self._findings(chosen, before, after)
+
+    def _ways(self, engine: Engine, precision: str, threads: int) -> Sequence[str]:
+        several = threads > 1 and self.stage.device == CPU
+        return ("", *(engine.cores if several else ()), *engine.ways.get(precision, ()))
 
     # -- the regions -----------------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from ...ops.engines.engine import lowers
 from ...ops.engines.rescue import Engaged
 from ...ops.graph.device import Device
 from ...ops.graph.graph import Graph
@@ -70,7 +71,7 @@ class Bench:
     def verdict(self, engaged: Sequence[Engaged]) -> Differences:
         """How the answers with some engines differ from those of the flat function, over all cases."""
         program = self.program
-        lower = any(each.way for each in engaged)
+        lower = any(lowers(each.way) for each in engaged)
         runnable = _Trial(program, self.places, self.runner(calls(program.graph, engaged)))
         pairs = [(case.feed(program), case.expected) for case in self.cases if case.given or not lower]
         with Unheard("the engine .* fails on "):  # on empty tensors, where it may

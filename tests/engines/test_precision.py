@@ -62,7 +62,7 @@ def test_an_engine_computes_in_lower_precision(net, engine, precision, way) -> N
     if way == "int8 torchao":
         pytest.importorskip("torchao", reason="the extra 'torchao' is not installed")
     model, mod, feed = net
-    report = mod.optimize([feed], engines=[engine], precision=precision)
+    report = mod.optimize([feed], engines=[engine], precision=precision, seconds=300)
     assert mod.engines == {"pipeline": f"{engine} {way}"}, report
     found = tried(report)
     assert found[engine].error < 1e-5
