@@ -241,6 +241,7 @@ def measure(model: Model, threads: int, seconds: float, compiled: bool, engines:
     """One row."""
     pipeline = model.pipeline()
     findings = pipeline.optimize([model.inputs], seconds=seconds, engines=engines)
+    print(findings, flush=True)
     others = peers(model, threads, compiled)
     ways = {"ours": lambda: pipeline.run(model.inputs)}
     ways |= {name: lambda way=way: way(model.inputs) for name, way in others.items()}
