@@ -8,7 +8,7 @@ from typing import ClassVar
 from ..runtime.interrupts.changes import Change
 
 
-class _State(threading.local):
+class _Switches(threading.local):
     """What holds in this thread; every call of an engine reads it.
 
     Attributes:
@@ -20,7 +20,7 @@ class _State(threading.local):
     alone = False
 
 
-state = _State()
+state = _Switches()
 
 
 class _Switch(Change):
