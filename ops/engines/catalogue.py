@@ -110,6 +110,22 @@ register("onnxruntime", _onnxruntime, needs=("onnxruntime",), requirement="trace
 register("openvino", _openvino, needs=("openvino",), requirement="tracepack[openvino]")
 
 
+def _tensorrt() -> type[Engine]:
+    from .tensorrt import TensorRt
+
+    return TensorRt
+
+
+def _cudagraph() -> type[Engine]:
+    from .cudagraph import CudaGraph
+
+    return CudaGraph
+
+
+register("tensorrt", _tensorrt, needs=("onnxruntime",), requirement="onnxruntime-gpu")
+register("cudagraph", _cudagraph)
+
+
 def _inductor() -> type[Engine]:
     from .inductor import Inductor
 

@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 
 import torch
 
+from ..graph.device import CPU, Device
 from ..graph.program import Artefact
 from ..runtime.plan import Plan
 from .region import Region
@@ -32,10 +33,10 @@ class Task:
 
     Attributes:
         region: the region.
-        examples: inputs of the region; sizes that are free are at least 2 in the first.
+        examples: inputs of the region on the CPU; sizes that are free are at least 2 in the first.
         threads: the number of threads.
         given: the inputs that the region gets on the user's own examples; lower precision is fitted to these.
-        way: one of the engine's ways to compute in lower precision; empty for the precision of the region.
+        way: one of the engine's ways; empty for its usual one, in the precision of the region.
         shared: what engines made of the region and share, by a name of theirs.
     """
 
@@ -47,12 +48,12 @@ class Task:
     shared: dict[str, Any] = field(default_factory=dict)
 
     def function(self, *, grad: bool = True) -> Callable[..., tuple[torch.Tensor, ...]]:
-        """The region as a flat function without checks.
+        """The region as a flat function on the CPU, without checks.
 
         Args:
             grad: whether nothing works in place and weights take gradients, as in the model, as torch.export likes it.
         """
-        return Plan(self.region.graph, grad=grad).fast
+        return Plan(self.region.graph, lambda body: CPU, grad=grad).fast
 
     def free(self, index: int) -> list[int]:
         """The dimensions of an input that may have other sizes."""
@@ -61,9 +62,12 @@ class Task:
 
 
 WAY = "way"
-"""The key of an artefact's description that says in which way of lower precision it computes; absent for none."""
+"""The key of an artefact's description that says in which way it computes; absent for the engine's usual one."""
 
-BF16, DYNAMIC, STATIC = "bf16", "int8 dynamic", "int8 static"
+SIDE_BY_SIDE = "side by side"
+"""The way in which parts of a region that do not depend on each other run at the same time, each with one thread."""
+
+BF16, DYNAMIC, STATIC, TORCHAO = "bf16", "int8 dynamic", "int8 static", "int8 torchao"
 
 
 def cause(error: BaseException) -> str:
@@ -79,6 +83,11 @@ def described(task: Task) -> dict[str, Any]:
     return {WAY: task.way} if task.way else {}
 
 
+def lowers(way: str) -> bool:
+    """Whether a way computes in lower precision than the region."""
+    return way not in ("", SIDE_BY_SIDE)
+
+
 class Engine(ABC):
     """One engine.
 
@@ -86,13 +95,17 @@ class Engine(ABC):
         name: its name in reports and archives.
         package: the distribution that it needs, whose version artefacts keep.
         native: whether its artefacts are native code, or feed a native runtime, so that a file needs `trust=True`.
+        devices: the kinds of devices that it runs on.
         ways: the ways in which it computes in lower precision, by the name of the precision, ``"bf16"`` or ``"int8"``.
+        cores: the ways to use several threads that are tried besides the usual one.
     """
 
     name: ClassVar[str]
     package: ClassVar[str]
     native: ClassVar[bool] = True
+    devices: ClassVar[Sequence[str]] = (CPU.kind,)
     ways: ClassVar[Mapping[str, Sequence[str]]] = {}
+    cores: ClassVar[Sequence[str]] = ()
 
     @abstractmethod
     def make(self, task: Task) -> Artefact:
@@ -103,10 +116,10 @@ class Engine(ABC):
         """
 
     @abstractmethod
-    def open(self, artefact: Artefact, region: Region) -> Callable[..., Sequence[torch.Tensor]]:
+    def open(self, artefact: Artefact, region: Region, device: Device) -> Callable[..., Sequence[torch.Tensor]]:
         """The function of an artefact: of a tensor for each input of the region, to one for each output.
 
-        The tensors are on the CPU, of the dtypes of the region, with any strides, and not empty; results have new
+        The tensors are on the device, of the dtypes of the region, with any strides, and not empty; results have new
         memory.
 
         Raises:

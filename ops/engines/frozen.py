@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import torch
 
+from ..graph.device import Device
 from ..graph.program import Artefact
 from ..lowering.patches.lock import lowering
 from ..lowering.patches.silence import Silence
@@ -22,6 +23,7 @@ from .engine import BF16, Declined, Engine, Task, cause, described
 from .region import Region
 
 MODULE = "frozen.pt"
+SMALL = 64  # numbers in a constant that are compared; larger ones are weights
 jit: Any = torch.jit  # torch leaves it untyped
 
 
@@ -36,23 +38,26 @@ class Frozen(Engine):
         """Traces and freezes the region.
 
         Raises:
-            Declined: TorchScript cannot trace it.
+            Declined: TorchScript cannot trace it, or fixes a size that is free.
         """
         from .exporting.onnx_export import Exporting
 
-        example = tuple(task.examples[0])
         module = Exporting(task, grad=False).eval()
         buffer = BytesIO()
         with Silence(), lowering(), torch.no_grad():
-            module(*example)
+            module(*task.examples[0])
             try:
-                traced = jit.trace(module, example, check_trace=False)
-                jit.save(jit.freeze(traced), buffer)
+                frozen, *others = [
+                    jit.freeze(jit.trace(module, tuple(example), check_trace=False)) for example in _of_each_size(task)
+                ]
+                jit.save(frozen, buffer)
             except Exception as error:
                 raise Declined(f"torch.jit cannot trace it: {cause(error)}") from error
+        if any(_constants(other) != _constants(frozen) for other in others):
+            raise Declined("torch.jit fixes a size of the example, and would read beyond memory at others")
         return Artefact(self.name, self.version(), described(task), {MODULE: buffer.getvalue()}, {})
 
-    def open(self, artefact: Artefact, region: Region) -> Callable[..., Sequence[torch.Tensor]]:
+    def open(self, artefact: Artefact, region: Region, device: Device) -> Callable[..., Sequence[torch.Tensor]]:
         """The function, its weights packed.
 
         Raises:
@@ -72,3 +77,38 @@ class Frozen(Engine):
     def accepts(self, package: str) -> bool:
         """Whether it was traced by the installed version."""
         return package == self.version()
+
+
+def _of_each_size(task: Task) -> list[Sequence[torch.Tensor]]:
+    """The first example, and others until each free size was another one.
+
+    Raises:
+        Declined: there are no such examples.
+    """
+    found = [task.examples[0]]
+    left = {(index, dim) for index in range(len(found[0])) for dim in task.free(index)}
+    for example in task.examples[1:]:
+        other = {(index, dim) for index, dim in left if example[index].shape[dim] != found[0][index].shape[dim]}
+        if other and all(value.numel() for value in example):
+            found.append(example)
+            left -= other
+    if left:
+        raise Declined("there is no example of another size that says whether torch.jit fixes it")
+    return found
+
+
+def _constants(module: Any) -> list[Any]:
+    """The operators of a frozen function with its constants: of tensors the sizes, and numbers where they are few."""
+    return [
+        (node.kind(), _plain(node.output().toIValue()) if _is_constant(node) else "") for node in module.graph.nodes()
+    ]
+
+
+def _is_constant(node: Any) -> bool:
+    return bool(node.kind() == "prim::Constant")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return tuple(value.shape), str(value.dtype), value.tolist() if value.numel() <= SMALL else None
+    return str(value)

@@ -17,11 +17,12 @@ from typing import Any, ClassVar
 
 import torch
 
+from ..graph.device import Device
 from ..graph.program import Artefact
 from ..lowering.patches.lock import KeptProcess, lowering
 from ..lowering.patches.silence import Silence
 from .checks.index_checks import all_within, checked, index_checks
-from .engine import BF16, Declined, Engine, Task, cause, described
+from .engine import BF16, TORCHAO, Declined, Engine, Task, cause, described
 from .region import Region
 
 PACKAGE = "model.pt2"
@@ -32,18 +33,20 @@ class Inductor(Engine):
 
     name: ClassVar[str] = "inductor"
     package: ClassVar[str] = "torch"
-    ways: ClassVar[Mapping[str, Sequence[str]]] = {BF16: (BF16,)}
+    ways: ClassVar[Mapping[str, Sequence[str]]] = {BF16: (BF16,), "int8": (TORCHAO,)}
 
     def make(self, task: Task) -> Artefact:
         """Exports the region and compiles it.
 
         Raises:
             Declined: it cannot be exported or compiled, or this machine has no compiler.
+            MissingExtraError: a way asks for torchao, which is not installed.
         """
         from ..lowering.patches.fx_patcher import FxPatcher
         from .exporting.onnx_export import exported
+        from .exporting.torchao_quantized import quantized_program
 
-        program = exported(task)
+        program = quantized_program(task) if task.way == TORCHAO else exported(task)
         with (
             tempfile.TemporaryDirectory() as folder,
             Silence(),
@@ -61,7 +64,7 @@ class Inductor(Engine):
                 raise Declined(f"torch cannot compile it: {cause(error)}") from error
             return Artefact(self.name, self.version(), described(task), {PACKAGE: Path(path).read_bytes()}, {})
 
-    def open(self, artefact: Artefact, region: Region) -> Callable[..., Sequence[torch.Tensor]]:
+    def open(self, artefact: Artefact, region: Region, device: Device) -> Callable[..., Sequence[torch.Tensor]]:
         """The compiled code, which runs with torch's threads.
 
         Raises:

@@ -1,7 +1,7 @@
-"""The engine `onnxruntime`: a region as an ONNX model, in a session of ONNX Runtime on the CPU.
+"""The engine `onnxruntime`: a region as an ONNX model, in a session of ONNX Runtime on the CPU or a CUDA card.
 
-The session takes the weights from the memory of the archive. ONNX Runtime packs those of matrix products anew, which is
-what makes it fast, and costs memory of its own.
+On the CPU the session takes the weights from the memory of the archive. ONNX Runtime packs those of matrix products
+anew, which is what makes it fast, and costs memory of its own. For a card it copies them there.
 """
 
 from __future__ import annotations
@@ -12,20 +12,29 @@ from typing import Any, ClassVar
 import onnxruntime
 import torch
 
+from ..graph.device import Device
+from ..graph.errors import GraphError, MissingExtraError
 from ..graph.program import Artefact
 from ..onnx.external_data import refuse_external_data
-from ..onnx.session import first_line, session_options
+from ..onnx.session import Session, first_line, session_options
 from .checks.index_checks import checked, index_checks
-from .engine import DYNAMIC, STATIC, Declined, Engine, Task
-from .exporting.onnx_weights import MODEL, WITHIN, declared
+from .engine import DYNAMIC, SIDE_BY_SIDE, STATIC, WAY, Declined, Engine, Task, lowers
+from .exporting.onnx_weights import MODEL, WITHIN, declared, embedded
 from .region import Region
 
 
 class OnnxRuntime(Engine):
-    """ONNX Runtime on the CPU."""
+    """ONNX Runtime, on the CPU or a CUDA card.
+
+    Attributes:
+        provider: what it is to run on a card by; empty for CUDA's own.
+    """
 
     name: ClassVar[str] = "onnxruntime"
     package: ClassVar[str] = "onnxruntime"
+    devices: ClassVar[Sequence[str]] = ("cpu", "cuda")
+    provider: ClassVar[str] = ""
+    cores: ClassVar[Sequence[str]] = (SIDE_BY_SIDE,)
     ways: ClassVar[Mapping[str, Sequence[str]]] = {"int8": (DYNAMIC, STATIC)}
 
     def make(self, task: Task) -> Artefact:
@@ -38,30 +47,60 @@ class OnnxRuntime(Engine):
         from .exporting.onnx_export import onnx_artefact
         from .exporting.onnx_quantized import quantized_artefact
 
-        if task.way:
+        if lowers(task.way):
             return quantized_artefact(task, self.name, self.version())
         return onnx_artefact(task, self.name, self.version())
 
-    def open(self, artefact: Artefact, region: Region) -> Callable[..., Sequence[torch.Tensor]]:
+    def open(self, artefact: Artefact, region: Region, device: Device) -> Callable[..., Sequence[torch.Tensor]]:
         """A session with as many threads as torch has now.
 
         Raises:
             Declined: ONNX Runtime does not take the model, or it has other inputs and outputs than the region.
         """
         weights = {name: constant.tensor.detach() for name, constant in artefact.constants.items()}
-        session = _session(artefact.files[MODEL], weights, region.name)
+        if not device.is_cpu:
+            return self._open_on_card(artefact.files[MODEL] + embedded(weights), region, str(device))
+        together = artefact.description.get(WAY) == SIDE_BY_SIDE
+        session = _session(artefact.files[MODEL], weights, region.name, together)
         given, made = [each.name for each in session.get_inputs()], [each.name for each in session.get_outputs()]
-        names = [f"x{index}" for index in range(len(region.graph.inputs))]
-        wanted = [f"y{index}" for index in range(len(region.graph.output))]
-        if not set(given) <= set(names) or made not in (wanted, [*wanted, WITHIN]):
-            raise Declined(f"the model has the inputs {given} and the outputs {made}")
-        function = _function(session, [(names.index(name), name) for name in given], made)
-        return checked(function, index_checks(region.graph), within=made != wanted)
+        function = _function(session, list(zip(_places(region, given, made), given, strict=True)), made)
+        return checked(function, index_checks(region.graph), within=made[-1] == WITHIN)
+
+    def _open_on_card(self, model: bytes, region: Region, device: str) -> Callable[..., Sequence[torch.Tensor]]:
+        refuse_external_data(model, region.name)
+        try:
+            session = Session(model, device, region.name, self.provider)
+        except (GraphError, MissingExtraError) as error:
+            raise Declined(str(error)) from error
+        made = [each.name for each in session.outputs]
+        places = _places(region, [each.name for each in session.inputs], made)
+
+        def call(*values: torch.Tensor) -> Sequence[torch.Tensor]:
+            return session(*[values[place].detach().contiguous() for place in places])
+
+        return checked(call, index_checks(region.graph), within=made[-1] == WITHIN)
 
 
-def _session(model: bytes, weights: dict[str, torch.Tensor], where: str) -> Any:
+def _places(region: Region, given: Sequence[str], made: Sequence[str]) -> list[int]:
+    """Where the inputs of a model are among those of the region.
+
+    Raises:
+        Declined: it has other inputs and outputs than the region.
+    """
+    names = [f"x{index}" for index in range(len(region.graph.inputs))]
+    wanted = [f"y{index}" for index in range(len(region.graph.output))]
+    if not set(given) <= set(names) or list(made) not in (wanted, [*wanted, WITHIN]):
+        raise Declined(f"the model has the inputs {given} and the outputs {made}")
+    return [names.index(name) for name in given]
+
+
+def _session(model: bytes, weights: dict[str, torch.Tensor], where: str, together: bool) -> Any:
     refuse_external_data(model, where)
     options = session_options()
+    if together and options.intra_op_num_threads > 1:
+        options.execution_mode = onnxruntime.ExecutionMode.ORT_PARALLEL
+        options.inter_op_num_threads, options.intra_op_num_threads = options.intra_op_num_threads, 1
+        options.add_session_config_entry("session.inter_op.allow_spinning", "0")
     arrays = {name: tensor.numpy() for name, tensor in weights.items()}
     values = [onnxruntime.OrtValue.ortvalue_from_numpy(array) for array in arrays.values()]
     if values:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import openvino
 import torch
 
+from ..graph.device import Device
 from ..graph.program import Artefact
 from ..onnx.external_data import refuse_external_data
 from .checks.index_checks import checked, index_checks
@@ -46,7 +47,7 @@ class OpenVino(Engine):
 
         return onnx_artefact(task, self.name, self.version(), in_32_bits=takes_integers(task.region.graph))
 
-    def open(self, artefact: Artefact, region: Region) -> Callable[..., Sequence[torch.Tensor]]:
+    def open(self, artefact: Artefact, region: Region, device: Device) -> Callable[..., Sequence[torch.Tensor]]:
         """The compiled model, with as many threads as torch has now, in the precision of the region or in bfloat16.
 
         Raises:

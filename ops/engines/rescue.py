@@ -20,6 +20,7 @@ from typing import Any
 
 import torch
 
+from ..graph.device import CPU, Device
 from ..graph.program import Artefact
 from ..graph.traverse import constants, leaves
 from ..graph.types import TensorType
@@ -43,14 +44,14 @@ SIZES = "sizes"
 
 
 class Reference:
-    """The nodes of a region as a flat function, compiled at the first use."""
+    """The nodes of a region as a flat function on a device, compiled at the first use."""
 
-    def __init__(self, region: Region) -> None:
-        self.region = region
+    def __init__(self, region: Region, device: Device = CPU) -> None:
+        self.region, self.device = region, device
 
     @cached_property
     def _plan(self) -> Plan:
-        return Plan(self.region.graph)
+        return Plan(self.region.graph, lambda body: self.device, self.device)
 
     def __call__(self, *values: torch.Tensor) -> Sequence[torch.Tensor]:
         """Runs the nodes.
@@ -67,7 +68,7 @@ class Reference:
 
     @cached_property
     def _guarded(self) -> Plan:
-        return Plan(self.region.guarded or self.region.graph)
+        return Plan(self.region.guarded or self.region.graph, lambda body: self.device, self.device)
 
     def guarded(self, *values: torch.Tensor) -> Sequence[torch.Tensor]:
         """Runs the nodes with the guards that need them.
@@ -93,7 +94,7 @@ class Engaged:
         engine: the engine.
         artefact: what it made of the region.
         region: the region.
-        reference: runs the region where the engine fails.
+        reference: runs the region where the engine fails, on the device of both.
         tolerance: by how much outputs of the pipeline may differ because of it; 0 for no more than by rounding.
 
     Attributes:
@@ -114,12 +115,12 @@ class Engaged:
 
     @property
     def label(self) -> str:
-        """The engine, and its way of lower precision where it computes in one: ``"onnxruntime int8 static"``."""
+        """The engine, and its way where it has one: ``"onnxruntime int8 static"``."""
         return f"{self.engine.name} {self.way}".strip()
 
     @property
     def way(self) -> str:
-        """Its way of lower precision; empty for the precision of the region."""
+        """Its way; empty for the engine's usual one."""
         return str(self.artefact.description.get(WAY, ""))
 
     @property
@@ -133,7 +134,7 @@ class Engaged:
         """The function of the engine, which is made once."""
         with self._lock:  # two threads may ask at once
             if self._open is None:
-                self._open = self.engine.open(self.artefact, self.region)
+                self._open = self.engine.open(self.artefact, self.region, self.reference.device)
             return self._open
 
     def forget(self) -> Sequence[object]:

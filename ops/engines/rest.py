@@ -8,7 +8,7 @@ from typing import ClassVar
 from ..runtime.interrupts.changes import Change
 
 
-class _Rest(threading.local):
+class _Switches(threading.local):
     """What holds in this thread; every call of an engine reads it.
 
     Attributes:
@@ -20,7 +20,7 @@ class _Rest(threading.local):
     alone = False
 
 
-state = _Rest()
+state = _Switches()
 
 
 class _Switch(Change):

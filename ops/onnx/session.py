@@ -24,17 +24,18 @@ _TAKES_EMPTY = (1, 31)  # the first release that does not divide by the number o
 _PROVIDERS = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
 
 
-def require_provider(device: str, where: str) -> None:
+def require_provider(device: str, where: str, provider: str = "") -> None:
     """Checks that the installed ONNX Runtime can run on a device.
 
     Args:
         device: ``"cpu"`` or ``"cuda:1"`` for example.
         where: the op, for messages.
+        provider: by what it is to run there; by default the one of the kind of device.
 
     Raises:
         MissingExtraError: it cannot.
     """
-    name = _PROVIDERS.get(device.partition(":")[0])
+    name = provider or _PROVIDERS.get(device.partition(":")[0])
     if name is None or name not in onnxruntime.get_available_providers():
         raise MissingExtraError(
             f"this ONNX Runtime cannot run on {device}",
@@ -57,14 +58,16 @@ class Session:
         model: the bytes of the model, which name no other file.
         device: ``"cpu"`` or ``"cuda:1"`` for example.
         where: the op, for messages.
+        provider: what runs it where that can; the one of the kind of device runs the rest.
 
     Raises:
         GraphError: ONNX Runtime cannot load the model.
         MissingExtraError: it cannot run on the device.
     """
 
-    def __init__(self, model: bytes, device: str, where: str) -> None:
-        require_provider(device, where)
+    def __init__(self, model: bytes, device: str, where: str, provider: str = "") -> None:
+        require_provider(device, where, provider)
+        self._provider = provider
         self.where, self.device, (self._kind, _, index) = where, device, device.partition(":")
         self._index = int(index or 0)
         try:
@@ -81,7 +84,8 @@ class Session:
     def _providers(self) -> list[Any]:
         if self._kind == "cpu":
             return [_PROVIDERS["cpu"]]
-        return [(_PROVIDERS[self._kind], {"device_id": str(self._index)}), _PROVIDERS["cpu"]]
+        names = dict.fromkeys(filter(None, (self._provider, _PROVIDERS[self._kind])))
+        return [*((name, {"device_id": str(self._index)}) for name in names), _PROVIDERS["cpu"]]
 
     def _ports(self, found: Sequence[Any]) -> tuple[Port, ...]:
         return tuple(port(each.name, each.type, each.shape, self.where) for each in found)

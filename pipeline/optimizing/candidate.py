@@ -9,13 +9,15 @@ from typing import Any
 
 import torch
 
-from ...ops.engines.engine import Declined, Engine, Task
+from ...ops.engines.engine import Declined, Engine, Task, lowers
 from ...ops.engines.region import Region
 from ...ops.engines.rescue import Engaged, Reference
+from ...ops.graph.device import CPU, Device
 from ...ops.graph.errors import MissingExtraError
 from ...ops.graph.traverse import constants
 from ...ops.runtime.engine_call import EngineCall
-from .trial import Bench, Differences, interleaved
+from .engaging import SEVERAL
+from .trial import Bench, Differences, interleaved, settle
 
 MOST_BYTES = 512 << 20  # of inputs of a region that are kept
 
@@ -41,8 +43,8 @@ class Observed:
     @cached_property
     def task(self) -> Task:
         """The task for engines: first an example in which free sizes differ and are at least 2."""
-        mine = self.inputs[: self.given]
-        return Task(self.region, sorted(self.inputs, key=self._unsuited), torch.get_num_threads(), mine)
+        near = [[value.cpu() for value in values] for values in self.inputs]
+        return Task(self.region, sorted(near, key=self._unsuited), torch.get_num_threads(), near[: self.given])
 
     def _unsuited(self, values: Sequence[torch.Tensor]) -> tuple[int, int, int]:
         kinds: list[Any] = [value.type for value in self.region.graph.inputs]
@@ -59,7 +61,7 @@ class Observed:
 
 def observe(stage: Bench, region: Region) -> Observed:
     """Runs the cases with the flat function, and keeps what the region gets."""
-    reference = Reference(region)
+    reference = Reference(region, stage.device or CPU)
     kept: list[Sequence[torch.Tensor]] = []
     room = MOST_BYTES
 
@@ -77,7 +79,8 @@ def observe(stage: Bench, region: Region) -> Observed:
             runner.state().reset()
         runner.run(case.feed(stage.program))
         given = len(kept) if case.given else given
-    fault = next((found for values in kept if (found := _fault(region, reference, values))), "")
+    fault = SEVERAL if stage.device is None else ""
+    fault = fault or next((found for values in kept if (found := _fault(region, reference, values))), "")
     return Observed(region, reference, kept, given, fault if kept else "it does not run on the examples")
 
 
@@ -129,10 +132,13 @@ class Match:
 
 
 def try_engine(stage: Bench, seen: Observed, engine: Engine, seconds: float, way: str = "") -> Match | str:
-    """Makes a candidate, in a way of lower precision where one is named; or says why the engine cannot run it."""
+    """Makes a candidate, in a way of the engine's where one is named; or says why the engine cannot run it."""
+    device = seen.reference.device
+    if device.kind not in engine.devices:
+        return f"it does not run on {device}"
     try:
         artefact = engine.make(replace(seen.task, way=way))
-        allowed = (stage.lower if way else stage.terms).engines
+        allowed = (stage.lower if lowers(way) else stage.terms).engines
         engaged = Engaged(engine, artefact, seen.region, seen.reference, allowed)
         run = engaged.open()
         full = [values for values in seen.inputs if all(value.numel() for value in values)]
@@ -146,7 +152,7 @@ def try_engine(stage: Bench, seen: Observed, engine: Engine, seconds: float, way
         return differences.fault
     given = [values for values in seen.inputs[: seen.given] if all(value.numel() for value in values)]
     with torch.no_grad():
-        before, after = interleaved([_over(seen.reference, given), _over(run, given)], seconds)
+        before, after = interleaved([_over(each, given, device) for each in (seen.reference, run)], seconds)
     return Match(engaged, before, after, differences)
 
 
@@ -175,10 +181,11 @@ def _unlike(run: Callable[..., Any], engaged: Engaged, values: Sequence[torch.Te
     return ""
 
 
-def _over(function: Callable[..., Any], inputs: Sequence[Sequence[torch.Tensor]]) -> Callable[[], None]:
+def _over(function: Callable[..., Any], inputs: Sequence[Sequence[torch.Tensor]], device: Device) -> Callable[[], None]:
     def run() -> None:
         for values in inputs:
             function(*values)
+        settle(device)
 
     return run
 

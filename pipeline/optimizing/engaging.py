@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from ...ops.engines import catalogue
 from ...ops.engines.region import Region, region_at
 from ...ops.engines.rescue import Engaged, Reference
-from ...ops.graph.device import Device
+from ...ops.graph.device import CPU, Device
 from ...ops.graph.errors import GraphError, MissingExtraError
 from ...ops.graph.graph import Graph
 from ...ops.graph.program import EngineChoice, Program
@@ -20,9 +20,19 @@ from ..comparing.processor import MODEL, processor
 ATEN = catalogue.ATEN
 
 
-def here() -> dict[str, str]:
-    """The kind of this machine's processor, on which a measurement holds."""
-    return {name: text for name, text in processor(()).items() if name not in ("torch", MODEL)}
+SEVERAL = "its ops run on several devices"
+
+
+def only_device(places: Iterable[Device]) -> Device | None:
+    """The device on which all ops of a pipeline run; None where there are several."""
+    found = set(places) or {CPU}
+    return found.pop() if len(found) == 1 else None
+
+
+def here(device: Device) -> dict[str, str]:
+    """The kind of this machine's processor, and of the accelerator, on which a measurement holds."""
+    found = processor(() if device.is_cpu else (str(device),))
+    return {name: text for name, text in found.items() if name not in ("torch", MODEL)}
 
 
 def engage(program: Program, places: Iterable[Device]) -> list[Engaged]:
@@ -35,18 +45,17 @@ def engage(program: Program, places: Iterable[Device]) -> list[Engaged]:
     """
     found: list[Engaged] = []
     reasons: dict[str, None] = {}
-    on_cpu = all(place.is_cpu for place in places)
+    device = only_device(places)
     for choice in program.engines:
         region = region_at(program.graph, _place(choice))
         if not isinstance(region, Region):
             raise GraphError("a file names an engine for what is no region", got=f"{_place(choice)}: {region}")
-        reason = "" if on_cpu else "its ops run on an accelerator"
-        reason = reason or _reason(choice)
-        if reason:
+        reason = SEVERAL if device is None else _reason(choice, device)
+        if reason or device is None:
             reasons[f"{choice.artefact.engine} on {region.name}: {reason}"] = None
         else:
             engine = catalogue.find(choice.artefact.engine)
-            found.append(Engaged(engine, choice.artefact, region, Reference(region), choice.tolerance))
+            found.append(Engaged(engine, choice.artefact, region, Reference(region, device), choice.tolerance))
     if reasons:
         warnings.warn(
             f"pipeline {program.name!r} runs on {ATEN} where its engines cannot: {'; '.join(reasons)}",
@@ -61,14 +70,16 @@ def _place(choice: EngineChoice) -> int | tuple[int, int]:
     return choice.nodes or (0, 0)
 
 
-def _reason(choice: EngineChoice) -> str:
+def _reason(choice: EngineChoice, device: Device) -> str:
     """Why an engine of a file cannot run here; empty where it can."""
-    if choice.processor and dict(choice.processor) != here():
-        return f"it was measured on {' '.join(choice.processor.values())}, and this is {' '.join(here().values())}"
+    if choice.processor and dict(choice.processor) != (mine := here(device)):
+        return f"it was measured on {' '.join(choice.processor.values())}, and this is {' '.join(mine.values())}"
     try:
         engine = catalogue.find(choice.artefact.engine)
     except (GraphError, MissingExtraError) as error:
         return error.what
+    if device.kind not in engine.devices:
+        return f"it does not run on {device}"
     if not engine.accepts(choice.artefact.package):
         return f"its artefact is of {choice.artefact.package}, and {engine.version()} is installed"
     return ""

@@ -113,7 +113,7 @@ class Optimizable(DescribedProgram):
         from .cases import SHARE_OF_CASES
         from .search import Search, choices, engines_of, threads_of_torch
 
-        found = engines_of(engines)
+        found = engines_of(engines, {place.kind for place in self._places.values()} or {"cpu"})
         with threads_of_torch(threads) as count:
             bench = self._bench(examples, tolerance, seconds * SHARE_OF_CASES, precision)
             chosen, findings = Search(bench, found, precision or "", seconds, count, progress or _silent).run()

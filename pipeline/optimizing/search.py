@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -14,6 +14,7 @@ from ...ops.engines import catalogue
 from ...ops.engines.engine import Engine
 from ...ops.engines.region import regions
 from ...ops.engines.rescue import Engaged
+from ...ops.graph.device import CPU
 from ...ops.graph.errors import SignatureError
 from ...ops.graph.program import EngineChoice
 from ...ops.graph.traverse import bodies
@@ -21,7 +22,7 @@ from .candidate import Match, Observed, observe, renamed, try_engine
 from .cases import Case
 from .engaging import ATEN, calls, here
 from .findings import Attempt, Findings
-from .trial import Bench, Differences, interleaved
+from .trial import Bench, Differences, interleaved, settle
 
 LEAST_GAIN = 0.97  # of the time of the flat function, above which an engine is not worth its artefact
 _SHARE = 0.05  # of the time of the search for one measurement
@@ -45,7 +46,7 @@ class Search:
         progress: Callable[[float, str], None],
     ) -> None:  # fmt: skip
         self.stage, self.seconds, self.threads, self.progress = stage, seconds, threads, progress
-        self.tries = [(engine, way) for engine in engines for way in ("", *engine.ways.get(precision, ()))]
+        self.tries = [(engine, way) for engine in engines for way in self._ways(engine, precision, threads)]
         self.start = time.perf_counter()
         self.attempts: list[Attempt] = []
         self.candidates: list[Match] = []
@@ -64,6 +65,10 @@ class Search:
         except KeyboardInterrupt:
             self.finished = False
         return chosen, self._findings(chosen, before, after)
+
+    def _ways(self, engine: Engine, precision: str, threads: int) -> Sequence[str]:
+        several = threads > 1 and self.stage.device == CPU
+        return ("", *(engine.cores if several else ()), *engine.ways.get(precision, ()))
 
     # -- the regions -----------------------------------------------------------------------------------------
 
@@ -132,6 +137,7 @@ class Search:
         def run() -> None:
             for feed in feeds:
                 runner.run(feed)
+            settle(self.stage.device or CPU)
 
         return run
 
@@ -173,7 +179,7 @@ def _fastest(candidates: Sequence[Match]) -> list[Match]:
 
 def choices(chosen: Sequence[Match]) -> tuple[EngineChoice, ...]:
     """The candidates as a program keeps them."""
-    return tuple(choice(each.engaged, here()) for each in chosen)
+    return tuple(choice(each.engaged, here(each.engaged.reference.device)) for each in chosen)
 
 
 def choice(engaged: Engaged, measured_on: Mapping[str, str]) -> EngineChoice:
@@ -184,15 +190,16 @@ def choice(engaged: Engaged, measured_on: Mapping[str, str]) -> EngineChoice:
     return EngineChoice(None, place, measured_on, engaged.described(), engaged.tolerance)
 
 
-def engines_of(names: Sequence[str] | None) -> list[Engine]:
-    """The engines of some names; by default all whose packages are installed.
+def engines_of(names: Sequence[str] | None, kinds: Collection[str]) -> list[Engine]:
+    """The engines of some names; by default all whose packages are installed, and that run on a kind of device.
 
     Raises:
         SignatureError: it is no list of names.
         GraphError: there is no engine of a name; MissingExtraError: its package is not installed.
     """
     if names is None:
-        return [catalogue.find(name) for name in catalogue.known() if not catalogue.missing(name)]
+        found = [catalogue.find(name) for name in catalogue.known() if not catalogue.missing(name)]
+        return [engine for engine in found if set(engine.devices) & set(kinds)]
     if isinstance(names, str) or not all(isinstance(name, str) for name in names):
         raise SignatureError("engines is no list of names", got=repr(names), expected="a list such as ['onnxruntime']")
     return [catalogue.find(name) for name in dict.fromkeys(names) if name != ATEN]

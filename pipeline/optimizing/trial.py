@@ -7,6 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import torch
+
+from ...ops.engines.engine import lowers
 from ...ops.engines.rescue import Engaged
 from ...ops.graph.device import Device
 from ...ops.graph.graph import Graph
@@ -17,7 +20,7 @@ from ...serialization.golden import Golden
 from ..comparing.golden import replay
 from ..running.runner import Runner
 from .cases import Case
-from .engaging import calls
+from .engaging import calls, only_device
 
 MOST_ROUNDS = 1000
 LEAST_ROUNDS = 3
@@ -56,6 +59,11 @@ class Bench:
     terms: Golden
     lower: Golden
 
+    @property
+    def device(self) -> Device | None:
+        """The device on which all of it runs; None where there are several."""
+        return only_device(self.places.values())
+
     def runner(self, engines: Mapping[int, EngineCall]) -> Runner:
         """A runner with a state of its own."""
         return Runner(self.program, self.places, engines=engines)
@@ -63,7 +71,7 @@ class Bench:
     def verdict(self, engaged: Sequence[Engaged]) -> Differences:
         """How the answers with some engines differ from those of the flat function, over all cases."""
         program = self.program
-        lower = any(each.way for each in engaged)
+        lower = any(lowers(each.way) for each in engaged)
         runnable = _Trial(program, self.places, self.runner(calls(program.graph, engaged)))
         pairs = [(case.feed(program), case.expected) for case in self.cases if case.given or not lower]
         with Unheard("the engine .* fails on "):  # on empty tensors, where it may
@@ -96,6 +104,12 @@ class _Trial:
         if self._runner.stateful:
             self._runner.state().reset()
         return self._runner.run(feed)
+
+
+def settle(device: Device) -> None:
+    """Waits for an accelerator, which returns before it has computed."""
+    if not device.is_cpu:
+        torch.accelerator.synchronize()
 
 
 def interleaved(ways: Sequence[Callable[[], Any]], seconds: float) -> list[float]:

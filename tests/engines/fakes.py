@@ -10,6 +10,7 @@ import torch
 
 from tracepack.ops.engines.engine import Declined, Engine, Task
 from tracepack.ops.engines.region import Region
+from tracepack.ops.graph.device import Device
 from tracepack.ops.graph.program import Artefact
 from tracepack.ops.graph.traverse import constants
 from tracepack.ops.kernels.toolchain import has_toolchain
@@ -34,7 +35,7 @@ class Mirror(Engine):
         held = {f"w{index}": constant for index, constant in enumerate(constants(task.region.graph))}
         return Artefact(self.name, self.version(), {"inputs": len(task.examples[0])}, {"note": b"a mirror"}, held)
 
-    def open(self, artefact: Artefact, region: Region) -> Callable[..., Sequence[torch.Tensor]]:
+    def open(self, artefact: Artefact, region: Region, device: Device) -> Callable[..., Sequence[torch.Tensor]]:
         assert artefact.files["note"] == b"a mirror"
         assert [held.tensor.shape for held in artefact.constants.values()] == [
             held.tensor.shape for held in constants(region.graph)

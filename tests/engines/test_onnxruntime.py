@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 import tracepack
 from tests.engines.fakes import in_turn
 
-pytest.importorskip("onnxruntime", reason="the extra 'onnx' is not installed")
+onnxruntime = pytest.importorskip("onnxruntime", reason="the extra 'onnx' is not installed")
 pytest.importorskip("onnxscript", reason="the extra 'onnx' is not installed")
 
 
@@ -132,3 +133,41 @@ def test_where_torch_follows_the_caller_the_nodes_run(monkeypatch) -> None:
         torch._dynamo.reset()
         compiled = torch.compile(lambda x: mod(x) * 2, fullgraph=True, backend="eager")
         torch.testing.assert_close(compiled(y), (layer(y) + 1) * 2)
+
+
+def towers(x: torch.Tensor) -> torch.Tensor:
+    """Two parts that do not depend on each other."""
+    left, right = x, x
+    for _ in range(3):
+        left, right = (left @ torch.ones(64, 64)).tanh(), (right @ torch.eye(64)).sigmoid()
+    return left + right
+
+
+def test_independent_parts_run_side_by_side_where_that_is_faster(monkeypatch: pytest.MonkeyPatch) -> None:
+    modes: list[tuple[str, int, int]] = []
+    make = onnxruntime.InferenceSession
+
+    def noted(model: bytes, options: Any, **given: Any) -> Any:
+        modes.append((options.execution_mode.name, options.inter_op_num_threads, options.intra_op_num_threads))
+        return make(model, options, **given)
+
+    monkeypatch.setattr(onnxruntime, "InferenceSession", noted)
+    for module in ("candidate", "search"):
+        monkeypatch.setattr(f"tracepack.pipeline.optimizing.{module}.interleaved", in_turn)
+    mod = tracepack.trace(towers, torch.rand(3, 64))
+    alone = mod.optimize([{"x": torch.rand(3, 64)}], engines=["onnxruntime"], threads=1)
+    assert [each.engine for each in alone.attempts] == ["onnxruntime"]
+    mod.optimize([{"x": torch.rand(3, 64)}], engines=["onnxruntime"], threads=2)
+    assert mod.engines == {"pipeline": "onnxruntime side by side"}
+    assert modes == [("ORT_SEQUENTIAL", 1, 1), ("ORT_SEQUENTIAL", 1, 2), ("ORT_PARALLEL", 2, 1)]
+    x = torch.rand(5, 64)
+    torch.testing.assert_close(mod(x), towers(x))
+    file = io.BytesIO()
+    mod.save(file)
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        torch.testing.assert_close(tracepack.load(file.getvalue(), trust=True)(x), towers(x))
+    finally:
+        torch.set_num_threads(before)
+    assert modes[-1] == ("ORT_SEQUENTIAL", 1, 1), "one thread has nothing to share"

@@ -87,9 +87,7 @@ def test_an_engine_of_another_dtype_is_refused(mod, mirror, monkeypatch) -> None
 
 def test_an_engine_that_gives_back_the_memory_of_an_input_is_refused(mirror, monkeypatch) -> None:
     opened = mirror.open
-    monkeypatch.setattr(
-        mirror, "open", lambda self, artefact, region: _returning_inputs(opened(self, artefact, region))
-    )
+    monkeypatch.setattr(mirror, "open", lambda self, *given: _returning_inputs(opened(self, *given)))
     mod = tracepack.trace(lambda x: (x * 1.0).contiguous(), torch.rand(3, 4))
     report = mod.optimize([{"x": torch.rand(3, 4)}], engines=["mirror"])
     assert report.attempts[0].reason == "it gives memory that it was given, or gives it twice"

@@ -73,6 +73,14 @@ def test_inputs_with_gaps_are_read_while_they_are_in_memory(engine, monkeypatch)
         torch.testing.assert_close(found, wanted)
 
 
+def test_a_size_that_a_trace_fixes_is_refused_before_it_runs() -> None:
+    """The states that an LSTM begins with have the size of the batch: torch read beyond them at others, and crashed."""
+    op = tracepack.script(torch.nn.LSTM(8, 8, batch_first=True).eval(), name="lstm", contiguous=True)
+    mod = tracepack.trace(lambda x: op(x)[0], torch.rand(3, 5, 8))
+    report = mod.optimize([{"x": torch.rand(3, 5, 8)}], engines=["frozen"])
+    assert {each.reason.partition(",")[0] for each in report.attempts} == {"torch.jit fixes a size of the example"}
+
+
 SIGNALS = """
 import faulthandler, gc, signal, torch, tracepack
 faulthandler.enable()  # it gives signals a stack of their own, as pytest does

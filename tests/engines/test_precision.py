@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import sys
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +13,9 @@ import torch
 
 import tracepack
 from tests.engines.fakes import COMPILING, Mirror, in_turn
+from tracepack.ops.engines.inductor import Inductor
+from tracepack.ops.engines.region import regions
+from tracepack.pipeline.optimizing.candidate import observe
 
 
 class Net(torch.nn.Module):
@@ -48,13 +53,16 @@ def tried(report: Any) -> dict[str, Any]:
         ("openvino", "bf16", "bf16"),
         ("onnxruntime", "int8", "int8 static"),
         pytest.param("inductor", "bf16", "bf16", marks=COMPILING),
+        pytest.param("inductor", "int8", "int8 torchao", marks=COMPILING),
     ],
 )
 def test_an_engine_computes_in_lower_precision(net, engine, precision, way) -> None:
     if engine not in ("frozen", "inductor"):
         pytest.importorskip(engine, reason=f"the package {engine} is not installed")
+    if way == "int8 torchao":
+        pytest.importorskip("torchao", reason="the extra 'torchao' is not installed")
     model, mod, feed = net
-    report = mod.optimize([feed], engines=[engine], precision=precision)
+    report = mod.optimize([feed], engines=[engine], precision=precision, seconds=300)
     assert mod.engines == {"pipeline": f"{engine} {way}"}, report
     found = tried(report)
     assert found[engine].error < 1e-5
@@ -137,3 +145,12 @@ def test_an_engine_is_told_its_way(mirror, monkeypatch) -> None:
     mod = tracepack.trace(lambda x: layer(x), torch.rand(3, 4))
     mod.optimize([{"x": torch.rand(3, 4)}, {"x": torch.rand(5, 4)}], engines=["mirror"], precision="bf16")
     assert ways == [("", 2), ("rough", 2)]
+
+
+def test_without_torchao_the_report_says_what_to_install(net, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "torchao", None)
+    monkeypatch.setitem(sys.modules, "torchao.quantization", None)
+    _, mod, feed = net
+    seen = observe(mod._bench([feed], None, 0.0), regions(mod.graph)[0])
+    with pytest.raises(tracepack.MissingExtraError, match=r"pip install 'tracepack\[torchao\]'"):
+        Inductor().make(replace(seen.task, way="int8 torchao"))

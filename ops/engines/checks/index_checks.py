@@ -46,7 +46,7 @@ def checked(
     """The function with checks of its indices, or itself where it has none.
 
     Args:
-        function: of tensors, those that are indices with memory that numpy shares.
+        function: of tensors.
         checks: of `index_checks`.
         within: whether its last output says whether the indices that it computed were within their tensors.
     """
@@ -55,6 +55,9 @@ def checked(
 
     def call(*values: Any) -> Any:
         for index, rows in checks:
+            if not values[index].is_cpu:
+                _require_within(values[index], rows)
+                continue
             array = values[index].numpy()
             # A negative number is a large one without its sign.
             if array.size and int(array.view(f"u{array.itemsize}").max()) >= rows:
@@ -63,6 +66,16 @@ def checked(
         return all_within(found) if within else found
 
     return call
+
+
+def _require_within(index: torch.Tensor, rows: int) -> None:
+    """Checks an index on a card: one out of range ends the use of the card by this process.
+
+    Raises:
+        IndexError: it is out of range.
+    """
+    if bool(((index < 0) | (index >= rows)).any()):
+        raise IndexError("an index is out of range")
 
 
 def all_within(found: Sequence[Any]) -> Sequence[Any]:

@@ -159,19 +159,22 @@ def onnx_artefact(task: Task, engine: str, package: str, *, in_32_bits: bool = F
     return Artefact(engine, package, described(task), {MODEL: model.data}, model.constants)
 
 
-def exported(task: Task, *, checking: bool = True, in_32_bits: bool = False) -> torch.export.ExportedProgram:
+def exported(
+    task: Task, *, checking: bool = True, module: torch.nn.Module | None = None, in_32_bits: bool = False
+) -> torch.export.ExportedProgram:
     """The region as torch exports it, with the sizes free that the signature leaves free.
 
     Args:
         task: the region.
         checking: whether it may have one more output, which says whether all indices were within their tensors.
-        in_32_bits: whether that says, too, that integers fit into 32 bits.
+        module: the region as a module; by default one that computes in the precision that the task asks for.
+        in_32_bits: whether that output says, too, that integers fit into 32 bits.
 
     Raises:
         Declined: torch cannot export it.
     """
     example = tuple(task.examples[0])
-    module = Checking(task, in_32_bits) if checking else Exporting(task)
+    module = module or (Checking(task, in_32_bits) if checking else Exporting(task))
     auto = torch.export.Dim.AUTO
     free = tuple(dict.fromkeys(task.free(index), auto) for index in range(len(example)))
     with Silence(), torch.no_grad():
