@@ -64,10 +64,10 @@ def application(repository: Repository, config: ServingConfig, watcher: Watcher 
         *(route(path, handler) for path, handler in page_handlers(repository, watcher.metrics).items()),
     ]
     guards = [] if config.token is None else [Middleware(TokenGuard, token=config.token)]
-    return _Application(routes=routes, middleware=guards, exception_handlers={HTTPException: _routing_error})
+    return _DirectStarlette(routes=routes, middleware=guards, exception_handlers={HTTPException: _routing_error})
 
 
-class _Application(Starlette):
+class _DirectStarlette(Starlette):
     """Starlette, whose layers a request for inference does not cross where no middleware stands among them.
 
     They take a tenth of the server's time for it. Nothing of ours is in them: an endpoint turns errors into answers.
