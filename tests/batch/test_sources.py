@@ -130,3 +130,27 @@ def test_a_target_that_cannot_be_written_is_said(tmp_path: Path, monkeypatch: py
             ran(source, part_rows=4)
     assert len(read(tmp_path / "out")) >= 12
     assert len(ran(source)) == 40
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "good", "bad"),
+    [
+        ("a.csv", "id,x\n7,oops\n8,2\n9,3.5\n10,4\n", [4.0, 7.0, 8.0], [(0, None)]),
+        ("a.csv", "id,x\n7,1\n8,-\n9,3\n10,\n11,5\n", [2.0, 6.0, 10.0], [(1, None), (3, 10)]),
+        ("a.jsonl", '{"id":7,"x":""}\n{"id":8,"x":2}\n{"id":9,"x":3}\n{"id":10,"x":4}\n', [4, 6, 8], [(0, None)]),
+    ],
+)  # fmt: skip
+def test_a_bad_cell_at_the_beginning_costs_its_row(
+    tmp_path: Path, name: str, text: str, good: list[float], bad: list[Any]
+) -> None:
+    (tmp_path / name).write_text(text)
+    assert [row["y"] for row in ran(tmp_path / name, id="id")] == good
+    assert [(row["row"], row["id"]) for row in errors(tmp_path / "out")] == bad
+
+
+def test_a_column_of_texts_stays_one_where_few_of_them_are_numbers(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id,x\n7,a\n8,b\n9,3\n")
+    with pytest.raises(tracepack.BatchError, match="the input cannot take the column; got x: string"):
+        ran(tmp_path / "a.csv")
+    (tmp_path / "b.csv").write_text("x,note\n1,4\n2,5\n3,six\n")  # of which no input takes numbers
+    assert [row["note"] for row in ran(tmp_path / "b.csv")] == ["4", "5", "six"]

@@ -192,3 +192,16 @@ def test_a_token() -> None:
             5,
             3,
         )
+
+
+def test_bytes_that_are_no_message_are_named(address) -> None:
+    import grpc
+
+    place = "/inference.GRPCInferenceService/Model"
+    with grpc.insecure_channel(address) as channel:
+        with pytest.raises(grpc.RpcError) as failed:
+            channel.unary_unary(f"{place}Infer")(b"\x0a\xff", timeout=30)
+        assert failed.value.code() == grpc.StatusCode.INVALID_ARGUMENT
+        assert failed.value.details() == "the bytes are no ModelInferRequest; got 2 bytes"
+        (answer,) = channel.stream_stream(f"{place}StreamInfer")(iter([b"\x0a\xff"]), timeout=30)
+        assert b"the bytes are no ModelInferRequest" in answer

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -114,8 +114,12 @@ def _decoded(path: str) -> float:
     return 0.0 if first is None else first.nbytes / max(first.num_rows, 1)
 
 
-def find_source(path: str | os.PathLike[str]) -> Source:
+def find_source(path: str | os.PathLike[str], numbers: Collection[str] = ()) -> Source:
     """The source that a path names: a file, or a folder of files of one kind.
+
+    Args:
+        path: of the file or the folder.
+        numbers: the columns of which inputs take numbers.
 
     Raises:
         BatchError: there is none, or its files are of several kinds or schemas.
@@ -132,7 +136,7 @@ def find_source(path: str | os.PathLike[str]) -> Source:
         )  # fmt: skip
     files = tuple(_file(each, root) for each in found)
     kind = kinds.pop()
-    return Source(str(root), kind, files, _schema(kind, files))
+    return Source(str(root), kind, files, _schema(kind, files, numbers))
 
 
 def _counts(path: Path, root: Path) -> bool:
@@ -146,7 +150,7 @@ def _file(path: Path, root: Path) -> SourceFile:
     return SourceFile(str(path), name, status.st_size, status.st_mtime_ns)
 
 
-def _schema(kind: str, files: Sequence[SourceFile]) -> pa.Schema:
+def _schema(kind: str, files: Sequence[SourceFile], numbers: Collection[str]) -> pa.Schema:
     """The schema of all files.
 
     Raises:
@@ -161,7 +165,7 @@ def _schema(kind: str, files: Sequence[SourceFile]) -> pa.Schema:
                 case "jsonl":
                     schema = json_schema_of(each.path)
                 case _:
-                    schema = csv_schema(each.path, "\t" if kind == "tsv" else ",")
+                    schema = csv_schema(each.path, "\t" if kind == "tsv" else ",", numbers)
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise BatchError("cannot read the file", where=repr(each.path), got=str(error)[:200]) from error
         if len(set(schema.names)) < len(schema.names):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -16,6 +16,7 @@ from ...ops.graph.errors import BatchError
 from .parts import SAMPLE_BYTES, BadRow, Found, cut, taken
 
 _KEPT_AS_TEXT = {b"tracepack": b"looks like numbers"}  # of a column, where another file may have numbers
+_FLOATING = r"^[+-]?([0-9]+[.][0-9]*|[.][0-9]+|[0-9]+(?:[.][0-9]*)?[eE][+-]?[0-9]+)$"
 _BLOCK = 4 << 20  # bytes of CSV that are parsed at a time; a row is shorter
 
 
@@ -33,7 +34,8 @@ def json_schema_of(path: str) -> pa.Schema:
             if size > SAMPLE_BYTES:
                 break
     schema = pa.schema([])
-    for table in _tables(lines, None):
+    # Where a line does not fit those beside it, what most lines say comes first.
+    for table in sorted(_tables(lines, None), key=lambda table: -table.num_rows):
         schema = merged(schema, table.schema)
     return pa.schema([each.with_type(_exact(each, lines, path)) for each in schema])
 
@@ -152,11 +154,17 @@ def _json(
 # -- CSV -------------------------------------------------------------------------------------------------------
 
 
-def csv_schema(path: str, delimiter: str) -> pa.Schema:
+def csv_schema(path: str, delimiter: str, numbers: Collection[str] = ()) -> pa.Schema:
     """The columns and their types, from the rows at the beginning; null where all cells are empty.
 
     A column of numbers that are not the same when they are written again is one of texts: 007, or an integer that no
-    floating number is.
+    floating number is. A column of which an input takes numbers is one of numbers where most cells are: the other
+    cells make bad rows.
+
+    Args:
+        path: of the file.
+        delimiter: between cells.
+        numbers: the columns of which inputs take numbers.
     """
     reading = pa_csv.ReadOptions(use_threads=False, block_size=SAMPLE_BYTES)
     parsing = pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, invalid_row_handler=lambda row: "skip")
@@ -164,7 +172,13 @@ def csv_schema(path: str, delimiter: str) -> pa.Schema:
         schema = pa.schema(
             [each.with_type(pa.string()) if pa.types.is_binary(each.type) else each for each in reader.schema]
         )  # bytes are texts with cells that are not in UTF-8
-    names = [each.name for each in schema if pa.types.is_integer(each.type) or pa.types.is_floating(each.type)]
+    names = [
+        each.name
+        for each in schema
+        if pa.types.is_integer(each.type)
+        or pa.types.is_floating(each.type)
+        or (each.name in numbers and pa.types.is_string(each.type))
+    ]
     if not names or len(set(schema.names)) < len(schema.names):
         return schema
     texts = pa_csv.ConvertOptions(column_types=dict.fromkeys(schema.names, pa.binary()), include_columns=names)
@@ -172,11 +186,24 @@ def csv_schema(path: str, delimiter: str) -> pa.Schema:
         sample: Any = next(iter(reader), None)
     for name in names if sample is not None else ():
         field = schema.field(name)
+        if pa.types.is_string(field.type):
+            field = field.with_type(_type_of_most(sample[name]))
+            schema = schema.set(schema.get_field_index(name), field)
         pattern = rb"^[+-]?0[0-9]+$" if pa.types.is_integer(field.type) else rb"^[+-]?(0[0-9]+|[0-9]{16,})$"
         if pc.any(pc.match_substring_regex(sample[name], pattern.decode())).as_py():
             kept = field.with_type(pa.string()).with_metadata(_KEPT_AS_TEXT)
             schema = schema.set(schema.get_field_index(name), kept)
     return schema
+
+
+def _type_of_most(cells: pa.Array) -> pa.DataType:
+    """The type of numbers that most cells are; text where they are none."""
+    whole = pc.sum(pc.match_substring_regex(cells, r"^[+-]?[0-9]{1,18}$")).as_py() or 0
+    floating = pc.sum(pc.match_substring_regex(cells, _FLOATING)).as_py() or 0
+    filled = pc.sum(pc.not_equal(cells, b"")).as_py() or 0
+    if 2 * (whole + floating) <= filled:
+        return pa.string()
+    return pa.float64() if floating else pa.int64()
 
 
 def csv_parts(path: str, schema: pa.Schema, size: int, is_done: Callable[[int], bool], delimiter: str) -> Found:

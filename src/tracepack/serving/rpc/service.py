@@ -11,6 +11,7 @@ from typing import Any
 
 import grpc
 import grpc.aio
+from google.protobuf.message import DecodeError
 
 from ...serialization.container.version import __version__
 from ..config import ServingConfig
@@ -18,6 +19,7 @@ from ..models.repository import Repository
 from ..protocol.protobuf import SERVICE, message
 from ..protocol.protobuf_body import parse_message, render_message
 from ..protocol.rejections import (
+    BAD_REQUEST,
     INTERNAL,
     NOT_FOUND,
     TIMED_OUT,
@@ -147,7 +149,7 @@ def _handlers(service: Methods, token: str | None) -> Any:
     methods = {
         name: grpc.unary_unary_rpc_method_handler(
             gate.unary(name, getattr(service, _method(name))),
-            request_deserializer=message(f"{name}Request").FromString,
+            request_deserializer=_reader(f"{name}Request"),
             response_serializer=message(f"{name}Response").SerializeToString,
         )
         for name in (
@@ -157,10 +159,23 @@ def _handlers(service: Methods, token: str | None) -> Any:
     }  # fmt: skip
     methods["ModelStreamInfer"] = grpc.stream_stream_rpc_method_handler(
         gate.stream(service.model_infer),
-        request_deserializer=message("ModelInferRequest").FromString,
+        request_deserializer=_reader("ModelInferRequest"),
         response_serializer=message("ModelStreamInferResponse").SerializeToString,
     )
     return grpc.method_handlers_generic_handler(SERVICE, methods)
+
+
+def _reader(name: str) -> Callable[[bytes], Any]:
+    """Reads a message; gives what is wrong with one that is none, since gRPC would answer with Python's own words."""
+    read = message(name).FromString
+
+    def message_or_error(data: bytes) -> Any:
+        try:
+            return read(data)
+        except DecodeError:
+            return RejectedError(BAD_REQUEST, f"the bytes are no {name}", got=f"{len(data)} bytes")
+
+    return message_or_error
 
 
 def _method(name: str) -> str:
@@ -186,6 +201,8 @@ class _Gate:
             try:
                 if asked:
                     self._check(context)
+                if isinstance(request, RejectedError):
+                    raise request
                 return await method(request, context)
             except Exception as error:
                 await context.abort(*_code_and_text(error))
@@ -203,10 +220,12 @@ class _Gate:
                 await context.abort(*_code_and_text(error))
             async for request in requests:
                 try:
+                    if isinstance(request, RejectedError):
+                        raise request
                     yield response(infer_response=await method(request, context))
                 except Exception as error:
                     text = _code_and_text(error)[1]
-                    yield response(error_message=text, infer_response={"id": request.id})
+                    yield response(error_message=text, infer_response={"id": getattr(request, "id", "")})
 
         return call
 
