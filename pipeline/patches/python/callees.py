@@ -65,8 +65,7 @@ def _listed(*args: Any) -> Any:
         return list(*args)
     if type(args[0]) is TracedStr:
         return recorder.scalar("list", args[0])
-    given = _rows(recorder, args[0])
-    found = collected(recorder, given)
+    found = collected(recorder, given := _rows(recorder, args[0]))
     if issubclass(type(found), TracedDict):
         return found.keys()
     return found if type(found) is TracedList and type(given) is not TracedList else _copied_list(recorder, found)
@@ -186,8 +185,7 @@ def _sorted(items: Any, /, *, key: Any = None, reverse: Any = False) -> Any:
         items = collected(recorder, items)
         keys = items if key is None else keys_of(recorder, key, items)
         if type(items) is TracedList or holds_traced(items) or holds_traced(keys):
-            more = () if key is None else (keys,)
-            found = recorder.scalar("sorted_by" if more else "sorted", items, *more, reverse)
+            found = recorder.scalar(*("sorted", items) if key is None else ("sorted_by", items, keys), reverse)
             found.sized_by = _lengths(recorder, [items])
             return found
     return sorted(items, key=key, reverse=reverse)

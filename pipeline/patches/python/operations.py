@@ -91,8 +91,7 @@ def _subscript(operands: Any) -> Any:
         key = number_of(recorder, key)
     if isinstance(container, np.ndarray) and container.dtype.kind == "U" and type(key) is TracedArray:
         recorder.refuse("an array of texts was asked by an array", "Write a list: [texts[i] for i in ids.tolist()].")
-    of_array = isinstance(container, np.ndarray) and not isinstance(key, TracedNumber | TracedArray)  # or a view
-    if not holds_traced(key) or of_array:
+    if not holds_traced(key) or (type(container) is np.ndarray and not isinstance(key, TracedNumber | TracedArray)):
         return key, container
     return key, AskedTable(recorder, container)
 
