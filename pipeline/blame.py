@@ -71,7 +71,7 @@ def blamed(error: Exception, process: Callable[..., Any], examples: Examples) ->
 
 
 def with_own_line(error: TracepackError) -> TracepackError:
-    """An error that names the user's own line, too, where it names a line of a library only."""
+    """An error that names the line of the function, too, where it names a line of a library or of a model only."""
     own = own_line(error.__traceback__)
     if own is not None and re.search(r":\d+ in ", error.where) and f"{own.file}:" not in error.where:
         add_place(error, f"called by {own}")

@@ -227,8 +227,9 @@ def test_a_model_that_torch_cannot_export_is_refused_with_the_reason():
     op = tracepack.script(Branching())
     with pytest.raises(
         tracepack.LoweringError,
-        match=r"^op 'Branching', models.py:\d+ in forward: if bool\(y.sum\(\) > 0\): Python needs a value here that "
-        r"only the data of a run decides. Use torch.where or tracepack.cond\(",
+        match=r"^op 'Branching', models.py:\d+ in forward: if bool\(y.sum\(\) > 0\), called by test_script.py:\d+ in "
+        r"<lambda>: .*: Python needs a value here that only the data of a run decides. Use torch.where or "
+        r"tracepack.cond\(",
     ):
         tracepack.trace(lambda x: op(x), torch.rand(3, 4))
 
