@@ -155,3 +155,19 @@ def test_a_row_that_ends_the_process_is_quarantined_when_the_job_is_started_agai
     ]
     wanted = [row for index, row in enumerate(table.to_pylist()) if index not in (70, 71, 150)]
     hold(tracepack.load(scores), read(tmp_path / "out"), wanted)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "[" * 100_000, '{"version": 1}', '{"version": 1, "job": []}',
+     *(f'{{"version": 1, "job": {{"batch_size": {n}, "part_rows": 64}}}}' for n in ('"x"', "0", "-5", "1.5", "null"))],
+    ids=range(10),
+)  # fmt: skip
+def test_a_manifest_that_no_job_wrote_is_an_error_of_ours(scores: Path, rows: Any, tmp_path: Path, text: str) -> None:
+    source, target = tmp_path / "rows.parquet", tmp_path / "out"
+    pq.write_table(rows(8), source)
+    target.mkdir()
+    (target / "_tracepack.json").write_text(text)
+    with pytest.raises(tracepack.BatchError, match="the manifest of the target is damaged"):
+        tracepack.batch.run(scores, source, target, id="id")
+    assert (target / "_tracepack.json").read_text() == text

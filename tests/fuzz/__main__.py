@@ -1,10 +1,12 @@
-"""Runs the fuzzers: `python -m tests.fuzz operators | changed | effects | archives | comprehensions`.
+"""Runs the fuzzers: `python -m tests.fuzz operators | changed | effects | archives | comprehensions | …`.
 
 `operators` makes hostile calls of every operator of the table (`--calls`, `--share K/N` for a part of them, which CI
 rotates), `changed` changes the calls that torch's own samples make (of a part of the samples), `effects` watches what
 calls do to memory, `archives` mutates files, `comprehensions` writes texts whose integers lie at the ends of their
-types and builds them with the address sanitizer. A journal is gone on from; what is lost is printed, and the exit code
-is 1 where an operator that is not for trusted files was lost, or a file or a text was.
+types and builds them with the address sanitizer, `schedules` does so with schedules and options of a file. `blowups`
+doubles files and watches the time, `saves` ends saves in every way, `caches` kills compilations.
+A journal is gone on from; what is lost is printed, and the exit code is 1 where an operator that is not for trusted
+files was lost, or a file, a text, a schedule, a kind of file or a save was.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("what", choices=tuple(_RUNS))
     parser.add_argument(
-        "--calls", type=int, default=300, help="hostile calls of each operator, mutated files, or texts"
+        "--calls", type=int, default=300, help="hostile calls of each operator, mutated files, texts, or a size"
     )
     parser.add_argument("--share", default="0/1", help="K/N: of N parts the one with this number")
     parser.add_argument("--first", type=int, default=0, help="the number of the first call; others are other calls")
@@ -39,7 +41,7 @@ def main() -> int:
 
         os.environ[_INSIDE] = "1"
         return with_poison([sys.executable, "-m", "tests.fuzz", *sys.argv[1:]])
-    if chosen.what == "comprehensions" and _INSIDE not in os.environ:
+    if chosen.what in ("comprehensions", "schedules") and _INSIDE not in os.environ:
         from tests.fuzz.comprehensions.sanitizer import sanitized
 
         environment = {**os.environ, **sanitized(), _INSIDE: "1"}
@@ -118,12 +120,40 @@ def _comprehensions(chosen: argparse.Namespace, share: int, parts: int) -> int:
     return run(chosen.calls, chosen.first + share * chosen.calls)
 
 
+def _schedules(chosen: argparse.Namespace, share: int, parts: int) -> int:
+    from tests.fuzz.comprehensions.schedules import run
+
+    return run(chosen.calls, chosen.first + share * chosen.calls)
+
+
+def _blowups(chosen: argparse.Namespace, share: int, parts: int) -> int:
+    from tests.fuzz.blowups import run
+
+    return run(chosen.calls)
+
+
+def _saves(chosen: argparse.Namespace, share: int, parts: int) -> int:
+    from tests.fuzz.saving.saves import run
+
+    return run(chosen.calls, chosen.first + share * chosen.calls)
+
+
+def _caches(chosen: argparse.Namespace, share: int, parts: int) -> int:
+    from tests.fuzz.saving.saves import attempt_cache, run
+
+    return run(chosen.calls, chosen.first + share * chosen.calls, attempt_cache)
+
+
 _RUNS: dict[str, Callable[[argparse.Namespace, int, int], int]] = {
     "operators": _operators,
     "changed": _changed,
     "effects": _effects,
     "archives": _archives,
     "comprehensions": _comprehensions,
+    "schedules": _schedules,
+    "blowups": _blowups,
+    "saves": _saves,
+    "caches": _caches,
 }
 
 

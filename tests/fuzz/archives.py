@@ -6,11 +6,13 @@ or a hang. A file that was lost is kept in `tests/fuzz/files`, and a test loads 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import json
 import random
 import re
+import tempfile
 import warnings
 import zipfile
 from collections.abc import Iterator
@@ -23,6 +25,8 @@ import torch
 import tracepack
 from tests.fuzz.children import survive
 from tests.fuzz.originals import originals
+from tracepack.cli import exit_codes as exits
+from tracepack.cli import main
 
 KEPT = Path(__file__).parent / "files"
 _EDGES = (
@@ -137,7 +141,25 @@ def _copied(value: Any) -> Any:
 
 
 def attempt(data: bytes, feed: dict[str, Any]) -> str:
-    """Loads and runs a file; returns what is wrong with how it failed, or nothing."""
+    """Loads and runs a file, and has it described and drawn; returns what is wrong with how it failed, or nothing."""
+    return _loaded(data, feed) or _told(data)
+
+
+def _told(data: bytes) -> str:
+    """What the commands without torch say of a file."""
+    told = io.StringIO()
+    with tempfile.NamedTemporaryFile(suffix=".tpk") as file:
+        file.write(data)
+        file.flush()
+        for command in (["inspect", "--json"], ["inspect"], ["show", "--bodies", "--lines"], ["show", "--svg", "-"]):
+            with contextlib.redirect_stdout(told), contextlib.redirect_stderr(told):
+                code = main([command[0], file.name, *command[1:]])
+            if code == exits.INTERNAL:
+                return f"{command}: {told.getvalue()[-150:]}"
+    return "" if told.getvalue().replace("\n", "").isprintable() else "a command shows a text as it is"
+
+
+def _loaded(data: bytes, feed: dict[str, Any]) -> str:
     try:
         mod = tracepack.load(data, verify="golden", budget={"seconds": 5, "bytes": 1 << 28})
         mod.run(feed)

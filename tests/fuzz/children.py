@@ -36,18 +36,21 @@ class Loss:
     outcome: str
 
 
-def survive(count: int, call: Callable[[int], str], *, still: float = STILL, most: int = 5) -> Iterator[Loss]:
+def survive(
+    count: int, call: Callable[[int], str], *, still: float = STILL, slow: float = SLOW, most: int = 5
+) -> Iterator[Loss]:
     """Makes calls 0 to count - 1, each in a child, and yields those that went wrong.
 
     Args:
         count: how many.
         call: makes one; returns "" or what is wrong with its result. Exceptions are its own business.
         still: seconds after which a call hangs.
+        slow: seconds after which a call is lost, though it ended.
         most: stops after so many losses.
     """
     start, lost = 0, 0
     while start < count and lost < most:
-        loss = _child(start, count, call, still)
+        loss = _child(start, count, call, still, slow)
         if loss is None:
             return
         yield loss
@@ -55,13 +58,13 @@ def survive(count: int, call: Callable[[int], str], *, still: float = STILL, mos
         start = loss.index + 1
 
 
-def _child(start: int, count: int, call: Callable[[int], str], still: float) -> Loss | None:
+def _child(start: int, count: int, call: Callable[[int], str], still: float, slow: float) -> Loss | None:
     read, write = os.pipe()
     sys.stdout.flush()
     pid = os.fork()
     if pid == 0:
         os.close(read)
-        _work(start, count, call, write)
+        _work(start, count, call, write, slow)
     os.close(write)
     at, said, since = start - 1, "", 0.0
     spent, awake = 0.0, time.monotonic()
@@ -102,7 +105,7 @@ def _spent(pid: int) -> float:
         return 0.0
 
 
-def _work(start: int, count: int, call: Callable[[int], str], write: int) -> None:
+def _work(start: int, count: int, call: Callable[[int], str], write: int, slow: float) -> None:
     """The child: never returns."""
     code = 1
     try:
@@ -117,7 +120,7 @@ def _work(start: int, count: int, call: Callable[[int], str], write: int) -> Non
             os.write(write, b".")
             began = time.process_time()
             said = call(index)
-            if not said and time.process_time() - began > SLOW:
+            if not said and time.process_time() - began > slow:
                 said = "slow"
             if said:
                 os.write(write, said.replace(".", " ").encode()[:200])

@@ -22,7 +22,7 @@ Original = tuple[bytes, dict[str, Any]]
 def originals() -> dict[str, Original]:
     """Archives to mutate, with inputs, by name."""
     warnings.simplefilter("ignore")
-    makers = (_scalars, _model, _choices, _texts, _lists, _draws, _tokenizer, _comprehension)
+    makers = (_scalars, _model, _choices, _texts, _lists, _draws, _tokenizer, _pairs, _pieces, _comprehension)
     return {maker.__name__.removeprefix("_"): maker() for maker in makers}
 
 
@@ -111,6 +111,43 @@ def _tokenizer() -> Original:
     made.enable_truncation(8)
     op = tracepack.script(made)
     return _saved(lambda texts: op(texts)["input_ids"], texts=["hello worlds", "Hello"])
+
+
+def _pairs() -> Original:
+    """A tokenizer of pairs of bytes, with GPT-2's pattern."""
+    import tokenizers
+
+    letters = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
+    vocabulary = {letter: index for index, letter in enumerate(["<pad>", *letters, "he", "ll", "hell"])}
+    made = tokenizers.Tokenizer(tokenizers.models.BPE(vocabulary, [("h", "e"), ("l", "l"), ("he", "ll")]))
+    made.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.post_processor = tokenizers.processors.ByteLevel()
+    made.decoder = tokenizers.decoders.ByteLevel()
+    made.enable_padding(pad_token="<pad>", pad_to_multiple_of=4)
+    op = tracepack.script(made)
+    return _saved(lambda texts: op(texts)["input_ids"], texts=["hello", "hell 12"])
+
+
+def _pieces() -> Original:
+    """A tokenizer of pieces with scores, after replacements, with a template and a decoder that is called."""
+    import tokenizers
+
+    pieces = [("<pad>", 0.0), ("<unk>", 0.0), ("\u2581a", -1.0), ("b", -1.5), ("\u2581ab", -2.0), ("c", -3.0)]
+    made = tokenizers.Tokenizer(tokenizers.models.Unigram(pieces, 1, False))
+    changes = (tokenizers.normalizers.NFKC(), tokenizers.normalizers.Replace("x", "ab"), tokenizers.normalizers.Strip())
+    made.normalizer = tokenizers.normalizers.Sequence(list(changes))
+    made.pre_tokenizer = tokenizers.pre_tokenizers.Metaspace()
+    made.decoder = tokenizers.decoders.Metaspace()
+    made.post_processor = tokenizers.processors.TemplateProcessing("$A </s>", "$A $B </s>", [("</s>", 1)])
+    made.enable_padding(pad_token="<pad>")
+    made.enable_truncation(6, stride=1)
+    op = tracepack.script(made)
+
+    def pieces_of(texts: Any) -> Any:
+        ids = op(texts)["input_ids"]
+        return ids, op.batch_decode(ids)
+
+    return _saved(pieces_of, texts=["ab x", "a  c"])
 
 
 def _comprehension() -> Original:

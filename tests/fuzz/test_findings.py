@@ -8,14 +8,18 @@ from pathlib import Path
 import pytest
 
 import tracepack
+from tests.fuzz import blowups
 from tests.fuzz.archives import KEPT, attempt, mutated, originals
+from tests.fuzz.children import survive
+from tests.fuzz.comprehensions import schedules
 from tests.fuzz.operators import try_operator
+from tests.fuzz.saving import saves
 from tracepack.ops.graph.operators.names import TRUSTED, allowed, grade
 
 LINES = [
     line.split(" ", 2) for line in (Path(__file__).parent / "findings.txt").read_text(encoding="utf-8").splitlines()
 ]
-NAMES = ("scalars", "model", "choices", "texts", "lists", "draws", "tokenizer", "comprehension")
+NAMES = ("scalars", "model", "choices", "texts", "lists", "draws", "tokenizer", "pairs", "pieces", "comprehension")
 FOUND = sorted({(name, int(index)) for name, index, _ in LINES if name in allowed() and grade(name) != TRUSTED})
 
 
@@ -53,7 +57,7 @@ def test_the_harness_sees_a_crash_a_hang_and_a_report():
     import ctypes
     import time
 
-    from tests.fuzz.children import Loss, survive
+    from tests.fuzz.children import Loss
 
     def call(index):
         if index == 2:
@@ -66,3 +70,38 @@ def test_the_harness_sees_a_crash_a_hang_and_a_report():
 
     losses = list(survive(9, call, still=0.5))
     assert losses == [Loss(2, "signal 11"), Loss(5, "hang"), Loss(7, "said")]
+
+
+@pytest.mark.parametrize("name", blowups.KINDS)
+def test_a_file_of_twice_the_size_takes_twice_the_time(name):
+    assert blowups.attempt(name, 400) == ""
+
+
+def test_a_pass_that_repeats_itself_is_seen(monkeypatch):
+    monkeypatch.setattr(blowups, "seconds", lambda data: {"load": (len(data) / 20_000) ** 2})
+    assert blowups.attempt("calls", 400).startswith("calls: load takes")
+
+
+def test_saves_that_go_wrong_leave_whole_files():
+    assert [saves.attempt(index) for index in range(12)] == [""] * 12
+
+
+def test_a_save_that_writes_in_place_is_seen(monkeypatch):
+    import contextlib
+
+    from tracepack.serialization.container import archive_writer
+
+    @contextlib.contextmanager
+    def in_place(target, what=""):
+        with open(target, "w+b") as file:
+            yield file
+
+    monkeypatch.setattr(archive_writer, "replacing", in_place)
+    saves.pipelines()
+    assert list(survive(40, saves.attempt, most=1))  # in a child: what maps such a file may be ended
+
+
+def test_schedules_of_a_file_are_refused_or_right():
+    tally = {}
+    assert [schedules.attempt(index, tally) for index in range(30)] == [""] * 30
+    assert min(tally["ran"], tally["refused"]) > 3

@@ -18,6 +18,7 @@ from tests.security.forge import apply, archive_of, body_of, tensor
 from tracepack.ops.graph.graph import BodyCall, Constant, Facts, Graph, Node, Value
 from tracepack.ops.graph.guards import Expression
 from tracepack.ops.graph.memory import touched
+from tracepack.ops.graph.svg.picture import svg
 from tracepack.ops.graph.types import ANY
 from tracepack.serialization.container.archive import Archive, unpack
 
@@ -214,3 +215,18 @@ def test_calls_of_a_body_of_many_results_take_linear_time():
     write = apply("torch.Tensor.add_", given[0], 1)
     with soon(5):
         assert touched(Graph(inputs, (*nodes, write), write.output)).inputs() == {*range(200)}
+
+
+def test_a_picture_takes_linear_time_and_is_refused_where_it_is_too_large():
+    def picture(count: int, far: bool) -> str:
+        start = tensor()
+        nodes = [apply("aten.neg.default", start, output=tensor())]
+        for _ in range(count):
+            nodes.append(apply("aten.neg.default", nodes[-1].output, output=tensor()))
+        end = apply("torch.stack", [node.output for node in nodes] if far else [nodes[-1].output])
+        return svg([("f", Graph((start,), (*nodes, end), end.output), ["x"])])
+
+    with soon(20):  # it took two minutes
+        assert picture(3000, far=False).count('class="torch"') == 3002
+    with soon(5), pytest.raises(tracepack.GraphError, match="the graph is too large for a picture; got 3004 boxes and"):
+        picture(3000, far=True)

@@ -10,11 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import accumulate, pairwise
+
+from ..errors import GraphError
 
 GAP_X, GAP_Y = 28.0, 46.0
 GAP_POINT = 14.0  # between points of long edges
 SWEEPS = 12  # rounds of ordering; more do not change the pictures
+MOST_PLACES = 200_000  # boxes and points: a minute, and more than anybody looks at
 
 
 @dataclass(eq=False)
@@ -62,6 +65,9 @@ def lay_out(boxes: Sequence[Box], edges: Sequence[tuple[int, int]], *, last: fro
         edges: pairs of numbers of boxes.
         last: numbers of boxes that go to the lowest layer.
 
+    Raises:
+        GraphError: the boxes, and the points that long edges run through, are too many for a picture.
+
     Example:
         >>> a, b = Box(40, 20), Box(40, 20)
         >>> lay_out([a, b], [(0, 1)]).width, b.y > a.bottom
@@ -70,8 +76,10 @@ def lay_out(boxes: Sequence[Box], edges: Sequence[tuple[int, int]], *, last: fro
     if not boxes:
         return Layout(0.0, 0.0, [])
     _layers(boxes, edges, last)
+    _require_few(boxes, edges)
     trunks: dict[tuple[int, int], Box] = {}
-    paths = [_cut(boxes[a], boxes[b], trunks) for a, b in edges]
+    steps: set[tuple[int, int]] = set()
+    paths = [_cut(boxes[a], boxes[b], trunks, steps) for a, b in edges]
     rows = _rows(boxes, paths)
     _order(rows)
     _set_heights(rows)
@@ -100,13 +108,24 @@ def _layers(boxes: Sequence[Box], edges: Sequence[tuple[int, int]], last: frozen
         boxes[number].layer = min(users[number]) - 1
 
 
-def _cut(start: Box, end: Box, trunks: dict[tuple[int, int], Box]) -> list[Box]:
+def _require_few(boxes: Sequence[Box], edges: Sequence[tuple[int, int]]) -> None:
+    """Refuses a picture that takes too long, before its points are made; a path has all of its points, too."""
+    lengths = sum(max(boxes[b].layer - boxes[a].layer, 1) for a, b in edges)
+    if len(boxes) + lengths > MOST_PLACES:
+        raise GraphError(
+            "the graph is too large for a picture", got=f"{len(boxes)} boxes and {lengths} steps of edges",
+            expected=f"{MOST_PLACES} in all at most", fix="Look at it as text, or at the picture of one op.",
+        )  # fmt: skip
+
+
+def _cut(start: Box, end: Box, trunks: dict[tuple[int, int], Box], steps: set[tuple[int, int]]) -> list[Box]:
     """The edge as a path with a point in every layer between its ends; edges from one box share their points."""
     layers = range(start.layer + 1, end.layer)
     points = [trunks.setdefault((id(start), layer), Box(0.0, 0.0, layer=layer)) for layer in layers]
     path = [start, *points, end]
     for upper, lower in pairwise(path):
-        if lower not in upper.below:
+        if (id(upper), id(lower)) not in steps:
+            steps.add((id(upper), id(lower)))
             upper.below.append(lower)
             lower.above.append(upper)
     return path
@@ -126,10 +145,11 @@ def _rows(boxes: Sequence[Box], paths: Sequence[Sequence[Box]]) -> list[list[Box
 
 def _order(rows: list[list[Box]]) -> None:
     best, fewest = [list(row) for row in rows], _crossings(rows)
+    places = {id(box): index for row in rows for index, box in enumerate(row)}
     for sweep in range(SWEEPS):
         down = sweep % 2 == 0
         for row in rows[1:] if down else reversed(rows[:-1]):
-            _sort(row, rows, (lambda box: box.above) if down else (lambda box: box.below))
+            _sort(row, places, (lambda box: box.above) if down else (lambda box: box.below))
         found = _crossings(rows)
         if found < fewest:
             best, fewest = [list(row) for row in rows], found
@@ -137,9 +157,7 @@ def _order(rows: list[list[Box]]) -> None:
         row[:] = ordered
 
 
-def _sort(row: list[Box], rows: list[list[Box]], neighbours: Callable[[Box], list[Box]]) -> None:
-    places = {id(box): index for other in rows for index, box in enumerate(other)}
-
+def _sort(row: list[Box], places: dict[int, int], neighbours: Callable[[Box], list[Box]]) -> None:
     def median(box: Box) -> float:
         found = sorted(places[id(other)] for other in neighbours(box))
         if not found:
@@ -148,6 +166,7 @@ def _sort(row: list[Box], rows: list[list[Box]], neighbours: Callable[[Box], lis
         return float(found[half]) if len(found) % 2 else (found[half - 1] + found[half]) / 2
 
     row.sort(key=median)
+    places.update((id(box), index) for index, box in enumerate(row))
 
 
 def _crossings(rows: list[list[Box]]) -> int:
@@ -155,11 +174,35 @@ def _crossings(rows: list[list[Box]]) -> int:
     for upper, lower in pairwise(rows):
         places = {id(box): index for index, box in enumerate(lower)}
         ends = [sorted(places[id(b)] for b in box.below) for box in upper]
-        seen: list[int] = []
+        counts = _SumTree(len(lower))
         for mine in ends:
-            total += sum(end > start for start in mine for end in seen)
-            seen += mine
+            total += sum(map(counts.after, mine))
+            for end in mine:
+                counts.add(end)
     return total
+
+
+class _SumTree:
+    """How many numbers were added, below some size: a tree of sums (Fenwick, 1994), each step of which is a bit."""
+
+    def __init__(self, size: int) -> None:
+        self._sums, self._all = [0] * (size + 1), 0
+
+    def add(self, number: int) -> None:
+        """Adds a number."""
+        self._all += 1
+        at = number + 1
+        while at < len(self._sums):
+            self._sums[at] += 1
+            at += at & -at
+
+    def after(self, number: int) -> int:
+        """How many larger ones were added."""
+        at, found = number + 1, self._all
+        while at:
+            found -= self._sums[at]
+            at -= at & -at
+        return found
 
 
 # -- coordinates -----------------------------------------------------------------------------------------------
@@ -224,36 +267,24 @@ def _pull(row: list[Box], neighbours: Callable[[Box], list[Box]]) -> None:
     """Moves the boxes of a row towards the mean of their neighbours, in order and without overlapping.
 
     Neighbours on a row that want to overlap are joined into a block, which goes to the mean of what its boxes want:
-    the least-squares solution (pool adjacent violators).
+    the least-squares solution (pool adjacent violators). In a block every box has its place from the first one of the
+    row on, as if all stood side by side, so that a block is told by where that first one would be.
     """
-    blocks: list[
-        tuple[float, int, list[tuple[Box, float]]]
-    ] = []  # [sum of wanted places, number of them, boxes with offsets]
-    for box in row:
+    gaps = [box.width + _gap(box, following) for box, following in pairwise(row)]
+    places = list(accumulate(gaps, initial=0.0))
+    blocks: list[tuple[float, int]] = []  # the sum of what the boxes want for the first one of the row, and how many
+    for box, place in zip(row, places, strict=True):
         near = neighbours(box)
         wish = sum(other.middle for other in near) / len(near) - box.width / 2 if near else box.x
-        block: tuple[float, int, list[tuple[Box, float]]] = (wish, 1, [(box, 0.0)])
-        while blocks and _end(blocks[-1]) + _gap(blocks[-1][2][-1][0], block[2][0][0]) > block[0] / block[1]:
-            block = _join(blocks.pop(), block)
-        blocks.append(block)
-    for wishes, count, members in blocks:
-        for box, offset in members:
-            box.x = wishes / count + offset
+        wishes, count = wish - place, 1
+        while blocks and blocks[-1][0] / blocks[-1][1] > wishes / count:
+            before, several = blocks.pop()
+            wishes, count = before + wishes, several + count
+        blocks.append((wishes, count))
+    starts = [wishes / count for wishes, count in blocks for _ in range(count)]
+    for box, start, place in zip(row, starts, places, strict=True):
+        box.x = start + place
 
 
 def _gap(a: Box, b: Box) -> float:
     return GAP_X if a.width and b.width else GAP_POINT
-
-
-def _end(block: tuple[float, int, list[tuple[Box, float]]]) -> float:
-    wishes, count, members = block
-    box, offset = members[-1]
-    return wishes / count + offset + box.width
-
-
-def _join(
-    a: tuple[float, int, list[tuple[Box, float]]], b: tuple[float, int, list[tuple[Box, float]]]
-) -> tuple[float, int, list[tuple[Box, float]]]:
-    box, offset = a[2][-1]
-    shift = offset + box.width + _gap(box, b[2][0][0])
-    return a[0] + b[0] - shift * b[1], a[1] + b[1], a[2] + [(box, at + shift) for box, at in b[2]]

@@ -28,6 +28,7 @@ from .reading.parts import BadRow
 
 MANIFEST, WORK, LOCK = "_tracepack.json", "_work", "_lock"
 VERSION = 1
+_COUNTS = ("batch_size", "part_rows")
 
 
 @dataclass(frozen=True)
@@ -112,8 +113,11 @@ class TargetFolder:
             found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
             if found["version"] != VERSION:
                 raise BatchError("the target was written by another version of tracepack", where=repr(str(self.path)))
+            job = found["job"]
+            if type(job) is not dict or not all(type(job.get(n)) is int and job[n] > 0 for n in _COUNTS):
+                raise ValueError
             return found
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise BatchError("the manifest of the target is damaged", where=repr(str(path))) from error
 
     def claim(self, key: JobKey) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 from ..ops.graph.graph import Body, Constant, Graph, KernelCall
@@ -102,9 +103,13 @@ class Described:
 
     def bytes_of(self, constants: Iterator[Constant]) -> int:
         """The bytes of some constants; constants that share a tensor count once."""
-        rows = {id(c): row for c, row in zip(self.constants, self.manifest["constants"], strict=True)}
-        stored = {row["tensor"]: tensor_bytes(row) for c in constants if (row := rows[id(c)]) is not None}
-        return sum(stored.values())
+        rows = [self._rows[id(constant)] for constant in constants]
+        return sum({row["tensor"]: tensor_bytes(row) for row in rows}.values())
+
+    @cached_property
+    def _rows(self) -> dict[int, dict[str, Any]]:
+        """The row of each constant, by its id."""
+        return {id(c): row for c, row in zip(self.constants, self.manifest["constants"], strict=True)}
 
 
 def describe(path: str) -> Described:
@@ -137,7 +142,7 @@ def _check_rows(manifest: dict[str, Any]) -> None:
             case _:
                 raise malformed(f"$.constants[{index}]", row, "a constant")
     for name, text in manifest["producer"].items():
-        if not isinstance(name, str) or not isinstance(text, str):
+        if not isinstance(name, str) or not isinstance(text, str | int | float | None):
             raise malformed("$.producer", {name: text}, "a map of texts")
     for name, row in manifest["members"].items():
         match row:
