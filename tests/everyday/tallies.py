@@ -54,7 +54,7 @@ CASES = {
     "sorted set": many(lambda texts: sorted(set(texts))),
     "size of a set": many(lambda texts: (len(set(texts)), len(texts) != len(set(texts)))),
     "in a set": many(lambda texts: ["a" in set(texts), "two" in set(texts)]),
-    "set of a generator": many(lambda texts: sorted(set(text.lower() for text in texts), reverse=True)),  # noqa: C401
+    "set of a generator": many(lambda texts: sorted(set(text.lower() for text in texts), reverse=True)),  # noqa: C401  # the form is tested
     "two sets": many(lambda texts: sorted(set(texts) | {"zz", "two"})),
     "without repeats": many(lambda texts: list(dict.fromkeys(texts))),
     "dict of keys": many(lambda texts: dict.fromkeys(texts, 0)),

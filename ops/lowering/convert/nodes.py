@@ -181,7 +181,8 @@ class NodeReader:
         if name in _HINTS:
             return
         if name == "aten.promote_types.default":  # `torch.tensor` of a size asks it about the items
-            self.known[node.name] = self.argument(torch.promote_types(*node.args))  # type: ignore[arg-type]
+            kinds: Any = node.args  # dtypes, which the types of torch.fx do not say
+            self.known[node.name] = self.argument(torch.promote_types(*kinds))
             return
         if name in _NOTHING:
             self.known[node.name] = self.argument(node.args[0])
