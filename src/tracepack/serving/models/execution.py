@@ -1,7 +1,7 @@
 """Where a run happens: on the event loop where it is short, else in a thread.
 
 Handing a run to a thread and back costs about 0.1 ms, and two threads that take turns at the interpreter much more; so
-what takes less than a millisecond runs where it is. How long a run takes is measured, for each size of input.
+what takes less than a millisecond runs where it is: see `Pace`.
 """
 
 from __future__ import annotations
@@ -17,9 +17,7 @@ import torch
 
 from ..config import ServingConfig
 from ..protocol.rejections import TIMED_OUT, RejectedError
-
-SHORT = 1e-3  # seconds that a run may hold the event loop
-CHEAP = 5e-5  # seconds of a run that are less than what a batch costs for each of its requests
+from .pace import Pace
 
 
 @dataclass(slots=True)
@@ -39,23 +37,6 @@ class Passage:
     rows: int = 1
     requests: int = 1
     id: str = ""
-
-
-class Pace:
-    """How long runs of a model take, by the magnitude of their inputs; the slower of the last two counts."""
-
-    def __init__(self) -> None:
-        self._known: dict[int, tuple[float, float]] = {}
-
-    def is_short(self, size: int, limit: float = SHORT) -> bool:
-        """Whether a run on inputs of so many bytes was seen to be short."""
-        known = self._known.get(size.bit_length())
-        return known is not None and max(known) < limit
-
-    def note(self, size: int, seconds: float) -> None:
-        """Notes what a run took; the first one of a size, which compiles, does not count."""
-        before = self._known.get(size.bit_length())
-        self._known[size.bit_length()] = (before[1], seconds) if before else (SHORT, seconds)
 
 
 class Executor:

@@ -7,15 +7,14 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-import torch
-
 from ...pipeline.pipeline import Pipeline
 from ..config import ServingConfig
 from ..protocol.interface import Interface
 from ..protocol.messages import InferRequest, InferResponse
 from ..protocol.rejections import TOO_MANY, RejectedError
 from .batching import Batcher, joined
-from .execution import CHEAP, Executor, Pace, Passage
+from .execution import Executor, Passage
+from .pace import CHEAP, Pace, is_foreseeable, size_of
 from .row_check import why_not_by_rows
 from .sequences import Sequences
 
@@ -36,7 +35,7 @@ class ServedModel:
 
     def __init__(self, name: str, version: str, pipeline: Pipeline, executor: Executor, config: ServingConfig) -> None:
         self.name, self.version, self.pipeline = name, version, pipeline
-        self.interface, self.pace = Interface(pipeline, name), Pace()
+        self.interface, self.pace = Interface(pipeline, name), Pace(is_foreseeable(pipeline.graph))
         self._executor, self._config = executor, config
         self.waiting = 0  # requests that are run or wait
         self._examples: list[Mapping[str, Any]] = []
@@ -146,19 +145,3 @@ class ServedModel:
                 begun = time.perf_counter()
                 pipeline.run(feed)
                 self.pace.note(size_of(feed), time.perf_counter() - begun)
-
-
-def size_of(tree: Any) -> int:
-    """The bytes of the inputs of a run, about.
-
-    Example:
-        >>> size_of({"x": torch.zeros(2, 3), "texts": ["ab", "c"]})
-        43
-    """
-    if isinstance(tree, torch.Tensor):
-        return tree.nbytes
-    if isinstance(tree, str):
-        return len(tree)
-    if isinstance(tree, Mapping):
-        return sum(map(size_of, tree.values()))
-    return 8 * len(tree) + sum(map(size_of, tree)) if isinstance(tree, list | tuple) else 8
