@@ -10,6 +10,7 @@ import re
 import sys
 import typing
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -100,11 +101,13 @@ def entered(run: Callable[[], Any]) -> dict[tuple[str, int], int]:
                 files[code.co_filename] = str(Path(code.co_filename).resolve())
             order.setdefault((files[code.co_filename], code.co_firstlineno), len(order))
 
-    sys.setprofile(note)
-    try:
+    def noted() -> None:
+        sys.setprofile(note)  # of this thread, which ends
         run()
-    finally:
-        sys.setprofile(None)
+
+    # A thread of its own: whether the main one can be profiled depends on the tests before.
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(noted).result()
     return order
 
 
