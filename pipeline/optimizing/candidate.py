@@ -20,6 +20,8 @@ from .engaging import SEVERAL
 from .trial import Bench, Differences, interleaved, settle
 
 MOST_BYTES = 512 << 20  # of inputs of a region that are kept
+NO_FASTER = "it is no faster"
+LONG = 0.1  # seconds of a run, from which on an engine is timed before it is compared at all sizes
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,7 @@ class Observed:
         region: the region.
         reference: its flat function.
         inputs: the inputs, those of the user's examples first.
+        answers: what the flat function gives for each of them.
         given: how many of them are of the user's examples.
         fault: why no engine may run it; empty where one may.
     """
@@ -37,6 +40,7 @@ class Observed:
     region: Region
     reference: Reference
     inputs: Sequence[Sequence[torch.Tensor]]
+    answers: Sequence[Sequence[torch.Tensor]]
     given: int
     fault: str
 
@@ -79,20 +83,31 @@ def observe(stage: Bench, region: Region) -> Observed:
             runner.state().reset()
         runner.run(case.feed(stage.program))
         given = len(kept) if case.given else given
-    fault = SEVERAL if stage.device is None else ""
-    fault = fault or next((found for values in kept if (found := _fault(region, reference, values))), "")
-    return Observed(region, reference, kept, given, fault if kept else "it does not run on the examples")
+    answers: list[Sequence[torch.Tensor]] = []
+    fault = SEVERAL if stage.device is None else "" if kept else "it does not run on the examples"
+    for values in kept:
+        if fault:
+            break
+        drawn = torch.get_rng_state()
+        answers.append(reference(*values))
+        fault = _fault(region, drawn, values, answers[-1])
+    return Observed(region, reference, kept, answers, given, fault)
 
 
 def _call(region: Region, function: Callable[..., Any]) -> EngineCall:
     return EngineCall(function, region.graph.inputs, region.graph.output, region.count, region.kept, region.checks)
 
 
-def _fault(region: Region, reference: Reference, values: Sequence[torch.Tensor]) -> str:
-    """Why an engine could not answer as the region does: chance, or memory that is shared, or strides."""
-    before = torch.get_rng_state()
-    outputs = reference(*values)
-    if not torch.equal(before, torch.get_rng_state()):
+def _fault(region: Region, drawn: torch.Tensor, values: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor]) -> str:
+    """Why an engine could not answer as the region does: chance, or memory that is shared, or strides.
+
+    Args:
+        region: the region.
+        drawn: the state of chance before it ran.
+        values: its inputs.
+        outputs: what its flat function gave.
+    """
+    if not torch.equal(drawn, torch.get_rng_state()):
         return "it draws random numbers"
     weights = {_storage(constant.tensor) for constant in constants(region.graph)}
     taken = {_storage(value) for value in values} | weights
@@ -141,22 +156,40 @@ def try_engine(stage: Bench, seen: Observed, engine: Engine, seconds: float, way
         allowed = (stage.lower if lowers(way) else stage.terms).engines
         engaged = Engaged(engine, artefact, seen.region, seen.reference, allowed)
         run = engaged.open()
-        full = [values for values in seen.inputs if all(value.numel() for value in values)]
-        fault = next((found for values in full if (found := _unlike(run, engaged, values))), "")
+        full = [
+            (values, wanted)
+            for values, wanted in zip(seen.inputs, seen.answers, strict=True)
+            if all(value.numel() for value in values)
+        ]
+        given = [values for values in seen.inputs[: seen.given] if all(value.numel() for value in values)]
+        fault = _unlike(run, engaged, full[: len(given)])
+        if fault:
+            return fault
+        with torch.no_grad():
+            before, after = interleaved([_over(each, given, device) for each in (seen.reference, run)], seconds)
+        if before > LONG and after >= before and not lowers(way):
+            return f"{NO_FASTER}: {after:.2g} s, before {before:.2g} s"
+        fault = _unlike(run, engaged, full[len(given) :])
     except (Declined, MissingExtraError) as error:
         return str(error)
     if fault:
         return fault
     differences = stage.verdict([engaged])
-    if differences.fault:
-        return differences.fault
-    given = [values for values in seen.inputs[: seen.given] if all(value.numel() for value in values)]
-    with torch.no_grad():
-        before, after = interleaved([_over(each, given, device) for each in (seen.reference, run)], seconds)
-    return Match(engaged, before, after, differences)
+    return differences.fault or Match(engaged, before, after, differences)
 
 
-def _unlike(run: Callable[..., Any], engaged: Engaged, values: Sequence[torch.Tensor]) -> str:
+def _unlike(
+    run: Callable[..., Any],
+    engaged: Engaged,
+    cases: Sequence[tuple[Sequence[torch.Tensor], Sequence[torch.Tensor]]],
+) -> str:
+    """How the outputs of an engine differ in kind from those of the flat function, in any of some cases."""
+    return next((found for values, wanted in cases if (found := _differs(run, engaged, values, wanted))), "")
+
+
+def _differs(
+    run: Callable[..., Any], engaged: Engaged, values: Sequence[torch.Tensor], expected: Sequence[torch.Tensor]
+) -> str:
     """How the outputs of an engine differ in kind from those of the flat function; sizes where they agree are noted.
 
     Their numbers are compared later, in the outputs of the pipeline.
@@ -168,7 +201,6 @@ def _unlike(run: Callable[..., Any], engaged: Engaged, values: Sequence[torch.Te
         sizes = ", ".join(str(list(value.shape)) for value in values)
         return f"it fails at sizes {sizes}: {type(error).__name__}: {' '.join(str(error).split())[:120]}"
     taken = {_storage(value) for value in values}
-    expected = engaged.reference(*values)
     for mine, wanted in zip(found, expected, strict=True):
         if mine.numel() and _storage(mine) in taken:
             return "it gives memory that it was given, or gives it twice"

@@ -18,7 +18,7 @@ from ...ops.graph.device import CPU
 from ...ops.graph.errors import SignatureError
 from ...ops.graph.program import EngineChoice
 from ...ops.graph.traverse import bodies
-from .candidate import Match, Observed, observe, renamed, try_engine
+from .candidate import NO_FASTER, Match, Observed, observe, renamed, try_engine
 from .cases import Case
 from .engaging import ATEN, calls, here
 from .findings import Attempt, Findings
@@ -91,7 +91,7 @@ class Search:
             self.attempts.append(Attempt(name, label, reason=made))
             return
         self.candidates.append(made)
-        slow = "" if made.after < LEAST_GAIN * made.before else "it is no faster"
+        slow = "" if made.after < LEAST_GAIN * made.before else NO_FASTER
         size = made.engaged.size
         found = made.differences
         self.attempts.append(

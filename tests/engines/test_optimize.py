@@ -243,3 +243,20 @@ def test_wrong_arguments_are_refused(mod, arguments, text) -> None:
 def test_an_unknown_engine_lists_the_known_ones(mod) -> None:
     with pytest.raises(tracepack.GraphError, match=r"unknown engine 'fast'; expected one of \['aten', 'onnxruntime'"):
         mod.optimize([feed()], engines=["fast"])
+
+
+def test_a_slow_engine_of_a_slow_pipeline_is_not_compared_at_all_sizes(mod, mirror, monkeypatch) -> None:
+    """What it saves is time for the other engines; the report says both times."""
+    monkeypatch.setattr("tracepack.pipeline.optimizing.candidate.interleaved", lambda ways, seconds: [0.2, 0.3])
+    seen: set[int] = set()
+    monkeypatch.setattr(mirror, "change", staticmethod(lambda t: (seen.add(t.numel()), t)[1]))
+    report = mod.optimize([feed()], engines=["mirror"])
+    assert {each.reason for each in report.attempts} == {"it is no faster: 0.3 s, before 0.2 s"}
+    assert seen == {12, 3}  # the elements of the two results for three rows
+
+
+def test_an_engine_of_a_quick_pipeline_is_compared_however_fast_it_is(mod, mirror, monkeypatch) -> None:
+    monkeypatch.setattr("tracepack.pipeline.optimizing.candidate.interleaved", lambda ways, seconds: [0.02, 0.03])
+    monkeypatch.setattr(mirror, "change", staticmethod(lambda t: t if len(t) == 3 else t.flip(0)))
+    report = mod.optimize([feed()], engines=["mirror"])
+    assert all("differs by" in each.reason for each in report.attempts)
