@@ -89,7 +89,7 @@ def find(name: str) -> Engine:
 
 
 def _offer(name: str) -> _Offer:
-    if name not in known():
+    if name not in _offers and name not in known():  # the second asks every installed package, which takes a while
         raise GraphError(f"unknown engine {name!r}", expected=f"one of {[ATEN, *known()]}")
     return _offers[name]
 

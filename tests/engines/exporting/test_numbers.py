@@ -54,3 +54,16 @@ def test_openvino_declines_what_it_computes_in_fewer_bits(process, example) -> N
 def test_functions_that_onnx_has_by_another_formula_stay_with_torch(process) -> None:
     with pytest.raises(tracepack.LoweringError, match="other runtimes do otherwise"):
         engaged(process, torch.rand(3, 4), "onnxruntime")
+
+
+def test_a_slice_without_an_end_is_no_number_of_64_bits() -> None:
+    """Transformers have such slices of shapes; `torch.export` writes the largest integer for their end."""
+
+    class Sliced(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x[:, 1:] * 2
+
+    mod = engaged(Sliced(), torch.ones(3, 4, dtype=torch.int64), "openvino")
+    assert mod.engines == {"op 'op'": "openvino", "other nodes": "aten"}
+    x = torch.arange(20).reshape(5, 4)
+    assert torch.equal(mod(x), x[:, 1:] * 2)
