@@ -1,7 +1,7 @@
 """The engine `openvino`: a region as an ONNX model, compiled by OpenVINO for the CPU.
 
-OpenVINO reads weights from the model alone, so they are put into it when it is opened: while that lasts they are in
-memory twice, and afterwards in the form that it computes with, beside those of the file.
+OpenVINO is told where in memory the weights lie, and copies them into the form that it computes with, beside those of
+the file.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..onnx.external_data import refuse_external_data
 from .checks.index_checks import checked, index_checks
 from .checks.number_checks import LARGEST, refused_in_32_bits, takes_integers
 from .engine import BF16, WAY, Declined, Engine, Task
-from .exporting.onnx_weights import MODEL, embedded
+from .exporting.onnx_weights import MODEL, addressed, embedded
 from .region import Region
 
 _LOCK = threading.Lock()
@@ -54,7 +54,7 @@ class OpenVino(Engine):
             Declined: OpenVINO does not take the model, or it has other inputs and outputs than the region.
         """
         refuse_external_data(artefact.files[MODEL], region.name)
-        weights = {name: constant.tensor for name, constant in artefact.constants.items()}
+        weights = {name: constant.tensor.detach().contiguous() for name, constant in artefact.constants.items()}
         core = _core()
         settings = {
             "INFERENCE_NUM_THREADS": torch.get_num_threads(), "NUM_STREAMS": 1, "PERFORMANCE_HINT": "LATENCY",
@@ -62,7 +62,7 @@ class OpenVino(Engine):
             "ENABLE_CPU_PINNING": False,
         }  # fmt: skip
         try:
-            model = core.read_model(artefact.files[MODEL] + embedded(weights))
+            model = _read(core, artefact.files[MODEL], weights)
             compiled = core.compile_model(model, "CPU", settings)
         except Exception as error:
             raise Declined(f"OpenVINO cannot load the model: {_cause(error)}") from error
@@ -71,7 +71,7 @@ class OpenVino(Engine):
         more = len(compiled.outputs) - len(region.graph.output)
         if not set(given) <= set(names) or more not in (0, 1):
             raise Declined(f"the model has the inputs {given} and {len(compiled.outputs)} outputs")
-        function = _function(compiled, [names.index(name) for name in given])
+        function = _function(compiled, [names.index(name) for name in given], weights)
         return checked(function, index_checks(region.graph), within=more == 1)
 
 
@@ -93,15 +93,35 @@ def _cause(error: Exception) -> str:
     return lines[-1].strip()[:200] if lines else type(error).__name__
 
 
-def _function(compiled: Any, given: Sequence[int]) -> Callable[..., Any]:
-    """A function of tensors that shares their memory with a request, of which each thread has one."""
-    requests = threading.local()
+def _read(core: Any, model: bytes, weights: Mapping[str, torch.Tensor]) -> Any:
+    """The model with its weights, by their addresses where this version of OpenVINO takes them so."""
+    try:
+        return core.read_model(model + addressed(weights))
+    except Exception:  # it took the address for the name of a file
+        return core.read_model(model + embedded(weights))
+
+
+class _Requests(threading.local):
+    """A request of each thread, with the weights that the model may read, which must live as long."""
+
+    def __init__(self, compiled: Any, weights: Mapping[str, torch.Tensor]) -> None:
+        self.own = compiled.create_infer_request()
+        self.weights = weights
+
+
+def _function(compiled: Any, given: Sequence[int], weights: Mapping[str, torch.Tensor]) -> Callable[..., Any]:
+    """A function of tensors that shares their memory with a request, of which each thread has one.
+
+    Args:
+        compiled: the model.
+        given: which of the region's inputs it takes.
+        weights: from whose memory it was made.
+    """
+    requests = _Requests(compiled, weights)
     count = len(compiled.outputs)
 
     def call(*values: torch.Tensor) -> list[torch.Tensor]:
-        request = getattr(requests, "own", None)
-        if request is None:
-            request = requests.own = compiled.create_infer_request()
+        request = requests.own
         arrays = [_array(values[index]) for index in given]  # OpenVINO keeps no copy alive, which infer reads
         for place, array in enumerate(arrays):
             if array.dtype.kind in "iu" and array.itemsize >= 4 and max(int(array.max()), -int(array.min())) > LARGEST:

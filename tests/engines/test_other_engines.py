@@ -13,6 +13,7 @@ import torch
 
 import tracepack
 from tests.engines.fakes import COMPILING, in_turn
+from tracepack.ops.engines.exporting import onnx_weights
 
 
 class Net(torch.nn.Module):
@@ -79,6 +80,26 @@ def test_a_size_that_a_trace_fixes_is_refused_before_it_runs() -> None:
     mod = tracepack.trace(lambda x: op(x)[0], torch.rand(3, 5, 8))
     report = mod.optimize([{"x": torch.rand(3, 5, 8)}], engines=["frozen"])
     assert {each.reason.partition(",")[0] for each in report.attempts} == {"torch.jit fixes a size of the example"}
+
+
+def test_openvino_reads_weights_where_they_lie_or_from_the_model(monkeypatch) -> None:
+    """The second where a version of it takes the address for the name of a file."""
+    engine = pytest.importorskip("tracepack.ops.engines.openvino", reason="the extra 'openvino' is not installed")
+    pytest.importorskip("onnxscript", reason="the extra 'openvino' is not installed")
+    used: list[str] = []
+    for name in ("addressed", "embedded"):
+        made = getattr(engine, name)
+        monkeypatch.setattr(engine, name, lambda weights, made=made, name=name: (used.append(name), made(weights))[1])
+    model, x = torch.nn.Linear(40, 30).eval(), torch.rand(2, 40)
+    op = tracepack.script(model, engine="openvino")
+    mod = tracepack.trace(lambda x: op(x), x)
+    torch.testing.assert_close(mod(x), model(x).detach(), rtol=1e-4, atol=1e-5)
+    assert set(used) == {"addressed"}
+    monkeypatch.setattr(onnx_weights, "_IN_MEMORY", "no/such/file")
+    file = io.BytesIO()
+    mod.save(file)
+    torch.testing.assert_close(tracepack.load(file.getvalue(), trust=True)(x), model(x).detach(), rtol=1e-4, atol=1e-5)
+    assert used[-2:] == ["addressed", "embedded"]
 
 
 SIGNALS = """

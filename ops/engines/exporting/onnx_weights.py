@@ -26,11 +26,25 @@ NUMPY_TYPES = frozenset(_TYPES) - {"bfloat16"}
 _MODEL_GRAPH, _GRAPH_INITIALIZER = 7, 5
 _DIMS, _DATA_TYPE, _NAME, _RAW_DATA, _EXTERNAL_DATA, _DATA_LOCATION = 1, 2, 8, 9, 13, 14
 _EXTERNAL = 1
+_IN_MEMORY = "*/_ORT_MEM_ADDR_/*"  # the location of what lies in memory, at the offset as its address
 
 
 def declared(weights: Mapping[str, torch.Tensor]) -> bytes:
     """Bytes that declare weights whose memory a runtime is handed apart from the model."""
-    return b"".join(_initializer(name, tensor, _outside(tensor)) for name, tensor in weights.items())
+    return b"".join(
+        _initializer(name, tensor, _outside("tracepack", 0, tensor.nbytes)) for name, tensor in weights.items()
+    )
+
+
+def addressed(weights: Mapping[str, torch.Tensor]) -> bytes:
+    """Bytes that say where in this process's memory contiguous weights lie, which ONNX Runtime and OpenVINO understand.
+
+    Only for a model that holds no such address itself: see `refuse_external_data`.
+    """
+    return b"".join(
+        _initializer(name, tensor, _outside(_IN_MEMORY, tensor.data_ptr(), tensor.nbytes))
+        for name, tensor in weights.items()
+    )
 
 
 def embedded(weights: Mapping[str, torch.Tensor]) -> bytes:
@@ -44,8 +58,8 @@ def _initializer(name: str, tensor: torch.Tensor, data: bytes) -> bytes:
     return _field(_MODEL_GRAPH, _field(_GRAPH_INITIALIZER, dims + kind + _field(_NAME, name.encode()) + data))
 
 
-def _outside(tensor: torch.Tensor) -> bytes:
-    entries = {"location": "tracepack", "offset": "0", "length": str(tensor.nbytes)}
+def _outside(location: str, offset: int, length: int) -> bytes:
+    entries = {"location": location, "offset": str(offset), "length": str(length)}
     texts = (_field(1, key.encode()) + _field(2, text.encode()) for key, text in entries.items())
     return b"".join(_field(_EXTERNAL_DATA, each) for each in texts) + _number(_DATA_LOCATION, _EXTERNAL)
 
