@@ -1,4 +1,4 @@
-"""A target that others may write to: what they put there is an error of ours, and nothing outside is read or written."""
+"""A target that others may write to: what they put there is an error of ours, and leads nowhere else."""
 
 from __future__ import annotations
 
