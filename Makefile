@@ -59,7 +59,7 @@ fuzz: $(STAMPS)/dev
 	$(BIN)/python -m tests.fuzz archives --calls 5000 --first $(FIRST)
 	$(BIN)/python -m tests.fuzz comprehensions --calls 200 --first $(FIRST)
 	$(BIN)/python -m tests.fuzz schedules --calls 200 --first $(FIRST)
-	$(BIN)/python -m tests.fuzz blowups --calls 6000
+	$(BIN)/python -m tests.fuzz blowups --calls 3000
 	$(BIN)/python -m tests.fuzz saves --calls 200 --first $(FIRST)
 	$(BIN)/python -m tests.fuzz caches --calls 10 --first $(FIRST)
 

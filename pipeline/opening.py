@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from ..ops.graph.device import parse_device, place
-from ..ops.graph.errors import ArchiveError, GoldenMismatchError
+from ..ops.graph.errors import ArchiveError, GoldenMismatchError, shown
 from ..ops.graph.frozen_class import frozen_object
 from ..ops.graph.graph import Constant, Graph, KernelCall
 from ..ops.graph.program import Program
@@ -207,7 +207,7 @@ def _named(packages: Sequence[str], trust: bool) -> tuple[str, ...]:
 def _say_left(archive: Archive, reason: str) -> None:
     from ..serialization.engine_rows import engine_names
 
-    names = ", ".join(engine_names(archive.manifest))
+    names = shown(", ".join(engine_names(archive.manifest)))
     warnings.warn(f"{archive.label}: runs on aten in place of {names}: {reason}", stacklevel=user_stacklevel())
 
 

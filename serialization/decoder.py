@@ -252,7 +252,7 @@ def decode_type(data: Any, path: str, depth: int = 0) -> Type:
             return ListType(_decode_item(item, f"{path}[1]", depth + 1))
         case str(kind) if kind in ("int", "float", "bool", "complex", "str", "strings", "array", "any"):
             return ScalarType(kind)
-        case [str(dtype), list(shape)] if dtype in DTYPES and all(isinstance(size, int | str) for size in shape):
+        case [str(dtype), list(shape)] if dtype in DTYPES and all(type(size) in (int, str) for size in shape):
             return TensorType(dtype, tuple(shape))
     raise malformed(path, data, "a type")
 
@@ -289,7 +289,7 @@ def _is_symbol(name: str) -> bool:
 
 
 def _has(inputs: Sequence[Type], index: int, dim: int) -> bool:
-    if not 0 <= index < len(inputs):
+    if bool in (type(index), type(dim)) or not 0 <= index < len(inputs):  # torch takes no truth value for a dimension
         return False
     kind = inputs[index]
     return 0 <= dim < (len(kind.shape) if isinstance(kind, TensorType) else int(kind.kind == "int"))

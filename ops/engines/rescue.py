@@ -21,6 +21,7 @@ from typing import Any
 import torch
 
 from ..graph.device import CPU, Device
+from ..graph.errors import shown
 from ..graph.program import Artefact
 from ..graph.traverse import constants, leaves
 from ..graph.types import TensorType
@@ -211,7 +212,7 @@ class Engaged:
             self.warned = True
             sizes = ", ".join(str(list(value.shape)) for value in values)
             warnings.warn(
-                f"the engine {self.label!r} {what} on {self.region.name} with inputs of {sizes}, {then}",
+                shown(f"the engine {self.label!r} {what} on {self.region.name} with inputs of {sizes}, {then}"),
                 stacklevel=user_stacklevel(),
             )
 

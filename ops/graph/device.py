@@ -53,12 +53,12 @@ def parse_device(device: Any, accelerator: str = "cuda") -> Device:
         if match:
             kind = accelerator if match[1] == "gpu" else match[1]
             return CPU if kind == "cpu" else Device(kind, int(match[2] or 0))
-    raise DeviceError("not a device", got=repr(device), expected=_FORMS)
+    raise DeviceError("not a device", got=repr(device)[:80], expected=_FORMS)
 
 
 def _from_int(device: int, accelerator: str) -> Device:
     if device < -1:
-        raise DeviceError("not a device", got=repr(device), expected=_FORMS)
+        raise DeviceError("not a device", got=repr(device)[:80], expected=_FORMS)
     return CPU if device == -1 else Device(accelerator, device)
 
 

@@ -22,14 +22,26 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
 
 
+_LONGEST = 1000  # characters of a part of a message, which may be a name in a file
+
+
 def _compose(what: str, *, where: str = "", got: object = None, expected: object = None, fix: str = "") -> str:
     """Joins the parts of a message in their fixed order, leaving out those that are empty."""
-    text = f"{where.rstrip(':')}: {what}" if where else what  # a line of code may end with a colon
+    text = f"{_cut(where.rstrip(':'))}: {_cut(what)}" if where else _cut(what)  # a line of code may end with a colon
     if got is not None:
-        text += f"; got {got}"
+        text += f"; got {_cut(str(got))}"
     if expected is not None:
-        text += f"; expected {expected}"
+        text += f"; expected {_cut(str(expected))}"
     return printable(f"{text}. {fix}" if fix else text)
+
+
+def shown(text: str) -> str:
+    """The text of a warning that quotes a file: printable, and no longer than a part of an error may be."""
+    return printable(_cut(text))
+
+
+def _cut(part: str) -> str:
+    return part if len(part) <= _LONGEST else f"{part[: _LONGEST - 1]}…"
 
 
 class TracepackError(Exception):

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import torch
 
-from ..graph.errors import GraphError, MissingExtraError, TrustError, UnknownOperatorError
+from ..graph.errors import GraphError, MissingExtraError, TrustError, UnknownOperatorError, shown
 from ..graph.kernel import Kernel
 from ..runtime.user_code import user_stacklevel
 from .providers import module_of, version_of
@@ -206,7 +206,9 @@ def _warn_of_version(module: str, texts: Mapping[str, str]) -> None:
     here, top = version_of(module), module.partition(".")[0]
     if here != texts["version"]:
         warnings.warn(
-            f"the operator {texts['operator']} was packed with {top} {texts['version'] or 'without a version'}; "
-            f"here is {here or 'one without a version'}, which may answer otherwise",
+            shown(
+                f"the operator {texts['operator']} was packed with {top} {texts['version'] or 'without a version'}; "
+                f"here is {here or 'one without a version'}, which may answer otherwise"
+            ),
             stacklevel=user_stacklevel(),
         )

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from ...ops.engines.rest import Alone, Exactly
-from ...ops.graph.errors import GoldenMismatchError, SignatureError
+from ...ops.graph.errors import GoldenMismatchError, SignatureError, shown
 from ...ops.graph.graph import Graph
 from ...ops.runtime.primitives.named_tuples import map_values, to_record
 from ...serialization.golden import Example, Golden
@@ -85,7 +85,7 @@ class Report:
         other = [output for output in self.outputs if not output.equal]
         if other and self.moved:
             warnings.warn(
-                f"golden examples give other bits here: {_differences(other)}; {self.moved_text}", stacklevel=4
+                shown(f"golden examples give other bits here: {_differences(other)}; {self.moved_text}"), stacklevel=4
             )
 
     @property

@@ -9,7 +9,7 @@ from ...ops.engines import catalogue
 from ...ops.engines.region import Region, region_at
 from ...ops.engines.rescue import Engaged, Reference
 from ...ops.graph.device import CPU, Device
-from ...ops.graph.errors import GraphError, MissingExtraError
+from ...ops.graph.errors import GraphError, MissingExtraError, shown
 from ...ops.graph.graph import Graph
 from ...ops.graph.program import EngineChoice, Program
 from ...ops.graph.traverse import bodies
@@ -58,7 +58,7 @@ def engage(program: Program, places: Iterable[Device]) -> list[Engaged]:
             found.append(Engaged(engine, choice.artefact, region, Reference(region, device), choice.tolerance))
     if reasons:
         warnings.warn(
-            f"pipeline {program.name!r} runs on {ATEN} where its engines cannot: {'; '.join(reasons)}",
+            shown(f"pipeline {program.name!r} runs on {ATEN} where its engines cannot: {'; '.join(reasons)}"),
             stacklevel=user_stacklevel(),
         )
     return found

@@ -94,7 +94,8 @@ def sign(path: str | os.PathLike[str], key: Any) -> str:
         archive.check(member)
     public = _raw(private.public_key())
     others = [(known, signature) for known, signature in signatures(archive) if known != public]
-    rows = [*others, (public, private.sign(signed_bytes(archive)))]
+    # The new one comes first: a file from others may hold as many as are read, or as a comment can hold.
+    rows = [(public, private.sign(signed_bytes(archive))), *others][:_MOST]
     comment = "\n".join(f"{_PREFIX} {known.hex()} {signature.hex()}" for known, signature in rows)
     with replacing(path) as file:
         with open(path, "rb") as source:

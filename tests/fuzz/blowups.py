@@ -1,4 +1,4 @@
-"""Files that grow: of each kind one of some size and one of twice that; the time to read it must follow the size.
+"""Files that grow: of each kind one of some size and one of four times that; the time to read it must follow the size.
 
 What a pass over a file repeats for each value, body, type or key costs nothing in files that people write, and hours in
 a file that was written for it. So every kind here repeats one thing that a file may repeat.
@@ -11,6 +11,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from functools import reduce
 from itertools import islice, product
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,10 @@ from tracepack.ops.graph.graph import Body, BodyCall, Constant, Facts, Graph, No
 from tracepack.ops.graph.guards import Expression
 from tracepack.ops.graph.types import ANY, ListType, TensorType
 
-_TIMES = 3.2  # what twice the size may take, as times as long: 2, and noise
+_STEP = 4  # times the size
+_TIMES = 8  # as long: half way, by factors, from 4 of a linear pass to 16 of a quadratic one
+_FIRST = 4  # times that the smaller file is measured: noise in its time would hide a slow pass
+_AGAIN = 3  # times that what looks slow is measured again: noise only ever adds, so the least of all counts
 _LEAST = 1.0  # seconds, below which times say nothing
 
 
@@ -194,14 +198,30 @@ def seconds(data: bytes) -> dict[str, float]:
 
 
 def attempt(name: str, size: int) -> str:
-    """A kind of file of some size, and of twice that; returns what takes more than twice the time, or nothing."""
+    """A kind of file of some size, and of four times that; returns what takes much more than four times the time.
+
+    What looks too slow is measured again, both files in turn, before it counts.
+    """
     made = KINDS[name]
+    small, large = made(size), made(_STEP * size)
     seconds(made(max(size // 8, 1)))  # what the first use of everything costs
-    once, twice = seconds(made(size)), seconds(made(2 * size))
-    for way, took in twice.items():
-        if took > _LEAST and took > _TIMES * max(once[way], _LEAST / 4):
-            return f"{name}: {way} takes {once[way]:.2f} s for {size}, {took:.2f} s for twice that"
+    once, more = reduce(_least, (seconds(small) for _ in range(_FIRST))), seconds(large)
+    for _ in range(_AGAIN):
+        if not any(_is_slow(once[way], took) for way, took in more.items()):
+            return ""
+        once, more = _least(once, seconds(small)), _least(more, seconds(large))
+    for way, took in more.items():
+        if _is_slow(once[way], took):
+            return f"{name}: {way} takes {once[way]:.2f} s for {size}, {took:.2f} s for {_STEP} times that"
     return ""
+
+
+def _is_slow(once: float, more: float) -> bool:
+    return more > _LEAST and more > _TIMES * once
+
+
+def _least(first: dict[str, float], second: dict[str, float]) -> dict[str, float]:
+    return {way: min(took, second[way]) for way, took in first.items()}
 
 
 def run(size: int, first: int = 0) -> int:

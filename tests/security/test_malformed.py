@@ -41,6 +41,7 @@ GRAPHS = {
     "a guard of maps": node(target=["guard", {}, "r"]),
     "inputs of numbers": lambda graph: graph.update(inputs=[1, 2]),
     "a dtype that is none": lambda graph: graph.update(inputs=[["float33", [1]], ["float32", [1]]]),
+    "a size of a truth value": lambda graph: graph.update(inputs=[["float32", ["N", True]], ["float32", ["N", 3]]]),
     "a graph that is a list": lambda graph: (graph.clear(), graph.update(inputs=[])),
     "many levels": lambda graph: graph.update(output=nested(210)),
     "subgraphs in subgraphs": lambda graph: graph.update(output=subgraphs(30)),
@@ -78,6 +79,7 @@ MANIFESTS = {
     "a ligature": lambda m: m["facts"]["symbols"].update({"\ufb01": [0, 0]}),
     "a function for a symbol": lambda m: m["facts"]["symbols"].update({"min": [0, 0]}),
     "a place of text": lambda m: m["facts"]["symbols"].update({"K": ["0", 0]}),
+    "a place of a truth value": lambda m: m["facts"]["symbols"].update({"K": [0, True]}),
     "a guard of levels": lambda m: m["facts"].update(guards=["(" * 90 + "1" + ")" * 90 + "-" * 400 + "1"]),
     "a guard of signs": lambda m: m["facts"].update(guards=["-" * 3000 + "1"]),
     "a guard of brackets": lambda m: m["facts"].update(guards=["(" * 3000 + "1" + ")" * 3000]),
@@ -187,6 +189,53 @@ def test_texts_of_a_file_lose_what_is_not_shown(capsys, tmp_path):
     text = capsys.readouterr().out
     assert text.replace("\n", "").isprintable()
     assert json.loads(text)["name"] == name
+
+
+EVIL = "\x1b]0;evil\x07\u202e"
+
+
+def an_engine(name):
+    def change(manifest):
+        manifest["engines"].append({
+            "engine": name, "body": None, "nodes": [0, 1], "package": EVIL, "processor": {"machine": EVIL},
+            "tolerance": 1.0, "description": {}, "assets": {}, "constants": {},
+        })  # fmt: skip
+
+    return change
+
+
+@pytest.mark.parametrize("terms", [{}, {"trust": True}, {"trust": True, "budget": {"seconds": 9}}])
+@pytest.mark.parametrize("name", [EVIL, "openvino", EVIL * 500])
+def test_warnings_about_a_file_show_its_texts_no_other_way_than_errors(cell_file, name, terms):
+    with pytest.warns(UserWarning, match="runs on aten") as caught:
+        tracepack.load(rewritten(cell_file[0], an_engine(name)), **terms)
+    for each in caught:
+        assert str(each.message).isprintable()
+        assert len(str(each.message)) < 5000
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f"def f(float(N) A) -> (C) {{ C(i) = {EVIL} A(i) }}", "unexpected character"),
+        (f"def f(float(N) A) -> (C) {{ C(i) = B(i) }} # {EVIL}", "B"),
+        ("def f(float(N) A) -> (C) { C(i) = " + "A(i) + " * 9000 + "A(i) }", "nested deeper than 128"),
+        ("def f(float(N) A) -> (C) { C(i) = A(i) + " + "9" * 9000 + " }", "the number does not fit"),
+    ],
+)
+def test_an_error_in_the_text_of_a_comprehension_is_short_and_shows_no_controls(text, said):
+    """A packed text is parsed where it is loaded, as here."""
+    with pytest.raises(tracepack.TracepackError, match=said) as caught:
+        tracepack.comprehension.define(text)
+    assert str(caught.value).replace("\n", "").isprintable()
+    assert len(str(caught.value)) < 2500
+
+
+def test_a_name_in_a_file_makes_no_long_error(cell_file):
+    data = rewritten(cell_file[0], lambda m: m["facts"]["symbols"].update({"\ufb01" + "x" * 70_000: [0, 0]}))
+    with pytest.raises(tracepack.TracepackError, match=r"xxxx…") as caught:
+        tracepack.load(data)
+    assert len(str(caught.value)) < 4500
 
 
 def rewritten_bytes(data, tmp_path, name):

@@ -284,3 +284,32 @@ def test_an_operator_is_graded_wrapped_where_a_check_of_ours_precedes_it():
     names = operators.allowed()
     found = {name for name in names if not name.startswith("py.") and wrapper(name) is not None}
     assert found == {name for name in names if operators.grade(name) == operators.WRAPPED}
+
+
+CUT, LEAST_32 = {"rounding_mode": "trunc"}, torch.full((4,), -(2**31), dtype=torch.int32)
+DIVISIONS = {  # an operator of integers, what it is called with, and its keywords: each ended the process
+    "a number by a tensor": ("aten.div.Tensor_mode", [-(2**63), torch.full((4,), -1)], CUT),
+    "a tensor of another width": ("torch.div", [torch.tensor(-(2**31)), -LEAST_32.sign().abs()], CUT),
+    "what wraps to -1": ("torch.divide", [LEAST_32, torch.tensor(2**32 - 1)], CUT),
+    "by keyword, the rounding first": ("torch.div", [], CUT | {"other": torch.tensor([-1]), "input": LEAST[:1]}),
+    "an operator of Python": ("torch.Tensor.__truediv__", [LEAST[:1], -1], CUT),
+    "its older name": ("torch.Tensor.__div__", [LEAST[:1], -1], CUT),
+    "in place": ("torch.Tensor.__itruediv__", [LEAST[:1].clone(), -1], CUT),
+    "a divisor of another width": ("torch.gcd", [torch.tensor(-(2**31)), -LEAST_32.sign().abs()], {}),
+    "a multiple by keyword": ("torch.lcm", [], {"other": torch.tensor([-1]), "input": LEAST[:1]}),
+}
+
+
+@pytest.mark.parametrize("case", DIVISIONS)
+def test_the_least_integer_is_divided_by_minus_one_in_no_form(case) -> None:
+    name, args, named = DIVISIONS[case]
+    given = [*args, *(value for value in named.values() if isinstance(value, torch.Tensor))]
+    values = [Value(ANY) for _ in given]
+    tensors = iter(values[len(args) :])
+    keywords = {key: next(tensors) if isinstance(value, torch.Tensor) else value for key, value in named.items()}
+    node = apply(name, *values[: len(args)], **keywords)
+    mod = tracepack.load(archive_of(Graph(tuple(values), (node,), node.output)))
+    with pytest.raises(tracepack.GuardError, match="the least integer "):
+        mod(*given)
+    halves = [value * 0 + 2 if isinstance(value, torch.Tensor) else 2 for value in given]
+    assert mod(*halves).flatten()[0] == (1 if named.get("rounding_mode") else 2)

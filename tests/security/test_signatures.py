@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zipfile
+
 import pytest
 import torch
 
@@ -56,6 +58,16 @@ def test_another_key_is_not_enough_and_several_signatures_may_stand(cell_file, k
     assert len(signatures(Archive(path))) == 2
     for key in (keys[1], other.public_key(), [other.public_key(), keys[1]]):
         tracepack.load(path, signed_by=key)
+
+
+@pytest.mark.parametrize("count", [100, 300])
+def test_a_file_full_of_signatures_can_be_signed(cell_file, keys, count):
+    path = cell_file[0]
+    with zipfile.ZipFile(path, "a") as file:
+        file.comment = b"\n".join(b"tracepack-ed25519 %064x %0128x" % (n, n) for n in range(count))
+    sign(path, keys[0])
+    tracepack.load(path, signed_by=keys[1])
+    assert len(signatures(Archive(path))) == 100
 
 
 def test_an_altered_file_is_refused(cell_file, keys, tmp_path):

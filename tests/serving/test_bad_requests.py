@@ -11,7 +11,9 @@ import pytest
 import torch
 
 import tracepack
+from tests.security.forge import apply, archive_of, tensor
 from tests.serving.servers import cell, serving
+from tracepack.ops.graph.graph import Facts, Graph
 from tracepack.serving import app
 
 HEADER = "Inference-Header-Content-Length"
@@ -219,6 +221,30 @@ def test_a_wrong_setting(settings, text) -> None:
     with pytest.raises(tracepack.SignatureError, match="setting") as caught:
         app({}, **settings)
     assert text in str(caught.value)
+
+
+WIDE, LONG, LONE = "an output is too large to be sent", "an integer is too long to be sent", "a text that no encoding"
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "said"),
+    [
+        ("torch.Tensor.expand", ["x0", 1 << 40, -1], f"{WIDE}; got 8796093022208 bytes, shape [1099511627776, 2]"),
+        ("py.pow", [10, 5000], LONG), ("py.chr", [0xD800], LONE),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("within", [False, True])
+def test_what_a_file_computes_and_nothing_can_send_is_refused(name, args, said, within, tmp_path) -> None:
+    x = tensor("N")
+    node = apply(name, *(x if arg == "x0" else arg for arg in args))
+    output = [{"a": node.output}, 1] if within else node.output
+    path = tmp_path / "m.tpk"
+    path.write_bytes(archive_of(Graph((x,), (node,), output), Facts({"N": (0, 0)}, ())))
+    binary = {"inputs": [{"name": "x0", "datatype": "FP32", "shape": [2], "data": [1, 2]}]}
+    with serving({"m": str(path)}) as address:
+        for place, body in (("v2/models/m/infer", binary), ("v1/m", {"x0": [1, 2]})):
+            answer = httpx.post(f"http://{address}/{place}", json=body)
+            assert (answer.status_code, answer.json()["error"][: len(said)]) == (422, said)
 
 
 def test_a_dtype_that_the_protocol_lacks_is_an_error_of_the_start() -> None:

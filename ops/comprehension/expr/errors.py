@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...graph.errors import TracepackError
+from ...graph.errors import TracepackError, printable
+
+_BEFORE, _AFTER = 200, 100  # characters of a line of text that are shown around a place
 
 
 @dataclass(frozen=True)
@@ -20,8 +22,20 @@ class Place:
     text: str
 
     def caret(self) -> str:
-        """The line of text with a caret under the place."""
-        return f"    {self.text}\n    {' ' * (self.column - 1)}^"
+        r"""The line of text with a caret under the place; of a long one what stands around it.
+
+        A text of a file comes from a stranger: it shows no control characters, as no error does.
+
+        Example:
+            >>> print(Place(1, 4, "a\tb$").caret())
+                a\tb$
+                    ^
+        """
+        at = self.column - 1
+        start = max(0, at - _BEFORE) if len(self.text) > _BEFORE + _AFTER else 0
+        before, after = printable(self.text[start:at]), printable(self.text[at : start + _BEFORE + _AFTER])
+        before = f"…{before}" if start else before
+        return f"    {before}{after}\n    {' ' * len(before)}^"
 
 
 class ComprehensionWarning(UserWarning):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import torch
 
-from ...graph.errors import DeviceError, MissingExtraError
+from ...graph.errors import DeviceError, MissingExtraError, shown
 from ...kernels.cache import CacheFolderError
 from ...kernels.cpu import target
 from ..cpp.emitter import Check, CppEmitter
@@ -41,7 +41,9 @@ class Artifacts:
         """Says once that a kernel runs on torch's operators."""
         if not self.said:
             self.said = True
-            warnings.warn(f"a comprehension runs on torch's operators: {reason}", ComprehensionWarning, stacklevel=2)
+            warnings.warn(
+                shown(f"a comprehension runs on torch's operators: {reason}"), ComprehensionWarning, stacklevel=2
+            )
 
 
 def make_runner(

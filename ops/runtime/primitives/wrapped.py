@@ -257,7 +257,7 @@ def of_least(function: Callable[..., Any]) -> Callable[..., Any]:
     """`gcd` and `lcm`, in which the least number of a dtype ends the process."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if any(bool(_is_least(value).any()) for value in (*args[:2], *kwargs.values()) if type(value) is torch.Tensor):
+        if any(bool(_is_least(operand).any()) for operand in _operands(args, kwargs)):
             raise GuardError("the least integer has no divisors in its dtype", got="the least number of its dtype")
         return function(*args, **kwargs)
 
@@ -268,18 +268,33 @@ def of_truncation(function: Callable[..., Any]) -> Callable[..., Any]:
     """A division, which checks integers that are cut: the least one by -1 ends the process."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        first, other = (*args[:2], *kwargs.values())[:2]
-        cut = kwargs.get("rounding_mode") == "trunc" and type(first) is torch.Tensor
-        if cut and bool((_is_least(first) & (torch.as_tensor(other) == -1)).any()):
-            raise GuardError("the least integer cannot be divided by -1", got=str(first.dtype).removeprefix("torch."))
+        if kwargs.get("rounding_mode") == "trunc":
+            match _operands(args, kwargs):
+                case [first, other] if bool((_is_least(first) & (other == -1)).any()):
+                    got = str(first.dtype).removeprefix("torch.")
+                    raise GuardError("the least integer cannot be divided by -1", got=got)
         return function(*args, **kwargs)
 
     return call
 
 
-def _is_least(tensor: torch.Tensor) -> torch.Tensor:
-    whole = tensor.dtype in (torch.int8, torch.int16, torch.int32, torch.int64)
-    return tensor == torch.iinfo(tensor.dtype).min if whole else torch.zeros((), dtype=torch.bool)
+def _operands(args: Sequence[Any], kwargs: dict[str, Any]) -> list[torch.Tensor]:
+    """Both operands in the dtype in which torch computes: that of one may come from the other, be it a number or not.
+
+    Nothing where there are not two, which torch refuses.
+    """
+    given = [*args[:2], *(kwargs[name] for name in ("input", "self", "other") if name in kwargs)]
+    if len(given) != 2:
+        return []
+    kind = torch.result_type(*given)
+    return [torch.as_tensor(operand).to(kind) for operand in given] if kind in _SIGNED else []
+
+
+_SIGNED = (torch.int8, torch.int16, torch.int32, torch.int64)
+
+
+def _is_least(operand: torch.Tensor) -> torch.Tensor:
+    return operand == torch.iinfo(operand.dtype).min
 
 
 _KERNELS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
@@ -288,7 +303,7 @@ _KERNELS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
     **dict.fromkeys(("_upsample_bilinear2d_aa", "_upsample_bicubic2d_aa", "_upsample_lanczos2d_aa"), of_scales),
     **dict.fromkeys(("gcd", "gcd_", "lcm", "lcm_"), of_least),
 }  # fmt: skip
-_DIVISIONS = r"aten\.(div|divide)_?\.\w+_mode|torch\.(Tensor\.)?(div|divide)_?"
+_DIVISIONS = r"aten\.(div|divide)_?\.\w+_mode|torch\.(Tensor\.)?(div|divide)_?|torch\.Tensor\.__i?(true)?div__"
 
 
 def wrapper(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]] | None:

@@ -13,9 +13,11 @@ job the folder belongs to, so that a job that was ended goes on where it stopped
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
-from collections.abc import Iterator, Sequence
+import stat
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +31,8 @@ from .reading.parts import BadRow
 MANIFEST, WORK, LOCK = "_tracepack.json", "_work", "_lock"
 VERSION = 1
 _COUNTS = ("batch_size", "part_rows")
+_MOST_BYTES = 256 << 20  # of the manifest, which names every file of the source
+_HERE = getattr(os, "O_NOFOLLOW", 0)  # who may write to the folder shall not choose where else this process writes
 
 
 @dataclass(frozen=True)
@@ -90,8 +94,11 @@ class TargetFolder:
                 "the target has files of something else", where=repr(str(self.path)), expected="a new folder",
             )  # fmt: skip
         try:
-            (self.path / WORK).mkdir(parents=True, exist_ok=True)
-            lock = open(self.path / LOCK, "w")  # noqa: SIM115 - open as long as the job runs
+            self.path.mkdir(parents=True, exist_ok=True)
+            (self.path / WORK).mkdir(0o700, exist_ok=True)
+            if (self.path / WORK).is_symlink():
+                raise NotADirectoryError(errno.ENOTDIR, f"{WORK} leads to another folder")
+            lock = os.fdopen(os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | _HERE, 0o666), "w")
         except OSError as error:
             raise BatchError("cannot write to the target", where=repr(str(self.path)), got=error.strerror) from error
         with lock:
@@ -110,14 +117,15 @@ class TargetFolder:
         if not path.exists():
             return None
         try:
-            found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            found: dict[str, Any] = json.loads(_content(path))
             if found["version"] != VERSION:
                 raise BatchError("the target was written by another version of tracepack", where=repr(str(self.path)))
             job = found["job"]
             if type(job) is not dict or not all(type(job.get(n)) is int and job[n] > 0 for n in _COUNTS):
                 raise ValueError
+            _short("source", job.get("source"))
             return found
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError, OSError) as error:
             raise BatchError("the manifest of the target is damaged", where=repr(str(path))) from error
 
     def claim(self, key: JobKey) -> None:
@@ -147,6 +155,8 @@ class TargetFolder:
         """A file to write, which takes the place of another as a whole."""
         temporary = self.path / WORK / f"{path.name}.{os.getpid()}.tmp"
         try:
+            temporary.unlink(missing_ok=True)
+            os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _HERE, 0o666))
             yield temporary
             with open(temporary, "rb+") as file:
                 os.fsync(file.fileno())
@@ -166,14 +176,20 @@ class TargetFolder:
         return self.path / f"part-{file:05d}-{number:06d}.parquet"
 
     def is_done(self, file: int, number: int) -> bool:
-        """Whether a part is there."""
-        return self.part_path(file, number).exists()
+        """Whether a part is there.
+
+        Raises:
+            BatchError: something else than a file is there.
+        """
+        path = self.part_path(file, number)
+        return os.path.lexists(path) and bool(_read(path, Path.is_file))
 
     def begin(self, file: int, number: int) -> bool:
         """Notes that a part is being computed; returns whether that was so before, and never ended."""
         path = self._work(file, number, "started")
-        before = path.exists()
-        path.touch()
+        before = os.path.lexists(path)
+        if not before:
+            path.touch()
         return before
 
     def write(self, file: int, number: int, rows: pa.Table, bad: Sequence[BadRow], name: str) -> None:
@@ -212,21 +228,50 @@ class TargetFolder:
         if found:
             with self._replacing(self.errors_path) as temporary, pq.ParquetWriter(temporary, self._schema) as writer:
                 for path in found:
-                    table = pq.read_table(path, schema=self._schema)
+                    table = _read(path, lambda each: pq.read_table(each, schema=self._schema))
                     errors += table.num_rows
                     writer.write_table(table)
         else:
             self.errors_path.unlink(missing_ok=True)
-        rows = sum(pq.read_metadata(path).num_rows for path in sorted(self.path.glob("part-*.parquet")))
+        rows = sum(_read(path, pq.read_metadata).num_rows for path in sorted(self.path.glob("part-*.parquet")))
         manifest = self.manifest()
         if manifest is not None:
             self._write_manifest({**manifest, "complete": {"rows": rows, "errors": errors}})
         return rows, errors
 
 
+def _read(path: Path, read: Callable[[Path], Any]) -> Any:
+    """What a reader of Parquet finds in a file of the folder.
+
+    Raises:
+        BatchError: another program put something else there.
+    """
+    try:
+        _refuse_others(path)
+        return read(path)
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise BatchError(
+            "a file of the target is none of this job", where=repr(str(path)), got=str(error).split("\n")[0][:120],
+            fix="Delete it, and start the job again.",
+        ) from error  # fmt: skip
+
+
+def _content(path: Path) -> str:
+    _refuse_others(path)
+    with open(path, "rb") as file:
+        return file.read(_MOST_BYTES + 1).decode()
+
+
+def _refuse_others(path: Path) -> None:
+    """Raises OSError for a link, whose target is another file, and for a pipe or a device, whose reader waits."""
+    status = os.lstat(path)
+    if not stat.S_ISREG(status.st_mode) or (path.name == MANIFEST and status.st_size > _MOST_BYTES):
+        raise OSError(errno.EINVAL, "no regular file, or too large a one")
+
+
 def _short(name: str, value: Any) -> str:
     if name == "source":
-        return f"{value['path']!r} with {len(value['files'])} files"[:200]
+        return f"{value['path']!r} with {len(value['files'])} files"[:200]  # in the manifest both were there
     return repr(value)[:80] if name != "pipeline" else str(value)[:16]
 
 

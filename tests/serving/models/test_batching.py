@@ -9,6 +9,8 @@ import pytest
 import torch
 
 import tracepack
+from tests.security.forge import archive_of, tensor
+from tracepack.ops.graph.graph import Facts, Graph
 from tracepack.serving import ServingConfig
 from tracepack.serving.models.execution import Executor, Passage
 from tracepack.serving.models.model import ServedModel
@@ -202,3 +204,16 @@ def test_a_full_queue_is_said() -> None:
     refused = [answer for answer in answers if isinstance(answer, Exception)]
     assert [answer.status for answer in refused] == [429, 429]
     assert str(refused[0]) == "model 'm': too many requests wait; expected 3 at most"
+
+
+@pytest.mark.parametrize("size", [1 << 40, 1 << 30, -3])
+def test_sizes_that_a_file_fixes_make_no_random_rows(size) -> None:
+    x = tensor("N", size)
+    mod = tracepack.load(archive_of(Graph((x,), (), x), Facts({"N": (0, 0)}, ())))
+    assert why_not_by_rows(mod, []) == "no rows were found that it takes"
+
+
+def test_a_file_of_very_many_outputs_is_not_compared() -> None:
+    x = tensor("N")
+    mod = tracepack.load(archive_of(Graph((x,), (), [x] * 5000), Facts({"N": (0, 0)}, ())))
+    assert why_not_by_rows(mod, []) == "it has more than 1000 inputs and outputs"

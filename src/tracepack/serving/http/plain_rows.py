@@ -87,7 +87,7 @@ def _split(tree: Any, count: int) -> list[Any]:
         rows: list[Any] = plain(tree)
         return rows
     if isinstance(tree, Mapping):
-        parts = {str(key): _split(part, count) for key, part in tree.items()}
+        parts = {str(plain(key)): _split(part, count) for key, part in tree.items()}
         return [{key: part[index] for key, part in parts.items()} for index in range(count)]
     if isinstance(tree, list | tuple):
         fields = getattr(type(tree), "_fields", None)

@@ -10,7 +10,6 @@ from typing import Any
 from ...pipeline.load import load
 from ...pipeline.opening import verify_golden
 from ...pipeline.pipeline import Pipeline
-from ...serialization.container.archive import Archive
 from ...serialization.golden import golden_examples
 from ..config import ServingConfig
 from ..protocol.rejections import FORBIDDEN, NOT_FOUND, UNAVAILABLE, RejectedError, text_of
@@ -164,7 +163,8 @@ class Repository:
             path, config.device, trust=name in config.trust, signed_by=list(config.signed_by) or None,
             packages=config.packages, budget=config.budget,
         )  # fmt: skip
-        archive = Archive(path)
+        assert pipeline.origin is not None  # it was loaded
+        archive = pipeline.origin.archive  # by now another file may have this path
         pairs = golden_examples(archive)
         if pairs:
             verify_golden(pipeline, archive).require()
@@ -175,4 +175,4 @@ class Repository:
 
 def _order(version: str) -> tuple[int, str]:
     """Versions that are numbers in their order, before any others."""
-    return (int(version), "") if version.isdigit() else (1 << 62, version)
+    return (int(version), "") if version.isdecimal() else (1 << 62, version)

@@ -8,6 +8,7 @@ alone, within rounding: next to rows of other data, of data a thousand times as 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import prod
 from typing import Any
 
 import torch
@@ -19,6 +20,8 @@ from ...pipeline.signature.row_sharing import refused_by_signature
 
 ROWS = 5  # of a random feed; odd, so that it is no multiple of a size that a pipeline may like
 MOST_EXAMPLES, MOST_ROWS = 3, 16
+MOST_ELEMENTS = 1 << 26  # of a random feed, whose sizes the file fixes
+MOST_FIELDS = 1000  # inputs and outputs, each of which is compared some hundred times
 TOLERANCES = {torch.float64: 1e-9, torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 5e-2}
 
 Feed = dict[str, Any]
@@ -39,6 +42,8 @@ def why_not_by_rows(pipeline: Pipeline, examples: Sequence[Mapping[str, Any]]) -
         'a row gives other outputs beside other rows than alone'
     """
     fields = [*pipeline.inputs, *pipeline.outputs]
+    if len(fields) > MOST_FIELDS:
+        return f"it has more than {MOST_FIELDS} inputs and outputs"
     guards = pipeline.program.facts.guards
     if reason := refused_by_signature(pipeline.stateful, fields, guards, pipeline.signature):
         return reason
@@ -57,6 +62,9 @@ def _random_feeds(pipeline: Pipeline) -> list[Feed]:
     """A feed of random rows, of the first sizes that the pipeline takes."""
     for size in (8, 4, 2, 3, 16, 32, 64):
         generator = torch.Generator().manual_seed(0)
+        shapes = [_shape(field, size) for field in pipeline.inputs if field.kind != FIXED]
+        if sum(map(prod, shapes)) > MOST_ELEMENTS or any(dim < 0 for shape in shapes for dim in shape):
+            continue
         feed = {field.name: _random(field, size, generator) for field in pipeline.inputs if field.kind != FIXED}
         try:
             pipeline.run(feed)
@@ -66,8 +74,12 @@ def _random_feeds(pipeline: Pipeline) -> list[Feed]:
     return []
 
 
+def _shape(field: Any, size: int) -> list[int]:
+    return [ROWS, *(dim if isinstance(dim, int) else size for dim in field.shape[1:])]
+
+
 def _random(field: Any, size: int, generator: torch.Generator) -> torch.Tensor:
-    shape = [ROWS, *(dim if isinstance(dim, int) else size for dim in field.shape[1:])]
+    shape = _shape(field, size)
     dtype = getattr(torch, field.dtype)
     if dtype.is_floating_point:
         return torch.randn(shape, generator=generator, dtype=torch.float32).to(dtype)

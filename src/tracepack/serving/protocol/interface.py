@@ -21,10 +21,13 @@ from ...pipeline.signature.feeds import build_feed, plain_name
 from ...pipeline.signature.fields import FIXED, SignatureField
 from .datatypes import BYTES, DATATYPES, datatype
 from .messages import InferRequest, NamedTensor
-from .rejections import BAD_REQUEST, INTERNAL, RejectedError
+from .rejections import BAD_REQUEST, INTERNAL, UNPROCESSABLE, RejectedError
 
 _SCALARS = {"int": "INT64", "float": "FP64", "bool": "BOOL", "str": BYTES, "strings": BYTES}
 _DTYPES = {int: torch.int64, float: torch.float64, bool: torch.bool}
+MOST_BYTES = (1 << 31) - 1
+"""Of an output tensor, as of a message of gRPC: a view can show petabytes of one element, and is written out whole."""
+_LONGEST_INTEGER = 14_000  # bits; Python writes integers of at most 4300 digits
 
 
 class Interface:
@@ -141,42 +144,71 @@ def named_output(name: str, value: Any) -> NamedTensor:
     """An output as the protocol has it; what is no tensor, number or text is JSON in one element of BYTES.
 
     Raises:
-        RejectedError: a tensor of complex numbers.
+        RejectedError: a tensor of complex numbers, or what cannot be sent.
     """
     if isinstance(value, np.ndarray | np.generic):
         value = as_tensor(value)
     if isinstance(value, torch.Tensor):
-        found = value.detach()
+        found = _sendable(value.detach())
         found = found if found.device.type == "cpu" else found.cpu()
         return NamedTensor(name, datatype(found, name), tuple(found.shape), found)
     if isinstance(value, str):
-        return NamedTensor(name, BYTES, (1,), [value])
+        return NamedTensor(name, BYTES, (1,), [_encodable(value)])
     if type(value) in _DTYPES and (type(value) is not int or -(1 << 63) <= value < 1 << 63):
         tensor = torch.tensor([value], dtype=_DTYPES[type(value)])
         return NamedTensor(name, datatype(tensor, name), (1,), tensor)
     if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
-        return NamedTensor(name, BYTES, (len(value),), list(value))
+        return NamedTensor(name, BYTES, (len(value),), list(map(_encodable, value)))
     return NamedTensor(name, BYTES, (1,), [json.dumps(plain(value), ensure_ascii=False)])
 
 
 def plain(value: Any) -> Any:
-    """A result as plain data for JSON, in its own structure: a tensor as nested lists, a complex number as a pair."""
+    """A result as plain data for JSON, in its own structure: a tensor as nested lists, a complex number as a pair.
+
+    Raises:
+        RejectedError: a part of it cannot be sent.
+    """
     match value:
         case torch.Tensor():
-            return (torch.view_as_real(value.resolve_conj()) if value.is_complex() else value).tolist()
+            dense = _sendable(value)
+            return (torch.view_as_real(dense.resolve_conj()) if dense.is_complex() else dense).tolist()
         case np.ndarray() | np.generic():
             return plain(as_tensor(value))
         case complex():
             return [value.real, value.imag]
         case Mapping():
-            return {str(key): plain(item) for key, item in value.items()}
+            return {str(plain(key)): plain(item) for key, item in value.items()}
         case _ if hasattr(value, "_asdict"):
             return plain(value._asdict())
         case list() | tuple():
             return [plain(item) for item in value]
-        case None | bool() | int() | float() | str():
+        case str():
+            return _encodable(value)
+        case int() if value.bit_length() > _LONGEST_INTEGER:
+            raise RejectedError(UNPROCESSABLE, "an integer is too long to be sent", got=f"{value.bit_length()} bits")
+        case None | bool() | int() | float():
             return value
     return str(value).removeprefix("torch.")
+
+
+def _sendable(tensor: torch.Tensor) -> torch.Tensor:
+    size = tensor.numel() * tensor.element_size()
+    if size > MOST_BYTES:
+        raise RejectedError(
+            UNPROCESSABLE, "an output is too large to be sent", got=f"{size} bytes, shape {list(tensor.shape)}",
+            expected=f"at most {MOST_BYTES} bytes",
+        )  # fmt: skip
+    return tensor
+
+
+def _encodable(text: str) -> str:
+    try:
+        text.isascii() or text.encode()
+    except UnicodeEncodeError:
+        raise RejectedError(
+            UNPROCESSABLE, "a text that no encoding has", got=repr(text)[:80], expected="no lone surrogates"
+        ) from None
+    return text
 
 
 def _at(result: Any, path: Sequence[str | int]) -> Any:
