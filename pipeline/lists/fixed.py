@@ -12,6 +12,7 @@ from ...ops.graph.traverse import walk
 from ...ops.graph.types import TensorType
 from ...ops.runtime.safety.patterns import is_at_start, is_linear, pattern_among
 from ...ops.runtime.user_code import user_stacklevel
+from ..rules.metadata import ROWS
 
 
 class _HasGraph(Protocol):
@@ -52,7 +53,8 @@ def _lines(graph: Graph) -> Iterator[str]:
             value = node.args[0]
             yield from _rounds(node, node.target)
             what = "an argument" if id(value) in inputs else _named(made.get(id(value)))
-            yield from () if id(value) in constant else _fixed(node, node.target, what)
+            if id(value) not in constant or node.target.reason == ROWS:
+                yield from _fixed(node, node.target, what)
             yield from _compared(node, node.target, made.get(id(value)), inputs)
         elif isinstance(node.target, Operator) and is_expression(node.target.name):
             pattern, flags = pattern_among(node.target.name, node.args)
@@ -82,6 +84,11 @@ def _fixed(node: Node, guard: Guard, what: str) -> Iterator[str]:
         yield (
             f"{node.line}: the length is fixed to {found}. A list comprehension, or tracepack.map(fn, items), "
             "keeps it free"
+        )
+    elif why == ROWS:
+        yield (
+            f"{node.line}: the number of rows is fixed to {found}. A list comprehension over them, or "
+            "tracepack.map(fn, rows), keeps it free"
         )
     elif why == guard.reason or (why == _BRANCH and (type(found) is not bool or what != "an argument")):
         return
