@@ -13,8 +13,7 @@ from ..graph.errors import ScriptError
 from ..runtime.interrupts.unheard import Unheard
 from .rows import Rows
 from .session import Session
-from .steps import refuse_other_steps
-from .thresholds import at_thresholds
+from .thresholds import at_thresholds, refuse_other_steps
 
 ROUNDING = {"float64": 1e-9, "float32": 1e-4}
 """By how much an answer may differ, in proportion to the largest of its column, and be called rounding."""

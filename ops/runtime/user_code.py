@@ -178,6 +178,16 @@ def is_unpacked() -> bool:
     return "UNPACK_SEQUENCE" in (dis.opname[frame.f_code.co_code[frame.f_lasti]], _next_instruction(frame))
 
 
+def unpacks(error: BaseException) -> bool:
+    """Whether the user's innermost line that an error passed unpacks something."""
+    trace, found = error.__traceback__, ""
+    while trace is not None:
+        if is_users(trace.tb_frame.f_code.co_filename):
+            found = dis.opname[trace.tb_frame.f_code.co_code[trace.tb_lasti]]
+        trace = trace.tb_next
+    return found == "UNPACK_SEQUENCE"
+
+
 def _next_instruction(frame: FrameType) -> str:
     names = (dis.opname[each] for each in frame.f_code.co_code[frame.f_lasti + 2 :: 2])
     return next((name for name in names if name not in ("CACHE", "EXTENDED_ARG")), "")
