@@ -301,6 +301,11 @@ def test_results_of_a_loop_that_nothing_collects_are_refused() -> None:
         mod(["x"])
 
 
+def test_bytes_that_are_returned_are_named_as_bytes() -> None:
+    with pytest.raises(tracepack.RecordError, match="the function returns bytes, which an archive cannot hold"):
+        tracepack.trace(lambda data: data[:2], b"abc")
+
+
 def test_an_error_in_a_loop_leaves_the_blocks_around_it() -> None:
     def process(x):
         with torch.enable_grad():
