@@ -25,12 +25,12 @@ from ..ops.lowering.patches.modules import idle_moves
 from ..ops.runtime.interrupts.changes import Lock
 from ..ops.runtime.interrupts.verbs import undisturbed
 from ..ops.runtime.placement import runs_on
-from ..ops.runtime.user_code import first_line, user_stacklevel, writing_line
+from ..ops.runtime.user_code import first_line, unpacks, user_stacklevel, writing_line
 from ..ops.tracing_hook import current, recording
 from .attempts import agree
 from .blame import blamed, refuse_swallowed, with_own_line
 from .examples import Examples, describe
-from .lists.fixed import fixes_length, telling
+from .lists.fixed import fixed_lengths, lengths, telling
 from .patches.builtins import LentCode, recordable
 from .patches.library.enums import members
 from .patches.numpy import hooks
@@ -106,22 +106,29 @@ def trace(process: Callable[..., Any], *examples: Any, **named: Any) -> Pipeline
     examined, names = describe(given)
     earlier: list[Pipeline] = []
     with _one_at_a_time():
-        made = telling(
-            _with_free_lists(process, given, earlier) or _recorded(process, examined, names, Objects(process), earlier)
-        )
+        free, lines = _with_free_lists(process, given, earlier)
+        made = telling(free or _recorded(process, examined, names, Objects(process), earlier), lines)
     return made.engaged_as_named({each.name: each.value for each in given if each.given})
 
 
-def _with_free_lists(process: Callable[..., Any], given: Sequence[Given], earlier: list[Pipeline]) -> Pipeline | None:
-    """The pipeline for lists of any length; None where there are none, or where the function needs their lengths."""
+def _with_free_lists(
+    process: Callable[..., Any], given: Sequence[Given], earlier: list[Pipeline]
+) -> tuple[Pipeline | None, list[str]]:
+    """The pipeline for lists of any length; None where there are none, or where the function needs their lengths.
+
+    Beside it a line for each length that the function fixes.
+    """
     examined, names = describe(given, free=True)
-    if not any(isinstance(leaf, list) and not isinstance(leaf[0], str) for leaf in examined.leaves):
-        return None
+    leaves = zip(names, examined.leaves, strict=True)
+    lists = {name: len(leaf) for name, leaf in leaves if isinstance(leaf, list) and not isinstance(leaf[0], str)}
+    if not lists:
+        return None, []
     try:
         found = _recorded(process, examined, names, Objects(process), earlier)
-    except Exception:  # the recording of lists of fixed lengths says what is wrong
-        return None
-    return None if fixes_length(found) else found
+    except Exception as error:  # the recording of lists of fixed lengths says what is wrong
+        return None, [] if unpacks(error) else lengths(lists, error)
+    fixed = fixed_lengths(found)
+    return (None, fixed) if fixed else (found, [])
 
 
 def _recorded(

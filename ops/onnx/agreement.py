@@ -13,7 +13,7 @@ from ..graph.errors import ScriptError
 from ..runtime.interrupts.unheard import Unheard
 from .rows import Rows
 from .session import Session
-from .thresholds import at_thresholds
+from .thresholds import at_thresholds, refuse_other_steps
 
 ROUNDING = {"float64": 1e-9, "float32": 1e-4}
 """By how much an answer may differ, in proportion to the largest of its column, and be called rounding."""
@@ -69,12 +69,13 @@ def checked(proto: Any, estimator: Any, rows: Rows, name: str) -> bytes:
     """The bytes of a model that answers as the estimator does.
 
     Raises:
-        ScriptError: it answers otherwise, beyond rounding.
+        ScriptError: it answers otherwise, beyond rounding; or numbers that its trees compare differ at all.
         GraphError: ONNX Runtime cannot run it.
     """
     where = f"op {name!r}"
     model: bytes = proto.SerializeToString()
     session = Session(model, "cpu", where)
+    refuse_other_steps(proto, estimator, rows, where)
     _compare(session, estimator, rows, where)
     for other in _others(estimator, rows, proto):
         _compare(session, estimator, other, where)

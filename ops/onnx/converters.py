@@ -118,25 +118,32 @@ def _mended(convert: Callable[..., Any]) -> Callable[..., Any]:
     def converter(scope: Any, operator: Any, container: Any) -> Any:
         estimator = operator.raw_operator
         wide = type(operator.inputs[0].type).__name__ == "DoubleTensorType"
-        if wide and _is_tree(estimator):
-            return convert(scope, _narrowed(scope, operator, container), _Mending(container, False))
+        if wide and (_is_tree(estimator) or _is_of(estimator, "xgboost")):
+            return convert(scope, _rounded(scope, operator, container, "FLOAT"), _Mending(container, False))
+        if not wide and (_is_histogram(estimator) or _is_of(estimator, "lightgbm")):
+            operator, wide = _rounded(scope, operator, container, "DOUBLE"), True
         exact = _thresholds(estimator) if _is_histogram(estimator) else {}
         return convert(scope, operator, _Mending(container, wide, exact))
 
     return converter
 
 
-def _narrowed(scope: Any, operator: Any, container: Any) -> Any:
-    """The operator with its input rounded to float32, as a tree rounds it."""
+def _is_of(estimator: Any, library: str) -> bool:
+    return type(estimator).__module__.partition(".")[0] == library
+
+
+def _rounded(scope: Any, operator: Any, container: Any, kind: str) -> Any:
+    """The operator with its input in the dtype in which the ensemble compares numbers with its thresholds."""
     from onnx import TensorProto
-    from skl2onnx.common.data_types import FloatTensorType
+    from skl2onnx.common import data_types
 
     given = operator.inputs[0]
-    narrow = scope.declare_local_variable("narrow", FloatTensorType(given.type.shape))
+    shape = given.type.shape
+    other = scope.declare_local_variable("compared", getattr(data_types, f"{kind.title()}TensorType")(shape))
     name = scope.get_unique_operator_name("Cast")
-    container.add_node("Cast", [given.full_name], [narrow.full_name], name=name, to=TensorProto.FLOAT)
-    narrow.init_status(is_fed=True)
-    return _Fed(operator, narrow)
+    container.add_node("Cast", [given.full_name], [other.full_name], name=name, to=getattr(TensorProto, kind))
+    other.init_status(is_fed=True)
+    return _Fed(operator, other)
 
 
 class _Fed:

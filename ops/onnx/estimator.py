@@ -108,10 +108,11 @@ def _converted(estimator: Any, rows: Rows, wanted: Answers, where: str) -> Any:
             where=where,
             fix="Install it: pip install 'tracepack[onnx]'.",
         ) from error
-    types = _initial_types(estimator, rows)
+    types = _initial_types(rows)
     options: dict[int, Any] = {id(each): {"locale": _LOCALE} for each in parts(estimator) if hasattr(each, "tokenizer")}
     if len(wanted.names) > 1 and "label" in wanted.names:
         options[id(estimator)] = {"zipmap": False}
+    options |= {id(each): {"div": "div"} for each in parts(estimator) if type(each).__name__ == "StandardScaler"}
     register_converters(estimator, where)
     with Unheard():
         try:
@@ -129,26 +130,14 @@ def _converted(estimator: Any, rows: Rows, wanted: Answers, where: str) -> Any:
             ) from error
 
 
-def _initial_types(estimator: Any, rows: Rows) -> list[tuple[str, Any]]:
+def _initial_types(rows: Rows) -> list[tuple[str, Any]]:
     from skl2onnx.common import data_types
 
     found = []
     for name, dtype in rows.dtypes().items():
-        kind = _SKL_TYPES.get(_inner(estimator, dtype))
+        kind = _SKL_TYPES.get(dtype)
         if kind is None:
             raise ScriptError("skl2onnx takes no input of this dtype", where=f"input {name!r}", got=dtype)
         width = rows.data.shape[1] if isinstance(rows.data, np.ndarray) else 1
         found.append((name, getattr(data_types, kind)([None, width])))
     return found
-
-
-def _inner(estimator: Any, dtype: str) -> str:
-    """The dtype in which the estimator compares floating numbers with its thresholds."""
-    last = getattr(estimator, "steps", [(None, estimator)])[-1][1]
-    if dtype not in ("float32", "float64"):
-        return dtype
-    if type(last).__module__.startswith("xgboost"):
-        return "float32"
-    if type(last).__module__.startswith("lightgbm") or type(last).__name__.startswith("HistGradientBoosting"):
-        return "float64"
-    return dtype

@@ -54,6 +54,11 @@ class Rows:
             yield rows_of([f"{text} \u00c9t\u00c9, {text[::-1]}; don't 3.5" for text in self.data])
         yield self._moved(lambda c: np.where(random.random(c.shape) < 0.5, c.min(0), c.max(0)))
 
+    def many(self, count: int) -> Rows:
+        """So many rows of the values of these, the columns chosen at random, one by one."""
+        random = np.random.default_rng(_SEED)
+        return self._taken(lambda values: [values[i] for i in random.integers(len(values), size=count)])
+
     def _taken(self, choose: Any) -> Rows:
         """Rows whose columns are chosen anew, each by itself."""
         if isinstance(self.data, list):

@@ -165,8 +165,30 @@ def following_instruction() -> str:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(OURS):
         frame = frame.f_back
+    return "" if frame is None else _next_instruction(frame)
+
+
+def is_unpacked() -> bool:
+    """Whether the user's innermost line unpacks what it is about to get, as in ``a, b = x``."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and not is_users(frame.f_code.co_filename):
+        frame = frame.f_back
     if frame is None:
-        return ""
+        return False
+    return "UNPACK_SEQUENCE" in (dis.opname[frame.f_code.co_code[frame.f_lasti]], _next_instruction(frame))
+
+
+def unpacks(error: BaseException) -> bool:
+    """Whether the user's innermost line that an error passed unpacks something."""
+    trace, found = error.__traceback__, ""
+    while trace is not None:
+        if is_users(trace.tb_frame.f_code.co_filename):
+            found = dis.opname[trace.tb_frame.f_code.co_code[trace.tb_lasti]]
+        trace = trace.tb_next
+    return found == "UNPACK_SEQUENCE"
+
+
+def _next_instruction(frame: FrameType) -> str:
     names = (dis.opname[each] for each in frame.f_code.co_code[frame.f_lasti + 2 :: 2])
     return next((name for name in names if name not in ("CACHE", "EXTENDED_ARG")), "")
 

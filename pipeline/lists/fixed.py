@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol, TypeVar
 
+from ...ops.graph.errors import RecordError
 from ...ops.graph.graph import Graph, Guard, Node, Operator, Value
 from ...ops.graph.operators.names import is_expression
 from ...ops.graph.traverse import walk
 from ...ops.graph.types import TensorType
 from ...ops.runtime.safety.patterns import is_at_start, is_linear, pattern_among
 from ...ops.runtime.user_code import user_stacklevel
+from ..rules.metadata import ROWS
 
 
 class _HasGraph(Protocol):
@@ -27,20 +29,40 @@ _LENGTHS = ("the length of the list was read", "the length of the dict was read"
 _ONLY = "the recording holds for one value only, because "
 
 
-def telling(pipeline: Traced) -> Traced:
-    """A pipeline, with a line of warning for each value that it fixes, and for a need of trust.
+def telling(pipeline: Traced, lines: Iterable[str] = ()) -> Traced:
+    """A pipeline, with a line of warning for each value that it fixes, and for a need of trust; and some more lines.
 
     A branch that leaves a choice of values, such as `n > 2`, is no news: the signature shows its condition.
     """
-    for line in dict.fromkeys(_lines(pipeline.graph)):
+    for line in dict.fromkeys([*lines, *_lines(pipeline.graph)]):
         warnings.warn(line, UserWarning, stacklevel=user_stacklevel())
     return pipeline
 
 
-def fixes_length(pipeline: _HasGraph) -> bool:
-    """Whether a pipeline guards the length of a list."""
-    guards = (node.target for node in walk(pipeline.graph) if isinstance(node.target, Guard))
-    return any(guard.reason.removeprefix(_ONLY) in _LENGTHS for guard in guards)
+def fixed_lengths(pipeline: _HasGraph) -> list[str]:
+    """A line for each length of a list that a pipeline guards."""
+    nodes = [node for node in walk(pipeline.graph) if isinstance(node.target, Guard)]
+    return [
+        line
+        for node in nodes
+        if isinstance(node.target, Guard) and node.target.reason.removeprefix(_ONLY) in _LENGTHS
+        for line in _fixed(node, node.target, "")
+    ]
+
+
+def lengths(lists: Mapping[str, int], error: Exception) -> list[str]:
+    """A line for each of some lists that keep their lengths.
+
+    Args:
+        lists: the length of each argument that is one.
+        error: why they cannot be of any length.
+    """
+    where = f"{error.where}: " if isinstance(error, RecordError) and error.where else ""
+    return [
+        f"{where}the length of {name!r} is fixed to {length}. A list comprehension over it, or "
+        "tracepack.map(fn, items), keeps it free, where all items are alike"
+        for name, length in lists.items()
+    ]
 
 
 def _lines(graph: Graph) -> Iterator[str]:
@@ -52,7 +74,8 @@ def _lines(graph: Graph) -> Iterator[str]:
             value = node.args[0]
             yield from _rounds(node, node.target)
             what = "an argument" if id(value) in inputs else _named(made.get(id(value)))
-            yield from () if id(value) in constant else _fixed(node, node.target, what)
+            if id(value) not in constant or node.target.reason == ROWS:
+                yield from _fixed(node, node.target, what)
             yield from _compared(node, node.target, made.get(id(value)), inputs)
         elif isinstance(node.target, Operator) and is_expression(node.target.name):
             pattern, flags = pattern_among(node.target.name, node.args)
@@ -82,6 +105,11 @@ def _fixed(node: Node, guard: Guard, what: str) -> Iterator[str]:
         yield (
             f"{node.line}: the length is fixed to {found}. A list comprehension, or tracepack.map(fn, items), "
             "keeps it free"
+        )
+    elif why == ROWS:
+        yield (
+            f"{node.line}: the number of rows is fixed to {found}. A list comprehension over them, or "
+            "tracepack.map(fn, rows), keeps it free"
         )
     elif why == guard.reason or (why == _BRANCH and (type(found) is not bool or what != "an argument")):
         return

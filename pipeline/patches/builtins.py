@@ -38,6 +38,7 @@ from .library import special
 from .python.callees import register
 from .python.dunders import OPERATORS, looks_up_operators, operator_of, refuse_kept_operators
 from .python.instructions import instrumented
+from .python.operations import number_of
 from .redirect import own, redirected, stand_in
 
 
@@ -194,6 +195,7 @@ def _calculation(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
 
     def calculate(*args: Any) -> Any:
         recorder = _active()
+        args = args if recorder is None else tuple(number_of(recorder, arg) for arg in args)
         if recorder is None or not any(issubclass(type(arg), TracedNumber) for arg in args):
             return plain(*args)
         return recorder.scalar(name, *args)

@@ -21,6 +21,7 @@ from ...ops.runtime.primitives.numpy import DTYPES as DTYPES_OF_NUMPY
 from ...ops.runtime.primitives.numpy import TEXTUAL, WORDS
 from ...ops.runtime.user_code import user_line
 from .base import is_traced
+from .byte_strings import TracedBytes
 
 Leaf = Callable[[Any], Any]
 
@@ -174,7 +175,7 @@ def plain_output(leaf: Any) -> Any:
     if leaf is None or type(leaf) in (bool, int, float, complex, str, bytes):
         return leaf
     raise RecordError(
-        f"the function returns a {type(leaf).__module__}.{type(leaf).__qualname__}, which an archive cannot hold",
+        f"the function returns {_class(leaf)}, which an archive cannot hold",
         fix="Return what it holds, such as [(layer.keys, layer.values) for layer in cache.layers], and make one of "
         "that in the next call."
         if is_held(leaf)
@@ -256,3 +257,9 @@ def title(func: Any) -> str:
     """What to call a torch function in a message."""
     name = recorded_names().get(func) or torch.overrides.resolve_name(func) or getattr(func, "__qualname__", str(func))
     return str(name).replace("_VariableFunctionsClass.", "torch.").replace("_TensorBase.", "torch.Tensor.")
+
+
+def _class(leaf: Any) -> str:
+    """The class of an object as its user knows it."""
+    kind = bytes if type(leaf) is TracedBytes else leaf.__class__ if is_traced(leaf) else type(leaf)
+    return kind.__name__ if kind.__module__ == "builtins" else f"a {kind.__module__}.{kind.__qualname__}"

@@ -11,9 +11,12 @@ from ...ops.graph.errors import RecordError
 from ...ops.graph.graph import Guard, Node, Operator, Value
 from ...ops.graph.types import SCALARS
 from ...ops.runtime.primitives.callables import resolve
-from ...ops.runtime.user_code import is_asked_by_user, user_line
+from ...ops.runtime.user_code import is_asked_by_user, is_unpacked, user_line
 from ..proxies.tracer import NodeWriter, Tracer
 from .torch_functions import METADATA
+
+ROWS = "the function goes through rows whose number data decides"
+"""Why a recording of plain code holds for one number of them; one of other code may go through any number."""
 
 _T: Any = torch.Tensor
 _OF_GRADIENTS = [getattr(_T, name).__get__ for name in ("requires_grad", "is_leaf", "grad_fn", "grad")]
@@ -79,7 +82,9 @@ def _guarded(
 
 
 def pin_rows(recorder: Tracer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Fixes the number of rows that a function goes through one by one.
+    """Fixes the number of rows that a function goes through one by one, also where data decides it.
+
+    Code that unpacks them fails for another number in Python, too.
 
     Args:
         recorder: the one that knows the tensor.
@@ -87,9 +92,17 @@ def pin_rows(recorder: Tracer, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
         kwargs: its keyword arguments.
     """
     tensor, dim = (*args, kwargs.get("input"))[0], (*args[1:], kwargs.get("dim", 0))[0]
-    if isinstance(tensor, torch.Tensor) and tensor in recorder.values and not recorder.values.varies(tensor):
-        with torch._C.DisableTorchFunction():
-            rank = tensor.dim()
-        if isinstance(dim, int) and dim in range(-rank, rank):
-            rows = recorder.scalar("size", tensor, dim % rank)
-            recorder.pin(rows, "the function goes through the rows of a tensor one by one")
+    if not isinstance(tensor, torch.Tensor) or tensor not in recorder.values:
+        return
+    with torch._C.DisableTorchFunction():
+        rank = tensor.dim()
+    if not isinstance(dim, int) or dim not in range(-rank, rank):
+        return
+    rows = recorder.scalar("size", tensor, dim % rank)
+    if not rows.varies:
+        recorder.pin(rows, "the function goes through the rows of a tensor one by one")
+        return
+    unpacks = is_unpacked()
+    recorder.plainly_used = recorder.plainly_used or ("" if unpacks else ROWS)
+    reason = f"the function unpacks it into {rows.concrete} values" if unpacks else ROWS
+    recorder.nodes.append(Node(Guard(rows.concrete, reason), (rows.value,), {}, None, user_line()))

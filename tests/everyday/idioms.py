@@ -165,6 +165,7 @@ CASES = {
             math.remainder(x[0].item(), 2),
         ]
     ),
+    "math of tensors": one(lambda x: [math.sqrt((x * x).sum()), math.floor(x.max() * 9), math.atan2(x[0], 2)]),
     "math of lists": one(lambda x: {"sum": math.fsum(x.tolist()), "product": math.prod(x.tolist())}),
     "sorted by size": one(lambda x: sorted(x.tolist(), key=abs)),
     "nearest": one(lambda x: min(x.tolist(), key=lambda value: (value - 0.4) ** 2)),

@@ -268,11 +268,42 @@ def test_a_list_is_unpacked_into_as_many_values_as_in_python() -> None:
         mod("c=d=e")
 
 
+def test_a_number_of_rows_that_data_decides_is_said_where_it_is_fixed() -> None:
+    def process(x):
+        found = {}
+        for row in x[x > 0]:
+            found["last"] = row
+        return found
+
+    example = torch.tensor([1.0, -1.0, 2.0])
+    with pytest.warns(UserWarning, match=r"for row in x\[x > 0\]:: the number of rows is fixed to 2\. A list compr"):
+        mod = loaded(process, example)
+    assert mod(torch.tensor([3.0, 4.0, -1.0, -2.0])) == {"last": torch.tensor(4.0)}
+    with pytest.raises(tracepack.GuardError, match="rows whose number data decides; got 3; expected 2"):
+        mod(torch.ones(3))
+
+
+def test_rows_that_data_chooses_are_unpacked_into_as_many_values_as_in_python() -> None:
+    def process(x):
+        first, second = x[x > 0]
+        return first - second
+
+    mod = loaded(process, torch.tensor([1.0, -1.0, 2.0]))
+    assert mod(torch.tensor([3.0, 4.0, -1.0, -2.0])) == -1
+    with pytest.raises(tracepack.GuardError, match="the function unpacks it into 2 values; got 3; expected 2"):
+        mod(torch.ones(3))
+
+
 def test_results_of_a_loop_that_nothing_collects_are_refused() -> None:
     with pytest.warns(UserWarning, match="the length is fixed to 2"):
         mod = loaded(lambda texts: (tuple(0 for _ in texts), [1 for _ in range(1)]), ["x", "y"])
     with pytest.raises(tracepack.GuardError, match="the length of the list was read"):
         mod(["x"])
+
+
+def test_bytes_that_are_returned_are_named_as_bytes() -> None:
+    with pytest.raises(tracepack.RecordError, match="the function returns bytes, which an archive cannot hold"):
+        tracepack.trace(lambda data: data[:2], b"abc")
 
 
 def test_an_error_in_a_loop_leaves_the_blocks_around_it() -> None:

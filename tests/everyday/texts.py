@@ -6,6 +6,7 @@ import re
 import unicodedata
 
 import numpy as np
+import tokenizers
 import torch
 
 import tracepack
@@ -17,6 +18,10 @@ DATE = re.compile(r"(?P<year>\d+)-(?P<month>\d+)-(?P<day>\d+)$")
 PRICES = {"cat": 3, "dog": 5}
 VOCABULARY = {"hello": 1, "world": 2, "abc": 3}
 STOP = {"a", "the"}
+
+WORDS = {"[PAD]": 0, "[UNK]": 1, "hello": 2, "world": 3, "one": 4}
+TOKENIZER = tokenizers.Tokenizer(tokenizers.models.WordLevel(WORDS, unk_token="[UNK]"))
+TOKENIZER.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
 
 TEXT = "  Hello the World "
 OTHERS = [["abc"], [""], ["A  b\tc, Straße 42"], ["ÄÖü … \uff46\uff55\uff4c\uff4c"]]
@@ -69,6 +74,16 @@ def number_or_word(text):
 
 def token_ids(text):
     return [VOCABULARY.get(word, 0) for word in text.lower().split()][:4] or [0]
+
+
+def decoding():
+    tok = tracepack.script(TOKENIZER)
+
+    def process(texts):
+        batch = tok([text.lower() for text in texts], padding=True)
+        return [tok.decode(row) for row in batch.input_ids]
+
+    return process
 
 
 def padded(texts):
@@ -143,6 +158,7 @@ CASES = {
     "numbered": one(lambda s: {word: index for index, word in enumerate(s.split())}),
     "pairs": one(lambda s: list(zip(s.split(), s.upper().split(), strict=True))),
     "token ids": one(encoded),
+    "rows of a tokenizer decoded": many(decoding()),
     "text of a list": one(lambda s: f"{s.split()}"),
     "prefixes": many(prefixed),
     "lower of each": many(lambda texts: [text.lower() for text in texts]),

@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import onnxruntime
 from onnx import FunctionProto, ModelProto, TensorProto, helper, numpy_helper
 
 FLOAT, DOUBLE, INT64, STRING = TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT64, TensorProto.STRING
+EMPTY = tuple(map(int, onnxruntime.__version__.split(".")[:2])) >= (1, 31)
+"""Whether this release of ONNX Runtime is given empty inputs: some earlier ones do not survive them."""
 _OPSETS = [helper.make_opsetid("", 18), helper.make_opsetid("ai.onnx.ml", 3), helper.make_opsetid("local", 1)]
 
 

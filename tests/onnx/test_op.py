@@ -13,7 +13,20 @@ import torch
 from onnx import helper, numpy_helper
 
 import tracepack
-from tests.onnx.models import DOUBLE, FLOAT, INT64, STRING, classifier, linear, lookup, model, port, unary, weights
+from tests.onnx.models import (
+    DOUBLE,
+    EMPTY,
+    FLOAT,
+    INT64,
+    STRING,
+    classifier,
+    linear,
+    lookup,
+    model,
+    port,
+    unary,
+    weights,
+)
 
 WEIGHT = weights(4, 3)
 LABELS = ["cat", "dog", "fox"]
@@ -47,7 +60,7 @@ def test_sizes_stay_free_and_are_named(op: Any, reloaded: Any) -> None:
     loaded = reloaded(mod, trust=True)
     for pipeline in (mod, loaded):
         assert str(pipeline.signature) == "(x: f32[N,4]) -> f32[N,3]"
-        for rows in (0, 1, 2, 7):
+        for rows in (0, 1, 2, 7) if EMPTY else (1, 2, 7):
             x = torch.randn(rows, 4)
             assert np.array_equal(pipeline(x).numpy(), directly(linear(WEIGHT), x=x.numpy())[0])
 
@@ -142,7 +155,8 @@ def test_strings_go_in(reloaded: Any) -> None:
     mod = tracepack.trace(process, "Hello you")
     for pipeline in (mod, reloaded(mod, trust=True)):
         assert pipeline("hello my World né").tolist() == [5, -1, 7, -1]
-        assert pipeline("").tolist() == []
+        if EMPTY:
+            assert pipeline("").tolist() == []
     with pytest.raises(
         tracepack.SignatureError, match="op 'words', input 'words': wrong type; got Tensor; expected strings"
     ):

@@ -13,7 +13,7 @@ import torch
 from onnx import TensorProto, helper, numpy_helper
 
 import tracepack
-from tests.onnx.models import FLOAT, INT64, classifier, linear, lookup, model, port, unary, weights
+from tests.onnx.models import EMPTY, FLOAT, INT64, classifier, linear, lookup, model, port, unary, weights
 from tracepack.ops.onnx import session as sessions
 from tracepack.ops.onnx.session import Session
 
@@ -46,7 +46,8 @@ def test_every_dtype_of_both(dtype: str, reloaded: Any) -> None:
     assert torch.equal(got.to(torch.float64), x.to(torch.float64))
     loaded = reloaded(tracepack.trace(lambda x: op(x), x), trust=True)
     assert loaded(x[:1]).to(torch.float64).tolist() == x[:1].to(torch.float64).tolist()
-    assert op(x[:0]).shape == (0, 2)
+    if EMPTY:
+        assert op(x[:0]).shape == (0, 2)
 
 
 @pytest.mark.skipif(not DLPACK, reason="this onnxruntime has no DLPack")

@@ -78,7 +78,9 @@ def test_conversion_and_json(mod, reloaded):
 
 
 def test_lists_whose_length_a_function_needs_stay_fixed():
-    mod = tracepack.trace(lambda xs: xs[0] + xs[1], [torch.ones(2), torch.ones(2)])
+    said = r"xs\[0\] \+ xs\[1\].*: the length of 'xs' is fixed to 2\. A list comprehension over it, or tracepack\.map"
+    with pytest.warns(UserWarning, match=said):
+        mod = tracepack.trace(lambda xs: xs[0] + xs[1], [torch.ones(2), torch.ones(2)])
     assert mod.signature.startswith("(xs[0]: f32[N], xs[1]: f32[")
     with pytest.raises(tracepack.SignatureError, match="got list of 3; expected list of 2. A list comp"):
         mod([torch.ones(2)] * 3)
@@ -86,8 +88,18 @@ def test_lists_whose_length_a_function_needs_stay_fixed():
     assert unlike.signature == "(xs[0]: f32[N], xs[1]: int) -> [f32[N], int]"
 
 
+def test_a_list_that_is_unpacked_needs_no_word():
+    def process(pair):
+        first, second = pair
+        return first - second
+
+    mod = tracepack.trace(process, [torch.ones(2), torch.ones(2)])  # any warning fails the test
+    assert mod.signature.startswith("(pair[0]: f32[N], pair[1]: f32[")
+
+
 def test_a_branch_on_an_item_is_guarded():
-    mod = tracepack.trace(lambda xs: [x + 1 if x > 0 else x * torch.ones(1) for x in xs], [1.0, 2.0])
+    with pytest.warns(UserWarning, match=r"for x in xs.*: the length is fixed to 2\."):
+        mod = tracepack.trace(lambda xs: [x + 1 if x > 0 else x * torch.ones(1) for x in xs], [1.0, 2.0])
     assert mod([3.0, 4.0]) == [4.0, 5.0]
     with pytest.raises(tracepack.TracepackError):
         mod([3.0, -4.0])

@@ -18,7 +18,6 @@ from typing import Any
 
 import torch
 
-from ....ops.graph.graph import Operator
 from ....ops.graph.operators.names import TEXT_METHODS
 from ...lists.fold import Fold
 from ...lists.iterating import are_nobodys, beside, first, goes_through_list, references, until
@@ -28,16 +27,15 @@ from ...lists.reductions import with_default
 from ...proxies.arrays import TracedArray
 from ...proxies.base import is_traced
 from ...proxies.lists import TracedDict, TracedList
-from ...proxies.scalars import TracedNumber
 from ...proxies.sets import TracedSet
 from ...proxies.strings import TracedStr
-from ...proxies.trees import concrete
 from ...recording.recorder import Recorder
 from ..expressions import EXPRESSIONS, RegularExpressions
 from ..library.replacements import OF_ITERABLES, accumulate, buffer_of, dumps, normalize, padded, reduce
 from ..library.tallies import counted, to_set
 from ..redirect import STAND_INS, deep_stand_in, own, stand_in_of
 from .operations import SUBSCRIPT, active, formatted, holds_traced, number_of, to_dict
+from .traced_range import traced_range
 
 
 def _text(*args: Any, **kwargs: Any) -> Any:
@@ -117,7 +115,7 @@ def _numbers(recorder: Recorder, counter: Any, lists: Sequence[Any]) -> Any:
     if found is None:
         recorder.refuse("itertools.count beside a list of any length counts whole numbers upwards", "Use enumerate.")
     first, step = int(found[1]), int(found[2] or 1)
-    return _range(first, recorder.scalar("add", recorder.scalar("mul", length, step), first), step)
+    return traced_range(first, recorder.scalar("add", recorder.scalar("mul", length, step), first), step)
 
 
 def _numbered(items: Any, start: Any = 0) -> Any:
@@ -129,28 +127,6 @@ def _numbered(items: Any, start: Any = 0) -> Any:
     found = recorder.scalar("enumerate", items, start)
     found.sized_by = _lengths(recorder, [items])
     return found
-
-
-def _range(*args: Any) -> Any:
-    """Stands for `range`, which takes plain numbers; with a traced end it is a list, of any length."""
-    recorder = active()
-    start, stop, step = (0, *args, 1) if len(args) == 1 else (*args, 1)[:3] if len(args) in (2, 3) else (0, 0, 0)
-    free = any(issubclass(type(end), TracedNumber) for end in (start, stop)) and type(step) is int and step
-    if recorder is None or not free or any(type(concrete(end)) is not int for end in (start, stop)):
-        return range(*args)
-    stop = recorder.scalar("max" if step > 0 else "min", start, stop)
-    with torch._C.DisableTorchFunction():
-        ends = (start, stop) if step == 1 else (start, stop, step)
-        numbers = recorder.apply(Operator("torch.arange"), torch.arange, ends, {})
-    found = recorder.scalar("tolist", numbers)
-    found.sized_by = lambda: _steps(recorder, *((start, stop) if step > 0 else (stop, start)), abs(step))
-    return found
-
-
-def _steps(recorder: Recorder, start: Any, stop: Any, step: int) -> Any:
-    """The number of steps from one number up to another one."""
-    between = recorder.scalar("sub", stop, start)
-    return between if step == 1 else recorder.scalar("floordiv", recorder.scalar("add", between, step - 1), step)
 
 
 def _reversed(items: Any, /) -> Any:
@@ -329,7 +305,7 @@ def _next(iterator: Any, /, *default: Any) -> Any:
 
 _STAND_INS: list[tuple[Any, Callable[..., Any]]] = [
     (str, _text), (repr, _shown), (format, _format), (list, _listed), (zip, _zipped), (enumerate, _numbered),
-    (range, _range),
+    (range, traced_range),
     (sorted, _sorted), (sum, _of_list("total", sum)), (any, _of_list("any", any)), (all, _of_list("all", all)),
     (reversed, _reversed), (map, _mapped), (filter, _filtered), (dict, _dict),
     (math.fsum, _of_list("fsum", math.fsum)), (math.prod, _of_list("prod", math.prod)), (math.pow, _power),

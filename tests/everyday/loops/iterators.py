@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 from itertools import chain, islice, pairwise
 
+import torch
+
 from tests.everyday.case import Case
 
 
@@ -42,6 +44,17 @@ def parts(words):
     return list(itertools.islice(words, 2)), [word * 2 for word in islice(words, 1, None, 2)]
 
 
+def windows(text, size, step):
+    return [text[start : start + size] for start in range(0, max(len(text) - size, 0) + 1, step)]
+
+
+def counted_down(x, step):
+    total = torch.zeros(())
+    for place in range(x.shape[0] - 1, -1, -step):
+        total = total * 2 + x[place]
+    return total, list(range(2, x.shape[0], step)), len(range(0, x.shape[0], step))
+
+
 _WORDS = ([["a", "bb", "c"]], [[["x"]], [["p", "qq", "rrr", "sss", "bb"]], [[]]])
 _TWO = ([["a", "bb"], ["c"]], [[["x"], ["y", "z"]], [["p", "qq", "rrr"], []], [[], []]])
 CASES = {
@@ -53,4 +66,6 @@ CASES = {
     "steps": Case(steps, *_WORDS),
     "together": Case(together, *_TWO),
     "parts": Case(parts, *_WORDS),
+    "windows": Case(windows, ["abcdefgh", 3, 2], [["abcdefgh", 4, 1], ["ab", 3, 2], ["abcdefghijk", 2, 5]]),
+    "a range that goes down": Case(counted_down, [torch.rand(7), 2], [[torch.rand(9), 3], [torch.rand(1), 1]]),
 }

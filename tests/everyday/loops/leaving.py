@@ -159,6 +159,15 @@ def sentence(ids):
     return " ".join(words)
 
 
+def with_else(texts):
+    for text in texts:
+        if text == "stop":
+            break
+    else:
+        return "none"
+    return "found"
+
+
 def of_texts(process):
     return Case(process, [TEXTS], LISTS)
 
@@ -174,6 +183,7 @@ CASES = {
     "a list and a function inside": of_texts(at_most_two),
     "changed before it is left": of_texts(changed_after),
     "a flag is returned": of_texts(all_filled),
+    "with an else": of_texts(with_else),
     "two returns": of_texts(which),
     "a list that is read": of_texts(repeated),
     "the inner loop": of_texts(letters_before),
@@ -188,13 +198,14 @@ CASES = {
 }
 
 
-def with_else(texts):
+def set_by_else(texts):
     for text in texts:
+        found = text.upper()
         if text == "stop":
             break
     else:
-        return "none"
-    return "found"
+        found = "none"
+    return found
 
 
 def none_or_text(texts):
@@ -204,5 +215,5 @@ def none_or_text(texts):
     return None
 
 
-FIXED = (with_else, none_or_text)
+FIXED = (set_by_else, none_or_text)
 """Loops that keep the length of the example."""

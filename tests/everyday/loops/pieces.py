@@ -46,11 +46,18 @@ def kept(x):
     return parts, len(parts)
 
 
+def chosen(x):
+    parts = {f"{i}": row * 2 for i, row in enumerate(x[x > 0.5])}
+    first, second = x.flatten().topk(2).values
+    return [row + 1 for row in x[x[:, 0] > 0.3]], parts, first - second
+
+
 _SIZES = [1, 2, 3, 4, 6, 8]
 _ROWS = ([torch.rand(5, 2)], [[torch.rand(n, 2)] for n in _SIZES])
 CASES = {
     "rows": Case(rows, *_ROWS),
     "columns": Case(columns, [torch.rand(2, 3)], [[torch.rand(2, n)] for n in _SIZES]),
+    "rows that data chooses": Case(chosen, *_ROWS),
     "split": Case(split, [torch.rand(5, 2)], [*_ROWS[1], [torch.zeros(0, 2)]]),
     "split by columns, with a name": Case(named, [torch.rand(2, 5)], [[torch.rand(3, n)] for n in _SIZES]),
     "chunks": Case(chunked, [torch.rand(5, 2)], [*_ROWS[1], [torch.zeros(0, 2)]]),

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence, Set
 from typing import Any
 
-from .flow import LocalFlow
+from .flow import LOADS, LocalFlow, is_rare
 from .new_lists import is_new_list
 
 _CHANGES = frozenset(
@@ -60,8 +60,8 @@ class Appending:
         """The instruction that loads the list to which a loop appends, if there is one such list."""
         code = self.instructions
         found = [code[at - 1] for at in body if _is_method(code[at], "append")]
-        names = {each.argval for each in found if each.opname == "LOAD_FAST"}
-        uses = sum(code[at].opname == "LOAD_FAST" and code[at].argval in names for at in body)
+        names = {each.argval for each in found if each.opname in LOADS}
+        uses = sum(code[at].opname in LOADS and code[at].argval in names for at in body)
         return found[0] if len(names) == 1 and uses == len(found) else None
 
     def _is_plain(self, body: range, head: int, listed: str) -> bool:
@@ -69,8 +69,8 @@ class Appending:
         code = self.instructions
         if leaves_itself(code, body, head, self.places) or changes_others(code, body, {listed}):
             return False
-        if any(code[at].opname.startswith(("STORE_FAST_", "LOAD_FAST_")) for at in body):
-            return False  # rare ones; torch takes the pairs of Python 3.13 apart
+        if any(is_rare(code[at]) for at in body):  # torch takes the pairs of Python 3.13 apart
+            return False
         stored = {code[at].argval for at in body if code[at].opname == "STORE_FAST"}
         flow = LocalFlow(code)
         appends = flow.most(body, lambda each: _is_method(each, "append"))
@@ -120,7 +120,7 @@ def changes_others(code: Sequence[Any], body: Sequence[int], lists: set[str], fr
     """
     body = [at for at in body if at == 0 or code[at - 1].argval not in free]
     appends = [at for at in body if _is_method(code[at], "append") and code[at - 1].argval in lists]
-    uses = sum(code[at].opname == "LOAD_FAST" and code[at].argval in lists for at in body)
+    uses = sum(code[at].opname in LOADS and code[at].argval in lists for at in body)
     changes = sum(code[at].argval in _CHANGES and code[at].opname in _METHODS for at in body)
     return changes != len(appends) or uses != len(appends)
 

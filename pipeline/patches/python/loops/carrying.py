@@ -13,7 +13,7 @@ from typing import Any
 
 from ....lists.carried import Carried
 from .appending import changes_others, leaves_itself
-from .flow import LocalFlow
+from .flow import LOADS, LocalFlow, is_rare
 from .growing import Uses, may_change_later
 from .new_lists import is_new_list, stores_new_list
 
@@ -55,7 +55,7 @@ class Carrying:
             return
         if sum(each.target is code[end] for each in code) != 1:
             return
-        if any(code[at].opname.startswith(("STORE_FAST_", "LOAD_FAST_")) for at in body):
+        if any(is_rare(code[at]) for at in body):
             return
         stored = {code[at].argval for at in body if code[at].opname == "STORE_FAST"}
         growing = self._growing(body, head, inner)
@@ -80,7 +80,7 @@ class Carrying:
     def _growing(self, body: range, head: int, inner: Set[int]) -> dict[str, Uses]:
         """The lists that a body changes and reads, or that have items before it."""
         code, found = self.instructions, dict[str, Uses]()
-        for name in {code[at].argval for at in body if code[at].opname == "LOAD_FAST"}:
+        for name in {code[at].argval for at in body if code[at].opname in LOADS}:
             uses = Uses(code, name, body)
             changes = uses.changes or any(code[at].opname == "STORE_FAST" and code[at].argval == name for at in body)
             if not changes or not uses.known or not self._is_new(name, head):
@@ -110,7 +110,7 @@ class Carrying:
     def _only_appends(self, name: str, body: range) -> bool:
         code = self.instructions
         uses = [at for at in body if code[at].argval == name]
-        return all(code[at].opname == "LOAD_FAST" and code[at + 1].argval == "append" for at in uses)
+        return all(code[at].opname in LOADS and code[at + 1].argval == "append" for at in uses)
 
 
 def _places(names: Sequence[str], some: Set[str]) -> frozenset[int]:

@@ -8,6 +8,8 @@ from typing import Any
 _ENDS = ("RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE")
 _ALWAYS = ("JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_ABSOLUTE", "JUMP_BACKWARD_NO_INTERRUPT")
 """The jumps without a condition."""
+LOADS = ("LOAD_FAST", "LOAD_FAST_CHECK")
+"""What reads a local variable: from Python 3.12 on the second one, where it may have none."""
 
 
 class LocalFlow:
@@ -34,7 +36,7 @@ class LocalFlow:
             now, each = known[at], self.instructions[at]
             if each.opname == "STORE_FAST":
                 now = now | {each.argval}
-            elif each.opname == "LOAD_FAST" and each.argval in names - now:
+            elif each.opname in LOADS and each.argval in names - now:
                 found.add(each.argval)
             for goes in self.following(at):
                 known[goes] = known.get(goes, now) & now
@@ -74,6 +76,11 @@ class LocalFlow:
 
 def _is(each: Any, operation: str, name: str) -> bool:
     return bool(each.opname.startswith(operation) and each.argval == name)
+
+
+def is_rare(each: Any) -> bool:
+    """Whether an instruction uses local variables in a way whose flow is not followed: two at once, or to clear one."""
+    return each.opname.startswith(("STORE_FAST_", "LOAD_FAST_")) and each.opname not in LOADS
 
 
 def raised_by(instructions: Sequence[Any], start: int) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 
 _NO_VALUE = object()
 _RETURNS = ("RETURN_VALUE", "RETURN_CONST")
+_JUMPS = ("JUMP_FORWARD", "JUMP_ABSOLUTE", "JUMP_BACKWARD")
 
 
 @dataclass
@@ -104,8 +105,12 @@ def _exit(code: Sequence[Any], places: dict[int, int], at: int, after: int) -> _
     """The way out of a loop that begins at an instruction."""
     this, following = code[at], code[at + 1]
     if this.opname == "POP_TOP":
-        if following.opname in ("JUMP_FORWARD", "JUMP_ABSOLUTE"):
-            return _Exit(at, 2) if places[id(following.target)] == after else None
+        if following.opname in _JUMPS:
+            goes = places[id(following.target)]
+            if goes == after or (code[after].opname in _JUMPS and code[after].target is following.target):
+                return _Exit(at, 2)
+            value = _returned(code, goes)  # past the `else` of the loop
+            return None if value in (None, _NO_VALUE) else _Exit(at, 2, value)
         if count := _same_end(code, at + 1, after):
             return _Exit(at, 1 + count)
         value = _returned(code, at + 1)
