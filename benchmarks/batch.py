@@ -125,7 +125,7 @@ def turns(ways: dict[str, Callable[[], None]]) -> tuple[dict[str, float], dict[s
 
 
 def peak(folder: Path, count: int) -> float:
-    """The most megabytes that a job of that many rows holds, in a process of its own, interpreter and torch included."""
+    """The most megabytes that a process holds whose job has that many rows, with the interpreter and torch."""
     source, file = table(folder / f"{count}.parquet", count), model(folder)
     job = (
         "import resource, sys, tracepack, tracepack.batch;"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import json
 import socket
 import subprocess
 import sys
+import threading
 import warnings
 
 import httpx
@@ -16,6 +19,9 @@ import tracepack
 from tests.serving.commands import served
 from tests.serving.servers import cell, serving
 from tracepack.serving import app
+
+uvicorn = pytest.importorskip("uvicorn", reason="the extra serve is not installed")
+from tracepack.serving.http.connections import limited_protocol  # noqa: E402 - after the skip
 
 BODY = {"x": [[1, 2, 3, 4]], "h": [[1, 2, 3]]}
 
@@ -66,8 +72,6 @@ class Asgi(httpx.BaseTransport):
         self.application = application
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        import asyncio
-
         async def call() -> httpx.Response:
             given = httpx.Request(request.method, request.url, headers=request.headers, content=request.read())
             async with httpx.AsyncClient(transport=httpx.ASGITransport(self.application)) as client:
@@ -188,10 +192,12 @@ def test_the_rows_of_a_request_share_its_time() -> None:
         )  # fmt: skip
 
 
-def said(host: str, port: str, sent: bytes) -> str:
+def said(host: str, port: int | str, sent: bytes, shut: bool = False) -> str:
     """What a server says to a client that sends no more, until it ends the connection."""
     with socket.create_connection((host, int(port)), timeout=60) as made:
         made.sendall(sent)
+        if shut:
+            made.shutdown(socket.SHUT_WR)
         with contextlib.suppress(ConnectionResetError):  # where the server reads no further
             return b"".join(iter(lambda: made.recv(4096), b"")).decode()
     return ""
@@ -210,6 +216,10 @@ def test_limits_of_connections(tmp_path) -> None:
             assert answer.endswith(late)
         large = said(host, port, head + b"x: " + b"a" * (1 << 17))
         assert large.startswith("HTTP/1.1 431 ") or not large
+        for size in (1 << 16, 1 << 17):  # a whole head, which may come with one read
+            large = said(host, port, head + b"x: " + b"a" * size + b"\r\ncontent-length: 2\r\n\r\n{}")
+            assert large.startswith("HTTP/1.1 431 ") or not large
+            assert large.count("HTTP/1.1") <= 1
         assert said(host, port, b"no HTTP\r\n\r\n").endswith('{"error":"Invalid HTTP request received."}')
         with httpx.Client() as first, httpx.Client() as second:
             assert first.get(f"{running.url}/v2/health/live").status_code == 200
@@ -219,6 +229,43 @@ def test_limits_of_connections(tmp_path) -> None:
             assert text.startswith("HTTP/1.1 429 Too Many Requests\r\n")
             assert text.endswith('{"error":"too many connections; expected 2 at most"}')
             assert first.post(f"{running.url}/v1/cell", json=BODY).status_code == 200
+
+
+def test_a_client_that_has_sent_all_gets_its_answers(tmp_path) -> None:
+    """It shuts its half of the connection down; a request that is not whole then is none."""
+    cell().save(tmp_path / "cell.tpk")
+    body = json.dumps(BODY).encode()
+    whole = b"POST /v1/cell HTTP/1.1\r\nhost: a\r\ncontent-length: %d\r\n\r\n%s" % (len(body), body)
+    with served(tmp_path, tmp_path / "cell.tpk") as running:
+        host, port = running.url.removeprefix("http://").split(":")
+        cases = [(b"", 0), (whole, 1), (whole * 3, 3), (whole[:-1], 0), (whole * 2 + whole[:-1], 2), (whole[:30], 0)]
+        for sent, answers in cases * 10:
+            text = said(host, port, sent, shut=True)
+            assert (text.count("HTTP/1.1 200 OK"), text.count("HTTP/1.1")) == (answers, answers), sent
+        assert "Traceback" not in running.log.read_text(encoding="utf-8")
+
+
+def test_an_answer_to_a_connection_that_has_ended_is_dropped(caplog) -> None:
+    """uvicorn tells the last of several requests that the connection has ended, and uvloop raises for the others."""
+    uvloop = pytest.importorskip("uvloop", reason="only its transports raise it")
+
+    async def answer(scope, receive, send) -> None:
+        (connection,) = server.server_state.connections
+        connection.transport.abort()
+        while connection in server.server_state.connections:
+            await asyncio.sleep(0)
+        server.should_exit = True
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"1")]})
+        await send({"type": "http.response.body", "body": b"a"})
+
+    config = uvicorn.Config(answer, log_config=None, lifespan="off", ws="none", http=limited_protocol(9, 60.0))
+    server = uvicorn.Server(config)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        serving = threading.Thread(target=lambda: uvloop.new_event_loop().run_until_complete(server.serve([listening])))
+        serving.start()
+        assert said(*listening.getsockname(), b"GET / HTTP/1.1\r\nhost: a\r\n\r\n" * 2) == ""
+        serving.join()
+    assert [record.message for record in caplog.records if record.levelname == "ERROR"] == []
 
 
 def test_importing_tracepack_imports_nothing_of_it() -> None:
