@@ -77,28 +77,52 @@ def test_a_killed_worker_costs_its_own_requests_and_comes_back(tmp_path) -> None
     scaling(3.0, tmp_path / "scale.tpk")
     scaling(4.0, tmp_path / "other.tpk")
     with served(tmp_path, tmp_path, "--workers", 2, early=[signal.SIGHUP]) as running:
-        first, second = running.workers()
+        first, second, waiting = until(lambda: len(found := running.workers()) == 3 and found)
+        assert [serves(worker) for worker in (first, second, waiting)] == [True, True, False]
         assert httpx.post(f"{running.url}/v2/repository/models/other/unload", timeout=60).status_code == 200
         until(lambda: {ask(running, "other").status_code for _ in range(20)} == {503})  # in both of them
         with Client(running) as client:
             until(lambda: len(client.answers) > 5)
             os.kill(first, signal.SIGKILL)
-            until(lambda: len(set(running.workers()) - {first}) == 2)
-            (new,) = set(running.workers()) - {first, second}
+            until(lambda: serves(waiting))  # it has imported all that it needs
             until(lambda: len(client.answers) > 50)
         assert set(map(repr, client.answers)) == {repr((200, [3.0, 6.0]))}
         assert len(client.failures) <= 1, client.failures
         os.kill(second, signal.SIGKILL)
         until(lambda: second not in running.workers())
-        # Only the new one is left for now, or what follows it: it knows what was unloaded before it came.
+        # Only that one is left for now, or what follows it: it knows what was unloaded before it began.
         assert ask(running).json() == [3.0, 6.0]
         assert ask(running, "other").status_code == 503
-        assert new in running.workers()
+        assert waiting in running.workers()
         text = httpx.get(f"{running.url}/metrics", timeout=60).text
         counted = re.search(r'tracepack_request_success_total{model="scale",version="1"} (\S+)', text)
         assert counted is not None
         assert float(counted[1]) == len(client.answers) + 1, "the counts of workers that are gone are lost"
         assert 'tracepack_requests_pending{model="scale",version="1"} 0.0' in text
+
+
+@pytest.mark.campaign
+def test_the_process_that_waits_to_replace_a_worker_may_end_too(tmp_path) -> None:
+    scaling(3.0, tmp_path / "scale.tpk")
+    with served(tmp_path, tmp_path, "--workers", 2) as running:
+        first, _, waiting = until(lambda: len(found := running.workers()) == 3 and found)
+        for worker in (waiting, first):
+            os.kill(worker, signal.SIGKILL)
+            until(lambda worker=worker: worker not in running.workers())
+        until(lambda: sum(map(serves, running.workers())) == 2)
+        assert ask(running).json() == [3.0, 6.0]
+        last = running.workers()
+        running.process.send_signal(signal.SIGTERM)
+        assert running.process.wait(60) == 0
+        assert not any(Path(f"/proc/{worker}").exists() for worker in last)
+
+
+def serves(worker: int) -> bool:
+    """Whether a process has an event loop."""
+    with contextlib.suppress(OSError):  # it ends
+        files = Path(f"/proc/{worker}/fd")
+        return any("eventpoll" in os.readlink(files / name) for name in os.listdir(files))
+    return False
 
 
 def looping(path: Path) -> Path:
