@@ -1,6 +1,6 @@
 """A batch job over a table, against pyarrow's reading and writing alone plus `mod.run` in a loop.
 
-    python -m benchmarks batch [--rows 10000000] [--ray]
+    python -m benchmarks batch [--rows 10000000] [--ray] [--memory]
 
 The model is small (32 numbers, one hidden layer), so that what the job adds shows. Each way runs in turns, and the
 least of three rounds counts; times are of the wall and of the processor.
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -33,9 +34,16 @@ def main(arguments: Sequence[str] = ()) -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--ray", action="store_true", help="100 k rows on Ray, too")
+    parser.add_argument(
+        "--memory", action="store_true", help="the peak of memory at 1 M and 4 M rows, and nothing else"
+    )
     options = parser.parse_args(list(arguments))
     folder = Path(tempfile.mkdtemp())
     try:
+        if options.memory:
+            for count in (1_000_000, 4_000_000):
+                print(f"{count:,} rows: a peak of {peak(folder, count):.0f} MB")
+            return
         rows = list(local(folder, options.rows))
         rows += on_ray(folder) if options.ray else []
     finally:
@@ -114,6 +122,18 @@ def turns(ways: dict[str, Callable[[], None]]) -> tuple[dict[str, float], dict[s
             wall[name] = min(wall[name], time.perf_counter() - before)
             cpu[name] = min(cpu[name], time.process_time() - spent)
     return wall, cpu
+
+
+def peak(folder: Path, count: int) -> float:
+    """The most megabytes that a process holds whose job has that many rows, with the interpreter and torch."""
+    source, file = table(folder / f"{count}.parquet", count), model(folder)
+    job = (
+        "import resource, sys, tracepack, tracepack.batch;"
+        "tracepack.batch.run(*sys.argv[1:], batch_size=4096);"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
+    )
+    command = [sys.executable, "-c", job, str(file), str(source), str(folder / f"{count} answers")]
+    return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
 def on_ray(folder: Path) -> list[dict[str, Any]]:

@@ -168,24 +168,23 @@ def trouble(
 
 
 def killed(running: Running) -> float:
-    """Kills a worker, and returns the seconds until another one is ready."""
-    before, begun = running.workers(), time.monotonic()
-    os.kill(random.choice(before), signal.SIGKILL)
-    until(lambda: is_ready(running, set(before)))
+    """Kills a worker, and returns the seconds until as many as before are ready."""
+    chosen, begun = random.choice(ready(running)), time.monotonic()
+    os.kill(chosen, signal.SIGKILL)
+    until(lambda: len(set(ready(running)) - {chosen}) == WORKERS)
     return time.monotonic() - begun
 
 
-def is_ready(running: Running, before: set[int]) -> bool:
-    """Whether a worker that is new listens for gRPC, which it does last."""
-    new = set(running.workers()) - before
+def ready(running: Running) -> list[int]:
+    """The workers that listen for gRPC, which they do last; the process that waits to replace one does not."""
     port = f":{int(str(running.rpc).rpartition(':')[2]):04X}"
     lines = [
         line
         for table in ("tcp", "tcp6")
         for line in Path(f"/proc/net/{table}").read_text(encoding="utf-8").splitlines()[1:]
     ]
-    listening = {line.split()[9] for line in lines if f"{port} " in line}
-    return any(f"socket:[{inode}]" in links(pid) for pid in new for inode in listening)
+    listening = {f"socket:[{line.split()[9]}]" for line in lines if f"{port} " in line}
+    return [pid for pid in running.workers() if links(pid) & listening]
 
 
 def links(pid: int) -> set[str]:
@@ -202,7 +201,7 @@ def links(pid: int) -> set[str]:
 def held(running: Running) -> tuple[float, int]:
     """MiB that a worker holds beside its mapped files, and files that are open, of all workers in the mean."""
     sizes, files = [], []
-    for pid in running.workers():
+    for pid in ready(running):
         try:
             status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
         except OSError:

@@ -135,9 +135,10 @@ def test_a_target_that_cannot_be_written_is_said(tmp_path: Path, monkeypatch: py
 @pytest.mark.parametrize(
     ("name", "text", "good", "bad"),
     [
-        ("a.csv", "id,x\n7,oops\n8,2\n9,3.5\n10,4\n", [4.0, 7.0, 8.0], [(0, None)]),
-        ("a.csv", "id,x\n7,1\n8,-\n9,3\n10,\n11,5\n", [2.0, 6.0, 10.0], [(1, None), (3, 10)]),
-        ("a.jsonl", '{"id":7,"x":""}\n{"id":8,"x":2}\n{"id":9,"x":3}\n{"id":10,"x":4}\n', [4, 6, 8], [(0, None)]),
+        ("a.csv", "id,x\n7,oops\n8,2\n9,3.5\n10,4\n", [4.0, 7.0, 8.0], [(0, 7)]),
+        ("a.csv", "id,x\n7,1\n8,-\n9,3\n10,\n11,5\n", [2.0, 6.0, 10.0], [(1, 8), (3, 10)]),
+        ("a.jsonl", '{"id":7,"x":""}\n{"id":8,"x":2}\n{"id":9,"x":3}\n{"id":10,"x":4}\n', [4, 6, 8], [(0, 7)]),
+        ("a.jsonl", '{"id":8,"x":2}\n{"id":9,"x":3}\n{"id":"a","x":4}\n{"id":7\n', [4, 6], [(2, None), (3, None)]),
     ],
 )  # fmt: skip
 def test_a_bad_cell_at_the_beginning_costs_its_row(
@@ -154,3 +155,46 @@ def test_a_column_of_texts_stays_one_where_few_of_them_are_numbers(tmp_path: Pat
         ran(tmp_path / "a.csv")
     (tmp_path / "b.csv").write_text("x,note\n1,4\n2,5\n3,six\n")  # of which no input takes numbers
     assert [row["note"] for row in ran(tmp_path / "b.csv")] == ["4", "5", "six"]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int64])
+def test_numbers_with_leading_zeros_are_numbers_where_an_input_takes_them(tmp_path: Path, dtype: torch.dtype) -> None:
+    """As pyarrow and pandas read them; a column that no input takes keeps its zeros."""
+    (tmp_path / "a.csv").write_text("zip,x\n01067,01067\n10115,10115\n00007,-007\n")
+    mod = tracepack.trace(lambda x: {"y": x * 2}, torch.arange(3).to(dtype))
+    found = ran(tmp_path / "a.csv", mod)
+    assert [row["zip"] for row in found] == ["01067", "10115", "00007"]
+    assert [(row["x"], row["y"]) for row in found] == [(1067, 2134), (10115, 20230), (-7, -14)]
+
+
+def test_large_numbers_of_a_column_of_floats_are_numbers_where_an_input_takes_floats(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x\n12345678901234567\n1.5\n")
+    assert [row["y"] for row in ran(tmp_path / "a.csv")] == [2 * float(torch.tensor(12345678901234567.0)), 3.0]
+    whole = tracepack.trace(lambda x: {"y": x * 2}, torch.arange(3))
+    with pytest.raises(tracepack.BatchError, match="the input cannot take the column; got x: string"):
+        tracepack.batch.run(whole, tmp_path / "a.csv", tmp_path / "other")  # 12345678901234568 would not be noticed
+
+
+def test_a_cell_that_its_type_would_change_is_a_bad_row_where_it_comes_late(tmp_path: Path) -> None:
+    """The types are those of the first MiB."""
+    rows = [f"{index % 10}.5,{index},{'a' * 1000}" for index in range(1100)]
+    (tmp_path / "a.csv").write_text("\n".join(["x,zip,text", *rows, "1.5,01067,a", "2.5,1067,a"]) + "\n")
+    assert len(ran(tmp_path / "a.csv", keep=["zip"], id="zip")) == 1101
+    assert [(row["row"], row["error"]) for row in errors(tmp_path / "out")] == [
+        (1100, "column 'zip': int64, which the column has at the beginning of the file, would change the cell")
+    ]
+
+
+def test_a_file_of_parquet_is_neither_mapped_nor_read_as_a_whole(tmp_path: Path) -> None:
+    """Its mapped pages would count as memory of the process, and a group of rows may be the whole file."""
+    import numpy as np
+
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"x": np.random.default_rng(0).random(1 << 22)}), path, row_group_size=1 << 22)  # 32 MiB
+    before, most = pa.total_allocated_bytes(), 0
+    for part in find_source(path).parts(0, ["x"], 1 << 15, lambda number: False):
+        most = max(most, pa.total_allocated_bytes() - before)
+        if part.number % 16 == 0 and Path("/proc/self/maps").exists():
+            assert str(path) not in Path("/proc/self/maps").read_text(encoding="utf-8")
+    assert part.number == 127
+    assert most < 8 << 20

@@ -27,7 +27,7 @@ class Running:
     log: Path
 
     def workers(self) -> list[int]:
-        """The processes that a supervisor started."""
+        """The processes that a supervisor started, the one that waits to replace another among them."""
         found = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text(encoding="utf-8")
         return [int(number) for number in found.split()]
 

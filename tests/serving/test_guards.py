@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import json
 import socket
 import subprocess
 import sys
+import threading
 import warnings
 
 import httpx
@@ -16,6 +19,9 @@ import tracepack
 from tests.serving.commands import served
 from tests.serving.servers import cell, serving
 from tracepack.serving import app
+
+uvicorn = pytest.importorskip("uvicorn", reason="the extra serve is not installed")
+from tracepack.serving.http.connections import limited_protocol  # noqa: E402 - after the skip
 
 BODY = {"x": [[1, 2, 3, 4]], "h": [[1, 2, 3]]}
 
@@ -66,8 +72,6 @@ class Asgi(httpx.BaseTransport):
         self.application = application
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        import asyncio
-
         async def call() -> httpx.Response:
             given = httpx.Request(request.method, request.url, headers=request.headers, content=request.read())
             async with httpx.AsyncClient(transport=httpx.ASGITransport(self.application)) as client:
@@ -169,10 +173,10 @@ def test_a_budget_ends_a_run(tmp_path) -> None:
         return tracepack.while_loop(lambda i, v: i < runs, lambda i, v: (i + 1, v + 1), 0, x)[1]
 
     tracepack.trace(count, torch.ones(2), 3).save(tmp_path / "loop.tpk")
-    with serving({"loop": tmp_path / "loop.tpk"}, budget={"seconds": 0.2}) as address:
+    with serving({"loop": tmp_path / "loop.tpk"}, budget={"seconds": 1.0}) as address:
         answer = httpx.post(f"http://{address}/v1/loop", json={"x": [1, 2], "runs": 1 << 40}, timeout=60)
         assert answer.status_code == 504
-        assert "the run takes longer than its budget; expected 0.2 seconds at most" in answer.json()["error"]
+        assert "the run takes longer than its budget; expected 1.0 seconds at most" in answer.json()["error"]
         assert httpx.post(f"http://{address}/v1/loop", json={"x": [1, 2], "runs": 3}).json() == [4, 5]
 
 
@@ -188,28 +192,40 @@ def test_the_rows_of_a_request_share_its_time() -> None:
         )  # fmt: skip
 
 
-def said(host: str, port: str, sent: bytes) -> str:
+def said(host: str, port: int | str, sent: bytes, shut: bool = False) -> str:
     """What a server says to a client that sends no more, until it ends the connection."""
     with socket.create_connection((host, int(port)), timeout=60) as made:
         made.sendall(sent)
+        if shut:
+            made.shutdown(socket.SHUT_WR)
         with contextlib.suppress(ConnectionResetError):  # where the server reads no further
             return b"".join(iter(lambda: made.recv(4096), b"")).decode()
     return ""
 
 
-def test_limits_of_connections(tmp_path) -> None:
+HEAD = b"POST /v1/cell HTTP/1.1\r\nhost: a\r\n"
+
+
+def test_a_request_that_does_not_arrive_is_ended(tmp_path) -> None:
+    """A client that says nothing, one that stops in its headers, and one that stops in its body."""
     cell().save(tmp_path / "cell.tpk")
-    with served(tmp_path, tmp_path / "cell.tpk", "--max-connections", 2, "--timeout", 1) as running:
+    with served(tmp_path, tmp_path / "cell.tpk", "--timeout", 1) as running:
         host, port = running.url.removeprefix("http://").split(":")
-        head = b"POST /v1/cell HTTP/1.1\r\nhost: a\r\n"
-        late = '{"error":"the request did not arrive; expected it within 1 s"}'
-        # A client that says nothing, one that stops in its headers, and one that stops in its body.
-        for sent in (b"", head, head + b"content-length: 20\r\n\r\n{"):
+        for sent in (b"", HEAD, HEAD + b"content-length: 20\r\n\r\n{"):
             answer = said(host, port, sent)
             assert answer.startswith("HTTP/1.1 408 Request Timeout\r\n")
-            assert answer.endswith(late)
-        large = said(host, port, head + b"x: " + b"a" * (1 << 17))
-        assert large.startswith("HTTP/1.1 431 ") or not large
+            assert answer.endswith('{"error":"the request did not arrive; expected it within 1 s"}')
+
+
+def test_limits_of_connections(tmp_path) -> None:
+    cell().save(tmp_path / "cell.tpk")
+    with served(tmp_path, tmp_path / "cell.tpk", "--max-connections", 2) as running:
+        host, port = running.url.removeprefix("http://").split(":")
+        tails = [b"", *(b"a" * size + b"\r\ncontent-length: 2\r\n\r\n{}" for size in (0, 1 << 16))]
+        for tail in tails:  # a head that does not end, and whole ones, which may come with one read
+            large = said(host, port, HEAD + b"x: " + b"a" * (1 << 16) + tail)
+            assert large.startswith("HTTP/1.1 431 ") or not large
+            assert large.count("HTTP/1.1") <= 1
         assert said(host, port, b"no HTTP\r\n\r\n").endswith('{"error":"Invalid HTTP request received."}')
         with httpx.Client() as first, httpx.Client() as second:
             assert first.get(f"{running.url}/v2/health/live").status_code == 200
@@ -218,7 +234,41 @@ def test_limits_of_connections(tmp_path) -> None:
                 text = b"".join(iter(lambda: third.recv(4096), b"")).decode()
             assert text.startswith("HTTP/1.1 429 Too Many Requests\r\n")
             assert text.endswith('{"error":"too many connections; expected 2 at most"}')
-            assert first.post(f"{running.url}/v1/cell", json=BODY).status_code == 200
+        shut_clients_get_their_answers(host, port)
+        assert "Traceback" not in running.log.read_text(encoding="utf-8")
+
+
+def shut_clients_get_their_answers(host: str, port: str) -> None:
+    """Clients that shut their half of the connection down; a request that is not whole then is none."""
+    body = json.dumps(BODY).encode()
+    whole = HEAD + b"content-length: %d\r\n\r\n%s" % (len(body), body)
+    cases = [(b"", 0), (whole, 1), (whole * 3, 3), (whole[:-1], 0), (whole * 2 + whole[:-1], 2), (whole[:30], 0)]
+    for sent, answers in cases * 10:
+        text = said(host, port, sent, shut=True)
+        assert (text.count("HTTP/1.1 200 OK"), text.count("HTTP/1.1")) == (answers, answers), sent
+
+
+def test_an_answer_to_a_connection_that_has_ended_is_dropped(caplog) -> None:
+    """uvicorn tells the last of several requests that the connection has ended, and uvloop raises for the others."""
+    uvloop = pytest.importorskip("uvloop", reason="only its transports raise it")
+
+    async def answer(scope, receive, send) -> None:
+        (connection,) = server.server_state.connections
+        connection.transport.abort()
+        while connection in server.server_state.connections:
+            await asyncio.sleep(0)
+        server.should_exit = True
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"1")]})
+        await send({"type": "http.response.body", "body": b"a"})
+
+    config = uvicorn.Config(answer, log_config=None, lifespan="off", ws="none", http=limited_protocol(9, 60.0))
+    server = uvicorn.Server(config)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        serving = threading.Thread(target=lambda: uvloop.new_event_loop().run_until_complete(server.serve([listening])))
+        serving.start()
+        assert said(*listening.getsockname(), b"GET / HTTP/1.1\r\nhost: a\r\n\r\n" * 2) == ""
+        serving.join()
+    assert [record.message for record in caplog.records if record.levelname == "ERROR"] == []
 
 
 def test_importing_tracepack_imports_nothing_of_it() -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -77,28 +79,52 @@ def test_a_killed_worker_costs_its_own_requests_and_comes_back(tmp_path) -> None
     scaling(3.0, tmp_path / "scale.tpk")
     scaling(4.0, tmp_path / "other.tpk")
     with served(tmp_path, tmp_path, "--workers", 2, early=[signal.SIGHUP]) as running:
-        first, second = running.workers()
+        first, second, waiting = until(lambda: len(found := running.workers()) == 3 and found)
+        assert [serves(worker) for worker in (first, second, waiting)] == [True, True, False]
         assert httpx.post(f"{running.url}/v2/repository/models/other/unload", timeout=60).status_code == 200
         until(lambda: {ask(running, "other").status_code for _ in range(20)} == {503})  # in both of them
         with Client(running) as client:
             until(lambda: len(client.answers) > 5)
             os.kill(first, signal.SIGKILL)
-            until(lambda: len(set(running.workers()) - {first}) == 2)
-            (new,) = set(running.workers()) - {first, second}
+            until(lambda: serves(waiting))  # it has imported all that it needs
             until(lambda: len(client.answers) > 50)
         assert set(map(repr, client.answers)) == {repr((200, [3.0, 6.0]))}
         assert len(client.failures) <= 1, client.failures
         os.kill(second, signal.SIGKILL)
         until(lambda: second not in running.workers())
-        # Only the new one is left for now, or what follows it: it knows what was unloaded before it came.
+        # Only that one is left for now, or what follows it: it knows what was unloaded before it began.
         assert ask(running).json() == [3.0, 6.0]
         assert ask(running, "other").status_code == 503
-        assert new in running.workers()
+        assert waiting in running.workers()
         text = httpx.get(f"{running.url}/metrics", timeout=60).text
         counted = re.search(r'tracepack_request_success_total{model="scale",version="1"} (\S+)', text)
         assert counted is not None
         assert float(counted[1]) == len(client.answers) + 1, "the counts of workers that are gone are lost"
         assert 'tracepack_requests_pending{model="scale",version="1"} 0.0' in text
+
+
+@pytest.mark.campaign
+def test_the_process_that_waits_to_replace_a_worker_may_end_too(tmp_path) -> None:
+    scaling(3.0, tmp_path / "scale.tpk")
+    with served(tmp_path, tmp_path, "--workers", 2) as running:
+        first, _, waiting = until(lambda: len(found := running.workers()) == 3 and found)
+        for worker in (waiting, first):
+            os.kill(worker, signal.SIGKILL)
+            until(lambda worker=worker: worker not in running.workers())
+        until(lambda: sum(map(serves, running.workers())) == 2)
+        assert ask(running).json() == [3.0, 6.0]
+        last = running.workers()
+        running.process.send_signal(signal.SIGTERM)
+        assert running.process.wait(60) == 0
+        assert not any(Path(f"/proc/{worker}").exists() for worker in last)
+
+
+def serves(worker: int) -> bool:
+    """Whether a process has an event loop."""
+    with contextlib.suppress(OSError):  # it ends
+        files = Path(f"/proc/{worker}/fd")
+        return any("eventpoll" in os.readlink(files / name) for name in os.listdir(files))
+    return False
 
 
 def looping(path: Path) -> Path:
@@ -111,27 +137,44 @@ def looping(path: Path) -> Path:
     return path
 
 
-def test_sigterm_answers_what_has_begun_and_waits_for_no_run_that_was_left(tmp_path) -> None:
+def test_sigterm_answers_what_has_begun(tmp_path) -> None:
     """SIGHUP ends no server that has only just begun; it is heard before."""
-    looping(tmp_path / "slow.tpk")
-    early = [signal.SIGHUP, signal.SIGHUP]
-    with served(tmp_path, tmp_path / "slow.tpk", "--drain", 5, early=early) as running:
-        with contextlib.suppress(httpx.HTTPError):
-            httpx.post(f"{running.url}/v1/slow", json={**BODY, "runs": 1 << 40}, timeout=0.3)
-        answers: list[httpx.Response] = []
-        body = {**BODY, "runs": 30_000}
-        thread = threading.Thread(
-            target=lambda: answers.append(httpx.post(f"{running.url}/v1/slow", json=body, timeout=60))
-        )
-        thread.start()
-        pending = 'tracepack_requests_pending{model="slow",version="1"} 2.0'
-        until(lambda: pending in httpx.get(f"{running.url}/metrics", timeout=60).text)
-        running.process.send_signal(signal.SIGTERM)
-        thread.join()
-        assert (answers[0].status_code, answers[0].json()) == (200, [30_001.0, 30_002.0])
+    scaling(3.0, tmp_path / "scale.tpk")
+    with served(tmp_path, tmp_path, "--drain", 60, early=[signal.SIGHUP, signal.SIGHUP]) as running:
+        body = json.dumps(BODY).encode()
+        head = f"POST /v1/scale HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: {len(body)}\r\n\r\n"
+        host, port = running.url.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port)), timeout=60) as made:
+            made.sendall(head.encode())
+            assert made.recv(4096) == b"HTTP/1.1 100 Continue\r\n\r\n"  # its request has begun
+            running.process.send_signal(signal.SIGTERM)
+            until(lambda: refuses(running))
+            made.sendall(body)
+            answer = b"".join(iter(lambda: made.recv(4096), b""))
+        assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
+        assert answer.endswith(b"[3.0,6.0]")
         assert running.process.wait(60) == 0
-        with pytest.raises(httpx.ConnectError):
-            ask(running, "slow")
+
+
+def refuses(running: Running) -> bool:
+    """Whether a server takes no more connections."""
+    try:
+        ask(running)
+    except httpx.ConnectError:
+        return True
+    except httpx.HTTPError:  # a connection that had waited is ended
+        return False
+    return False
+
+
+def test_sigterm_waits_for_no_run_that_was_left(tmp_path) -> None:
+    """Its request was answered that it takes too long."""
+    looping(tmp_path / "slow.tpk")
+    with served(tmp_path, tmp_path / "slow.tpk", "--timeout", 1) as running:
+        assert httpx.post(f"{running.url}/v1/slow", json={**BODY, "runs": 1 << 40}, timeout=60).status_code == 504
+        running.process.send_signal(signal.SIGTERM)
+        assert running.process.wait(60) == 0
+        assert "a run was ended that took longer than its request could wait" in running.log.read_text(encoding="utf-8")
 
 
 def test_sigterm_ends_a_server_whose_workers_have_only_just_begun(tmp_path) -> None:

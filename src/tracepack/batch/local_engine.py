@@ -86,7 +86,7 @@ class _ReadAhead:
     def _all(self) -> Iterator[Part]:
         plan = self._plan
         for file in range(len(plan.source.files)):
-            yield from plan.source.parts(file, plan.columns, plan.part_rows, partial(self._done, file))
+            yield from plan.parts(file, partial(self._done, file))
 
     def parts(self) -> Iterator[Part]:
         """The parts that are not done.

@@ -131,7 +131,7 @@ class PartWorker:
         def is_done(number: int) -> bool:
             return (wanted >= 0 and number != wanted) or plan.target.is_done(file, number)
 
-        for part in plan.source.parts(file, plan.columns, plan.part_rows, is_done):
+        for part in plan.parts(file, is_done):
             found, bad = plan.do(part)
             plan.write(part, found, bad)
             rows, errors = rows + found.num_rows + len(bad), errors + len(bad)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -45,6 +45,14 @@ class Plan:
         """The columns that are read, in the order of the source."""
         wanted = self.work.columns
         return [name for name in self.source.schema.names if name in wanted]
+
+    def parts(self, file: int, is_done: Callable[[int], bool]) -> Iterator[Part]:
+        """The parts of a file that are not done.
+
+        Raises:
+            BatchError: the file cannot be read.
+        """
+        return self.source.parts(file, self.columns, self.part_rows, is_done, self.work.id)
 
     def do(self, part: Part) -> tuple[pa.Table, list[Any]]:
         """Computes a part; in a process of its own where an earlier start ended in it."""

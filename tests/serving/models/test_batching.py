@@ -173,13 +173,13 @@ def test_a_request_that_waits_too_long_for_its_batch_is_answered(monkeypatch) ->
     """Those that wait behind a run are answered in time, and the batch that comes later goes without them."""
     import threading
 
-    pipeline, go = tracepack.trace(lambda x: x + 1, torch.rand(3, 4)), threading.Event()
+    pipeline, runs, go = tracepack.trace(lambda x: x + 1, torch.rand(3, 4)), threading.Event(), threading.Event()
     model = served(pipeline, timeout=0.1)
-    monkeypatch.setattr(pipeline._runner, "run", lambda feed: go.wait(60))
+    monkeypatch.setattr(pipeline._runner, "run", lambda feed: runs.set() or go.wait(60))
 
     async def ask() -> list[Any]:
         first = asyncio.ensure_future(all_at_once(model, requests(torch.zeros(1, 4))))
-        await asyncio.sleep(0.02)  # it runs
+        assert await asyncio.to_thread(runs.wait, 60)
         late, _ = await all_at_once(model, requests(*[torch.zeros(1, 4)] * 3))
         go.set()
         return [*late, *(await first)[0]]

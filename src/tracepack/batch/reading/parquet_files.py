@@ -10,11 +10,12 @@ import pyarrow.parquet as pq
 from .parts import Found, cut
 
 _DECODED = 1 << 16  # rows that are decoded at a time
+_READ = 1 << 20  # bytes of a column that are read at a time; a mapped file would count as memory of the process
 
 
 def parquet_parts(path: str, columns: Sequence[str], size: int, is_done: Callable[[int], bool]) -> Found:
     """The parts of a Parquet file that are not done; groups of rows with none of theirs are not read."""
-    with pq.ParquetFile(path, memory_map=True, pre_buffer=False) as file:
+    with pq.ParquetFile(path, pre_buffer=False, buffer_size=_READ) as file:
         groups = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
         total = sum(groups)
         for first, last in _runs([n for n in range(-(-total // size)) if not is_done(n)]):

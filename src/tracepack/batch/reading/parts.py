@@ -20,7 +20,8 @@ class BadRow:
             such a line.
         error: what is wrong.
         line: where it failed: the node and the user's line; empty where the row cannot be read.
-        id: its value of the id column, if there is one.
+        id: its value of the id column, if there is one and the row says it; a line with another number of cells does
+            not, since none of them is sure to be the id.
     """
 
     row: int | None

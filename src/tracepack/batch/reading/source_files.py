@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -40,12 +41,21 @@ class SourceFile:
 
 @dataclass(frozen=True)
 class Source:
-    """Files of one kind with one schema, in the order of their names."""
+    """Files of one kind with one schema, in the order of their names.
+
+    Attributes:
+        path: of the file or the folder.
+        kind: ``"parquet"``, ``"csv"``, ``"tsv"`` or ``"jsonl"``.
+        files: in their order.
+        schema: their columns.
+        numbers: the columns of which inputs take numbers, with the dtypes of the inputs.
+    """
 
     path: str
     kind: str
     files: tuple[SourceFile, ...]
     schema: pa.Schema
+    numbers: Mapping[str, str]
 
     def check(self, file: int) -> None:
         """Checks that a file is still the one that was found, so that no part mixes two.
@@ -85,8 +95,10 @@ class Source:
         counts = [self.count(file) for file in range(len(self.files))]
         return None if None in counts else sum(count or 0 for count in counts)
 
-    def parts(self, file: int, columns: Sequence[str], size: int, is_done: Callable[[int], bool]) -> Iterator[Part]:
-        """The parts of a file that are not done.
+    def parts(
+        self, file: int, columns: Sequence[str], size: int, is_done: Callable[[int], bool], id_column: str | None = None
+    ) -> Iterator[Part]:
+        """The parts of a file that are not done; bad rows have the value of the id column, where they say one.
 
         Raises:
             BatchError: the file cannot be read.
@@ -98,9 +110,11 @@ class Source:
                 case "parquet":
                     found = parquet_parts(each.path, columns, size, is_done)
                 case "jsonl":
-                    found = json_parts(each.path, schema, size, is_done, len(columns) == len(self.schema.names))
+                    strict = len(columns) == len(self.schema.names)
+                    found = json_parts(each.path, schema, size, is_done, strict, id_column)
                 case _:
-                    found = csv_parts(each.path, schema, size, is_done, "\t" if self.kind == "tsv" else ",")
+                    cells = "\t" if self.kind == "tsv" else ","
+                    found = csv_parts(each.path, schema, size, is_done, cells, self.numbers, id_column)
             for number, rows, at, bad in found:
                 yield Part(file, number, rows.cast(schema), at, bad)
         except (pa.ArrowException, OSError) as error:
@@ -114,12 +128,12 @@ def _decoded(path: str) -> float:
     return 0.0 if first is None else first.nbytes / max(first.num_rows, 1)
 
 
-def find_source(path: str | os.PathLike[str], numbers: Collection[str] = ()) -> Source:
+def find_source(path: str | os.PathLike[str], numbers: Mapping[str, str] = MappingProxyType({})) -> Source:
     """The source that a path names: a file, or a folder of files of one kind.
 
     Args:
         path: of the file or the folder.
-        numbers: the columns of which inputs take numbers.
+        numbers: the columns of which inputs take numbers, with the dtypes of the inputs.
 
     Raises:
         BatchError: there is none, or its files are of several kinds or schemas.
@@ -136,7 +150,7 @@ def find_source(path: str | os.PathLike[str], numbers: Collection[str] = ()) -> 
         )  # fmt: skip
     files = tuple(_file(each, root) for each in found)
     kind = kinds.pop()
-    return Source(str(root), kind, files, _schema(kind, files, numbers))
+    return Source(str(root), kind, files, _schema(kind, files, numbers), dict(numbers))
 
 
 def _counts(path: Path, root: Path) -> bool:
@@ -150,7 +164,7 @@ def _file(path: Path, root: Path) -> SourceFile:
     return SourceFile(str(path), name, status.st_size, status.st_mtime_ns)
 
 
-def _schema(kind: str, files: Sequence[SourceFile], numbers: Collection[str]) -> pa.Schema:
+def _schema(kind: str, files: Sequence[SourceFile], numbers: Mapping[str, str]) -> pa.Schema:
     """The schema of all files.
 
     Raises:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
@@ -17,6 +19,8 @@ from .parts import SAMPLE_BYTES, BadRow, Found, cut, taken
 
 _KEPT_AS_TEXT = {b"tracepack": b"looks like numbers"}  # of a column, where another file may have numbers
 _FLOATING = r"^[+-]?([0-9]+[.][0-9]*|[.][0-9]+|[0-9]+(?:[.][0-9]*)?[eE][+-]?[0-9]+)$"
+_PADDED = r"^[+-]?0[0-9]+$"  # the zeros would be lost
+_LARGE = r"^[+-]?[0-9]{16,}$"  # an integer that may be no floating number
 _BLOCK = 4 << 20  # bytes of CSV that are parsed at a time; a row is shorter
 
 
@@ -91,7 +95,9 @@ def _without_times(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
-def json_parts(path: str, schema: pa.Schema, size: int, is_done: Callable[[int], bool], strict: bool) -> Found:
+def json_parts(
+    path: str, schema: pa.Schema, size: int, is_done: Callable[[int], bool], strict: bool, id_column: str | None = None
+) -> Found:
     """The parts of a file of JSON lines that are not done.
 
     Args:
@@ -100,6 +106,7 @@ def json_parts(path: str, schema: pa.Schema, size: int, is_done: Callable[[int],
         size: the rows of a part.
         is_done: whether the part of a number is done.
         strict: whether a field that the schema lacks makes a bad row, since it would be lost.
+        id_column: the column that names bad rows.
     """
     others = "error" if strict else "ignore"
     with open(path, "rb") as file:
@@ -114,9 +121,18 @@ def json_parts(path: str, schema: pa.Schema, size: int, is_done: Callable[[int],
                         tables.append(found)
                         at += range(number * size + begin, number * size + end)
                     else:
-                        bad.append(BadRow(number * size + begin, found))
+                        name = _id_of_line(block[begin], schema, id_column)
+                        bad.append(BadRow(number * size + begin, found, id=name))
                 yield number, pa.concat_tables([schema.empty_table(), *tables]), at, bad
             number += 1
+
+
+def _id_of_line(line: bytes, schema: pa.Schema, id_column: str | None) -> Any:
+    """The id that a line says although it is no row; None where it says none, or one of another type."""
+    value = None if id_column is None else _value(line, id_column)
+    with contextlib.suppress(pa.ArrowException, TypeError, ValueError, OverflowError):
+        return pa.scalar(value, schema.field(id_column).type).as_py() if value is not None else None
+    return None
 
 
 def _lines(file: Any) -> Iterator[bytes]:
@@ -154,17 +170,17 @@ def _json(
 # -- CSV -------------------------------------------------------------------------------------------------------
 
 
-def csv_schema(path: str, delimiter: str, numbers: Collection[str] = ()) -> pa.Schema:
+def csv_schema(path: str, delimiter: str, numbers: Mapping[str, str] = MappingProxyType({})) -> pa.Schema:
     """The columns and their types, from the rows at the beginning; null where all cells are empty.
 
     A column of numbers that are not the same when they are written again is one of texts: 007, or an integer that no
-    floating number is. A column of which an input takes numbers is one of numbers where most cells are: the other
-    cells make bad rows.
+    floating number is. A column of which an input takes numbers is one of numbers where most cells are, 007 among
+    them: the other cells make bad rows.
 
     Args:
         path: of the file.
         delimiter: between cells.
-        numbers: the columns of which inputs take numbers.
+        numbers: the columns of which inputs take numbers, with the dtypes of the inputs.
     """
     reading = pa_csv.ReadOptions(use_threads=False, block_size=SAMPLE_BYTES)
     parsing = pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, invalid_row_handler=lambda row: "skip")
@@ -189,11 +205,23 @@ def csv_schema(path: str, delimiter: str, numbers: Collection[str] = ()) -> pa.S
         if pa.types.is_string(field.type):
             field = field.with_type(_type_of_most(sample[name]))
             schema = schema.set(schema.get_field_index(name), field)
-        pattern = rb"^[+-]?0[0-9]+$" if pa.types.is_integer(field.type) else rb"^[+-]?(0[0-9]+|[0-9]{16,})$"
-        if pc.any(pc.match_substring_regex(sample[name], pattern.decode())).as_py():
+        pattern = _changing(field.type, numbers.get(name))
+        if pattern and pc.any(pc.match_substring_regex(sample[name], pattern)).as_py():
             kept = field.with_type(pa.string()).with_metadata(_KEPT_AS_TEXT)
             schema = schema.set(schema.get_field_index(name), kept)
     return schema
+
+
+def _changing(kind: pa.DataType, dtype: str | None) -> str | None:
+    """What matches the cells that numbers of a type would change; None where there are none that count.
+
+    Args:
+        kind: of the numbers.
+        dtype: that of the input that takes the column; it takes numbers, so that 007 is one.
+    """
+    if dtype is not None:
+        return _LARGE if pa.types.is_floating(kind) and dtype.startswith(("int", "uint")) else None
+    return _PADDED if pa.types.is_integer(kind) else f"{_PADDED}|{_LARGE}" if pa.types.is_floating(kind) else None
 
 
 def _type_of_most(cells: pa.Array) -> pa.DataType:
@@ -206,11 +234,29 @@ def _type_of_most(cells: pa.Array) -> pa.DataType:
     return pa.float64() if floating else pa.int64()
 
 
-def csv_parts(path: str, schema: pa.Schema, size: int, is_done: Callable[[int], bool], delimiter: str) -> Found:
+def csv_parts(
+    path: str,
+    schema: pa.Schema,
+    size: int,
+    is_done: Callable[[int], bool],
+    delimiter: str,
+    numbers: Mapping[str, str] = MappingProxyType({}),
+    id_column: str | None = None,
+) -> Found:
     """The parts of a CSV file that are not done.
 
     All columns are read as text, since a cell that is no number would end the reading; then each gets its type.
+
+    Args:
+        path: of the file.
+        schema: of the columns that are read.
+        size: the rows of a part.
+        is_done: whether the part of a number is done.
+        delimiter: between cells.
+        numbers: as in `csv_schema`.
+        id_column: the column that names bad rows.
     """
+    patterns = {each.name: _changing(each.type, numbers.get(each.name)) for each in schema}
     unread: list[Any] = []
 
     def skip(row: Any) -> str:
@@ -227,10 +273,10 @@ def csv_parts(path: str, schema: pa.Schema, size: int, is_done: Callable[[int], 
             lines, unread[:] = list(unread), []
             if is_done(number):
                 continue
-            rows, good, bad = _typed(table, schema)
+            rows, good, bad = _typed(table, schema, patterns)
             first = number * size
             at = [first + index for index in good]
-            found = [BadRow(first + row, error) for row, error in bad]
+            found = [BadRow(first + row, error, id=_id_of_cell(table, schema, row, id_column)) for row, error in bad]
             yield number, rows, at, found + [_unread(row) for row in lines]
 
 
@@ -239,39 +285,54 @@ def _unread(row: Any) -> BadRow:
     return BadRow(None, f"{got}{row.actual_columns} columns, expected {row.expected_columns}: {row.text[:100]!r}")
 
 
-def _typed(table: pa.Table, schema: pa.Schema) -> tuple[pa.Table, Sequence[int], list[tuple[int, str]]]:
+def _id_of_cell(table: pa.Table, schema: pa.Schema, row: int, id_column: str | None) -> Any:
+    """The id of a row with a bad cell; None where that is the id itself."""
+    with contextlib.suppress(pa.ArrowInvalid):
+        if id_column is not None:
+            return _cells(table[id_column].slice(row, 1), schema.field(id_column).type, None)[0].as_py()
+    return None
+
+
+def _typed(
+    table: pa.Table, schema: pa.Schema, patterns: Mapping[str, str | None]
+) -> tuple[pa.Table, Sequence[int], list[tuple[int, str]]]:
     """The rows with the types of the schema, which they are, and those with a cell that is not of its type."""
     try:
-        return _cast(table, schema), range(table.num_rows), []
+        return _cast(table, schema, patterns), range(table.num_rows), []
     except pa.ArrowInvalid:
         wrong: dict[int, str] = {}
         for each in schema:
-            for row, error in _wrong(table[each.name], each.type):
+            for row, error in _wrong(table[each.name], each.type, patterns[each.name]):
                 wrong.setdefault(row, f"column {each.name!r}: {error}")
         good = [row for row in range(table.num_rows) if row not in wrong]
-        return _cast(taken(table, good), schema), good, sorted(wrong.items())
+        return _cast(taken(table, good), schema, patterns), good, sorted(wrong.items())
 
 
-def _cast(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    return pa.table([_cells(table[each.name], each.type) for each in schema], schema=schema)
+def _cast(table: pa.Table, schema: pa.Schema, patterns: Mapping[str, str | None]) -> pa.Table:
+    return pa.table([_cells(table[each.name], each.type, patterns[each.name]) for each in schema], schema=schema)
 
 
-def _cells(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+def _cells(column: pa.ChunkedArray, kind: pa.DataType, changing: str | None) -> pa.ChunkedArray:
     """Cells of a type, from their bytes; an empty one of anything but text is null.
 
     Raises:
-        ArrowInvalid: a cell is no text in UTF-8, or none of the type.
+        ArrowInvalid: a cell is no text in UTF-8, none of the type, or one that the type would change.
     """
     text = column.cast(pa.string())
-    return text if pa.types.is_string(kind) else pc.if_else(pc.equal(text, ""), None, text).cast(kind)
+    if pa.types.is_string(kind):
+        return text
+    found = pc.if_else(pc.equal(text, ""), None, text).cast(kind)
+    if changing and pc.any(pc.match_substring_regex(column, changing)).as_py():
+        raise pa.ArrowInvalid(f"{kind}, which the column has at the beginning of the file, would change the cell")
+    return found
 
 
-def _wrong(column: pa.ChunkedArray, kind: pa.DataType) -> Iterator[tuple[int, str]]:
+def _wrong(column: pa.ChunkedArray, kind: pa.DataType, changing: str | None) -> Iterator[tuple[int, str]]:
     try:
-        _cells(column, kind)
+        _cells(column, kind, changing)
     except pa.ArrowInvalid:
         for row in range(len(column)):
             try:
-                _cells(column.slice(row, 1), kind)
+                _cells(column.slice(row, 1), kind, changing)
             except pa.ArrowInvalid as error:
                 yield row, str(error)[:200]

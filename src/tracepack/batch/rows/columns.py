@@ -113,14 +113,14 @@ def _items(value: Any, each: InputColumns) -> Any:
     return to_input(value, each.kind, each.name) if isinstance(each.kind, ListType) else value
 
 
-def columns_of_numbers(pipeline: Pipeline, named: Mapping[str, str | Sequence[str]]) -> set[str]:
-    """The columns of which inputs take numbers, whether the source has them or not."""
+def columns_of_numbers(pipeline: Pipeline, named: Mapping[str, str | Sequence[str]]) -> dict[str, str]:
+    """The columns of which inputs take numbers, whether the source has them or not, with the dtypes of the inputs."""
     parameters = pipeline.program.parameters
-    found: set[str] = set()
+    found: dict[str, str] = {}
     for full, kind in zip(parameters.names, parameters.types, strict=True):
         if isinstance(kind, TensorType) and kind.dtype != "bool":
             given = named.get(plain_name(full), plain_name(full))
-            found.update((given,) if isinstance(given, str) else given)
+            found.update(dict.fromkeys((given,) if isinstance(given, str) else given, kind.dtype))
     return found
 
 

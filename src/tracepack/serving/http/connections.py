@@ -20,6 +20,26 @@ _PHRASES = {
 }  # fmt: skip
 
 
+class _Writable:
+    """A transport that drops what is written after its end: uvloop raises an error there, and uvicorn tells only the
+    last of several requests that their connection has ended.
+
+    Args:
+        transport: of a connection.
+    """
+
+    def __init__(self, transport: Any) -> None:
+        self._transport = transport
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        """Sends data, unless the connection has ended."""
+        if not self._transport.is_closing():
+            self._transport.write(data)
+
+
 def limited_protocol(most: int, seconds: float) -> Any:
     """The class of uvicorn's connections, with limits.
 
@@ -33,11 +53,12 @@ def limited_protocol(most: int, seconds: float) -> Any:
         """A connection that is refused where there are too many, and ended where a request does not arrive."""
 
         refused = False
+        _ended = False  # whether the client sends no more
         _arriving: asyncio.TimerHandle | None = None
         _head = -1  # bytes of a head that is arriving; negative where none is
 
         def connection_made(self, transport: Any) -> None:
-            self.transport = transport
+            self.transport = transport = _Writable(transport)
             if len(self.connections) >= most:
                 self._refuse(TOO_MANY, f"too many connections; expected {most} at most")
                 return
@@ -50,8 +71,26 @@ def limited_protocol(most: int, seconds: float) -> Any:
             super().data_received(data)
             if self._head >= 0:
                 self._head += len(data)
-                if self._head > MOST_HEAD:
-                    self._refuse(HEAD_TOO_LARGE, f"the headers are too large; expected at most {MOST_HEAD} bytes")
+                if self._head > MOST_HEAD and not self.refused:
+                    self._refuse_head()
+
+        def eof_received(self) -> bool:
+            """The client sends no more; whether the connection stays open, for answers to what it has sent."""
+            if self.refused or self.cycle is None or self.scheme == "https":  # TLS has no half of a connection
+                return False
+            if self.pipeline and self.cycle.more_body:
+                self.pipeline.popleft()  # the last request, which will not arrive
+            elif self.cycle.response_complete or self.cycle.more_body:
+                return False
+            self._end_arrival()
+            self._ended = True
+            return True
+
+        def on_response_complete(self) -> None:
+            last = self._ended and not self.pipeline
+            super().on_response_complete()
+            if last:
+                self.transport.close()
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._end_arrival()
@@ -67,6 +106,9 @@ def limited_protocol(most: int, seconds: float) -> Any:
 
         def on_headers_complete(self) -> None:
             self._head = -1
+            if len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers) > MOST_HEAD:
+                self._refuse_head()
+                raise ValueError("the headers are too large")  # ends the parser, which may hold more of the request
             super().on_headers_complete()
 
         def on_message_complete(self) -> None:
@@ -74,7 +116,8 @@ def limited_protocol(most: int, seconds: float) -> Any:
             super().on_message_complete()
 
         def send_400_response(self, msg: str) -> None:
-            self._refuse(BAD_REQUEST, msg)
+            if not self.refused:
+                self._refuse(BAD_REQUEST, msg)
 
         # -- limits --------------------------------------------------------------------------------------------
 
@@ -91,6 +134,9 @@ def limited_protocol(most: int, seconds: float) -> Any:
             self._arriving = None
             if not self.pipeline:  # a request that waits for the one before it is not read on
                 self._refuse(TOO_SLOW, f"the request did not arrive; expected it within {seconds:g} s")
+
+        def _refuse_head(self) -> None:
+            self._refuse(HEAD_TOO_LARGE, f"the headers are too large; expected at most {MOST_HEAD} bytes")
 
         def _refuse(self, status: int, text: str) -> None:
             """Answers, unless an answer has begun, and ends the connection."""

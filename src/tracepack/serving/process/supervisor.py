@@ -3,6 +3,9 @@
 The socket of HTTP belongs to the supervisor, and workers inherit it: a connection that no worker has taken yet outlives
 any of them. gRPC makes its sockets itself, one in each worker, on a port that the supervisor reserves. A worker hears
 of changes to the repository by a channel of its own, and ends where its supervisor has.
+
+One more process than there are workers waits with torch imported: a worker that ends is replaced by it at once, where
+the import takes seconds, and on a busy machine many.
 """
 
 from __future__ import annotations
@@ -83,6 +86,7 @@ class _Supervisor:
         self._environment = {**os.environ, "PROMETHEUS_MULTIPROC_DIR": folder}
         self._workers: set[_Worker] = set()
         self._unloaded: dict[str, None] = {}
+        self._spare: asyncio.Task[_Worker] | None = None
         self._said = self._ending = False
 
     async def run(self) -> None:
@@ -99,6 +103,9 @@ class _Supervisor:
             for task in kept:
                 task.cancel()
             await asyncio.gather(*kept, return_exceptions=True)
+            if (spare := await self._waiting()) is not None:
+                self._workers.add(spare)
+                self._signal(signal.SIGTERM)
             for worker in self._workers:
                 await self._reap(worker)
 
@@ -145,12 +152,27 @@ class _Supervisor:
             await asyncio.sleep(min(0.1 * 2**failures, LONGEST_PAUSE) if failures else 0)
 
     async def _start(self) -> _Worker:
+        """A worker that begins: the one that waits, if it is still there."""
+        worker = await self._waiting()
+        if worker is None or worker.process.returncode is not None:
+            worker = await self._make()
+        worker.channel.write(json.dumps({"unloaded": list(self._unloaded)}).encode() + b"\n")
+        return worker
+
+    async def _waiting(self) -> _Worker | None:
+        """The process that waits, which no longer is the one; None where there is none, or it could not be made."""
+        spare, self._spare = self._spare, None
+        with contextlib.suppress(OSError):
+            return None if spare is None else await spare
+        return None
+
+    async def _make(self) -> _Worker:
+        """A process that waits until it is told to begin."""
         ours, theirs = socket.socketpair()
-        options = replace(self._options, unloaded=tuple(self._unloaded))
         with theirs:
             sockets = [self._listening.fileno(), theirs.fileno()]
             process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", WORKER, options.to_json(), *map(str, sockets),
+                sys.executable, "-m", WORKER, self._options.to_json(), *map(str, sockets),
                 pass_fds=sockets, env=self._environment, stdin=asyncio.subprocess.DEVNULL,
             )  # fmt: skip
         return _Worker(process, *await asyncio.open_unix_connection(sock=ours))
@@ -163,6 +185,8 @@ class _Supervisor:
             if "ready" in told:
                 worker.ready = True
                 self._announce()
+                if self._said and self._spare is None and not self._ending:
+                    self._spare = asyncio.create_task(self._make())
             elif "do" in told:
                 self._pass_on(worker, line, told)
         worker.channel.close()

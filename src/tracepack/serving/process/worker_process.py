@@ -1,15 +1,19 @@
 """A worker: one server whose sockets and channel come from its supervisor; ``python -m`` starts it.
 
-It says on the channel that it is ready, and of which models it loads and unloads; it is told of those of the others.
+It waits on the channel until it is told to begin, with all imports done, which take most of a start. Then it says there
+that it is ready, and of which models it loads and unloads; it is told of those of the others.
 """
 
 from __future__ import annotations
 
 import asyncio
+import importlib
 import json
 import logging
+import signal
 import socket
 import sys
+from dataclasses import replace
 from typing import Any
 
 from ...ops.graph.errors import TracepackError
@@ -19,12 +23,21 @@ from .server import Server, event_loop, leave
 
 log = logging.getLogger("tracepack.serving")
 
+RPC = "tracepack.serving.rpc.service"  # imported where it is asked for, since it needs grpcio
+
 
 def main() -> int:
     """Runs a worker; its arguments are the options, the socket of HTTP and the channel, both by number."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # no trace of the stack while it waits
     options = LaunchOptions.from_json(sys.argv[1])
     listening, channel = (socket.socket(fileno=int(number)) for number in sys.argv[2:4])
     log_to_stderr(bool(options.settings.get("log_requests")))
+    if options.grpc_port is not None:
+        importlib.import_module(RPC)
+    told = _first_line(channel)
+    if not told:  # the server ended, and needed no other worker
+        return 0
+    options = replace(options, unloaded=tuple(json.loads(told)["unloaded"]))
     try:
         server = Server(options)
         server.refuse_state()
@@ -66,6 +79,17 @@ async def _follow(server: Server, reader: asyncio.StreamReader) -> None:
         except TracepackError as error:
             log.warning("another worker was asked to %s model %r: %s", told["do"], told["model"], error)
     server.drain()
+
+
+def _first_line(channel: socket.socket) -> bytes:
+    """The line with which a worker begins, and nothing of what follows it; nothing where the channel ends."""
+    line = b""
+    while not line.endswith(b"\n"):
+        byte = channel.recv(1)
+        if not byte:
+            return b""
+        line += byte
+    return line
 
 
 def _line(row: dict[str, Any]) -> bytes:
