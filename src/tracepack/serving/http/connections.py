@@ -20,7 +20,7 @@ _PHRASES = {
 }  # fmt: skip
 
 
-class _Writable:
+class _HalfOpen:
     """A transport that drops what is written after its end: uvloop raises an error there, and uvicorn tells only the
     last of several requests that their connection has ended.
 
@@ -58,7 +58,7 @@ def limited_protocol(most: int, seconds: float) -> Any:
         _head = -1  # bytes of a head that is arriving; negative where none is
 
         def connection_made(self, transport: Any) -> None:
-            self.transport = transport = _Writable(transport)
+            self.transport = transport = _HalfOpen(transport)
             if len(self.connections) >= most:
                 self._refuse(TOO_MANY, f"too many connections; expected {most} at most")
                 return
