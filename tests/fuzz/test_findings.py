@@ -74,7 +74,7 @@ def test_the_harness_sees_a_crash_a_hang_and_a_report():
 
 @pytest.mark.parametrize("name", blowups.KINDS)
 def test_the_time_to_read_a_file_follows_its_size(name):
-    assert blowups.attempt(name, 200) == ""
+    assert blowups.attempt(name, 160) == ""
 
 
 @pytest.mark.parametrize(("power", "least", "most"), [(2, 18, 20), (1.8, 18, 20), (1.1, 0, 0)])

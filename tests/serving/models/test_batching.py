@@ -14,6 +14,7 @@ from tracepack.ops.graph.graph import Facts, Graph
 from tracepack.serving import ServingConfig
 from tracepack.serving.models.execution import Executor, Passage
 from tracepack.serving.models.model import ServedModel
+from tracepack.serving.models.repository import Repository
 from tracepack.serving.models.row_check import why_not_by_rows
 from tracepack.serving.protocol.interface import Interface
 from tracepack.serving.protocol.messages import InferRequest, NamedTensor
@@ -217,3 +218,13 @@ def test_a_file_of_very_many_outputs_is_not_compared() -> None:
     x = tensor("N")
     mod = tracepack.load(archive_of(Graph((x,), (), [x] * 5000), Facts({"N": (0, 0)}, ())))
     assert why_not_by_rows(mod, []) == "it has more than 1000 inputs and outputs"
+
+
+def test_a_version_is_a_number_where_its_digits_are_those_of_one() -> None:
+    pipeline = tracepack.trace(lambda x: x + 1, torch.rand(2))
+    repository = Repository({"m": dict.fromkeys(("10", "9", "²"), pipeline)}, ServingConfig.of({}))
+    repository.load_all()
+    assert repository.model("m").version == "²"  # as every name, after the numbers
+    repository = Repository({"m": dict.fromkeys(("10", "9"), pipeline)}, ServingConfig.of({}))
+    repository.load_all()
+    assert repository.model("m").version == "10"
