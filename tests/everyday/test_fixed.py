@@ -301,6 +301,18 @@ def test_results_of_a_loop_that_nothing_collects_are_refused() -> None:
         mod(["x"])
 
 
+def test_a_branch_on_a_part_of_a_text_is_in_the_signature() -> None:
+    def process(text):
+        name, _, value = text.partition(":")
+        return value.strip() or name
+
+    mod = loaded(process, "a:b")
+    assert mod.signature == "(text: str) -> str where str_strip(str_partition(text, ':')[2]) != ''"
+    assert mod("c:d") == "d"
+    with pytest.raises(tracepack.GuardError, match="a branch was taken on it"):
+        mod("c:")
+
+
 def test_bytes_that_are_returned_are_named_as_bytes() -> None:
     with pytest.raises(tracepack.RecordError, match="the function returns bytes, which an archive cannot hold"):
         tracepack.trace(lambda data: data[:2], b"abc")
