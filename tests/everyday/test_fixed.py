@@ -283,6 +283,14 @@ def test_a_number_of_rows_that_data_decides_is_said_where_it_is_fixed() -> None:
         mod(torch.ones(3))
 
 
+def test_a_number_of_pieces_that_a_list_decides_is_said() -> None:
+    with pytest.warns(UserWarning, match="the length is fixed to 2"):
+        mod = loaded(lambda x, sizes: [part.sum() for part in x.split(sizes.tolist())], X, torch.tensor([1, 1]))
+    assert mod(torch.ones(7), torch.tensor([3, 4])) == [3, 4]
+    with pytest.raises(tracepack.SignatureError, match="got 3 in shape"):
+        mod(torch.ones(7), torch.tensor([3, 2, 2]))
+
+
 def test_rows_that_data_chooses_are_unpacked_into_as_many_values_as_in_python() -> None:
     def process(x):
         first, second = x[x > 0]
