@@ -261,5 +261,4 @@ def title(func: Any) -> str:
 
 def _class(leaf: Any) -> str:
     """The class of an object as its user knows it."""
-    kind = bytes if type(leaf) is TracedBytes else leaf.__class__ if is_traced(leaf) else type(leaf)
-    return kind.__name__ if kind.__module__ == "builtins" else f"a {kind.__module__}.{kind.__qualname__}"
+    return "bytes" if type(leaf) is TracedBytes else f"a {type(leaf).__module__}.{type(leaf).__qualname__}"

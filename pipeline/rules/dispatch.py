@@ -18,7 +18,7 @@ from ..proxies.trees import title
 from .assertions import all_true
 from .callbacks import opened, takes_objects
 from .custom_operators import custom_operator
-from .metadata import pin_rows, read_metadata
+from .metadata import pin_pieces, pin_rows, read_metadata
 from .torch_functions import IGNORED, METADATA, SIZES, TEXTS, TRANSFORMS, refusal
 
 _CONSTRAINTS = str(constraints.__file__)
@@ -67,6 +67,8 @@ def record(recorder: Tracer, func: Callable[..., Any], args: tuple[Any, ...], kw
         return _unknown(recorder, func, args, kwargs)
     if name.endswith(".unbind"):
         pin_rows(recorder, args, kwargs)
+    if name.endswith((".split", ".split_with_sizes")):
+        pin_pieces(recorder, next(iter([*args[1:], *kwargs.values()]), None))
     if name.endswith((".split", ".chunk")) and following_instruction() != "UNPACK_SEQUENCE":
         recorder.plainly_used = recorder.plainly_used or "the function goes through the pieces of a tensor"
     if takes_objects(func, (args, kwargs)):

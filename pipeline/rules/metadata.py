@@ -12,6 +12,7 @@ from ...ops.graph.graph import Guard, Node, Operator, Value
 from ...ops.graph.types import SCALARS
 from ...ops.runtime.primitives.callables import resolve
 from ...ops.runtime.user_code import is_asked_by_user, is_unpacked, user_line
+from ..proxies.lists import TracedList
 from ..proxies.tracer import NodeWriter, Tracer
 from .torch_functions import METADATA
 
@@ -98,11 +99,24 @@ def pin_rows(recorder: Tracer, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
         rank = tensor.dim()
     if not isinstance(dim, int) or dim not in range(-rank, rank):
         return
-    rows = recorder.scalar("size", tensor, dim % rank)
-    if not rows.varies:
-        recorder.pin(rows, "the function goes through the rows of a tensor one by one")
+    _fix_number(
+        recorder,
+        recorder.scalar("size", tensor, dim % rank),
+        "the function goes through the rows of a tensor one by one",
+    )
+
+
+def pin_pieces(recorder: Tracer, sizes: Any) -> None:
+    """Fixes the number of pieces of a tensor where a list of run time says how large each is."""
+    if type(sizes) is TracedList:
+        _fix_number(recorder, sizes.length(), "the length of the list was read")
+
+
+def _fix_number(recorder: Tracer, number: Any, why: str) -> None:
+    if not number.varies:
+        recorder.pin(number, why)
         return
     unpacks = is_unpacked()
     recorder.plainly_used = recorder.plainly_used or ("" if unpacks else ROWS)
-    reason = f"the function unpacks it into {rows.concrete} values" if unpacks else ROWS
-    recorder.nodes.append(Node(Guard(rows.concrete, reason), (rows.value,), {}, None, user_line()))
+    reason = f"the function unpacks it into {number.concrete} values" if unpacks else ROWS
+    recorder.nodes.append(Node(Guard(number.concrete, reason), (number.value,), {}, None, user_line()))

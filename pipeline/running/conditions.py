@@ -31,10 +31,12 @@ def conditions(graph: Graph, names: Sequence[str]) -> list[str]:
             text = texts.get(id(node.args[0]))
             if text is not None and re.search(r"[A-Za-z]", re.sub(r"\b(not|min|max|int|float|bool)\b", "", text)):
                 found.append(_stated(text, node.target.expected))
-        elif isinstance(node.target, Operator) and isinstance(node.output, Value):
+        elif isinstance(node.target, Operator):
             text = _text(node, node.target.name, texts) or _size_inside(node, makers)
             if text is not None and len(text) <= _LONGEST:
-                texts[id(node.output)] = text
+                several = enumerate(node.output) if isinstance(node.output, tuple | list) else ()
+                texts |= {id(item): f"{text}[{place}]" for place, item in several if isinstance(item, Value)}
+                texts |= {id(node.output): text} if isinstance(node.output, Value) else {}
     return list(dict.fromkeys(found))
 
 

@@ -283,6 +283,14 @@ def test_a_number_of_rows_that_data_decides_is_said_where_it_is_fixed() -> None:
         mod(torch.ones(3))
 
 
+def test_a_number_of_pieces_that_a_list_decides_is_said() -> None:
+    with pytest.warns(UserWarning, match="the length is fixed to 2"):
+        mod = loaded(lambda x, sizes: [part.sum() for part in x.split(sizes.tolist())], X, torch.tensor([1, 1]))
+    assert mod(torch.ones(7), torch.tensor([3, 4])) == [3, 4]
+    with pytest.raises(tracepack.SignatureError, match="got 3 in shape"):
+        mod(torch.ones(7), torch.tensor([3, 2, 2]))
+
+
 def test_rows_that_data_chooses_are_unpacked_into_as_many_values_as_in_python() -> None:
     def process(x):
         first, second = x[x > 0]
@@ -299,6 +307,18 @@ def test_results_of_a_loop_that_nothing_collects_are_refused() -> None:
         mod = loaded(lambda texts: (tuple(0 for _ in texts), [1 for _ in range(1)]), ["x", "y"])
     with pytest.raises(tracepack.GuardError, match="the length of the list was read"):
         mod(["x"])
+
+
+def test_a_branch_on_a_part_of_a_text_is_in_the_signature() -> None:
+    def process(text):
+        name, _, value = text.partition(":")
+        return value.strip() or name
+
+    mod = loaded(process, "a:b")
+    assert mod.signature == "(text: str) -> str where str_strip(str_partition(text, ':')[2]) != ''"
+    assert mod("c:d") == "d"
+    with pytest.raises(tracepack.GuardError, match="a branch was taken on it"):
+        mod("c:")
 
 
 def test_bytes_that_are_returned_are_named_as_bytes() -> None:
