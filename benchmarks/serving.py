@@ -3,8 +3,9 @@
     python -m benchmarks.serving
 
 The server is a process of its own; client and server share the cores of this machine. The note of a row has what the
-same client takes against bare Starlette that reads the body and answers with constant bytes. Every first answer is
-compared with `mod.run`. `benchmarks.servers.peers` measures other servers, and `benchmarks.servers.soak` a long time.
+same client takes against bare Starlette or grpc.aio that reads the body and answers with constant bytes. Every first
+answer is compared with `mod.run`. `benchmarks.servers.peers` measures other servers, and `benchmarks.servers.soak` a
+long time.
 """
 
 from __future__ import annotations
@@ -64,11 +65,10 @@ def server(path: Path, *arguments: str) -> Iterator[tuple[str, str]]:
 
 
 @contextmanager
-def constant_server(answer: bytes, header: str) -> Iterator[str]:
-    """Starlette that reads a body and answers with constant bytes: the address."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", _CONSTANT, answer.hex(), header], stdout=subprocess.PIPE, text=True
-    )
+def constant_server(answer: bytes, header: str | None = None) -> Iterator[str]:
+    """Starlette, or grpc.aio without a header, that reads a body and answers with constant bytes: the address."""
+    program = [sys.executable, "-c", _CONSTANT_RPC if header is None else _CONSTANT]
+    process = subprocess.Popen([*program, answer.hex(), header or ""], stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
         yield process.stdout.readline().strip()
@@ -94,6 +94,22 @@ uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False, lifesp
 """
 
 
+_CONSTANT_RPC = """
+import asyncio, sys, grpc, grpc.aio
+answer = bytes.fromhex(sys.argv[1])
+async def infer(request, context):
+    return answer
+async def main():
+    server = grpc.aio.server()
+    methods = {"ModelInfer": grpc.unary_unary_rpc_method_handler(infer)}
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("inference.GRPCInferenceService", methods),))
+    print(f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}", flush=True)
+    await server.start()
+    await server.wait_for_termination()
+asyncio.run(main())
+"""
+
+
 def overheads(path: Path) -> list[Row]:
     """p50 of one client's requests, beside a run in this process."""
     import tritonclient.grpc as rpc_client
@@ -115,7 +131,9 @@ def overheads(path: Path) -> list[Row]:
             rows.append(row(f"HTTP binary, {name}", alone, taken, client, 0.5 if shape[0] == 1 else 1.0))
             with rpc_client.InferenceServerClient(rpc) as made:
                 taken = p50(asking(rpc_client, made, data))
-            rows.append(row(f"gRPC, {name}", alone, taken, None, 0.7 if shape[0] == 1 else 1.0))
+            with constant_server(constant_message(shape[0])) as bare, rpc_client.InferenceServerClient(bare) as made:
+                client = p50(asking(rpc_client, made, data))
+            rows.append(row(f"gRPC, {name}", alone, taken, client, 0.7 if shape[0] == 1 else 1.0))
     return rows
 
 
@@ -123,6 +141,14 @@ def constant_answer(count: int) -> tuple[str, bytes]:
     row = {"name": "out", "datatype": "FP32", "shape": [count, 8], "parameters": {"binary_data_size": count * 32}}
     head = json.dumps({"model_name": "small", "outputs": [row]}).encode()
     return str(len(head)), head + bytes(count * 32)
+
+
+def constant_message(count: int) -> bytes:
+    from tracepack.serving.protocol.protobuf import message
+
+    made = message("ModelInferResponse")(model_name="small", raw_output_contents=[bytes(count * 32)])
+    made.outputs.add(name="out", datatype="FP32", shape=[count, 8])
+    return made.SerializeToString()
 
 
 def inputs(module, data: np.ndarray) -> list:
@@ -146,7 +172,7 @@ def p50(call: Callable[[], object]) -> float:
 
 def row(name: str, alone: float, taken: float, client: float | None, limit: float) -> Row:
     note = f"mod.run {alone:.3f}, request {taken:.3f}"
-    note += "" if client is None else f", client and bare Starlette {client:.3f}"
+    note += "" if client is None else f", the same of a server that answers constant bytes {client:.3f}"
     return {"what": f"{name}: p50 over mod.run", "value": taken - alone, "unit": "ms", "limit": limit, "note": note}
 
 

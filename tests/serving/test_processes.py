@@ -80,7 +80,8 @@ def test_a_killed_worker_costs_its_own_requests_and_comes_back(tmp_path) -> None
     scaling(4.0, tmp_path / "other.tpk")
     with served(tmp_path, tmp_path, "--workers", 2, early=[signal.SIGHUP]) as running:
         first, second, waiting = until(lambda: len(found := running.workers()) == 3 and found)
-        assert [serves(worker) for worker in (first, second, waiting)] == [True, True, False]
+        # A process that has only just been made has the files of the one that made it.
+        until(lambda: [serves(worker) for worker in (first, second, waiting)] == [True, True, False])
         assert httpx.post(f"{running.url}/v2/repository/models/other/unload", timeout=60).status_code == 200
         until(lambda: {ask(running, "other").status_code for _ in range(20)} == {503})  # in both of them
         with Client(running) as client:
