@@ -17,7 +17,7 @@ from torch.overrides import TorchFunctionMode
 
 from ...graph.graph import BodyCall, Constant, Graph, Node, Operator, Value
 from ...graph.traverse import leaves
-from .number_checks import SHIFTS, computed_otherwise, outside_int32, within_int32
+from .number_checks import SHIFTS, computed_otherwise, is_watched, outside_int32, within_floats, within_int32
 
 # Where a function has its table, its dimension and its index, and what these are called.
 _INDEXED = {
@@ -85,7 +85,7 @@ def all_within(found: Sequence[Any]) -> Sequence[Any]:
         IndexError: one was not.
     """
     if not found[-1]:
-        raise IndexError("an index is out of range")
+        raise IndexError("an index, or an integer that the engine computes in fewer bits, is out of range")
     return found[:-1]
 
 
@@ -162,13 +162,15 @@ class DataChecks(TorchFunctionMode):
             raise Unfit(f"{reason}, which other runtimes do otherwise")
         if self.in_32_bits and any(map(outside_int32, (*args, *given.values()))):
             raise Unfit("it computes with integers of more than 32 bits")
-        if not self.in_32_bits:
-            return func(*args, **given)
-        if name in SHIFTS:
+        if self.in_32_bits and name in SHIFTS:
             raise Unfit("it shifts integers of 32 bits")
+        if not (self.in_32_bits or is_watched(name)):
+            return func(*args, **given)
         before = [arg.clone() if isinstance(arg, torch.Tensor) else arg for arg in args]  # it may write to them
         found = func(*args, **given)
-        self.within += within_int32(func, name, before, given, found)
+        self.within += within_floats(func, name, before, given, found)
+        if self.in_32_bits:
+            self.within += within_int32(func, name, before, given, found)
         return found
 
     def _indexed(self, func: Any, name: str, args: Sequence[Any], given: Any) -> tuple[Any, int | None, Any]:
