@@ -132,6 +132,52 @@ def test_an_index_that_a_region_computes_is_checked() -> None:
             mod(ids)
 
 
+TABLE = torch.arange(20.0).reshape(5, 4)
+BY_TENSORS: dict[str, Callable[..., Any]] = {
+    "[i]": lambda i: TABLE[i],
+    "[..., j]": lambda i: TABLE[None, ..., i % 4][0, i.abs() % 5],
+    "[i, j]": lambda i: TABLE[i, i.abs() % 4],
+    "take": lambda i: TABLE[:, 0].take(i),
+    "index_put": lambda i: TABLE.index_put((i,), torch.tensor(1.0)),
+}
+
+
+@pytest.mark.parametrize("engine", ["onnxruntime", "openvino"])
+@pytest.mark.parametrize(
+    "name", ["[i]", *(pytest.param(name, marks=pytest.mark.campaign) for name in BY_TENSORS if name != "[i]")]
+)
+def test_indices_in_brackets_count_from_either_end_and_are_checked(name: str, engine: str) -> None:
+    pytest.importorskip(engine)
+    pytest.importorskip("onnxscript")
+    function = BY_TENSORS[name]
+    op = tracepack.script(function, engine=engine)
+    example = torch.tensor([1, 2, 3])
+    if (name, engine) == ("index_put", "openvino"):
+        with pytest.raises(tracepack.LoweringError, match="it writes at indices of the data"):
+            tracepack.trace(lambda i: op(i), example)
+        return
+    mod = tracepack.trace(lambda i: op(i), example)
+    for _ in range(2):
+        for indices in ([-5, 0, 4], [-1, -2, -3]):
+            assert torch.equal(mod(torch.tensor(indices)), function(torch.tensor(indices)))
+    for indices in ([5, 0, 0], [-6, 0, 0], [2**31, 0, 0]) if "..." not in name else ():
+        with pytest.raises(IndexError):
+            function(torch.tensor(indices))
+        with pytest.raises(tracepack.NodeError, match="out of (range|bounds)"):
+            mod(torch.tensor(indices))
+
+
+def test_openvino_reads_bytes_from_floats_as_torch_does() -> None:
+    pytest.importorskip("openvino")
+    pytest.importorskip("onnxscript")
+    op = tracepack.script(lambda x: (x * 100).to(torch.int8), engine="openvino")
+    mod = tracepack.trace(lambda x: op(x), torch.tensor([[0.1, 0.2], [0.5, 0.3]]))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "the engine .* fails on")
+        for _ in range(2):
+            assert mod(torch.tensor([[2.0, 3.0], [0.5, -4.0]])).tolist() == [[-56, 44], [50, 112]]
+
+
 @pytest.mark.parametrize(
     "divide",
     [

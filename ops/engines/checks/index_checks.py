@@ -9,7 +9,7 @@ integer divided by -1. It stays with the flat function.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -23,10 +23,12 @@ from .number_checks import SHIFTS, computed_otherwise, is_watched, outside_int32
 _INDEXED = {
     "embedding": (0, None, 1),
     **dict.fromkeys(("index_select", "gather", "scatter", "scatter_add", "scatter_reduce"), (0, 1, 2)),
-    **dict.fromkeys(("index_add", "index_copy", "index_fill"), (0, 1, 2)),
+    **dict.fromkeys(("index_add", "index_copy", "index_fill", "index_reduce"), (0, 1, 2)),
     "take_along_dim": (0, 2, 1),
 }
 _NAMES = {"table": ("self", "input", "weight"), "dim": ("dim",), "index": ("index", "indices")}
+_WRITING = ("index_put", "setitem")
+_BY_TENSORS = ("index", "unsafe_index", "getitem", *_WRITING)  # torch counts negative indices from the end
 _LEFT_TO_TORCH = (
     "nll_loss",
     "cross_entropy",
@@ -158,6 +160,13 @@ class DataChecks(TorchFunctionMode):
             table, dim, index = self._indexed(func, name, args, given)
             if dim is not None:
                 self._note(index, table.shape[dim] if table.dim() else 1)
+        elif name == "take":
+            self._note_from_either_end(args[1], args[0].numel())
+        elif name in _BY_TENSORS:
+            for index, rows in _places(args[0], args[1], name.endswith("item")):
+                if self.in_32_bits and name in _WRITING:
+                    raise Unfit("it writes at indices of the data")  # OpenVINO's answer to the check is true then
+                self._note_from_either_end(index, rows)
         if reason := computed_otherwise(name, args, given):
             raise Unfit(f"{reason}, which other runtimes do otherwise")
         if self.in_32_bits and any(map(outside_int32, (*args, *given.values()))):
@@ -186,6 +195,35 @@ class DataChecks(TorchFunctionMode):
         if any(index is value and isinstance(rows, int) and least <= rows for value, least in self.known):
             return
         self.within.append(((index >= 0) & (index < rows)).all())
+
+    def _note_from_either_end(self, index: Any, rows: Any) -> None:
+        self.within.append(((index >= -rows) & (index < rows)).all())
+
+
+def _places(table: torch.Tensor, key: Any, of_python: bool) -> Iterator[tuple[torch.Tensor, Any]]:
+    """The integers among the indices of a tensor, each with the size of its dimension.
+
+    Args:
+        table: the tensor.
+        key: what is in the brackets, or the list that the operator takes.
+        of_python: whether it is what is in the brackets, where None is a new dimension.
+    """
+    items = list(key) if isinstance(key, tuple | list) else [key]
+    dim = 0
+    for place, item in enumerate(items):
+        if item is Ellipsis:
+            dim = table.dim() - sum(_taken(other, of_python) for other in items[place + 1 :])
+            continue
+        if isinstance(item, torch.Tensor) and item.dtype not in (torch.bool, torch.uint8):
+            yield item, table.shape[dim]
+        dim += _taken(item, of_python)
+
+
+def _taken(item: Any, of_python: bool) -> int:
+    """How many dimensions an index takes."""
+    if isinstance(item, torch.Tensor) and item.dtype in (torch.bool, torch.uint8):
+        return item.dim()
+    return 0 if (item is None and of_python) or type(item) is bool else 1
 
 
 def _plain_name(func: Any) -> str:

@@ -39,7 +39,7 @@ _GROWING = (
     "addcmul", "mean", "arange", "nansum", "float_power", "sum_to_size", *_ADD_AT,
 )  # fmt: skip
 SHIFTS = ("lshift", "rlshift", "ilshift", "bitwise_left_shift")
-_CONVERSIONS = ("to", "long", "int", "type", "_to_copy", "to_copy", "type_as")
+_CONVERSIONS = ("to", "long", "int", "short", "char", "byte", "type", "_to_copy", "to_copy", "type_as")
 _WIDE = (torch.int32, torch.int64)
 _NARROW = ("int8", "uint8", "int16", "uint16")
 _MOVING = (
@@ -106,7 +106,10 @@ def _sums_few(name: str, args: Sequence[Any]) -> bool:
 def within_int32(
     func: Callable[..., Any], name: str, args: Sequence[Any], given: Any, found: Any
 ) -> Iterator[torch.Tensor]:
-    """Whether integers that a function computed, or read from floating numbers, fit into 32 bits, as tensors."""
+    """Whether integers that a function computed, or read from other numbers, fit into their 32 or fewer bits, as tensors."""
+    if name in _CONVERSIONS and torch.is_tensor(found) and str(found.dtype).removeprefix("torch.") in _NARROW:
+        least, most = torch.iinfo(found.dtype).min, torch.iinfo(found.dtype).max
+        yield ((args[0] >= least) & (args[0] <= most)).all()
     if not isinstance(found, torch.Tensor) or found.dtype not in _WIDE:
         return
     if name in _CONVERSIONS and torch.is_tensor(args[0]) and args[0].is_floating_point():
@@ -147,8 +150,8 @@ def refused_in_32_bits(graph: Graph) -> str:
 
 
 def takes_integers(graph: Graph) -> bool:
-    """Whether a region computes integers of 32 or 64 bits."""
-    return any(_dtype(value) in ("int32", "int64") for value in (*graph.inputs, *_made(every_node(graph))))
+    """Whether a region computes integers that a runtime may cut."""
+    return any(_dtype(value) in ("int32", "int64", *_NARROW) for value in (*graph.inputs, *_made(every_node(graph))))
 
 
 def _made(nodes: Any) -> Iterator[Any]:
