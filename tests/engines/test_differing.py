@@ -167,6 +167,25 @@ def test_indices_in_brackets_count_from_either_end_and_are_checked(name: str, en
             mod(torch.tensor(indices))
 
 
+def test_rows_that_attend_to_nothing_are_as_torch_computes_them() -> None:
+    pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxscript")
+
+    def attend(x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.scaled_dot_product_attention(
+            x, x, x, mask[:, None, None, :].expand(-1, 4, 8, -1) > 0
+        )
+
+    op = tracepack.script(attend, engine="onnxruntime")
+    x, mask = torch.rand(2, 4, 8, 8), torch.ones(2, 8, dtype=torch.int64)
+    mod = tracepack.trace(lambda x, mask: op(x, mask), x, mask)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "the engine .* fails on")
+        for masked in (0, 3, 8, 8):
+            mask[1, 8 - masked :] = 0
+            torch.testing.assert_close(mod(x, mask), attend(x, mask))
+
+
 def test_openvino_reads_bytes_from_floats_as_torch_does() -> None:
     pytest.importorskip("openvino")
     pytest.importorskip("onnxscript")
