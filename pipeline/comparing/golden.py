@@ -12,8 +12,8 @@ import torch
 
 from ...ops.engines.rest import Alone, Exactly
 from ...ops.graph.errors import GoldenMismatchError, SignatureError, shown
-from ...ops.graph.graph import Graph
-from ...ops.runtime.primitives.named_tuples import map_values, to_record
+from ...ops.graph.graph import Graph, Record
+from ...ops.runtime.primitives.named_tuples import is_record, map_values, to_record
 from ...serialization.golden import Example, Golden
 from ..running.binding import as_tensor, fixed
 from ..running.runner import may_write
@@ -231,6 +231,8 @@ def replay(pipeline: Runnable, examples: Sequence[tuple[Mapping[str, Any], Any]]
 
 
 def _pairs(wanted: Any, got: Any, name: str) -> Iterator[tuple[str, Any, Any]]:
+    if isinstance(wanted, Record) and is_record(got):
+        wanted = wanted.items
     if isinstance(wanted, tuple | list) and isinstance(got, tuple | list) and len(wanted) == len(got):
         for index, (a, b) in enumerate(zip(wanted, got, strict=True)):
             yield from _pairs(a, b, f"{name}[{index}]")

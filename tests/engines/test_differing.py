@@ -132,6 +132,71 @@ def test_an_index_that_a_region_computes_is_checked() -> None:
             mod(ids)
 
 
+TABLE = torch.arange(20.0).reshape(5, 4)
+BY_TENSORS: dict[str, Callable[..., Any]] = {
+    "[i]": lambda i: TABLE[i],
+    "[..., j]": lambda i: TABLE[None, ..., i % 4][0, i.abs() % 5],
+    "[i, j]": lambda i: TABLE[i, i.abs() % 4],
+    "take": lambda i: TABLE[:, 0].take(i),
+    "index_put": lambda i: TABLE.index_put((i,), torch.tensor(1.0)),
+}
+
+
+@pytest.mark.parametrize("engine", ["onnxruntime", "openvino"])
+@pytest.mark.parametrize(
+    "name", ["[i]", *(pytest.param(name, marks=pytest.mark.campaign) for name in BY_TENSORS if name != "[i]")]
+)
+def test_indices_in_brackets_count_from_either_end_and_are_checked(name: str, engine: str) -> None:
+    pytest.importorskip(engine)
+    pytest.importorskip("onnxscript")
+    function = BY_TENSORS[name]
+    op = tracepack.script(function, engine=engine)
+    example = torch.tensor([1, 2, 3])
+    if (name, engine) == ("index_put", "openvino"):
+        with pytest.raises(tracepack.LoweringError, match="it writes at indices of the data"):
+            tracepack.trace(lambda i: op(i), example)
+        return
+    mod = tracepack.trace(lambda i: op(i), example)
+    for _ in range(2):
+        for indices in ([-5, 0, 4], [-1, -2, -3]):
+            assert torch.equal(mod(torch.tensor(indices)), function(torch.tensor(indices)))
+    for indices in ([5, 0, 0], [-6, 0, 0], [2**31, 0, 0]) if "..." not in name else ():
+        with pytest.raises(IndexError):
+            function(torch.tensor(indices))
+        with pytest.raises(tracepack.NodeError, match="out of (range|bounds)"):
+            mod(torch.tensor(indices))
+
+
+def test_rows_that_attend_to_nothing_are_as_torch_computes_them() -> None:
+    pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxscript")
+
+    def attend(x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.scaled_dot_product_attention(
+            x, x, x, mask[:, None, None, :].expand(-1, 4, 8, -1) > 0
+        )
+
+    op = tracepack.script(attend, engine="onnxruntime")
+    x, mask = torch.rand(2, 4, 8, 8), torch.ones(2, 8, dtype=torch.int64)
+    mod = tracepack.trace(lambda x, mask: op(x, mask), x, mask)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "the engine .* fails on")
+        for masked in (0, 3, 8, 8):
+            mask[1, 8 - masked :] = 0
+            torch.testing.assert_close(mod(x, mask), attend(x, mask))
+
+
+def test_openvino_reads_bytes_from_floats_as_torch_does() -> None:
+    pytest.importorskip("openvino")
+    pytest.importorskip("onnxscript")
+    op = tracepack.script(lambda x: (x * 100).to(torch.int8), engine="openvino")
+    mod = tracepack.trace(lambda x: op(x), torch.tensor([[0.1, 0.2], [0.5, 0.3]]))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "the engine .* fails on")
+        for _ in range(2):
+            assert mod(torch.tensor([[2.0, 3.0], [0.5, -4.0]])).tolist() == [[-56, 44], [50, 112]]
+
+
 @pytest.mark.parametrize(
     "divide",
     [
@@ -146,3 +211,79 @@ def test_a_division_of_integers_by_data_stays_with_torch(divide: Callable[..., A
     op = tracepack.script(divide, engine="onnxruntime")
     with pytest.raises(tracepack.LoweringError, match="it divides integers by numbers of the data"):
         tracepack.trace(lambda a, b: op(a, b), torch.tensor([5, -7, 9]), torch.tensor([2, 3, -4]))
+
+
+HUGE = [[2**62, 2**62 - 1, -(2**62), 2**53 + 1], [2**31 - 1, -(2**31), 2**24 + 1, 2**40 + 3], [-1, -2, 7, 0]]
+ON_INTEGERS: dict[str, Callable[..., Any]] = {
+    "sum": lambda x: x.sum(0),
+    "sum in 32 bits": lambda x: x.sum(dtype=torch.int32),
+    "prod": lambda x: x.prod(1),
+    "pow": lambda x: x.abs() ** (x % 40),
+    "pow of a number": lambda x: 3 ** (x % 70 - 20),
+    "trunc": lambda x: torch.div(x, 3, rounding_mode="trunc"),
+    "floor": lambda x: x.div(7, rounding_mode="floor"),
+    "cumsum": lambda x: x.cumsum(1),
+    "power": lambda x: x**3,
+    "matmul": lambda x: x @ x.T,
+    "einsum": lambda x: torch.einsum("ij->i", x.long()),
+    "//": lambda x: x // -7,
+    "%": lambda x: x % 11,
+    "clamp": lambda x: x.clamp(-(2**30), 2**30),
+    "compare": lambda x: (x > 2**62 - 1) | (x == 2**53 + 1),
+    "compare with floats": lambda x: x >= 2.5,
+    "to float64": lambda x: x.double(),
+    "sort": lambda x: x.sort(1).values,
+    "scatter_add": lambda x: torch.zeros_like(x).scatter_add(1, x.abs() % 4, x),
+}
+
+
+@pytest.mark.parametrize("engine", ["onnxruntime", pytest.param("openvino", marks=pytest.mark.campaign)])
+@pytest.mark.parametrize("dtype", [torch.int64, pytest.param(torch.int32, marks=pytest.mark.campaign)])
+@pytest.mark.parametrize(
+    "name",
+    [name if number < 6 else pytest.param(name, marks=pytest.mark.campaign) for number, name in enumerate(ON_INTEGERS)],
+)
+def test_large_integers_are_as_torch_computes_them(name: str, dtype: torch.dtype, engine: str) -> None:
+    pytest.importorskip(engine)
+    pytest.importorskip("onnxscript")
+    function = ON_INTEGERS[name]
+    op = tracepack.script(function, engine=engine)
+    example = torch.tensor([[1, 2, 3, 4], [2, 1, 1, 3]], dtype=dtype)
+    declined: Any = tracepack.LoweringError if engine == "openvino" else ()
+    try:
+        mod = tracepack.trace(lambda x: op(x), example)
+    except declined:
+        return  # it computes in 32 bits, so it may
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "the engine .* fails on")  # which the flat function runs instead
+        for x in (example, torch.tensor(HUGE).to(dtype), torch.tensor(HUGE).flip(1).to(dtype)):
+            assert torch.equal(mod(x), function(x))
+
+
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [
+        (lambda x: x >= 0.1, "it computes float64 with a number that is no float32"),
+        (lambda x: torch.nn.functional.threshold(x, 0.1, 20.0), "it computes float64 with a number that is no float32"),
+        (lambda x: x.isinf(), "it asks float64 for infinities in float32"),
+        (lambda x: x.float() % 0.25, "it rounds quotients of floating numbers"),
+        (lambda x: torch.logaddexp(x, x), "it takes the logarithm of a sum of exponentials"),
+    ],
+)
+def test_what_onnx_computes_by_other_numbers_stays_with_torch(function: Callable[..., Any], reason: str) -> None:
+    pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxscript")
+    op = tracepack.script(function, engine="onnxruntime")
+    with pytest.raises(
+        tracepack.LoweringError, match=f"cannot run it; got {reason}, which other runtimes do otherwise"
+    ):
+        tracepack.trace(lambda x: op(x), torch.tensor([0.5, 0.7], dtype=torch.float64))
+
+
+def test_comparisons_of_float64_that_float32_holds_stay_with_the_engine() -> None:
+    pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxscript")
+    op = tracepack.script(lambda x: x * 2 > 0.25, engine="onnxruntime")
+    mod = tracepack.trace(lambda x: op(x), torch.tensor([0.5, 0.1], dtype=torch.float64))
+    x = torch.tensor([0.125, 0.125 + 1e-12], dtype=torch.float64)
+    assert mod(x).tolist() == [False, True]

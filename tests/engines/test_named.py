@@ -68,3 +68,16 @@ def test_what_has_no_engine_is_refused_at_script(mirror) -> None:
         tracepack.ScriptError, match="an engine runs models of torch on the CPU; got 'twice', which is a"
     ):
         tracepack.script(kernel, engine="mirror")
+
+
+def test_named_tuples_in_results_are_compared_by_their_items(mirror, monkeypatch) -> None:
+    op = tracepack.script(lambda x: {"best": x.max(-1), "sorted": [x.sort(0)]}, engine="mirror")
+    mod = tracepack.trace(lambda x: op(x), torch.rand(3, 4))
+    x = torch.rand(3, 4)
+    found = mod(x)
+    assert type(found["best"]) is torch.return_types.max
+    assert torch.equal(found["best"].values, x.max(-1).values)
+    assert torch.equal(found["sorted"][0].indices, x.sort(0).indices)
+    monkeypatch.setattr(mirror, "change", staticmethod(lambda t: t + 1))
+    with pytest.raises(tracepack.LoweringError, match=r"got out\['best'\]\[0\] differs by 1, allowed 0.0001"):
+        tracepack.trace(lambda x: op(x), torch.rand(3, 4))

@@ -9,7 +9,7 @@ integer divided by -1. It stays with the flat function.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -17,16 +17,18 @@ from torch.overrides import TorchFunctionMode
 
 from ...graph.graph import BodyCall, Constant, Graph, Node, Operator, Value
 from ...graph.traverse import leaves
-from .number_checks import SHIFTS, computed_otherwise, outside_int32, within_int32
+from .number_checks import SHIFTS, computed_otherwise, is_watched, outside_int32, within_floats, within_int32
 
 # Where a function has its table, its dimension and its index, and what these are called.
 _INDEXED = {
     "embedding": (0, None, 1),
     **dict.fromkeys(("index_select", "gather", "scatter", "scatter_add", "scatter_reduce"), (0, 1, 2)),
-    **dict.fromkeys(("index_add", "index_copy", "index_fill"), (0, 1, 2)),
+    **dict.fromkeys(("index_add", "index_copy", "index_fill", "index_reduce"), (0, 1, 2)),
     "take_along_dim": (0, 2, 1),
 }
 _NAMES = {"table": ("self", "input", "weight"), "dim": ("dim",), "index": ("index", "indices")}
+_WRITING = ("index_put", "setitem")
+_BY_TENSORS = ("index", "unsafe_index", "getitem", *_WRITING)  # torch counts negative indices from the end
 _LEFT_TO_TORCH = (
     "nll_loss",
     "cross_entropy",
@@ -85,7 +87,7 @@ def all_within(found: Sequence[Any]) -> Sequence[Any]:
         IndexError: one was not.
     """
     if not found[-1]:
-        raise IndexError("an index is out of range")
+        raise IndexError("an index, an integer or a mask is out of range: the engine would compute otherwise")
     return found[:-1]
 
 
@@ -158,18 +160,31 @@ class DataChecks(TorchFunctionMode):
             table, dim, index = self._indexed(func, name, args, given)
             if dim is not None:
                 self._note(index, table.shape[dim] if table.dim() else 1)
+        elif name == "take":
+            self._note_from_either_end(args[1], args[0].numel())
+        elif name in _BY_TENSORS:
+            for index, rows in _places(args[0], args[1], name.endswith("item")):
+                if self.in_32_bits and name in _WRITING:
+                    raise Unfit("it writes at indices of the data")  # OpenVINO's answer to the check is true then
+                self._note_from_either_end(index, rows)
+        elif name == "scaled_dot_product_attention":
+            mask = _argument(args, given, 3, ("attn_mask",))
+            if mask is not None:  # of a row that attends to nothing, an export makes another mean than torch
+                self.within.append((mask if mask.dtype == torch.bool else mask > -torch.inf).any(-1).all())
         if reason := computed_otherwise(name, args, given):
             raise Unfit(f"{reason}, which other runtimes do otherwise")
         # The end of a slice that has none is the largest integer, with which nothing is computed.
         if self.in_32_bits and name != "slice" and any(map(outside_int32, (*args, *given.values()))):
             raise Unfit("it computes with integers of more than 32 bits")
-        if not self.in_32_bits:
-            return func(*args, **given)
-        if name in SHIFTS:
+        if self.in_32_bits and name in SHIFTS:
             raise Unfit("it shifts integers of 32 bits")
+        if not (self.in_32_bits or is_watched(name)):
+            return func(*args, **given)
         before = [arg.clone() if isinstance(arg, torch.Tensor) else arg for arg in args]  # it may write to them
         found = func(*args, **given)
-        self.within += within_int32(func, name, before, given, found)
+        self.within += within_floats(func, name, before, given, found)
+        if self.in_32_bits:
+            self.within += within_int32(func, name, before, given, found)
         return found
 
     def _indexed(self, func: Any, name: str, args: Sequence[Any], given: Any) -> tuple[Any, int | None, Any]:
@@ -185,6 +200,35 @@ class DataChecks(TorchFunctionMode):
         if any(index is value and isinstance(rows, int) and least <= rows for value, least in self.known):
             return
         self.within.append(((index >= 0) & (index < rows)).all())
+
+    def _note_from_either_end(self, index: Any, rows: Any) -> None:
+        self.within.append(((index >= -rows) & (index < rows)).all())
+
+
+def _places(table: torch.Tensor, key: Any, of_python: bool) -> Iterator[tuple[torch.Tensor, Any]]:
+    """The integers among the indices of a tensor, each with the size of its dimension.
+
+    Args:
+        table: the tensor.
+        key: what is in the brackets, or the list that the operator takes.
+        of_python: whether it is what is in the brackets, where None is a new dimension.
+    """
+    items = list(key) if isinstance(key, tuple | list) else [key]
+    dim = 0
+    for place, item in enumerate(items):
+        if item is Ellipsis:
+            dim = table.dim() - sum(_taken(other, of_python) for other in items[place + 1 :])
+            continue
+        if isinstance(item, torch.Tensor) and item.dtype not in (torch.bool, torch.uint8):
+            yield item, table.shape[dim]
+        dim += _taken(item, of_python)
+
+
+def _taken(item: Any, of_python: bool) -> int:
+    """How many dimensions an index takes."""
+    if isinstance(item, torch.Tensor) and item.dtype in (torch.bool, torch.uint8):
+        return item.dim()
+    return 0 if (item is None and of_python) or type(item) is bool else 1
 
 
 def _plain_name(func: Any) -> str:

@@ -1,7 +1,9 @@
 """Where other runtimes compute with numbers otherwise than torch, which a comparison on examples need not show.
 
 ONNX has no operators for some functions, and what stands for them differs at negative zeros, at multiples, or where an
-exponential overflows. OpenVINO computes int64 in 32 bits and float64 in float32, and lets narrow integers saturate.
+exponential overflows. An export to ONNX holds the numbers of Python beside float64 in float32, and rounds quotients of
+integers in it; runtimes sum, multiply and raise integers in float64. OpenVINO computes int64 in 32 bits and float64 in
+float32, and lets narrow integers saturate.
 """
 
 from __future__ import annotations
@@ -17,19 +19,27 @@ from ...graph.traverse import constants, every_node, leaves
 from ...graph.types import TensorType
 
 LARGEST = 2**31 - 1
+_LARGEST_OF = {torch.int32: LARGEST, torch.int64: 2**53}  # that float64 and the result hold
+_LARGEST_QUOTIENT = 2**23  # of what is divided: no quotient in float32 is rounded to the next integer
 _OTHERWISE = {
     **dict.fromkeys(("logsigmoid", "log_sigmoid", "log_sigmoid_forward"), "it takes the logarithm of a sigmoid"),
     "binary_cross_entropy_with_logits": "it takes the logarithm of a sigmoid",
+    **dict.fromkeys(("logaddexp", "logaddexp2", "logcumsumexp"), "it takes the logarithm of a sum of exponentials"),
     **dict.fromkeys(("signbit", "copysign", "atan2", "arctan2"), "it asks for the sign of zeros"),
 }
-_ROUNDED = ("floor_divide", "floordiv", "rfloordiv", "div", "divide")
+_DIVISIONS = ("div", "divide")
+_ROUNDED = ("floor_divide", "floordiv", "rfloordiv", "remainder", "mod", "rmod", *_DIVISIONS)
+_GROWS_ONCE = ("prod", "pow", "rpow")
+_IN_FLOAT64 = ("sum", "nansum", "einsum", "trace", "sum_to_size", *_GROWS_ONCE)
+_IN_FLOAT32 = ("isinf", "nan_to_num")
+_ADD_AT = ("scatter_add", "index_add")
 _GROWING = (
     "add", "radd", "sub", "rsub", "subtract", "mul", "rmul", "multiply", "pow", "rpow", "square", "sum", "cumsum",
     "prod", "cumprod", "neg", "abs", "matmul", "rmatmul", "mm", "bmm", "dot", "einsum",
-    "addcmul", "mean", "arange", "nansum", "float_power", "scatter_add", "index_add", "sum_to_size",
+    "addcmul", "mean", "arange", "nansum", "float_power", "sum_to_size", *_ADD_AT,
 )  # fmt: skip
 SHIFTS = ("lshift", "rlshift", "ilshift", "bitwise_left_shift")
-_CONVERSIONS = ("to", "long", "int", "type", "_to_copy", "to_copy", "type_as")
+_CONVERSIONS = ("to", "long", "int", "short", "char", "byte", "type", "_to_copy", "to_copy", "type_as")
 _WIDE = (torch.int32, torch.int64)
 _NARROW = ("int8", "uint8", "int16", "uint16")
 _MOVING = (
@@ -41,11 +51,30 @@ _MOVING = (
 
 def computed_otherwise(name: str, args: Sequence[Any], given: Any) -> str:
     """Why a function must stay with torch; empty where ONNX has one that answers as it does."""
-    rounds = name not in ("div", "divide") or given.get("rounding_mode") or any(type(arg) is str for arg in args)
-    if name in _ROUNDED and rounds:
+    if any(torch.is_tensor(arg) and arg.dtype == torch.float64 for arg in args):
+        if name in _IN_FLOAT32:
+            return "it asks float64 for infinities in float32"
+        if not name.endswith("norm") and any(map(_is_rounded, (*args, *given.values()))):
+            return "it computes float64 with a number that is no float32"
+    if name in _ROUNDED and _rounds(name, args, given):
         floating = any((torch.is_tensor(arg) and arg.is_floating_point()) or type(arg) is float for arg in args)
         return "it rounds quotients of floating numbers" if floating else ""
     return _OTHERWISE.get(name, "")
+
+
+def _rounds(name: str, args: Sequence[Any], given: Any) -> bool:
+    """Whether a division gives whole quotients, or what these leave."""
+    return name not in _DIVISIONS or bool(given.get("rounding_mode")) or any(type(arg) is str for arg in args)
+
+
+def _is_rounded(value: Any) -> bool:
+    """Whether a number of Python's is another one in float32."""
+    return type(value) is float and value == value and torch.tensor(value, dtype=torch.float32).item() != value
+
+
+def is_watched(name: str) -> bool:
+    """Whether an export to ONNX may compute integers of a function in floating numbers."""
+    return name in _DIVISIONS or name in _IN_FLOAT64
 
 
 def outside_int32(value: Any) -> bool:
@@ -53,23 +82,56 @@ def outside_int32(value: Any) -> bool:
     return type(value) is int and not -LARGEST <= value <= LARGEST
 
 
+def within_floats(
+    func: Callable[..., Any], name: str, args: Sequence[Any], given: Any, found: Any
+) -> Iterator[torch.Tensor]:
+    """Whether integers that an export computes in floating numbers are exact there, as tensors."""
+    if not isinstance(found, torch.Tensor) or found.dtype not in _WIDE:
+        return
+    if name in _DIVISIONS and _rounds(name, args, given):
+        yield from ((arg.abs() <= _LARGEST_QUOTIENT).all() for arg in args if torch.is_tensor(arg))
+    elif name in _IN_FLOAT64 and not _sums_few(name, args):
+        sums = name not in _GROWS_ONCE  # of terms that may cancel
+        floats = _in_floats(name, args, given, lambda value: value.abs().to(torch.float64) if sums else value.to(torch.float64))
+        yield (func(*floats[0], **floats[1]).abs() <= _LARGEST_OF[found.dtype]).all()
+
+
+def _sums_few(name: str, args: Sequence[Any]) -> bool:
+    """Whether a function sums integers of so few bits that no memory holds enough of them."""
+    return name not in _GROWS_ONCE and all(
+        arg.dtype not in _WIDE for arg in pytree.tree_leaves(list(args)) if isinstance(arg, torch.Tensor)
+    )
+
+
 def within_int32(
     func: Callable[..., Any], name: str, args: Sequence[Any], given: Any, found: Any
 ) -> Iterator[torch.Tensor]:
-    """Whether integers that a function computed, or read from floating numbers, fit into 32 bits, as tensors."""
+    """Whether integers that a function computed, or read from other numbers, fit into their 32 or fewer bits, as tensors."""
+    if name in _CONVERSIONS and torch.is_tensor(found) and str(found.dtype).removeprefix("torch.") in _NARROW:
+        least, most = torch.iinfo(found.dtype).min, torch.iinfo(found.dtype).max
+        yield ((args[0] >= least) & (args[0] <= most)).all()
     if not isinstance(found, torch.Tensor) or found.dtype not in _WIDE:
         return
     if name in _CONVERSIONS and torch.is_tensor(args[0]) and args[0].is_floating_point():
         yield (args[0].abs() <= LARGEST).all()
     elif name in _GROWING:
-        other = {key: value for key, value in given.items() if key not in ("dtype", "out")}
-        floats = pytree.tree_map(_floating, (list(args), other))
+        floats = _in_floats(name, args, given, lambda value: value.to(torch.float32, copy=True))  # it may write to them
         yield (func(*floats[0], **floats[1]).abs() <= LARGEST).all()
 
 
-def _floating(value: Any) -> Any:
-    """A copy of a tensor in floating numbers, which a function that writes may write to."""
-    return value.to(torch.float32, copy=True) if isinstance(value, torch.Tensor) else value
+def _in_floats(
+    name: str, args: Sequence[Any], given: Any, convert: Callable[[torch.Tensor], torch.Tensor]
+) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments of a function with copies of their tensors in floating numbers, but for an index."""
+    index = args[2] if name in _ADD_AT and len(args) > 2 else given.get("index")
+    other = {key: value for key, value in given.items() if key not in ("dtype", "out")}
+
+    def converted(value: Any) -> Any:
+        return convert(value) if isinstance(value, torch.Tensor) and value is not index else value
+
+    return [pytree.tree_map(converted, arg) for arg in args], {
+        key: pytree.tree_map(converted, value) for key, value in other.items()
+    }
 
 
 def refused_in_32_bits(graph: Graph) -> str:
@@ -88,8 +150,8 @@ def refused_in_32_bits(graph: Graph) -> str:
 
 
 def takes_integers(graph: Graph) -> bool:
-    """Whether a region computes integers of 32 or 64 bits."""
-    return any(_dtype(value) in ("int32", "int64") for value in (*graph.inputs, *_made(every_node(graph))))
+    """Whether a region computes integers that a runtime may cut."""
+    return any(_dtype(value) in ("int32", "int64", *_NARROW) for value in (*graph.inputs, *_made(every_node(graph))))
 
 
 def _made(nodes: Any) -> Iterator[Any]:
