@@ -92,7 +92,7 @@ def within_floats(
         yield from ((arg.abs() <= _LARGEST_QUOTIENT).all() for arg in args if torch.is_tensor(arg))
     elif name in _IN_FLOAT64 and not _sums_few(name, args):
         sums = name not in _GROWS_ONCE  # of terms that may cancel
-        floats = _in_floats(name, args, given, lambda value: value.abs().to(torch.float64) if sums else value.to(torch.float64))
+        floats = _in_floats(name, args, given, lambda value: (value.abs() if sums else value).to(torch.float64))
         yield (func(*floats[0], **floats[1]).abs() <= _LARGEST_OF[found.dtype]).all()
 
 
@@ -106,7 +106,7 @@ def _sums_few(name: str, args: Sequence[Any]) -> bool:
 def within_int32(
     func: Callable[..., Any], name: str, args: Sequence[Any], given: Any, found: Any
 ) -> Iterator[torch.Tensor]:
-    """Whether integers that a function computed, or read from other numbers, fit into their 32 or fewer bits, as tensors."""
+    """Whether integers that a function computed, or read from other numbers, fit into 32 or fewer bits, as tensors."""
     if name in _CONVERSIONS and torch.is_tensor(found) and str(found.dtype).removeprefix("torch.") in _NARROW:
         least, most = torch.iinfo(found.dtype).min, torch.iinfo(found.dtype).max
         yield ((args[0] >= least) & (args[0] <= most)).all()
