@@ -211,7 +211,7 @@ class _Tracing:
             refuse_reads(first.graph, self.objects.ops, first.recorder.values.readers())
             second = second_recording(self.record, self.examples, first)
             parameters, facts = pipeline_facts(self.examples.items, self.names, first.graph)
-            name_sizes(first.graph, second)
+            name_sizes(first.graph, second, self.examples.leaves)
             graph = with_default_dtype(first.graph, dtype, first.recorder.asks_default_dtype)
             refuse_unloadable(graph)
             found = _here(Program(_name(self.user), graph, parameters, facts))

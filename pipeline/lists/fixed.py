@@ -10,7 +10,7 @@ from ...ops.graph.errors import RecordError
 from ...ops.graph.graph import Graph, Guard, Node, Operator, Value
 from ...ops.graph.operators.names import is_expression
 from ...ops.graph.traverse import walk
-from ...ops.graph.types import TensorType
+from ...ops.graph.types import ScalarType, TensorType
 from ...ops.runtime.safety.patterns import is_at_start, is_linear, pattern_among
 from ...ops.runtime.user_code import user_stacklevel
 from ..rules.metadata import ROWS
@@ -26,6 +26,8 @@ class _HasGraph(Protocol):
 Traced = TypeVar("Traced", bound=_HasGraph)
 _BRANCH = "a branch was taken on it"
 _LENGTHS = ("the length of the list was read", "the length of the dict was read", "its length was read")
+_CUTS = ("split", "chunk", "tensor_split", "vsplit", "hsplit", "dsplit")
+_COUNTS = ("split_size", "split_size_or_sections", "chunks", "indices_or_sections", "sections")
 _ONLY = "the recording holds for one value only, because "
 
 
@@ -78,10 +80,31 @@ def _lines(graph: Graph) -> Iterator[str]:
             if id(value) not in constant or node.target.reason == ROWS:
                 yield from _fixed(node, node.target, what)
             yield from _compared(node, node.target, made.get(id(value)), inputs)
+        elif isinstance(node.output, tuple | list) and _is_cut(node):
+            yield (
+                f"{node.line}: the number of pieces is fixed to {len(node.output)}. A list comprehension over those of "
+                "split or chunk keeps it free"
+            )
         elif isinstance(node.target, Operator) and is_expression(node.target.name):
             pattern, flags = pattern_among(node.target.name, node.args)
             if not is_linear(pattern, flags, at_start=is_at_start(node.target.name, node.args)):
                 yield f"{node.line}: the file needs load(path, trust=True): the time of {pattern!r} has no bound"
+
+
+def _is_cut(node: Node) -> bool:
+    """Whether a node cuts a tensor into so many pieces as a free size or an argument says."""
+    name = node.target.name.split(".") if isinstance(node.target, Operator) else ()
+    function = next((each for each in _CUTS if each in name), "")
+    if not function:
+        return False
+    tensor, many, dim = (*node.args, *[None] * 3)[:3]
+    many = next((node.kwargs[each] for each in _COUNTS if each in node.kwargs), many)
+    if isinstance(many, Value):
+        return isinstance(many.type, ScalarType) and many.type.kind == "int"
+    dim = node.kwargs.get("dim", dim) or 0
+    if function != "split" or type(many) is not int or type(dim) is not int or not isinstance(tensor, Value):
+        return False
+    return isinstance(tensor.type, TensorType) and not isinstance(tensor.type.shape[dim], int)
 
 
 def _constant_sizes(graph: Graph) -> Iterator[int]:

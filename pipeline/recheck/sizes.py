@@ -101,14 +101,19 @@ def _from_guards(graph: Graph, place: dict[int, int]) -> Iterator[Expression]:
             yield equal_sizes(reads[id(node.args[0])], node.target.expected)
 
 
-def name_sizes(graph: Graph, other: Graph | None) -> None:
+def name_sizes(graph: Graph, other: Graph | None, leaves_of_example: Sequence[Any] = ()) -> None:
     """Sets the sizes in the types of inner values, by comparing them with those of the second recording.
 
     A size that changed with the batch gets the symbol of the batch; one that did not change is shown as a number only
     where all other sizes of the inputs are fixed. These types are for readers: a run checks those of inputs only.
+
+    Args:
+        graph: of the first recording.
+        other: of the second one, if there is one.
+        leaves_of_example: the flat inputs of the first one; the second one may have been of the same sizes.
     """
     moved = other if other is not None and len(other.nodes) == len(graph.nodes) else graph
-    letters = _moved_inputs(graph, moved) if moved is not graph else {}
+    letters = _moved_inputs(graph, moved) if _has_other_sizes(moved, leaves_of_example) else {}
     free = any(
         isinstance(size, str) and size not in letters.values()
         for value in graph.inputs
@@ -160,6 +165,15 @@ def _body_shapes(node: Node) -> list[tuple[Any, ...]]:
         return []
     kinds = [leaf.type if isinstance(leaf, Value) else None for leaf in leaves(node.target.body.graph.output)]
     return [kind.shape if isinstance(kind, TensorType) else () for kind in kinds]
+
+
+def _has_other_sizes(graph: Graph, leaves_of_example: Sequence[Any]) -> bool:
+    """Whether a graph was recorded with inputs of other sizes than those of an example."""
+    pairs = zip(graph.inputs, leaves_of_example, strict=False)
+    return any(
+        isinstance(value.type, TensorType) and isinstance(leaf, torch.Tensor) and tuple(leaf.shape) != value.type.shape
+        for value, leaf in pairs
+    )
 
 
 def _moved_inputs(graph: Graph, other: Graph) -> dict[tuple[Any, Any], str]:

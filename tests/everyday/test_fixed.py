@@ -291,6 +291,15 @@ def test_a_number_of_pieces_that_a_list_decides_is_said() -> None:
         mod(torch.ones(7), torch.tensor([3, 2, 2]))
 
 
+@pytest.mark.parametrize("process", [lambda x, n: x.split(n), lambda x, n: torch.cat(x.split(2)[::-1])])
+def test_a_number_of_pieces_is_said_where_it_is_fixed(process) -> None:
+    with pytest.warns(UserWarning, match=r"the number of pieces is fixed to 3\. A list comprehension over those of"):
+        mod = loaded(process, torch.arange(6.0), 2)
+    assert "f32[?]" in mod.signature  # of five rows the last piece has one
+    found, wanted = mod(torch.arange(5.0), 2), process(torch.arange(5.0), 2)
+    assert all(map(torch.equal, found, wanted))
+
+
 def test_rows_that_data_chooses_are_unpacked_into_as_many_values_as_in_python() -> None:
     def process(x):
         first, second = x[x > 0]

@@ -281,10 +281,10 @@ def of_truncation(function: Callable[..., Any]) -> Callable[..., Any]:
 def _operands(args: Sequence[Any], kwargs: dict[str, Any]) -> list[torch.Tensor]:
     """Both operands in the dtype in which torch computes: that of one may come from the other, be it a number or not.
 
-    Nothing where there are not two, which torch refuses.
+    Nothing where there are not two, which torch refuses, and where one has no data, as in an export.
     """
     given = [*args[:2], *(kwargs[name] for name in ("input", "self", "other") if name in kwargs)]
-    if len(given) != 2:
+    if len(given) != 2 or any(isinstance(each, torch.Tensor) and type(each) is not torch.Tensor for each in given):
         return []
     kind = torch.result_type(*given)
     return [torch.as_tensor(operand).to(kind) for operand in given] if kind in _SIGNED else []

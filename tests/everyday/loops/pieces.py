@@ -37,13 +37,12 @@ def chunked(x):
     return [part.mean() + part.shape[0] for part in x.chunk(3)]
 
 
+def by_argument(x, n):
+    return [part.sum() * n for part in x.split(split_size=n)], [part.mean() for part in torch.chunk(x, n, dim=0)]
+
+
 def last_rows(x):
     return max(x, key=lambda row: row.sum().item()), [row + 1 for row in list(x)]
-
-
-def kept(x):
-    parts = x.split(2)
-    return parts, len(parts)
 
 
 def chosen(x):
@@ -61,6 +60,8 @@ CASES = {
     "split": Case(split, [torch.rand(5, 2)], [*_ROWS[1], [torch.zeros(0, 2)]]),
     "split by columns, with a name": Case(named, [torch.rand(2, 5)], [[torch.rand(3, n)] for n in _SIZES]),
     "chunks": Case(chunked, [torch.rand(5, 2)], [*_ROWS[1], [torch.zeros(0, 2)]]),
+    "pieces of a size that is an argument": Case(
+        by_argument, [torch.rand(5, 2), 2], [[torch.rand(n, 2), n // 2 + 1] for n in _SIZES]
+    ),
     "the largest row, and a list of rows": Case(last_rows, *_ROWS),
-    "pieces that are returned": Case(kept, [torch.rand(5, 2)], [[torch.rand(5, 2)]]),
 }
