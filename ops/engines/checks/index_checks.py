@@ -141,6 +141,7 @@ class DataChecks(TorchFunctionMode):
         super().__init__()
         self.known, self.in_32_bits = known, in_32_bits
         self.within: list[torch.Tensor] = []
+        self.masks: list[torch.Tensor] = []  # of attention, that are checked
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         """Notes the indices of a function, and runs it.
@@ -169,7 +170,9 @@ class DataChecks(TorchFunctionMode):
                 self._note_from_either_end(index, rows)
         elif name == "scaled_dot_product_attention":
             mask = _argument(args, given, 3, ("attn_mask",))
-            if mask is not None:  # of a row that attends to nothing, an export makes another mean than torch
+            # Of a row that attends to nothing, an export makes another mean than torch; many layers share one mask.
+            if mask is not None and not any(mask is each for each in self.masks):
+                self.masks.append(mask)
                 self.within.append((mask if mask.dtype == torch.bool else mask > -torch.inf).any(-1).all())
         if reason := computed_otherwise(name, args, given):
             raise Unfit(f"{reason}, which other runtimes do otherwise")
