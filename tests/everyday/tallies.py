@@ -67,7 +67,7 @@ CASES = {
     "largest count": many(lambda texts: max(Counter(["z", *texts]).items(), key=lambda pair: pair[1])),
     "majority": rows(lambda x: LABELS[Counter(x.argmax(-1).tolist()).most_common(1)[0][0]]),
     "counted labels": rows(lambda x: dict(Counter(LABELS[i] for i in x.argmax(-1).tolist()))),
-    "different labels": rows(lambda x: sorted({*()} | set([LABELS[i] for i in x.argmax(-1).tolist()]))),  # noqa: C403
+    "different labels": rows(lambda x: sorted({*()} | set([LABELS[i] for i in x.argmax(-1).tolist()]))),  # noqa: C403  # the form is tested
     "best label of a dict": rows(best_label),
     "bag of words": Case(bag_of_words, ["The cat the mat"], [["a"], [""]]),
     "words of all": many(lambda texts: list(chain.from_iterable(text.split() for text in texts))),

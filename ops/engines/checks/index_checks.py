@@ -9,6 +9,7 @@ integer divided by -1. It stays with the flat function.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -176,8 +177,9 @@ class DataChecks(TorchFunctionMode):
                 self.within.append((mask if mask.dtype == torch.bool else mask > -torch.inf).any(-1).all())
         if reason := computed_otherwise(name, args, given):
             raise Unfit(f"{reason}, which other runtimes do otherwise")
+        numbers = [each for each in (*args, *given.values()) if outside_int32(each)]
         # The end of a slice that has none is the largest integer, with which nothing is computed.
-        if self.in_32_bits and name != "slice" and any(map(outside_int32, (*args, *given.values()))):
+        if self.in_32_bits and any(name != "slice" or each != sys.maxsize for each in numbers):
             raise Unfit("it computes with integers of more than 32 bits")
         if self.in_32_bits and name in SHIFTS:
             raise Unfit("it shifts integers of 32 bits")

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 import tracepack
+from tracepack.ops.engines.checks.index_checks import DataChecks, Unfit
 
 pytest.importorskip("onnxscript")
 pytestmark = pytest.mark.filterwarnings("ignore:the engine .* fails on")
@@ -67,3 +68,8 @@ def test_a_slice_without_an_end_is_no_number_of_64_bits() -> None:
     assert mod.engines == {"op 'op'": "openvino", "other nodes": "aten"}
     x = torch.arange(20).reshape(5, 4)
     assert torch.equal(mod(x), x[:, 1:] * 2)
+
+
+def test_a_slice_from_a_number_of_64_bits_is_declined() -> None:
+    with DataChecks([], in_32_bits=True), pytest.raises(Unfit, match="integers of more than 32 bits"):
+        torch.ops.aten.slice.Tensor(torch.ones(3, 4), 1, 2**40)
