@@ -13,6 +13,7 @@ import torch
 from ..ops.graph.errors import SignatureError
 from ..ops.graph.graph import Literal
 from ..ops.graph.program import REQUIRED, Parameter, Slot
+from ..ops.graph.traverse import leaves as leaves_of
 from ..ops.graph.types import SCALARS
 from ..ops.lowering.held_objects import is_held
 from ..ops.runtime.primitives.named_tuples import is_record, to_record
@@ -111,9 +112,11 @@ def describe(given: Sequence[Given], free: bool = False) -> tuple[Examples, list
         leaves.append(leaf)
         return Slot(len(leaves) - 1)
 
-    items = tuple(
-        Parameter(a.name, a.kind, tree(a.value, a.name) if a.given else fixed(a.value), _fitting(a)) for a in given
-    )
+    def parameter(a: Given) -> Parameter:
+        made = tree(a.value, a.name) if a.given else fixed(a.value)
+        return Parameter(a.name, a.kind, made, _fitting(a, made))
+
+    items = tuple(parameter(a) for a in given)
     keywords = [item.name for item in items if item.kind == "keyword"]
     originals = {a.name: a.value for a in given if a.given and is_special(a.value)}
     collected = [a.name for a in given if a.collected]
@@ -150,11 +153,11 @@ def _fix(value: Any) -> str:
     return _INSTEAD.get(type(value), "")
 
 
-def _fitting(argument: Given) -> Any:
-    """The default that a call may rely on: an example of None, or the function's own if it is of the example's type."""
-    if argument.value is None:
-        return None
-    return fixed(argument.default) if type(argument.default) is type(argument.value) else REQUIRED
+def _fitting(argument: Given, tree: Any) -> Any:
+    """The default that a call may rely on: it is of the example's type, and of a fixed example its value."""
+    default = fixed(argument.default) if type(argument.default) is type(argument.value) else REQUIRED
+    is_fixed = not any(isinstance(leaf, Slot) for leaf in leaves_of(tree))
+    return REQUIRED if is_fixed and argument.given and default != tree else default
 
 
 def _require_memory(tensor: torch.Tensor, where: str) -> None:

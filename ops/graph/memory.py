@@ -253,6 +253,8 @@ _COPYING = ("numpy.array", "numpy.meshgrid")
 def _receivers(node: Node, name: str) -> list[Any]:
     """The arguments into which a node writes its result."""
     found = [*leaves(node.kwargs.get("out"))]
+    if name == "torch.nn.functional.normalize":  # the only function of this family that takes a tensor for its result
+        found += leaves(node.args[4:5])
     if name.startswith(OF_ARRAYS) and name not in _THREE_ARRAYS:
         first = 3 if name.endswith(".clip") else 2
         found += [leaf for leaf in leaves(node.args[first:]) if isinstance(leaf, Value | Constant)]
@@ -325,7 +327,7 @@ def _writes_by_option(node: Node, name: str) -> bool:
 
 
 def _hands_on(node: Node, name: str) -> bool:
-    return "out" in node.kwargs or _writes_by_option(node, name) or (name in JOINING and may_join(node))
+    return bool(_receivers(node, name)) or _writes_by_option(node, name) or (name in JOINING and may_join(node))
 
 
 JOINING = ("py.add", "py.mul")

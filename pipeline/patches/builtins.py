@@ -175,7 +175,14 @@ def _extreme(plain: Callable[..., Any]) -> Callable[..., Any]:
         if len({type(concrete(i)) for i in items}) == 1:
             return recorder.scalar(plain.__name__, *items)
         loop = recorder.rounds.open[-1] if recorder.rounds.open else None
-        return plain(*items) if loop is None or loop.closed else _decided(plain, loop, items)
+        if loop is not None and not loop.closed:
+            return _decided(plain, loop, items)
+        try:
+            return plain(*items)
+        except RecordError:
+            name, recorder.refused = plain.__name__, None  # the reason below says more
+            what = f"{name} of an int and a float: data decides which of them it is, and so the type of the result"
+            recorder.refuse(what, f"Write numbers of one type: {name}(0.0, x).")
 
     return extreme
 

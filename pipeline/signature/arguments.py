@@ -24,7 +24,8 @@ class Given:
         name: of the parameter.
         kind: ``"positional"``, ``"keyword"``, or ``"variadic"`` for ``*args``.
         value: the example; of a parameter that was left to its default, that default.
-        default: the plain value that the function gives it; `REQUIRED` where it has none.
+        default: the plain value that the function gives it, None for an example of None where it gives none;
+            `REQUIRED` where it has none.
         given: whether it is an example, and not a parameter that was left to its default.
         collected: whether it is one of ``**kwargs``.
     """
@@ -51,8 +52,11 @@ def arguments(process: Callable[..., Any], examples: tuple[Any, ...], named: dic
     skipped = False  # a parameter before was left out, so that later ones must be passed by keyword
     for name, parameter in signature.parameters.items():
         default = parameter.default if is_plain(parameter.default) else REQUIRED
+        if parameter.default is inspect.Parameter.empty and given.get(name, REQUIRED) is None:
+            default = None  # a None need not be given
         if parameter.kind is inspect.Parameter.VAR_KEYWORD:
-            found += [Given(key, "keyword", value, collected=True) for key, value in _named_twice(given, name).items()]
+            collected = _named_twice(given, name).items()
+            found += [Given(key, "keyword", v, None if v is None else REQUIRED, collected=True) for key, v in collected]
         elif parameter.kind is inspect.Parameter.VAR_POSITIONAL:
             found += [Given(name, "variadic", given[name])] if name in given else []
         elif name in given or default is not REQUIRED:

@@ -90,6 +90,27 @@ def test_none_that_was_given_need_not_be_given() -> None:
         assert pipeline(torch.ones(2)).tolist() == pipeline(torch.ones(2), None).tolist() == [1, 1]
 
 
+@pytest.mark.parametrize(
+    ("process", "given", "signature"),
+    [
+        (lambda x, k=2: x if k is None else x * k, None, "k=None"),
+        (lambda x, dtype=torch.float32: x.to(dtype), torch.float16, "dtype=float16"),
+        (lambda x, w=torch.full((), 3.0): x if w is None else x * w, None, "w=None"),  # noqa: B008  # it is the case
+    ],
+    ids=["none", "dtype", "tensor"],
+)
+def test_a_fixed_example_beside_another_default_must_be_given(process, given, signature) -> None:
+    mod, x = tracepack.trace(process, torch.ones(3), given), torch.rand(4)
+    for pipeline in both(mod):
+        assert signature in pipeline.signature
+        assert [field.required for field in pipeline.inputs] == [True, True]
+        assert pipeline.json_schema()["properties"]["inputs"]["required"] == ["x", signature.partition("=")[0]]
+        for _ in range(2):  # also where the sizes were seen before
+            assert torch.equal(pipeline(x, given), process(x, given))
+            with pytest.raises(tracepack.SignatureError, match="missing input"):
+                pipeline(x)
+
+
 def test_dtypes_and_devices_are_fixed_arguments() -> None:
     def process(x, dtype, device):
         return torch.zeros(2, dtype=dtype, device=device) + x
