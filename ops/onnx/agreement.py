@@ -76,9 +76,9 @@ def checked(proto: Any, estimator: Any, rows: Rows, name: str) -> bytes:
     model: bytes = proto.SerializeToString()
     session = Session(model, "cpu", where)
     refuse_other_steps(proto, estimator, rows, where)
-    _compare(session, estimator, rows, where)
-    for other in _others(estimator, rows, proto):
-        _compare(session, estimator, other, where)
+    example = answers(estimator, rows)
+    for other in (rows, *_others(estimator, rows, proto)):
+        _compare(session, estimator, other, example, where)
     return model
 
 
@@ -92,12 +92,13 @@ def _others(estimator: Any, rows: Rows, proto: Any) -> Iterator[Rows]:
         yield other
 
 
-def _compare(session: Session, estimator: Any, rows: Rows, where: str) -> None:
+def _compare(session: Session, estimator: Any, rows: Rows, example: Answers, where: str) -> None:
     wanted = answers(estimator, rows)
     tied = _tied(wanted)
-    for name, value, found in zip(wanted.names, wanted.values, session(*rows.values()), strict=True):
-        got = found.numpy() if isinstance(found, torch.Tensor) else np.asarray(found, dtype=object)
-        wrong = _wrong(value, got)
+    found = session(*rows.values())
+    for name, value, usual, made in zip(wanted.names, wanted.values, example.values, found, strict=True):
+        got = made.numpy() if isinstance(made, torch.Tensor) else np.asarray(made, dtype=object)
+        wrong = _wrong(value, got, 1.0 if name == "probabilities" else _largest(usual))
         if name == "label":
             wrong = wrong & ~tied
         if wrong.any():
@@ -111,16 +112,27 @@ def _compare(session: Session, estimator: Any, rows: Rows, where: str) -> None:
             )
 
 
-def _wrong(wanted: Any, got: Any) -> Any:
-    """The rows that differ beyond rounding."""
+def _largest(values: Any) -> Any:
+    """The largest number of each column; 0 for a column without one."""
+    if values.dtype.kind not in "fc":
+        return 0.0
+    return np.abs(np.where(np.isfinite(values), values, 0)).max(0, initial=0)
+
+
+def _wrong(wanted: Any, got: Any, scale: Any) -> Any:
+    """The rows that differ beyond rounding.
+
+    Args:
+        wanted: what the estimator answers.
+        got: what the model answers.
+        scale: the largest number that each column usually has: one row alone does not show it.
+    """
     if wanted.shape != got.shape:
         return np.ones(len(wanted), bool)
     if wanted.dtype.kind not in "fc":
         return (wanted != got).reshape(len(wanted), -1).any(1)
     limit = ROUNDING[got.dtype.name if got.dtype.name in ROUNDING else "float32"]
-    finite = np.abs(np.where(np.isfinite(wanted), wanted, 0))
-    scale = finite.max(0) if len(wanted) else finite
-    least = limit * scale + np.finfo(float).tiny
+    least = limit * np.maximum(_largest(wanted), scale) + np.finfo(float).tiny
     near = np.isclose(got.astype(np.float64), wanted, rtol=limit, atol=least, equal_nan=True)
     return ~near.reshape(len(wanted), -1).all(1)
 

@@ -74,9 +74,11 @@ def _worst(refusals: list[Exception], estimator: Any, rows: Rows, where: str) ->
 
 def _narrower(rows: Rows) -> str:
     """The advice to try float32, where the example has float64."""
-    if "float64" not in rows.dtypes().values():
+    wide = [column for column, dtype in rows.dtypes().items() if dtype == "float64"]
+    if not wide:
         return ""
-    return "It may run in float32: pass example=X.astype('float32'); the op then takes float32."
+    what = repr(dict.fromkeys(wide, "float32")) if hasattr(rows.data, "iloc") else "'float32'"
+    return f"It may run in float32: pass example=X.astype({what}); the op then takes float32."
 
 
 def _answers(estimator: Any, rows: Rows, where: str) -> Answers:

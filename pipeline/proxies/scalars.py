@@ -28,8 +28,13 @@ _NUMBERS = (int, float, bool, complex)
 
 def _is_plain_sequence(thing: Any) -> bool:
     """Whether a thing is a text, or a list of numbers and texts: tensors in it would be one tensor in many places."""
-    plain = type(thing) is list and all(type(item) in (*_NUMBERS, str) for item in thing)
-    return plain or type(thing) is str
+    return type(thing) is str or (type(thing) is list and all(map(_is_plain_item, thing)))
+
+
+def _is_plain_item(item: Any) -> bool:
+    """Whether a thing is a number or a text, of the recording or not."""
+    kind = type(item.concrete) if isinstance(item, Traced) else type(item)
+    return kind in (*_NUMBERS, str)
 
 
 def _binary(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:

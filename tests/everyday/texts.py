@@ -215,6 +215,11 @@ CASES = {
         [[{"name": "b", "data": b""}]],
     ),
     "letters backwards": one(lambda s: "".join(reversed(s))),
+    "a text for each of a list": Case(
+        lambda q, docs: ([f"{a}: {b}" for a, b in zip([q.strip()] * len(docs), docs)], len(docs) * [len(q), 0]),
+        ["a ", ["b", "c"]],
+        [["dd", ["e"]], ["d", []], ["", ["x"] * 5]],
+    ),
     "two lists": Case(
         lambda a, b: [f"{x} {y}" for x, y in zip(a, b, strict=True)], [["a", "b"], ["c", "d"]], [[["a"], ["b"]]]
     ),

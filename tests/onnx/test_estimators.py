@@ -255,6 +255,15 @@ def test_integers(estimator: Any, reloaded: Any) -> None:
         mod(torch.ones(2, 2))
 
 
+def test_a_classifier_that_is_sure_of_the_first_row() -> None:
+    rows = np.random.default_rng(0).normal(size=(60, 4))
+    estimator = ensemble.HistGradientBoostingClassifier().fit(rows, rows[:, 0] > 0)  # 4e-5 and 0.99996
+    op = tracepack.script(estimator, example=rows[:10])
+    new = np.random.default_rng(1).normal(size=(20, 4))
+    found = op(torch.from_numpy(new))["probabilities"].numpy()
+    np.testing.assert_allclose(found, estimator.predict_proba(new), atol=1e-6)
+
+
 def test_missing_numbers(reloaded: Any) -> None:
     holes = X.astype("float32")
     holes[::7, 2] = np.nan

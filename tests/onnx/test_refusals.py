@@ -11,12 +11,15 @@ from typing import Any
 
 import numpy as np
 import onnx
+import pandas
 import pytest
 import skl2onnx
 import torch
 from sklearn.cluster import DBSCAN
+from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.preprocessing import StandardScaler
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVR
 from torch.fx.experimental.proxy_tensor import make_fx
 
@@ -69,6 +72,17 @@ def test_what_the_runtime_has_in_float32_only() -> None:
     assert found.endswith(FLOAT32)
     op = tracepack.script(estimator, example=X.astype("float32"))
     np.testing.assert_allclose(op(torch.from_numpy(X).float()).numpy(), estimator.predict(X), rtol=1e-4, atol=1e-5)
+
+
+def test_the_advice_for_a_table_names_its_columns() -> None:
+    table = pandas.DataFrame({"age": [20, 30, 40], "income": [1.0, 2.0, 3.0], "city": ["a", "b", "a"]})
+    columns = [("n", StandardScaler(), ["age", "income"]), ("c", OneHotEncoder(), ["city"])]
+    estimator = make_pipeline(ColumnTransformer(columns), LogisticRegression()).fit(table, [0, 1, 0])
+    assert "pass example=X.astype({'income': 'float32'}); the op" in message(estimator, table)
+    op = tracepack.script(estimator, example=table.astype({"income": "float32"}))
+    got = op(torch.tensor([25]), torch.tensor([1.5]), ["b"])["probabilities"]
+    wanted = estimator.predict_proba(pandas.DataFrame({"age": [25], "income": [1.5], "city": ["b"]}))
+    np.testing.assert_allclose(got.numpy(), wanted, rtol=1e-5)
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.5])
