@@ -112,11 +112,8 @@ def describe(given: Sequence[Given], free: bool = False) -> tuple[Examples, list
         leaves.append(leaf)
         return Slot(len(leaves) - 1)
 
-    def parameter(a: Given) -> Parameter:
-        made = tree(a.value, a.name) if a.given else fixed(a.value)
-        return Parameter(a.name, a.kind, made, _fitting(a, made))
-
-    items = tuple(parameter(a) for a in given)
+    trees = [tree(a.value, a.name) if a.given else fixed(a.value) for a in given]
+    items = tuple(Parameter(a.name, a.kind, t, _fitting(a, t)) for a, t in zip(given, trees, strict=True))
     keywords = [item.name for item in items if item.kind == "keyword"]
     originals = {a.name: a.value for a in given if a.given and is_special(a.value)}
     collected = [a.name for a in given if a.collected]

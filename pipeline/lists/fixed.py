@@ -53,7 +53,7 @@ def fixed_lengths(pipeline: _HasGraph) -> list[str]:
 
 
 def lengths(lists: Mapping[str, int], error: Exception) -> list[str]:
-    """A line for each of some lists that keep their lengths; one of a single item is taken for a box around it.
+    """A line for each of some lists that keep their lengths.
 
     Args:
         lists: the length of each argument that is one.
@@ -64,7 +64,6 @@ def lengths(lists: Mapping[str, int], error: Exception) -> list[str]:
         f"{where}the length of {name!r} is fixed to {length}. A list comprehension over it, or "
         "tracepack.map(fn, items), keeps it free, where all items are alike"
         for name, length in lists.items()
-        if length > 1
     ]
 
 

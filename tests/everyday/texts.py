@@ -216,7 +216,7 @@ CASES = {
     ),
     "letters backwards": one(lambda s: "".join(reversed(s))),
     "a text for each of a list": Case(
-        lambda q, docs: ([f"{a}: {b}" for a, b in zip([q.strip()] * len(docs), docs)], len(docs) * [len(q), 0]),
+        lambda q, docs: ([a + b for a, b in zip([q.strip()] * len(docs), docs, strict=True)], len(docs) * [len(q), 0]),
         ["a ", ["b", "c"]],
         [["dd", ["e"]], ["d", []], ["", ["x"] * 5]],
     ),

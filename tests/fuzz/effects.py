@@ -145,7 +145,8 @@ _COMPOSED_FRESH = frozenset(
     scaled_dot_product_attention cross_entropy_loss cosine_similarity bilinear
     embedding cross_entropy nll_loss max_pool1d max_pool2d max_pool3d max_pool1d_with_indices max_pool2d_with_indices
     max_pool3d_with_indices avg_pool1d avg_pool2d avg_pool3d adaptive_max_pool1d adaptive_max_pool2d one_hot rms_norm
-    adaptive_avg_pool1d adaptive_avg_pool3d prelu grid_sample binary_cross_entropy ctc_loss logsigmoid normalize""".split()
+    adaptive_avg_pool1d adaptive_avg_pool3d prelu grid_sample binary_cross_entropy ctc_loss logsigmoid
+    normalize""".split()
 )
 _WRITING_METHODS = ("numpy.ndarray.sort", "numpy.ndarray.fill", "numpy.ndarray.partition", "numpy.ndarray.put")
 

@@ -188,7 +188,8 @@ def test_deep_nesting() -> None:
         deep = [deep]
     with pytest.raises(tracepack.TracepackError, match="nested"):
         tracepack.trace(lambda x: X * 2, deep)
-    traced = tracepack.trace(lambda x: x[0] * 2, [X])
+    with pytest.warns(UserWarning, match="the length of 'x' is fixed to 1"):
+        traced = tracepack.trace(lambda x: x[0] * 2, [X])
     with pytest.raises(tracepack.TracepackError):
         traced(deep)
 
