@@ -132,3 +132,30 @@ def test_writes_into_what_is_not_an_input_are_refused() -> None:
     with pytest.raises(tracepack.RecordError, match="the function changes a tensor that is not one of its inputs"):
         tracepack.trace(lambda x: table.add_(x[0]) + x, X)
     assert torch.equal(table, torch.zeros(2)) or table is not None
+
+
+def _marked(x):
+    made = torch.zeros_like(x)
+    made[0] = x.sum()
+    return made
+
+
+@pytest.mark.parametrize(
+    "process",
+    [_marked, lambda x: x.sort().values.mul_(2), lambda x: torch.nn.functional.normalize(x, dim=0)],
+    ids=["new", "sorted", "normalized"],
+)
+def test_a_write_to_what_was_made_of_an_input_is_none_to_the_input(process) -> None:
+    assert "written" not in tracepack.trace(process, torch.rand(3)).signature
+    frozen = np.array([3.0, 4.0], np.float32)
+    frozen.flags.writeable = False  # a run that may write refuses it
+    assert torch.equal(tracepack.trace(process, torch.rand(3))(frozen), process(torch.tensor([3.0, 4.0])))
+
+
+def test_a_normalized_tensor_that_is_put_into_an_input_is_a_write() -> None:
+    def process(x, out):
+        torch.nn.functional.normalize(x, dim=0, out=out)
+        return out * 2
+
+    mod = tracepack.trace(process, torch.rand(3), torch.rand(3))
+    assert mod.signature.startswith("(x: f32[N], out: f32[M] (written))")
