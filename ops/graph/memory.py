@@ -327,7 +327,9 @@ def _writes_by_option(node: Node, name: str) -> bool:
 
 
 def _hands_on(node: Node, name: str) -> bool:
-    return bool(_shared(_receivers(node, name))) or _writes_by_option(node, name) or (name in JOINING and may_join(node))
+    return (
+        bool(_shared(_receivers(node, name))) or _writes_by_option(node, name) or (name in JOINING and may_join(node))
+    )
 
 
 JOINING = ("py.add", "py.mul")

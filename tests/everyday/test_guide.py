@@ -28,6 +28,8 @@ INPUTS = {
         [RECORDS],
         [[RECORDS[1:]], [[*RECORDS, {"name": "cid", "score": 1.0, "x": torch.rand(2)}, *RECORDS]]],
     ),
+    "Arguments": ("best", [torch.rand(5), 3], [[torch.rand(4)], [torch.rand(7), 1]]),
+    "A signature for programs": ("scale", [torch.rand(3, 4), 3.0], [[torch.rand(5, 2)], [torch.rand(1, 4), 0.5]]),
     "Tokenizers": (
         "encode",
         [["where is the cat"], ["the mat"]],
@@ -46,7 +48,10 @@ INPUTS = {
         [torch.randn(2, 3).double()],
         [[torch.randn(9, 3).double()], [torch.randn(1, 3).double()]],
     ),
+    "ONNX models": ("label", [torch.rand(2, 3)], [[torch.rand(5, 3)], [torch.rand(1, 3)]]),
     "Quantized models": ("rate", [torch.rand(3, 4)], [[torch.rand(5, 4)], [torch.rand(1, 4)]]),
+    "Packing for a GPU": ("predict", [torch.rand(4, 3)], [[torch.rand(2, 3)]]),
+    "Training and saving again": ("score", [torch.rand(4, 3)], [[torch.rand(2, 3)]]),
 }
 
 
@@ -55,7 +60,9 @@ def test_every_example_of_the_page_is_here() -> None:
 
 
 @pytest.mark.filterwarnings(
-    "ignore:torch.ao.quantization is:DeprecationWarning", "ignore:torch.quantize_per:UserWarning"
+    "ignore:torch.ao.quantization is:DeprecationWarning",
+    "ignore:torch.quantize_per:UserWarning",
+    "ignore:this machine has no cuda:UserWarning",
 )
 @pytest.mark.parametrize("title", INPUTS)
 def test_an_example_of_the_page(title) -> None:
@@ -64,4 +71,9 @@ def test_an_example_of_the_page(title) -> None:
     scope: dict[str, object] = {}
     exec(compile(code, name, "exec"), scope)
     process, example, others = INPUTS[title]
-    check(Case(scope[process], example, others, trust=title == "scikit-learn"))  # type: ignore[arg-type]  # it is a function
+    if title == "Packing for a GPU":
+        mod = scope["mod"]
+        assert all(torch.allclose(mod(*given), scope[process](*given)) for given in (example, *others))  # type: ignore[operator]  # they are functions
+        return
+    trust = title in ("scikit-learn", "ONNX models")
+    check(Case(scope[process], example, others, trust))  # type: ignore[arg-type]  # it is a function
