@@ -315,8 +315,7 @@ class Recorder(TorchFunctionMode):
         """
         if self.ended:
             what = "a number or an array of a trace that has ended was kept, and is used now"
-            fix = "Return it from the function instead of storing it. Of one with lru_cache call f.__wrapped__(x)."
-            self.refuse(what, fix)
+            self.refuse(what, "Return it instead of storing it. Of a function with lru_cache call f.__wrapped__(x).")
 
     def own_backward(self, name: str) -> None:
         """Writes into the graph that a function has a custom backward, which is not recorded."""
