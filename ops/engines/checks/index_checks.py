@@ -190,7 +190,7 @@ class DataChecks(TorchFunctionMode):
         numbers = [each for each in (*args, *given.values()) if is_large(each)]
         # The end of a slice that has none is the largest integer, with which nothing is computed.
         if self.in_32_bits and any(name != "slice" or each != sys.maxsize for each in numbers):
-            raise Unfit("it computes with integers beyond 2**24")
+            raise Unfit("it computes with integers beyond 2**24, which OpenVINO rounds")
         if self.in_32_bits and name in SHIFTS:
             raise Unfit("it shifts integers of 32 bits")
         if not (self.in_32_bits or is_watched(name)):

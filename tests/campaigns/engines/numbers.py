@@ -26,7 +26,7 @@ def fills(dtype: torch.dtype) -> dict[str, Fill]:
         "zero": _of([0.0, -0.0]), "one": _of([1.0]), "halves": _of([n / 2 for n in range(-9, 10)]),
         "drawn": _drawn(1.0), "hundred": _drawn(100.0), "large": _drawn(1e15 if dtype.itemsize > 2 else 1e3),
         "tiny": _drawn(1e-15 if dtype.itemsize > 2 else 1e-4), "infinite": _of([float("inf"), -float("inf"), 1.0, -2.5]),
-        "tenths": _of([n / 10 for n in range(-20, 21)]), "wide": _of([1e-20, -1e-20, 1.0, -1.0, 1e18, -1e18, 0.0]),
+        "tenths": _of([n / 10 for n in range(-20, 21)]), "ties": _of([1.5, -1.5]),
     }  # fmt: skip
 
 
