@@ -75,7 +75,7 @@ def computed_otherwise(name: str, args: Sequence[Any], given: Any) -> str:
     if name in _ROUNDED and _rounds(name, args, given):
         floating = any((torch.is_tensor(arg) and arg.is_floating_point()) or type(arg) is float for arg in args)
         return "it rounds quotients of floating numbers" if floating else ""
-    return _OTHERWISE.get(name, "")
+    return _OTHERWISE.get(name.removeprefix("special_"), "")
 
 
 def _rounds(name: str, args: Sequence[Any], given: Any) -> bool:
