@@ -17,6 +17,7 @@ from ..graph.errors import GraphError, MissingExtraError
 from ..graph.program import Artefact
 from ..onnx.external_data import refuse_external_data
 from ..onnx.session import Session, first_line, session_options
+from .checks.finite_checks import floating_inputs
 from .checks.index_checks import checked, index_checks
 from .engine import DYNAMIC, SIDE_BY_SIDE, STATIC, WAY, Declined, Engine, Task, lowers
 from .exporting.onnx_weights import MODEL, WITHIN, declared, embedded
@@ -64,7 +65,9 @@ class OnnxRuntime(Engine):
         session = _session(artefact.files[MODEL], weights, region.name, together)
         given, made = [each.name for each in session.get_inputs()], [each.name for each in session.get_outputs()]
         function = _function(session, list(zip(_places(region, given, made), given, strict=True)), made)
-        return checked(function, index_checks(region.graph), within=made[-1] == WITHIN)
+        return checked(
+            function, index_checks(region.graph), within=made[-1] == WITHIN, floating=floating_inputs(region.graph)
+        )  # fmt: skip
 
     def _open_on_card(self, model: bytes, region: Region, device: str) -> Callable[..., Sequence[torch.Tensor]]:
         refuse_external_data(model, region.name)
@@ -78,7 +81,9 @@ class OnnxRuntime(Engine):
         def call(*values: torch.Tensor) -> Sequence[torch.Tensor]:
             return session(*[values[place].detach().contiguous() for place in places])
 
-        return checked(call, index_checks(region.graph), within=made[-1] == WITHIN)
+        return checked(
+            call, index_checks(region.graph), within=made[-1] == WITHIN, floating=floating_inputs(region.graph)
+        )  # fmt: skip
 
 
 def _places(region: Region, given: Sequence[str], made: Sequence[str]) -> list[int]:

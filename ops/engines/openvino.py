@@ -16,9 +16,10 @@ import torch
 from ..graph.device import Device
 from ..graph.program import Artefact
 from ..onnx.external_data import refuse_external_data
+from .checks.finite_checks import floating_inputs
 from .checks.index_checks import checked, index_checks
 from .checks.number_checks import LARGEST, refused_in_32_bits, takes_integers
-from .engine import BF16, WAY, Declined, Engine, Task
+from .engine import BF16, WAY, Declined, Engine, LeftToTorch, Task
 from .exporting.onnx_weights import MODEL, addressed, embedded
 from .region import Region
 
@@ -72,7 +73,9 @@ class OpenVino(Engine):
         if not set(given) <= set(names) or more not in (0, 1):
             raise Declined(f"the model has the inputs {given} and {len(compiled.outputs)} outputs")
         function = _function(compiled, [names.index(name) for name in given], weights)
-        return checked(function, index_checks(region.graph), within=more == 1)
+        return checked(
+            function, index_checks(region.graph), within=more == 1, floating=floating_inputs(region.graph)
+        )  # fmt: skip
 
 
 def _core() -> Any:
@@ -125,7 +128,7 @@ def _function(compiled: Any, given: Sequence[int], weights: Mapping[str, torch.T
         arrays = [_array(values[index]) for index in given]  # OpenVINO keeps no copy alive, which infer reads
         for place, array in enumerate(arrays):
             if array.dtype.kind in "iu" and array.itemsize >= 4 and max(int(array.max()), -int(array.min())) > LARGEST:
-                raise OverflowError("OpenVINO computes integers in 32 bits")
+                raise LeftToTorch("OpenVINO computes integers beyond 2**24 otherwise")
             request.set_input_tensor(place, openvino.Tensor(array, shared_memory=True))
         request.infer()
         # The memory of a result is the request's, which writes into it again.

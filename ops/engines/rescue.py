@@ -32,7 +32,7 @@ from ..runtime.interrupts.modes import is_followed
 from ..runtime.node_errors import fail
 from ..runtime.plan import Plan
 from ..runtime.user_code import user_stacklevel
-from .engine import WAY, Engine
+from .engine import WAY, Engine, LeftToTorch
 from .region import Region
 from .rest import state
 
@@ -177,7 +177,10 @@ class Engaged:
     def _rescued(self, values: Sequence[Any], error: Exception) -> Sequence[torch.Tensor]:
         found = self.reference.guarded(*values)
         text = " ".join(str(error).split())[:200]
-        self._warn("fails", values, f"which the flat function runs instead: {type(error).__name__}: {text}")
+        if isinstance(error, LeftToTorch):
+            self._warn("does not answer", values, f"which are left to the flat function: {text}")
+        else:
+            self._warn("fails", values, f"which the flat function runs instead: {type(error).__name__}: {text}")
         return found
 
     def _compared(self, values: Sequence[torch.Tensor], found: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.campaigns import operators
+from tests.campaigns.engines import campaign as engines
 from tests.campaigns.functions import gradients, pipelines
 from tests.campaigns.interrupts import campaign as interrupts
 from tests.campaigns.loops import campaign as loops
@@ -28,6 +29,7 @@ def campaigns(jobs: int, most: int, fresh: bool) -> dict[str, Callable[[], Tally
     found: dict[str, Callable[[], Tally]] = {
         "operators": lambda: operators.run(None, jobs, most, fresh),
         "scripted": lambda: operators.run_scripted(None, jobs, most, fresh),
+        "engines": lambda: engines.run(None, jobs, fresh=fresh),
         "pipelines": lambda: pipelines.run(None, jobs, fresh),
         "gradients": lambda: gradients.run(None, jobs, fresh),
         "loops": lambda: loops.run(None, jobs, fresh),

@@ -16,6 +16,7 @@ import torch
 
 from tests.campaigns import journal, limit, operators
 from tests.campaigns.check import Check, difference
+from tests.campaigns.engines import campaign as engines
 from tests.campaigns.functions import gradients, pipelines
 from tests.campaigns.loops import campaign as loops
 from tests.campaigns.report import report
@@ -47,6 +48,12 @@ def test_operators_in_the_processing_function() -> None:
 
 def test_operators_in_a_scripted_module() -> None:
     require_clean(operators.run_scripted(share()))
+
+
+def test_operators_on_engines() -> None:
+    for package in ("onnxruntime", "openvino", "onnxscript"):
+        pytest.importorskip(package, reason="the extras 'onnx' and 'openvino' are not installed")
+    require_clean(engines.run(share()))
 
 
 def test_random_processing_functions() -> None:

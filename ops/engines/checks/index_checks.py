@@ -18,7 +18,9 @@ from torch.overrides import TorchFunctionMode
 
 from ...graph.graph import BodyCall, Constant, Graph, Node, Operator, Value
 from ...graph.traverse import leaves
-from .number_checks import SHIFTS, computed_otherwise, is_watched, outside_int32, within_floats, within_int32
+from ..engine import LeftToTorch
+from .finite_checks import FiniteChecks, require_finite
+from .number_checks import SHIFTS, computed_otherwise, is_large, is_unproven, is_watched, within_float32, within_floats
 
 # Where a function has its table, its dimension and its index, and what these are called.
 _INDEXED = {
@@ -28,8 +30,9 @@ _INDEXED = {
     "take_along_dim": (0, 2, 1),
 }
 _NAMES = {"table": ("self", "input", "weight"), "dim": ("dim",), "index": ("index", "indices")}
-_WRITING = ("index_put", "setitem")
-_BY_TENSORS = ("index", "unsafe_index", "getitem", *_WRITING)  # torch counts negative indices from the end
+_PUTTING = ("index_put", "setitem")
+_WRITING = ("scatter", "index_add", "index_copy", "index_fill", "index_reduce", "put", "index_put")
+_BY_TENSORS = ("index", "unsafe_index", "getitem", *_PUTTING)  # torch counts negative indices from the end
 _LEFT_TO_TORCH = (
     "nll_loss",
     "cross_entropy",
@@ -44,19 +47,23 @@ _FUNCTIONAL = "torch.nn.functional.embedding"
 
 
 def checked(
-    function: Callable[..., Any], checks: Sequence[tuple[int, int]], *, within: bool = False
-) -> Callable[..., Any]:
-    """The function with checks of its indices, or itself where it has none.
+    function: Callable[..., Any], checks: Sequence[tuple[int, int]], *, within: bool = False,
+    floating: Sequence[int] = (),
+) -> Callable[..., Any]:  # fmt: skip
+    """The function with checks of its inputs, or itself where it has none.
 
     Args:
         function: of tensors.
         checks: of `index_checks`.
-        within: whether its last output says whether the indices that it computed were within their tensors.
+        within: whether its last output says whether the numbers that it computed were within their bounds.
+        floating: the inputs that must be finite.
     """
-    if not checks and not within:
+    if not checks and not within and not floating:
         return function
 
     def call(*values: Any) -> Any:
+        for index in floating:
+            require_finite(values[index])
         for index, rows in checks:
             if not values[index].is_cpu:
                 _require_within(values[index], rows)
@@ -64,7 +71,7 @@ def checked(
             array = values[index].numpy()
             # A negative number is a large one without its sign.
             if array.size and int(array.view(f"u{array.itemsize}").max()) >= rows:
-                raise IndexError("an index is out of range")
+                raise LeftToTorch("an index is out of range")
         found = function(*values)
         return all_within(found) if within else found
 
@@ -75,20 +82,20 @@ def _require_within(index: torch.Tensor, rows: int) -> None:
     """Checks an index on a card: one out of range ends the use of the card by this process.
 
     Raises:
-        IndexError: it is out of range.
+        LeftToTorch: it is out of range.
     """
     if bool(((index < 0) | (index >= rows)).any()):
-        raise IndexError("an index is out of range")
+        raise LeftToTorch("an index is out of range")
 
 
 def all_within(found: Sequence[Any]) -> Sequence[Any]:
     """The outputs but for the last, which says whether all indices were within their tensors.
 
     Raises:
-        IndexError: one was not.
+        LeftToTorch: one was not.
     """
     if not found[-1]:
-        raise IndexError("an index, an integer or a mask is out of range: the engine would compute otherwise")
+        raise LeftToTorch("an index, an integer or a mask is out of range, or a NaN came up")
     return found[:-1]
 
 
@@ -143,6 +150,7 @@ class DataChecks(TorchFunctionMode):
         self.known, self.in_32_bits = known, in_32_bits
         self.within: list[torch.Tensor] = []
         self.masks: list[torch.Tensor] = []  # of attention, that are checked
+        self.finite = FiniteChecks()
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         """Notes the indices of a function, and runs it.
@@ -156,6 +164,8 @@ class DataChecks(TorchFunctionMode):
             raise Unfit(f"torch checks the indices of {name}")
         if name in _DIVISIONS and _divides_integers(name, args, given):
             raise Unfit("it divides integers by numbers of the data, which torch refuses where they are zero")
+        if self.in_32_bits and name.startswith(_WRITING):
+            raise Unfit("it writes at indices of the data")  # OpenVINO does so before the check, wherever they point
         if name == "one_hot":
             self._note(_argument(args, given, 0, _NAMES["table"]), _argument(args, given, 1, ("num_classes",)))
         elif name in _INDEXED:
@@ -165,9 +175,9 @@ class DataChecks(TorchFunctionMode):
         elif name == "take":
             self._note_from_either_end(args[1], args[0].numel())
         elif name in _BY_TENSORS:
+            if self.in_32_bits and name == "setitem" and any(True for _ in _places(args[0], args[1], True)):
+                raise Unfit("it writes at indices of the data")
             for index, rows in _places(args[0], args[1], name.endswith("item")):
-                if self.in_32_bits and name in _WRITING:
-                    raise Unfit("it writes at indices of the data")  # OpenVINO's answer to the check is true then
                 self._note_from_either_end(index, rows)
         elif name == "scaled_dot_product_attention":
             mask = _argument(args, given, 3, ("attn_mask",))
@@ -177,19 +187,25 @@ class DataChecks(TorchFunctionMode):
                 self.within.append((mask if mask.dtype == torch.bool else mask > -torch.inf).any(-1).all())
         if reason := computed_otherwise(name, args, given):
             raise Unfit(f"{reason}, which other runtimes do otherwise")
-        numbers = [each for each in (*args, *given.values()) if outside_int32(each)]
+        numbers = [each for each in (*args, *given.values()) if is_large(each)]
         # The end of a slice that has none is the largest integer, with which nothing is computed.
         if self.in_32_bits and any(name != "slice" or each != sys.maxsize for each in numbers):
-            raise Unfit("it computes with integers of more than 32 bits")
+            raise Unfit("it computes with integers beyond 2**24, which OpenVINO rounds")
         if self.in_32_bits and name in SHIFTS:
             raise Unfit("it shifts integers of 32 bits")
         if not (self.in_32_bits or is_watched(name)):
-            return func(*args, **given)
+            return self._made(name, args, given, func(*args, **given))
         before = [arg.clone() if isinstance(arg, torch.Tensor) else arg for arg in args]  # it may write to them
         found = func(*args, **given)
         self.within += within_floats(func, name, before, given, found)
         if self.in_32_bits:
-            self.within += within_int32(func, name, before, given, found)
+            self.within += within_float32(func, name, before, given, found)
+        return self._made(name, before, given, found)
+
+    def _made(self, name: str, args: Sequence[Any], given: Any, found: Any) -> Any:
+        if is_unproven(name, found):
+            raise Unfit(f"no runtime was shown to compute the integers of {name} as torch does")
+        self.within += self.finite.of(name, args, given, found)
         return found
 
     def _indexed(self, func: Any, name: str, args: Sequence[Any], given: Any) -> tuple[Any, int | None, Any]:

@@ -2,8 +2,9 @@
 
 ONNX has no operators for some functions, and what stands for them differs at negative zeros, at multiples, or where an
 exponential overflows. An export to ONNX holds the numbers of Python beside float64 in float32, and rounds quotients of
-integers in it; runtimes sum, multiply and raise integers in float64. OpenVINO computes int64 in 32 bits and float64 in
-float32, and lets narrow integers saturate.
+integers in it; runtimes sum, multiply and raise integers in float64. OpenVINO computes int64 in 32 bits, some functions
+of it in float32, and float64 too, and lets narrow integers saturate. Of integers, an engine gets only what was shown to
+be computed as torch does, by `tests/campaigns/engines`, or is checked in each call.
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ from ...graph.graph import Graph, Node, Operator
 from ...graph.traverse import constants, every_node, leaves
 from ...graph.types import TensorType
 
-LARGEST = 2**31 - 1
-_LARGEST_OF = {torch.int32: LARGEST, torch.int64: 2**53}  # that float64 and the result hold
+LARGEST = 2**24  # that OpenVINO computes exactly: some functions of integers it computes in float32
+_LARGEST_OF = {torch.int32: 2**31 - 1, torch.int64: 2**53}  # that float64 and the result hold
 _LARGEST_QUOTIENT = 2**23  # of what is divided: no quotient in float32 is rounded to the next integer
 _OTHERWISE = {
     **dict.fromkeys(("logsigmoid", "log_sigmoid", "log_sigmoid_forward"), "it takes the logarithm of a sigmoid"),
+    **dict.fromkeys(("log1p", "expm1", "xlog1py", "sinh", "cosh"), "it keeps the digits of small numbers"),
     "binary_cross_entropy_with_logits": "it takes the logarithm of a sigmoid",
     **dict.fromkeys(("logaddexp", "logaddexp2", "logcumsumexp"), "it takes the logarithm of a sum of exponentials"),
     **dict.fromkeys(("signbit", "copysign", "atan2", "arctan2"), "it asks for the sign of zeros"),
@@ -38,6 +40,19 @@ _GROWING = (
     "prod", "cumprod", "neg", "abs", "matmul", "rmatmul", "mm", "bmm", "dot", "einsum",
     "addcmul", "mean", "arange", "nansum", "float_power", "sum_to_size", *_ADD_AT,
 )  # fmt: skip
+_KEEPING = frozenset(
+    "clamp clamp_min clamp_max clip relu sign sgn minimum maximum min max amin amax where masked_fill argmax "
+    "argmin sort argsort topk kthvalue median mode bitwise_and bitwise_or bitwise_xor bitwise_not and or xor "
+    "rand ror rxor invert gather scatter take take_along_dim index unsafe_index index_fill index_copy "
+    "masked_scatter one_hot embedding floor_divide floordiv rfloordiv remainder fmod mod rmod div divide "
+    "round floor ceil trunc tril triu roll rot90 pad constant_pad_nd unfold tile hstack vstack "
+    "dstack concat concatenate column_stack swapdims moveaxis adjoint mT T expand_copy view_as reshape_as "
+    "broadcast_to broadcast_tensors broadcast_to_copy fliplr flipud searchsorted bucketize nonzero empty "
+    "empty_like zeros_like ones_like full_like new_zeros new_ones new_full new_empty new_tensor tensor "
+    "as_tensor scalar_tensor lift_fresh_copy lift_fresh as_strided get device repeat_interleave meshgrid "
+    "tensor_split hsplit vsplit max_pool1d max_pool2d max_pool3d squeeze_copy numpy item contiguous sym_size "
+    "size stride result_type promote_types unique cartesian_prod count_nonzero ravel".split()
+)  # give no integer that is further from zero than what they are given, or than the size of a tensor
 SHIFTS = ("lshift", "rlshift", "ilshift", "bitwise_left_shift")
 _CONVERSIONS = ("to", "long", "int", "short", "char", "byte", "type", "_to_copy", "to_copy", "type_as")
 _WIDE = (torch.int32, torch.int64)
@@ -47,6 +62,7 @@ _MOVING = (
     "slice narrow index_select cat stack flip to long int float movedim swapaxes getitem __getitem__ repeat detach "
     "alias _to_copy unbind split chunk zeros ones full type"
 ).split()
+_PROVEN = frozenset((*_GROWING, *_IN_FLOAT64, *SHIFTS, *_CONVERSIONS, *_MOVING, *_KEEPING))
 
 
 def computed_otherwise(name: str, args: Sequence[Any], given: Any) -> str:
@@ -59,7 +75,7 @@ def computed_otherwise(name: str, args: Sequence[Any], given: Any) -> str:
     if name in _ROUNDED and _rounds(name, args, given):
         floating = any((torch.is_tensor(arg) and arg.is_floating_point()) or type(arg) is float for arg in args)
         return "it rounds quotients of floating numbers" if floating else ""
-    return _OTHERWISE.get(name, "")
+    return _OTHERWISE.get(name.removeprefix("special_"), "")
 
 
 def _rounds(name: str, args: Sequence[Any], given: Any) -> bool:
@@ -77,8 +93,15 @@ def is_watched(name: str) -> bool:
     return name in _DIVISIONS or name in _IN_FLOAT64
 
 
-def outside_int32(value: Any) -> bool:
-    """Whether a number of Python's does not fit into 32 bits."""
+def is_unproven(name: str, found: Any) -> bool:
+    """Whether a function gives integers that no campaign has shown to be those of torch, or checked."""
+    return name not in _PROVEN and any(
+        isinstance(made, torch.Tensor) and made.dtype in _WIDE for made in pytree.tree_leaves(found)
+    )
+
+
+def is_large(value: Any) -> bool:
+    """Whether an integer of Python's is larger than what OpenVINO computes exactly."""
     return type(value) is int and not -LARGEST <= value <= LARGEST
 
 
@@ -103,10 +126,10 @@ def _sums_few(name: str, args: Sequence[Any]) -> bool:
     )
 
 
-def within_int32(
+def within_float32(
     func: Callable[..., Any], name: str, args: Sequence[Any], given: Any, found: Any
 ) -> Iterator[torch.Tensor]:
-    """Whether integers that a function computed, or read from other numbers, fit into 32 or fewer bits, as tensors."""
+    """Whether float32 holds integers that a function computed, or read from other numbers, as tensors."""
     if name in _CONVERSIONS and torch.is_tensor(found) and str(found.dtype).removeprefix("torch.") in _NARROW:
         least, most = torch.iinfo(found.dtype).min, torch.iinfo(found.dtype).max
         yield ((args[0] >= least) & (args[0] <= most)).all()
@@ -140,7 +163,7 @@ def refused_in_32_bits(graph: Graph) -> str:
         tensor = constant.tensor
         counts = not (tensor.is_floating_point() or tensor.is_complex()) and tensor.numel()
         if counts and max(int(tensor.max()), -int(tensor.min())) > LARGEST:
-            return "it holds integers of more than 32 bits"
+            return "it holds integers beyond 2**24"
     if any(_dtype(value) == "float64" for value in (*graph.inputs, *_made(every_node(graph)))):
         return "it computes float64 in float32"
     for node in every_node(graph):

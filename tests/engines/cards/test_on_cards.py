@@ -16,7 +16,7 @@ import tracepack
 from tests.card import stand_in
 from tests.engines.fakes import in_turn
 from tracepack.ops.engines.cudagraph import MOST_GRAPHS, CudaGraph
-from tracepack.ops.engines.engine import Task
+from tracepack.ops.engines.engine import LeftToTorch, Task
 from tracepack.ops.engines.region import Region, regions
 from tracepack.ops.graph.device import Device
 from tracepack.pipeline.optimizing.search import engines_of
@@ -173,5 +173,5 @@ def test_onnx_runtime_is_given_the_providers_of_the_placement(name: str, monkeyp
     call = engine.open(artefact, region, CARD)
     assert Session.asked == [*([rt] if name == "tensorrt" else []), cuda, "CPUExecutionProvider"]
     torch.testing.assert_close(call(x)[0], table[x] * 2)
-    with pytest.raises(IndexError):
+    with pytest.raises(LeftToTorch, match="an index is out of range"):
         call(torch.tensor([6]))

@@ -9,7 +9,7 @@ import tracepack
 from tracepack.ops.engines.checks.index_checks import DataChecks, Unfit
 
 pytest.importorskip("onnxscript")
-pytestmark = pytest.mark.filterwarnings("ignore:the engine .* fails on")
+pytestmark = pytest.mark.filterwarnings("ignore:the engine .* (fails|does not answer) on")
 
 
 def engaged(process, example: torch.Tensor, engine: str) -> tracepack.Pipeline:
@@ -39,7 +39,7 @@ def test_openvino_gives_integers_of_64_bits(process, values) -> None:
     ],
 )
 def test_openvino_declines_what_it_computes_in_fewer_bits(process, example) -> None:
-    with pytest.raises(tracepack.LoweringError, match="32 bits"):
+    with pytest.raises(tracepack.LoweringError, match="32 bits|which OpenVINO rounds"):
         engaged(process, example, "openvino")
 
 
@@ -71,5 +71,5 @@ def test_a_slice_without_an_end_is_no_number_of_64_bits() -> None:
 
 
 def test_a_slice_from_a_number_of_64_bits_is_declined() -> None:
-    with DataChecks([], in_32_bits=True), pytest.raises(Unfit, match="integers of more than 32 bits"):
+    with DataChecks([], in_32_bits=True), pytest.raises(Unfit, match="integers beyond 2"):
         torch.ops.aten.slice.Tensor(torch.ones(3, 4), 1, 2**40)

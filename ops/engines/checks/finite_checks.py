@@ -1,0 +1,96 @@
+"""NaN and infinity, of which other runtimes make what torch does not.
+
+In torch a NaN is the answer of `relu`, `clamp`, `max` and a softmax, and no comparison but `!=` holds for it. Other
+runtimes take the bound, the next number or the first index, so a network gives a plausible answer for data with a
+missing value. An input that holds one is left to the flat function, and so is a call in which a function makes one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from ...graph.graph import Graph
+from ...graph.types import TensorType
+from ..engine import LeftToTorch
+
+_DIVIDING = ("div", "divide", "true_divide", "truediv", "rtruediv", "rdiv", "reciprocal", "rsqrt")
+_LIMITED = (
+    "log", "log2", "log10", "log1p", "xlogy", "logit", "sqrt", "acos", "arccos", "asin", "arcsin", "acosh", "arccosh",
+    "atanh", "arctanh", "remainder", "fmod", "mod", "rmod", "std", "var", "std_mean", "var_mean",
+)  # fmt: skip
+_POWERS = ("pow", "rpow", "float_power", "ipow")
+_NORMALISING = ("softmax", "log_softmax", "softmin", "logsumexp")
+
+
+def floating_inputs(graph: Graph) -> list[int]:
+    """The numbers of the inputs that may hold a NaN."""
+    kinds = [value.type for value in graph.inputs]
+    return [
+        index for index, kind in enumerate(kinds)
+        if isinstance(kind, TensorType) and getattr(torch, kind.dtype).is_floating_point
+    ]  # fmt: skip
+
+
+def require_finite(value: torch.Tensor) -> None:
+    """Checks an input.
+
+    Raises:
+        LeftToTorch: it holds a NaN or an infinity.
+    """
+    if not value.is_cpu or value.dtype not in (torch.float32, torch.float64) or not value.is_contiguous():
+        finite = bool(value.isfinite().all())
+    else:
+        array = (value.detach() if value.requires_grad else value).numpy()
+        # The sum of squares is the cheapest pass over memory that keeps both; it may itself be too large.
+        finite = math.isfinite(np.vdot(array, array)) or bool(value.isfinite().all())
+    if not finite:
+        raise LeftToTorch("an input holds a NaN or an infinity")
+
+
+class FiniteChecks:
+    """Finds, while a region runs to be exported, which functions may make a NaN of numbers.
+
+    Attributes:
+        infinite: whether an infinity may be there, of which a normalisation may make one.
+    """
+
+    def __init__(self) -> None:
+        self.infinite = False
+
+    def of(self, name: str, args: Sequence[Any], given: Any, found: Any) -> Iterator[torch.Tensor]:
+        """Whether what a function made is no NaN, as tensors."""
+        values = (*args, *given.values())
+        self.infinite |= any(type(value) is float and math.isinf(value) for value in values)
+        self.infinite |= name.startswith("log") and name in _LIMITED
+        if name in _DIVIDING and not _divides_by_number(name, args, given):
+            check: Callable[[torch.Tensor], torch.Tensor] = torch.isfinite
+        elif name in _LIMITED or (name in _POWERS and not _is_whole(values)) or self._normalises(name):
+            check = _is_number
+        else:
+            return
+        for made in found if isinstance(found, tuple) else (found,):
+            if isinstance(made, torch.Tensor) and made.is_floating_point():
+                yield check(made).all()
+
+    def _normalises(self, name: str) -> bool:
+        return self.infinite and name in _NORMALISING
+
+
+def _is_number(value: torch.Tensor) -> torch.Tensor:
+    return value.isnan().logical_not()
+
+
+def _divides_by_number(name: str, args: Sequence[Any], given: Any) -> bool:
+    """Whether the divisor is a number other than zero."""
+    divisor = args[1] if len(args) > 1 else given.get("other")
+    return name in ("div", "divide", "true_divide", "truediv") and type(divisor) in (int, float) and divisor != 0
+
+
+def _is_whole(values: Sequence[Any]) -> bool:
+    """Whether an exponent is a whole number that is positive."""
+    return any(type(value) in (int, float) and value >= 0 and float(value).is_integer() for value in values[1:])

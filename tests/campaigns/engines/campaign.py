@@ -1,0 +1,186 @@
+"""The operators of torch's own database on each engine, on other numbers than those that the engine was made with.
+
+A search compares an engine with the flat function on examples and on sizes beside them, and new sizes are compared when
+they come. What is left are other numbers at the same sizes: there, an engine must answer as torch does, or raise, upon
+which the flat function answers.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import tracepack
+from tests.campaigns.check import copies
+from tests.campaigns.engines.numbers import MOST, filled
+from tests.campaigns.journal import Journal, Record, found_by
+from tests.campaigns.limit import Overdue, limited
+from tests.campaigns.samples import UNINITIALISED, Entry, Sample, dtypes, entries, samples
+from tests.campaigns.tally import ERROR, REFUSED, RIGHT, WRONG, Tally
+from tracepack.ops.engines.catalogue import find
+from tracepack.ops.engines.engine import Declined, Task
+from tracepack.ops.engines.region import Region, whole
+from tracepack.ops.graph.device import CPU
+
+ENGINES = ("onnxruntime", "openvino")
+DTYPES = (torch.float32, torch.float64, torch.int64, torch.int32, torch.uint8, torch.bool)
+SHARES = 120
+SAMPLES = 1  # of each dtype
+FILLS = 2 * MOST
+
+
+def run(share: int | None = None, jobs: int = 2, most: int = SAMPLES, fresh: bool = False) -> Tally:
+    """The tally of all operators, or of one part."""
+    tally = Tally("Operator database, on engines at other numbers", "operators", full=share is None)
+    if share is None:
+        numbers: Sequence[int] = range(len(entries()))
+        records = list(Journal(f"engines-{most}", fresh).complete(numbers, found, jobs))
+    else:
+        records = [record for _, record in found_by(range(share % SHARES, len(entries()), SHARES), found, 1)]
+    for record in records:
+        for engine, (outcome, reason, detail) in record["engines"].items():
+            tally.add(f"{record['name']} on {engine}", outcome, reason, detail)
+        tally.tried += record["tried"]
+        tally.seconds += record["seconds"]
+    return tally
+
+
+def found(number: int) -> Record:
+    """What is found of one operator, by a child that may die of it."""
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "found.jsonl")
+        sys.stdout.flush()
+        pid = os.fork()
+        if pid == 0:
+            _work(number, file)
+        _, status = os.waitpid(pid, 0)
+        lines = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+    return _record(entries()[number], lines, status, time.monotonic() - began)
+
+
+def _record(entry: Entry, lines: Sequence[Any], status: int, seconds: float) -> Record:
+    made: dict[str, tuple[str, str, str]] = {}
+    begun = [line for line in lines if line["outcome"] == "begun"]
+    done = [line for line in lines if line["outcome"] != "begun"]
+    if status:
+        last = begun[-1] if begun else {"engine": "none", "detail": ""}
+        done.append({**last, "outcome": ERROR, "reason": f"the process ended with {status}"})
+    gravity = (RIGHT, REFUSED, ERROR, WRONG)
+    for line in done:
+        before = made.get(line["engine"])
+        if before is None or gravity.index(line["outcome"]) > gravity.index(before[0]):
+            made[line["engine"]] = (line["outcome"], line["reason"], line["detail"])
+    return {"name": entry.name, "engines": made, "lines": done, "tried": len(done), "seconds": seconds}
+
+
+def _work(number: int, file: Path) -> None:
+    """The child: never returns."""
+    code = 1
+    try:
+        quiet = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(quiet, 2)
+        torch.set_num_threads(1)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        warnings.simplefilter("ignore")
+        with file.open("w", buffering=1) as out:
+            for line in _lines(entries()[number]):
+                out.write(json.dumps(line) + "\n")
+        code = 0
+    finally:
+        os._exit(code)
+
+
+def _lines(entry: Entry) -> Iterator[Record]:
+    if entry.name.split(".")[0] in UNINITIALISED:
+        return
+    for dtype in dtypes(entry):
+        if dtype not in DTYPES:
+            continue
+        usable = [sample for sample in samples(entry, dtype) if sample.leaves and sample.leaves[0].numel()]
+        for sample in usable[:: max(1, -(-len(usable) // SAMPLES))][:SAMPLES]:
+            region = _region(sample)
+            if isinstance(region, str):
+                continue
+            task = Task(region, [copies(sample.leaves)], 1)
+            for engine in ENGINES:
+                head = {"engine": engine, "detail": sample.label, "reason": ""}
+                yield {**head, "outcome": "begun"}
+                try:
+                    with limited():
+                        yield {**head, **_held(engine, task, sample)}
+                except Overdue:
+                    yield {**head, "outcome": ERROR, "reason": "no answer in time"}
+
+
+def _region(sample: Sample) -> Region | str:
+    try:
+        with limited():
+            sample.process(*copies(sample.leaves))
+            made = tracepack.trace(sample.process, *copies(sample.leaves))
+        region = whole(made.graph)
+        return region if isinstance(region, Region) else str(region)
+    except (Exception, Overdue) as error:
+        return str(error)
+
+
+def _held(name: str, task: Task, sample: Sample) -> Record:
+    """One sample on one engine: made with its numbers, asked with others."""
+    engine: Any = find(name)
+    try:
+        function = engine.open(engine.make(task), task.region, CPU)
+    except (Declined, tracepack.TracepackError) as error:
+        return {"outcome": REFUSED, "reason": str(error)[:200]}
+    if said := _differs(function, sample.process, sample.leaves):
+        return {"outcome": REFUSED, "reason": f"a search finds the difference: {said}"}
+    generator = torch.Generator().manual_seed(1)
+    outcomes = []
+    for number in range(FILLS):
+        label, data = filled(sample.leaves, number, generator)
+        if said := _differs(function, sample.process, data):
+            outcomes.append(f"{label}: {said}")
+    if outcomes:
+        return {"outcome": WRONG, "reason": "; ".join(outcomes)[:600]}
+    return {"outcome": RIGHT}
+
+
+def _differs(function: Callable[..., Any], eager: Callable[..., Any], data: list[torch.Tensor]) -> str:
+    try:
+        got = function(*copies(data))
+    except Exception:
+        return ""  # the flat function answers
+    try:
+        with torch.no_grad():
+            wanted = eager(*copies(data))
+    except Exception as error:
+        return f"torch raises {type(error).__name__}: {str(error)[:80]}"
+    leaves = [leaf for leaf in torch.utils._pytree.tree_leaves(wanted) if isinstance(leaf, torch.Tensor)]
+    unique = list({id(leaf): leaf for leaf in leaves}.values())
+    if len(unique) != len(got):
+        return ""
+    return next((said for mine, theirs in zip(got, unique, strict=True) if (said := _difference(theirs, mine))), "")
+
+
+def _difference(wanted: torch.Tensor, found: torch.Tensor) -> str:
+    if (wanted.dtype, wanted.shape) != (found.dtype, found.shape):
+        return f"{found.dtype}{list(found.shape)} instead of {wanted.dtype}{list(wanted.shape)}"
+    if not (wanted.dtype.is_floating_point or wanted.dtype.is_complex):
+        same = wanted == found
+    else:
+        scale = float(wanted[wanted.isfinite()].abs().max()) if wanted.isfinite().any() else 0.0
+        exact = 1e-4 if wanted.dtype != torch.float64 else 1e-9
+        same = torch.isclose(found, wanted, rtol=exact, atol=exact * min(scale, 1e30), equal_nan=True)
+    if bool(same.all()):
+        return ""
+    place = (~same).nonzero()[0].tolist()
+    return f"{int((~same).sum())}/{same.numel()} {found[tuple(place)].item()} for {wanted[tuple(place)].item()}"

@@ -1,0 +1,73 @@
+"""Data with NaN and infinity, and functions that make them, give on engines what torch gives."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+
+import pytest
+import torch
+
+import tracepack
+from tests.engines.fakes import in_turn
+
+nan, inf = float("nan"), float("inf")
+
+
+def network(x: torch.Tensor) -> torch.Tensor:
+    """A layer, a bound and a choice: what is missing is missing in the answer."""
+    return torch.relu(x @ torch.full((3, 4), 0.5)).clamp(max=2.0)
+
+
+def largest(x: torch.Tensor) -> torch.Tensor:
+    """The largest number of each row."""
+    return x.amax(-1) * 2
+
+
+def best(x: torch.Tensor) -> torch.Tensor:
+    """The index of the largest number of each row."""
+    return x.argmax(-1)
+
+
+def attention(x: torch.Tensor) -> torch.Tensor:
+    """Scores without those of negative numbers; a row of negative numbers attends to nothing."""
+    return x.masked_fill(x < 0, -inf).softmax(-1).relu().amax(-1)
+
+
+CASES: dict[str, tuple[Callable[[torch.Tensor], torch.Tensor], list[float]]] = {
+    "a NaN": (network, [1.0, nan, 2.0]),
+    "a NaN beside larger numbers": (largest, [nan, 7.0, 2.0]),
+    "the index of a NaN": (best, [7.0, nan, 2.0]),
+    "an infinity": (lambda x: x.softmax(-1).amax(-1), [inf, 1.0, 2.0]),
+    "a row of infinities": (lambda x: x.log_softmax(-1).amax(-1), [-inf, -inf, -inf]),
+    "zero by zero": (lambda x: torch.relu((x - x.mean(-1, True)) / x.std(-1, keepdim=True)).sum(-1), [2.0, 2.0, 2.0]),
+    "zero by itself": (lambda x: torch.relu(x / x.sum(-1, keepdim=True)).sum(-1), [0.0, 0.0, 0.0]),
+    "a difference of quotients": (lambda x: torch.relu(1 / x - 1 / x).sum(-1), [0.0, 1.0, 2.0]),
+    "the logarithm of a negative number": (lambda x: torch.log(x).clamp(min=0).sum(-1), [-1.0, 1.0, 2.0]),
+    "the root of a negative number": (lambda x: torch.sqrt(x).relu().sum(-1), [-1.0, 1.0, 2.0]),
+    "a broken power of a negative number": (lambda x: (x**0.3).relu().sum(-1), [-1.0, 1.0, 2.0]),
+    "an arc of too much": (lambda x: torch.asin(x).relu().sum(-1), [2.0, 0.5, 0.2]),
+    "nothing to attend to": (attention, [-1.0, -2.0, -3.0]),
+}
+
+
+@pytest.mark.parametrize("engine", ["onnxruntime", "openvino"])
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_no_number_is_answered_as_torch_does(case: str, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip(engine, reason=f"the extra of {engine} is not installed")
+    pytest.importorskip("onnxscript", reason="the extra 'onnx' is not installed")
+    for module in ("candidate", "search"):
+        monkeypatch.setattr(f"tracepack.pipeline.optimizing.{module}.interleaved", in_turn)
+    function, row = CASES[case]
+    usual = torch.tensor([[0.3, 0.9, 0.6], [0.2, 0.5, 0.8]])
+    mod = tracepack.trace(function, usual)
+    report = mod.optimize([{"x": usual}], engines=[engine])
+    assert report.engines == {"pipeline": engine}, report
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # on usual numbers the engine answers
+        torch.testing.assert_close(mod(usual), function(usual), rtol=1e-5, atol=1e-6)
+    unusual = torch.tensor([row, [0.2, 0.5, 0.8]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the flat function answers, which is said once
+        found = mod(unusual)
+    torch.testing.assert_close(found, function(unusual), rtol=1e-5, atol=1e-6, equal_nan=True)
