@@ -12,6 +12,7 @@ import tracepack
 from tests.security.forge import archive_of, tensor
 from tracepack.ops.graph.graph import Facts, Graph
 from tracepack.serving import ServingConfig
+from tracepack.serving.models import row_check
 from tracepack.serving.models.execution import Executor, Passage
 from tracepack.serving.models.model import ServedModel
 from tracepack.serving.models.repository import Repository
@@ -166,6 +167,18 @@ def test_integers_beyond_a_table_are_not_asked_for_by_rows(words) -> None:
         torch.nn.Sequential(torch.nn.Embedding(words, 8), torch.nn.Linear(8, 3), torch.nn.Softmax(-1))
     )
     assert why_not_by_rows(tracepack.trace(lambda ids: op(ids), torch.zeros(2, 5, dtype=torch.int64)), []) == ""
+
+
+def test_integers_that_could_break_a_gpu_are_those_of_examples(monkeypatch) -> None:
+    class Scaled(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x.float() / x.max()
+
+    op = tracepack.script(Scaled())
+    pipeline = tracepack.trace(lambda x: op(x), PIXELS)
+    monkeypatch.setattr(row_check, "CHECKED", ())  # as if nobody knew what the kernel does with an index
+    assert why_not_by_rows(pipeline, []) == ""
+    assert why_not_by_rows(pipeline, [{"x": PIXELS}]) == "a row gives other outputs beside other rows than alone"
 
 
 @pytest.mark.parametrize(
