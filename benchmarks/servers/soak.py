@@ -28,6 +28,7 @@ import torch
 
 import tracepack
 from tests.serving.commands import Running, served, until
+from tracepack.serving.models.row_check import why_not_by_rows
 
 CLIENTS, WORKERS = 8, 2
 GROWTH = 1.15  # of the memory after the first fifth, within which it counts as flat
@@ -42,7 +43,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "small.tpk")
         weights = pack(path)
-        limits = ("--workers", WORKERS, "--max-batch", 32, "--max-body", 1 << 20, "--timeout", 20)
+        limits = ("--workers", WORKERS, "--max-batch", 32, "--max-delay-ms", 1, "--max-body", 1 << 20, "--timeout", 20)
         with served(Path(folder), path, *limits) as running:
             clients = [Client(running, weights, number) for number in range(CLIENTS)]
             most = rate(clients, 10.0)
@@ -56,14 +57,26 @@ def main() -> int:
             return report(*found)
 
 
+class Model(torch.nn.Module):
+    """A layer, and whole numbers beside its rows; both in one module, so that they share their first size."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = torch.nn.Linear(16, 4)
+
+    def forward(self, x: torch.Tensor, k: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return self.layer(x), k * 2 + torch.zeros_like(x[:, 0]).long()
+
+
 def pack(path: Path) -> tuple[np.ndarray, np.ndarray]:
-    """A small network; its weights."""
+    """A small network that may be run in batches; its weights."""
     torch.manual_seed(0)
-    layer = torch.nn.Linear(16, 4).eval()
-    op, example = tracepack.script(layer), torch.rand(4, 16)
-    mod = tracepack.trace(lambda x, k: {"y": op(x), "k": k * 2}, example, torch.arange(4))
-    mod.save(path, examples=[{"x": example, "k": torch.arange(4)}])
-    return layer.weight.detach().double().numpy(), layer.bias.detach().double().numpy()
+    model = Model().eval()
+    op, example = tracepack.script(model), {"x": torch.rand(4, 16), "k": torch.arange(4)}
+    mod = tracepack.trace(lambda x, k: dict(zip(("y", "k"), op(x, k), strict=True)), **example)
+    assert not why_not_by_rows(mod, [example]), "the soak is to run requests together"
+    mod.save(path, examples=[example])
+    return model.layer.weight.detach().double().numpy(), model.layer.bias.detach().double().numpy()
 
 
 class Client(threading.Thread):

@@ -134,9 +134,68 @@ def test_what_may_be_run_together(process, x, reason) -> None:
     assert bool(why_not_by_rows(pipeline, [])) == bool(reason)
 
 
+PIXELS = torch.randint(0, 255, (2, 3, 8, 8), dtype=torch.uint8)
+WHOLE = torch.randint(0, 255, (2, 16))
+
+
+@pytest.mark.parametrize(
+    ("process", "x"),
+    [
+        (lambda x: x.float() / x.max(), PIXELS),
+        (lambda x: x - x.amin(), WHOLE),
+        (lambda x: torch.where((x > 100).any(), x // 2, x), WHOLE),
+        (lambda x: torch.where((x < 0).any(), -x, x), WHOLE),
+        (lambda x: x + (x == 7).any(), WHOLE),
+        (lambda x: x / torch.where((x > 1).any(), 255.0, 1.0), torch.rand(2, 3, 8, 8)),
+        (lambda x: x * (1 + (x > 1e6).any()), torch.rand(2, 8)),
+        (lambda x: torch.where(x.isinf().any(), x * 0, x), torch.rand(2, 8)),
+        (lambda x: torch.where((x.abs() < 1e-3).all(), x * 1000, x), torch.rand(2, 8)),
+        (lambda x: torch.where(torch.arange(x.shape[0])[:, None] > 16, x * 0, x), torch.rand(2, 8)),
+        (lambda x: x | x.any(), torch.rand(2, 9) > 0.5),
+        (lambda x: x & x.all(), torch.rand(2, 9) > 0.5),
+    ],
+)  # fmt: skip
+def test_what_depends_on_rows_that_are_unlike_this_one_is_run_alone(process, x) -> None:
+    """Random rows are like each other, so that a maximum or an any says the same of one and of all of them."""
+    assert why_not_by_rows(tracepack.trace(process, x), []) == "a row gives other outputs beside other rows than alone"
+
+
+@pytest.mark.parametrize("words", [2, 30, 5000])
+def test_integers_beyond_a_table_are_not_asked_for_by_rows(words) -> None:
+    op = tracepack.script(
+        torch.nn.Sequential(torch.nn.Embedding(words, 8), torch.nn.Linear(8, 3), torch.nn.Softmax(-1))
+    )
+    assert why_not_by_rows(tracepack.trace(lambda ids: op(ids), torch.zeros(2, 5, dtype=torch.int64)), []) == ""
+
+
+def test_integers_that_could_break_a_gpu_are_those_of_examples(monkeypatch) -> None:
+    pipeline = tracepack.trace(lambda x: x + (x == 7).any(), PIXELS)
+    monkeypatch.setattr(type(pipeline), "placement", property(lambda _: {"op": "cuda:0"}))  # no GPU is needed for that
+    asked: list[int] = []
+    run = type(pipeline).run
+    monkeypatch.setattr(type(pipeline), "run", lambda self, feed: asked.append(int(feed["x"].max())) or run(self, feed))
+    assert why_not_by_rows(pipeline, []) == ""
+    assert max(asked) == 1
+    assert why_not_by_rows(pipeline, [{"x": PIXELS // 2}]) == "a row gives other outputs beside other rows than alone"
+    assert 1 < max(asked) <= 127
+
+
+@pytest.mark.parametrize(
+    "layers",
+    [
+        (torch.nn.Linear(384, 64), torch.nn.ReLU(), torch.nn.Linear(64, 8), torch.nn.Softmax(-1)),
+        (torch.nn.LayerNorm(384), torch.nn.Linear(384, 8), torch.nn.LayerNorm(8), torch.nn.Sigmoid()),
+        (torch.nn.Linear(384, 16), torch.nn.BatchNorm1d(16), torch.nn.Tanh(), torch.nn.Linear(16, 2)),
+    ],
+)
+def test_rounding_alone_keeps_no_network_from_batches(layers) -> None:
+    op = tracepack.script(torch.nn.Sequential(*layers).eval())
+    assert why_not_by_rows(tracepack.trace(lambda x: op(x), torch.rand(3, 384)), []) == ""
+
+
 def test_golden_examples_find_what_random_rows_do_not() -> None:
     def mixed(x):
-        return torch.where(x.max() > 40, x * 0, x)
+        return torch.where((x.max() > 40) & (x.max() < 60), x * 0, x)
 
     pipeline = tracepack.trace(mixed, torch.rand(3, 2))
     example = {"x": torch.tensor([[1.0, 2], [50, 1], [0, 0]])}

@@ -2,7 +2,9 @@
 
 Only then requests may be run together. The signature must say that all tensors share a free first size, the graph that
 nothing outlives a run, and runs, on the golden examples and on random rows, that each row gives the same together as
-alone, within rounding: next to rows of other data, of data a thousand times as large, and of NaNs.
+alone, within rounding. What looks at all rows at once may depend on the others only where they are unlike this one, as
+`x / x.max()` and `(x > 1).any()` do. So rows of zeros and of small numbers are among those that are compared, and the
+others are also far larger, infinite and NaN. Large rows are company only: rounding alone would tell them apart.
 """
 
 from __future__ import annotations
@@ -14,6 +16,8 @@ from typing import Any
 import torch
 
 from ...ops.graph.errors import TracepackError
+from ...ops.graph.graph import KernelCall
+from ...ops.graph.traverse import every_node
 from ...pipeline.pipeline import Pipeline
 from ...pipeline.signature.fields import FIXED
 from ...pipeline.signature.row_sharing import refused_by_signature
@@ -22,9 +26,15 @@ ROWS = 5  # of a random feed; odd, so that it is no multiple of a size that a pi
 MOST_EXAMPLES, MOST_ROWS = 3, 16
 MOST_ELEMENTS = 1 << 26  # of a random feed, whose sizes the file fixes
 MOST_FIELDS = 1000  # inputs and outputs, each of which is compared some hundred times
+FILLS = (1000.0, 1e9, float("inf"), float("nan"))  # what floating numbers of the company are multiplied by
+RANGES = ((0, 10), (0, 100), (0, 1000), (-100, 100))  # of the integers of the company, as far as they run
+CHECKED = ("torchscript", "onnx")  # the kernels that run native code, and refuse an index beyond a table
+COMPARED = 3  # rows of a feed that are compared beside each company
 TOLERANCES = {torch.float64: 1e-9, torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 5e-2}
 
 Feed = dict[str, Any]
+Ranges = dict[str, tuple[int, int]]  # of the integers of each input
+Company = tuple[Feed, list[tuple[int, int]]]  # rows, and which of them stand where for which rows of a feed
 
 
 def why_not_by_rows(pipeline: Pipeline, examples: Sequence[Mapping[str, Any]]) -> str:
@@ -50,12 +60,33 @@ def why_not_by_rows(pipeline: Pipeline, examples: Sequence[Mapping[str, Any]]) -
     feeds = [*(dict(feed) for feed in examples[:MOST_EXAMPLES] if _count(feed)), *_random_feeds(pipeline)]
     if not feeds:
         return "no rows were found that it takes"
-    return next(filter(None, (_difference(pipeline, feed) for feed in feeds)), "")
+    ranges = _ranges(pipeline, examples)
+    return next(filter(None, (_difference(pipeline, feed, ranges) for feed in feeds)), "")
 
 
 def _count(feed: Mapping[str, Any]) -> int:
     """The number of rows of a feed."""
     return next((len(value) for value in feed.values() if isinstance(value, torch.Tensor) and value.dim()), 0)
+
+
+def _ranges(pipeline: Pipeline, examples: Sequence[Mapping[str, Any]]) -> list[Ranges]:
+    """The ranges of integers that may stand beside others.
+
+    Any range may be tried where an index beyond a table is an error of its run alone. A GPU, and code of which nobody
+    knows, may be broken by one for all that follows: there, only what the examples show.
+    """
+    names = [field.name for field in pipeline.inputs if field.kind != FIXED]
+    kernels = [node.target.kernel for node in every_node(pipeline.graph) if isinstance(node.target, KernelCall)]
+    unknown = any(kernel.runs_code and kernel.kind not in CHECKED for kernel in kernels)
+    if not unknown and set(pipeline.placement.values()) <= {"cpu"}:
+        return [dict.fromkeys(names, limits) for limits in RANGES]
+    seen: Ranges = {}
+    for name in names:
+        tensors = [feed[name] for feed in examples if isinstance(feed.get(name), torch.Tensor)]
+        filled = [tensor for tensor in tensors if _is_integer(tensor) and tensor.numel()]
+        if filled:
+            seen[name] = min(int(each.min()) for each in filled), max(int(each.max()) for each in filled) + 1
+    return [seen] if seen else []
 
 
 def _random_feeds(pipeline: Pipeline) -> list[Feed]:
@@ -66,12 +97,24 @@ def _random_feeds(pipeline: Pipeline) -> list[Feed]:
         if sum(map(prod, shapes)) > MOST_ELEMENTS or any(dim < 0 for shape in shapes for dim in shape):
             continue
         feed = {field.name: _random(field, size, generator) for field in pipeline.inputs if field.kind != FIXED}
-        try:
-            pipeline.run(feed)
-        except TracepackError:
-            continue
-        return [feed]
+        if _runs(pipeline, feed):
+            rows = [{name: row(value[:1]) for name, value in feed.items()} for row in (torch.zeros_like, _small)]
+            parts = [_rows(feed, [0]), *(row for row in rows if _runs(pipeline, row)), _rows(feed, range(1, ROWS))]
+            return [{name: torch.cat([part[name] for part in parts]) for name in feed}]
     return []
+
+
+def _small(row: torch.Tensor) -> torch.Tensor:
+    """A row far smaller than others; of integers and flags, whose least is 0, one of ones."""
+    return row * 1e-4 if row.is_floating_point() else torch.ones_like(row)
+
+
+def _runs(pipeline: Pipeline, feed: Feed) -> bool:
+    try:
+        pipeline.run(feed)
+    except TracepackError:
+        return False
+    return True
 
 
 def _shape(field: Any, size: int) -> list[int]:
@@ -86,13 +129,13 @@ def _random(field: Any, size: int, generator: torch.Generator) -> torch.Tensor:
     return torch.randint(0, 2, shape, generator=generator).to(dtype)
 
 
-def _difference(pipeline: Pipeline, feed: Feed) -> str:
+def _difference(pipeline: Pipeline, feed: Feed, ranges: Sequence[Ranges]) -> str:
     """Whether the rows of a feed give the same alone and beside others; a text where they do not."""
     feed = {name: value[:MOST_ROWS] if isinstance(value, torch.Tensor) else value for name, value in feed.items()}
     count = _count(feed)
     try:
         alone = [_leaves(pipeline.run(_rows(feed, [index]))) for index in range(count)]
-        for company, mine in _companies(feed, count):
+        for company, mine in [*_companies(feed, count), *_companies_of_integers(pipeline, feed, count, ranges)]:
             together = _leaves(pipeline.run(company))
             for place, index in mine:
                 if not all(map(_alike, [leaf[place] for leaf in together], [leaf[0] for leaf in alone[index]])):
@@ -102,23 +145,53 @@ def _difference(pipeline: Pipeline, feed: Feed) -> str:
     return ""
 
 
-def _companies(feed: Feed, count: int) -> Iterator[tuple[Feed, list[tuple[int, int]]]]:
+def _companies(feed: Feed, count: int) -> Iterator[Company]:
     """Feeds of the rows among others, with the places at which which rows stand."""
     yield feed, [(index, index) for index in range(count)]
-    order = [*range(count - 1, -1, -1), *range(count)]
+    order = [*range(count - 1, -1, -1), *(4 * [*range(count)])]  # many: a row far below is like one at the top
     yield _rows(feed, order), list(enumerate(order))
-    for fill in (1000.0, float("nan")):
-        for first in range(min(count, 2)):
-            among = {name: _among(value, first, fill) for name, value in feed.items()}
-            yield among, [(0, first), (count + 1, first)]
+    for fill in FILLS:
+        scaled = {name: value * fill if _is_floating(value) else value for name, value in feed.items()}
+        yield from _among(feed, count, scaled)
 
 
-def _among(value: Any, first: int, fill: float) -> Any:
-    """A row, then all rows, those of floating numbers scaled, then the row again."""
-    if not isinstance(value, torch.Tensor):
+def _companies_of_integers(pipeline: Pipeline, feed: Feed, count: int, ranges: Sequence[Ranges]) -> Iterator[Company]:
+    """Feeds of the rows among others of other integers, as far as those run."""
+    if any(_is_integer(value) for value in feed.values()):
+        for limits in ranges:
+            others = {name: _integers(value, limits.get(name)) for name, value in feed.items()}
+            if _runs(pipeline, others):
+                yield from _among(feed, count, others)
+
+
+def _among(feed: Feed, count: int, others: Feed) -> Iterator[Company]:
+    """Some rows, each above and below all rows of another feed."""
+    for first in range(min(count, COMPARED)):
+        company = {
+            name: torch.cat([value[first : first + 1], others[name].roll(1, 0), value[first : first + 1]])
+            if isinstance(value, torch.Tensor) else value
+            for name, value in feed.items()
+        }  # fmt: skip
+        yield company, [(0, first), (count + 1, first)]
+
+
+def _is_floating(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.is_floating_point()
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and not (
+        value.is_floating_point() or value.is_complex() or value.dtype == torch.bool
+    )
+
+
+def _integers(value: Any, limits: tuple[int, int] | None) -> Any:
+    """Random integers of a range in place of those of a tensor."""
+    if limits is None or not _is_integer(value):
         return value
-    row, others = value[first : first + 1], value.roll(1, 0)
-    return torch.cat([row, others * fill if value.is_floating_point() else others, row])
+    held, generator = torch.iinfo(value.dtype), torch.Generator().manual_seed(0)
+    low, high = max(limits[0], held.min), min(limits[1] - 1, held.max)
+    return torch.randint(low, high + 1, value.shape, generator=generator).to(value.dtype)
 
 
 def _rows(feed: Feed, order: Sequence[int]) -> Feed:
