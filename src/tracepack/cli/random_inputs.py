@@ -135,7 +135,8 @@ def _bytes(kind: Any, sizes: Mapping[str, int] | None) -> int:
     if not isinstance(kind, TensorType):
         return 0
     shape = _small(kind).shape if sizes is None else [max(_size(dim, sizes), 0) for dim in kind.shape]
-    return math.prod(shape) * max(8, getattr(torch, kind.dtype).itemsize)
+    each: int = max(8, getattr(torch, kind.dtype).itemsize)
+    return math.prod(shape) * each
 
 
 def _size(dim: int | str, sizes: Mapping[str, int]) -> int:
