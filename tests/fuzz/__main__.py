@@ -63,9 +63,12 @@ def _names(share: int, parts: int) -> list[str]:
 
 
 def _operators(chosen: argparse.Namespace, share: int, parts: int) -> int:
+    return _called(_names(share, parts), chosen)
+
+
+def _called(names: list[str], chosen: argparse.Namespace) -> int:
     from tests.fuzz.operators import run
 
-    names = _names(share, parts)
     with tempfile.TemporaryDirectory() as folder:
         known = run(names, chosen.calls, chosen.journal or Path(folder) / "calls.jsonl", chosen.first)
     return _lost([row for row in known.values() if row["name"] in names], f"{chosen.calls} hostile calls")
@@ -73,8 +76,10 @@ def _operators(chosen: argparse.Namespace, share: int, parts: int) -> int:
 
 def _edges(chosen: argparse.Namespace, share: int, parts: int) -> int:
     from tests.fuzz.operators import AT_EDGES
+    from tracepack.ops.graph.operators.names import TRUSTED, grade
 
-    return _operators(argparse.Namespace(**{**vars(chosen), "first": AT_EDGES + chosen.first}), share, parts)
+    chosen.first += AT_EDGES
+    return _called([name for name in _names(share, parts) if grade(name) != TRUSTED], chosen)
 
 
 def _changed(chosen: argparse.Namespace, share: int, parts: int) -> int:

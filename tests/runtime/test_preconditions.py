@@ -1,0 +1,58 @@
+"""Calls that a kernel of torch is not made for, found by `tests.fuzz edges`, are refused before it."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import tracepack
+from tests.security.forge import apply, archive_of, tensor
+from tracepack.ops.graph.graph import Facts, Graph, Value
+from tracepack.ops.graph.types import ANY
+
+X = torch.arange(4.0)
+NAN, TWO_ROWS = float("nan"), torch.zeros(2, 3)
+UNFIT = {  # an operator, arguments that ended the process, hung it or showed memory; what is said; those that fit
+    "a polynomial of NaN": ("aten.special_hermite_polynomial_he.default", [X * NAN, X], "of NaN", [X, X]),
+    "one of a number": ("aten.special_chebyshev_polynomial_u.x_scalar", [NAN, X], "of NaN", [0.5, X]),
+    "trials without end": ("torch.binomial", [X + float("inf"), X / 4], "no number of trials", [X, X / 4]),
+    "trials of NaN": ("aten.binomial.default", [X * NAN, X / 4], "no number of trials", [X, X / 4, None]),
+    "pairs without rows": ("aten._pdist_forward.default", [torch.ones(2, 2, 0, 4), 0.1], "no rows", [TWO_ROWS, 1.0]),
+    "a loss of nothing": (
+        "torch.nn.functional.multilabel_margin_loss", [TWO_ROWS[:0], TWO_ROWS[:0].long()], "a loss of nothing",
+        [TWO_ROWS, TWO_ROWS.long()],
+    ),
+    "a sequence of falling sizes": (
+        "torch._pad_packed_sequence", [X, torch.tensor([0, 1, 0, 1]), False, 0.0, 0], "packed sequence is malformed",
+        [X, torch.tensor([3, 1]), False, 0.0, 0],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", UNFIT)
+def test_what_does_not_fit_a_kernel_is_refused_before_it(case) -> None:
+    name, unfit, said, fit = UNFIT[case]
+
+    def loaded(given):
+        values = [Value(ANY) if isinstance(each, torch.Tensor) else each for each in given]
+        held = tuple(value for value in values if isinstance(value, Value))
+        node = apply(name, *values)
+        return tracepack.load(archive_of(Graph(held, (node,), node.output)))
+
+    with pytest.raises(tracepack.GuardError, match=said):
+        loaded(unfit)(*(each for each in unfit if isinstance(each, torch.Tensor)))
+    assert loaded(fit)(*(each for each in fit if isinstance(each, torch.Tensor))) is not None
+
+
+@pytest.mark.parametrize(
+    "name", ["torch.nn.functional.scaled_dot_product_attention", "aten.scaled_dot_product_attention.default"]
+)
+def test_attention_in_groups_of_no_heads_is_refused(name) -> None:
+    queries, keys = tensor(2, 4, 3, 8), tensor(2, "H", 3, 8)
+    node = apply(name, queries, keys, keys, enable_gqa=True)
+    mod = tracepack.load(archive_of(Graph((queries, keys), (node,), node.output), Facts({"H": (1, 1)}, ())))
+    q, k = torch.rand(2, 4, 3, 8), torch.rand(2, 2, 3, 8)
+    with pytest.raises(tracepack.GuardError, match="attention in groups of no heads"):
+        mod(q, k[:, :0])
+    wanted = torch.nn.functional.scaled_dot_product_attention(q, k, k, enable_gqa=True)
+    assert torch.equal(mod(q, k), wanted)
