@@ -56,3 +56,15 @@ def test_attention_in_groups_of_no_heads_is_refused(name) -> None:
         mod(q, k[:, :0])
     wanted = torch.nn.functional.scaled_dot_product_attention(q, k, k, enable_gqa=True)
     assert torch.equal(mod(q, k), wanted)
+
+
+@pytest.mark.parametrize("name", ["torch.cov", "torch.Tensor.cov", "aten.cov.default"])
+@pytest.mark.parametrize("shape", [(), (1,), (3, 1), (2, 3)])
+def test_a_covariance_leaves_its_argument_alone(name, shape) -> None:
+    """With weights torch writes the difference to the mean into a single observation."""
+    x, weights = torch.rand(shape, dtype=torch.float64) + 1, torch.ones(shape[-1:] or (1,), dtype=torch.float64)
+    before, values = x.clone(), (Value(ANY), Value(ANY))
+    node = apply(name, values[0], correction=0, aweights=values[1])
+    got = tracepack.load(archive_of(Graph(values, (node,), node.output)))(x, weights)
+    assert torch.equal(x, before)
+    assert torch.equal(got, torch.cov(before.clone(), correction=0, aweights=weights))

@@ -217,6 +217,17 @@ def of_labels(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def of_observations(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`cov`, which takes a copy of a single observation: with weights torch subtracts the mean from it in place."""
+
+    def call(x: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(x, torch.Tensor) and (x.dim() == 0 or x.shape[-1] == 1):
+            x = x.clone()
+        return function(x, *args, **kwargs)
+
+    return call
+
+
 def of_heads(function: Callable[..., Any]) -> Callable[..., Any]:
     """Attention in groups of heads, which checks that there are heads of keys and values: torch divides by them."""
 
@@ -243,6 +254,7 @@ TORCH: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
     **dict.fromkeys(("linalg_eigvals", "eigvals"), of_finite),
     "native_group_norm": of_groups,
     "binomial": of_counts,
+    "cov": of_observations,
     "_pdist_forward": of_pairs,
     "_pad_packed_sequence": of_padded,
     **dict.fromkeys(("multilabel_margin_loss", "multilabel_margin_loss_forward"), of_labels),
