@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import numpy
 import pytest
 import torch
 
 import tracepack
 from tests.security.forge import apply, archive_of, tensor
 from tracepack.ops.graph.graph import Facts, Graph, Value
-from tracepack.ops.graph.types import ANY
+from tracepack.ops.graph.types import ANY, ARRAY
 
 X = torch.arange(4.0)
 NAN, TWO_ROWS = float("nan"), torch.zeros(2, 3)
 UNFIT = {  # an operator, arguments that ended the process, hung it or showed memory; what is said; those that fit
     "a polynomial of NaN": ("aten.special_hermite_polynomial_he.default", [X * NAN, X], "of NaN", [X, X]),
     "one of a number": ("aten.special_chebyshev_polynomial_u.x_scalar", [NAN, X], "of NaN", [0.5, X]),
+    "a degree without end": ("torch.special.chebyshev_polynomial_u", [X, X + 2**40], "degree of", [X, X]),
     "trials without end": ("torch.binomial", [X + float("inf"), X / 4], "no number of trials", [X, X / 4]),
     "trials of NaN": ("aten.binomial.default", [X * NAN, X / 4], "no number of trials", [X, X / 4, None]),
     "pairs without rows": ("aten._pdist_forward.default", [torch.ones(2, 2, 0, 4), 0.1], "no rows", [TWO_ROWS, 1.0]),
@@ -68,3 +70,30 @@ def test_a_covariance_leaves_its_argument_alone(name, shape) -> None:
     got = tracepack.load(archive_of(Graph(values, (node,), node.output)))(x, weights)
     assert torch.equal(x, before)
     assert torch.equal(got, torch.cov(before.clone(), correction=0, aweights=weights))
+
+
+@pytest.mark.parametrize("name", ["pinv", "svd"])
+def test_singular_values_of_infinities_are_refused(name) -> None:
+    """LAPACK searched for those of some without end."""
+    x = Value(ARRAY)
+    node = apply(f"numpy.linalg.{name}", x)
+    mod = tracepack.load(archive_of(Graph((x,), (node,), node.output)))
+    matrix = numpy.eye(3, dtype=numpy.float32) * 2
+    assert mod(matrix) is not None
+    for number in (numpy.inf, numpy.nan):
+        matrix[1, 2] = number
+        with pytest.raises(tracepack.GuardError, match="no singular values"):
+            mod(matrix)
+
+
+def test_only_norms_of_singular_values_ask_for_numbers() -> None:
+    x = Value(ARRAY)
+    for order, refused in ((None, False), (1, False), ("nuc", True), (2, True)):
+        node = apply("numpy.linalg.norm", x, order)
+        mod = tracepack.load(archive_of(Graph((x,), (node,), node.output)))
+        if refused:
+            with pytest.raises(tracepack.GuardError, match="no singular values"):
+                mod(numpy.full((2, 2), numpy.inf))
+        else:
+            assert mod(numpy.full((2, 2), numpy.inf)) == numpy.inf
+        assert order == "nuc" or mod(numpy.full(3, numpy.inf)) == numpy.inf  # a vector has none

@@ -155,6 +155,39 @@ def of_finite(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def of_finite_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of numpy's over singular values, which checks that they are of numbers: LAPACK may search for ever."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not all(map(_is_finite, leaves((args[:1], kwargs.get("a"), kwargs.get("x"))))):
+            raise GuardError("a matrix of NaN or infinities has no singular values")
+        return function(*args, **kwargs)
+
+    return call
+
+
+def of_matrix_norm(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`numpy.linalg.norm`, which takes singular values for some orders of matrices."""
+    checked = of_finite_arrays(function)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        order = args[1] if len(args) > 1 else kwargs.get("ord")
+        axis = args[2] if len(args) > 2 else kwargs.get("axis")
+        given: Any = args[0] if args else kwargs.get("x")
+        whole = axis is None and numpy.ndim(given) != 2
+        plain = order is None or order in (1, -1, "fro") or whole or isinstance(axis, int)
+        return (function if plain else checked)(*args, **kwargs)
+
+    return call
+
+
+def _is_finite(given: Any) -> bool:
+    if isinstance(given, torch.Tensor):
+        return bool(torch.isfinite(given).all())
+    inexact = isinstance(given, numpy.ndarray | numpy.generic) and given.dtype.kind in "fc"
+    return bool(numpy.isfinite(given).all()) if inexact or isinstance(given, float | complex) else True
+
+
 def of_something(function: Callable[..., Any]) -> Callable[..., Any]:
     """A Fourier transform of numpy that ends in real numbers: of nothing it returns memory that nobody wrote."""
 
@@ -168,14 +201,27 @@ def of_something(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def of_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A polynomial, which checks that its arguments are numbers: for NaN torch returns what nobody wrote."""
+    """A polynomial, which checks that its arguments are numbers: for NaN torch returns what nobody wrote.
+
+    It also checks the degree, which counts the steps of each element.
+    """
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        degree = args[1] if len(args) > 1 else kwargs.get("n")
+        if type(degree) is torch.Tensor:
+            degree = degree.max().item() if degree.numel() else 0
+        if isinstance(degree, int | float) and degree > _LARGEST_DEGREE:
+            raise GuardError(
+                "the degree of a polynomial is too large", got=degree, expected=f"at most {_LARGEST_DEGREE}"
+            )
         if any(map(_has_nan, (*args, *kwargs.values()))):
             raise GuardError("a polynomial of NaN", expected="numbers")
         return function(*args, **kwargs)
 
     return call
+
+
+_LARGEST_DEGREE = 1024
 
 
 def _has_nan(given: Any) -> bool:
@@ -263,5 +309,9 @@ TORCH: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
 }
 """The checks by the last part of an operator's name, which its variants share."""
 
-NUMPY = {f"numpy.fft.{name}": of_something for name in ("hfft", "ihfft", "irfft", "irfft2", "irfftn")}
+NUMPY = {
+    **{f"numpy.fft.{name}": of_something for name in ("hfft", "ihfft", "irfft", "irfft2", "irfftn")},
+    **{f"numpy.linalg.{name}": of_finite_arrays for name in ("pinv", "svd")},
+    "numpy.linalg.norm": of_matrix_norm,
+}
 """The checks of functions of numpy."""
