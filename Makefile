@@ -55,6 +55,7 @@ FUZZ ?= --calls 300
 FIRST ?= 0
 fuzz: $(STAMPS)/dev
 	$(BIN)/python -m tests.fuzz operators $(FUZZ)
+	$(BIN)/python -m tests.fuzz edges $(FUZZ)
 	$(BIN)/python -m tests.fuzz changed $(FUZZ)
 	$(BIN)/python -m tests.fuzz archives --calls 5000 --first $(FIRST)
 	$(BIN)/python -m tests.fuzz comprehensions --calls 200 --first $(FIRST)

@@ -5,9 +5,10 @@ file that a user loads. What reads or writes files, exposes memory, or changes a
 from hostile calls, effects from calls that are watched:
 
     python -m tests.fuzz operators --calls 2000 --journal calls.jsonl
+    python -m tests.fuzz edges --calls 300 --journal edges.jsonl
     python -m tests.fuzz changed --calls 2000 --journal changed.jsonl
     python -m tests.fuzz effects --journal effects.jsonl
-    python tools/list_operators.py calls.jsonl changed.jsonl effects.jsonl
+    python tools/list_operators.py calls.jsonl edges.jsonl changed.jsonl effects.jsonl
 """
 
 from __future__ import annotations

@@ -22,6 +22,16 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
 
 
+def one_line(text: str) -> str:
+    r"""The text on one line, so that a name or a value of a file cannot look like another line.
+
+    Example:
+        >>> one_line("a\ntrust  signed")
+        'a\\ntrust  signed'
+    """
+    return printable(text).replace("\n", "\\n")
+
+
 _LONGEST = 1000  # characters of a part of a message, which may be a name in a file
 
 
@@ -32,12 +42,12 @@ def _compose(what: str, *, where: str = "", got: object = None, expected: object
         text += f"; got {_cut(str(got))}"
     if expected is not None:
         text += f"; expected {_cut(str(expected))}"
-    return printable(f"{text}. {fix}" if fix else text)
+    return one_line(f"{text}. {fix}" if fix else text)
 
 
 def shown(text: str) -> str:
-    """The text of a warning that quotes a file: printable, and no longer than a part of an error may be."""
-    return printable(_cut(text))
+    """The text of a warning that quotes a file: on one line, and no longer than a part of an error may be."""
+    return one_line(_cut(text))
 
 
 def _cut(part: str) -> str:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ...ops.graph.errors import one_line
+
 
 @dataclass(frozen=True)
 class Attempt:
@@ -95,7 +97,7 @@ class Findings:
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Rows under their columns as text; columns whose name ends in ``>`` are right-aligned."""
-    lines = [[name.rstrip(">") for name in columns], *rows]
+    lines = [[name.rstrip(">") for name in columns], *([one_line(cell) for cell in row] for row in rows)]
     widths = [max(len(line[index]) for line in lines) for index in range(len(columns))]
     return "\n".join(
         "  ".join(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
+from ...ops.graph.errors import one_line
 from ...ops.graph.graph import Graph
 from ...ops.graph.memory import touched
 from ...ops.graph.program import Program
@@ -92,4 +93,4 @@ class DescribedProgram:
         inputs = parameters.texts(touched(self.graph).inputs())
         text = f"({', '.join(inputs)}) -> {types_text(self.graph.output)}"
         asked = dict.fromkeys([*filter(None, [guards_text(guards)]), *conditions(self.graph, parameters.names)])
-        return text + (f" where {' and '.join(asked)}" if asked else "")
+        return one_line(text + (f" where {' and '.join(asked)}" if asked else ""))  # names come from strangers

@@ -204,7 +204,7 @@ def _map(path: Any) -> tuple[str, Any, Any]:
     """Maps a file privately: writes to the memory stay in this process, and pages are read at the first use."""
     label = repr(path)[:200]
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=_opened_at_once) as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
                 raise ArchiveError(
@@ -224,6 +224,11 @@ def _map(path: Any) -> tuple[str, Any, Any]:
         raise ArchiveError("cannot read the file", where=label, got=error.strerror or str(error)) from error
     identity = (os.path.realpath(path), status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size)
     return label, mapped, identity
+
+
+def _opened_at_once(path: str, flags: int) -> int:
+    """Opens a file, also where it is a pipe to which nobody writes: for one `open` would wait."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _checked_length(label: str, data: Any, identity: Any) -> tuple[str, Any, Any]:

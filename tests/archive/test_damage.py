@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import random
+import subprocess
+import sys
 import zipfile
 
 import pytest
@@ -36,6 +39,15 @@ def test_a_file_that_is_not_there_or_not_ours(tmp_path):
         tracepack.load(3)
     with pytest.raises(tracepack.ArchiveError, match="unknown value of verify; got 'some'; expected one of"):
         tracepack.load(tmp_path / "text", verify="some")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_pipe_to_which_nobody_writes_is_refused_at_once(tmp_path):
+    """In a process of its own: one that waits for a writer is ended."""
+    os.mkfifo(tmp_path / "pipe")
+    code = f"import tracepack; tracepack.load({str(tmp_path / 'pipe')!r})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert "pipe': a pipe or a device, not a file; expected a file that Pipeline.save wrote" in done.stderr
 
 
 @pytest.mark.parametrize("member", [MANIFEST, "graphs/main.msgpack", "graphs/op0.msgpack", WEIGHTS])

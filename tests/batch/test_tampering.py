@@ -103,3 +103,32 @@ def test_a_temporary_file_that_is_a_link_is_replaced(job: Callable[[], Any], tmp
     job()
     assert secret.read_text() == "mine"
     assert read(out) == wanted
+
+
+def test_the_owner_of_the_folder_leads_no_writing_elsewhere(
+    job: Callable[[], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the making of a file and its writing a link takes its place, as a watcher of the folder can do."""
+    secret, out, made = tmp_path / "secret", tmp_path / "out", os.open
+    secret.write_text("mine")
+
+    def swapped(path: Any, flags: int, *args: Any, **kwargs: Any) -> int:
+        found = made(path, flags, *args, **kwargs)
+        if str(path).endswith(".tmp"):
+            os.unlink(path)
+            os.symlink(secret, path)
+        return found
+
+    monkeypatch.setattr(os, "open", swapped)
+    with pytest.raises(tracepack.BatchError):
+        job()
+    assert secret.read_text() == "mine"
+    assert (out / "_tracepack.json").is_symlink()
+
+
+def test_only_files_of_a_job_are_removed(job: Callable[[], Any], tmp_path: Path) -> None:
+    job()
+    for name in ("mine.tmp", f"{FIRST}.77.tmp", "_tracepack.json.77.tmp"):
+        (tmp_path / "out" / "_work" / name).touch()
+    job()
+    assert [path.name for path in (tmp_path / "out" / "_work").glob("*.tmp")] == ["mine.tmp"]

@@ -13,9 +13,12 @@ import pytest
 import torch
 
 import tracepack
+from tests.archive.files import rewritten
 from tests.cli.commands import answer, refused
+from tests.security.forge import archive_of, tensor
 from tracepack.cli import exit_codes as exits
 from tracepack.cli import main
+from tracepack.ops.graph.graph import Graph
 
 
 def npz(**arrays: Any) -> bytes:
@@ -117,6 +120,39 @@ def test_a_device_that_is_no_number(capsys: pytest.CaptureFixture[str], file: st
 def test_a_size_that_no_memory_holds(capsys: pytest.CaptureFixture[str], file: str, size: str) -> None:
     err = refused(capsys, exits.USAGE, "bench", file, "--runs", "1", "--size", size)
     assert f"no random inputs fit the signature; got inputs of these sizes cannot be made; got {size}, M=" in err
+
+
+LISTS: object = ["float32", [2]]
+for _ in range(60):
+    LISTS = ["list", LISTS]
+OTHERS = ["float32", ["?"] * 20]
+SIZES = {
+    "4 GiB": (["float32", [1 << 30]], True), "bytes that are made as int64": (["uint8", [1 << 28]], True),
+    "another of negative size": (["float32", [-(1 << 40)]], False), "a list of lists": (LISTS, False),
+    "a list of tensors": (["list", OTHERS], False), "pairs": (["list", {"t": [OTHERS, OTHERS]}], False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("command", ["bench", "profile", "optimize", "export"])
+@pytest.mark.parametrize("name", SIZES)
+def test_inputs_whose_size_a_file_states_are_bounded(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, command: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kind, alone = SIZES[name]
+    kinds = [kind, ["float32", [4]] if alone else ["float32", [1 << 30]]]
+    path = str(tmp_path / "large.tpk")
+    x, y = tensor(), tensor()
+    Path(path).write_bytes(archive_of(Graph((x, y), (), x)))
+    Path(path).write_bytes(rewritten(path, lambda manifest: manifest["parameters"].update(types=kinds)))
+
+    def forbidden(*args: Any, **kwargs: Any) -> Any:
+        raise AssertionError("memory was asked for")
+
+    monkeypatch.setattr(torch, "rand", forbidden)
+    out = {"optimize": ["--out", str(tmp_path / "out")], "export": [str(tmp_path / "out")]}.get(command, [])
+    err = refused(capsys, exits.USAGE, command, path, *out)
+    assert "inputs of these sizes cannot be made; got fixed ones; expected 1 GiB at most" in err
+    assert "save the file with examples=[...]" in err
 
 
 @pytest.mark.parametrize(

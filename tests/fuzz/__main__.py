@@ -1,10 +1,11 @@
-"""Runs the fuzzers: `python -m tests.fuzz operators | changed | effects | archives | comprehensions | …`.
+"""Runs the fuzzers: `python -m tests.fuzz operators | edges | changed | effects | archives | comprehensions | …`.
 
 `operators` makes hostile calls of every operator of the table (`--calls`, `--share K/N` for a part of them, which CI
-rotates), `changed` changes the calls that torch's own samples make (of a part of the samples), `effects` watches what
-calls do to memory, `archives` mutates files, `comprehensions` writes texts whose integers lie at the ends of their
-types and builds them with the address sanitizer, `schedules` does so with schedules and options of a file. `blowups`
-doubles files and watches the time, `saves` ends saves in every way, `caches` kills compilations.
+rotates), `edges` makes others, of least integers, nothing, NaN and wild indices, `changed` changes the calls that
+torch's own samples make (of a part of the samples), `effects` watches what calls do to memory, `archives` mutates
+files, `comprehensions` writes texts whose integers lie at the ends of their types and builds them with the address
+sanitizer, `schedules` does so with schedules and options of a file. `blowups` doubles files and watches the time,
+`saves` ends saves in every way, `caches` kills compilations.
 A journal is gone on from; what is lost is printed, and the exit code is 1 where an operator that is not for trusted
 files was lost, or a file, a text, a schedule, a kind of file or a save was.
 """
@@ -36,7 +37,7 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="the number of the first call; others are other calls")
     parser.add_argument("--journal", type=Path, help="a file of JSON lines; a temporary one without it")
     chosen = parser.parse_args()
-    if chosen.what in ("operators", "changed") and _INSIDE not in os.environ:
+    if chosen.what in ("operators", "edges", "changed") and _INSIDE not in os.environ:
         from tests.fuzz.operators import with_poison
 
         os.environ[_INSIDE] = "1"
@@ -62,12 +63,23 @@ def _names(share: int, parts: int) -> list[str]:
 
 
 def _operators(chosen: argparse.Namespace, share: int, parts: int) -> int:
+    return _called(_names(share, parts), chosen)
+
+
+def _called(names: list[str], chosen: argparse.Namespace) -> int:
     from tests.fuzz.operators import run
 
-    names = _names(share, parts)
     with tempfile.TemporaryDirectory() as folder:
         known = run(names, chosen.calls, chosen.journal or Path(folder) / "calls.jsonl", chosen.first)
     return _lost([row for row in known.values() if row["name"] in names], f"{chosen.calls} hostile calls")
+
+
+def _edges(chosen: argparse.Namespace, share: int, parts: int) -> int:
+    from tests.fuzz.operators import AT_EDGES
+    from tracepack.ops.graph.operators.names import TRUSTED, grade
+
+    chosen.first += AT_EDGES
+    return _called([name for name in _names(share, parts) if grade(name) != TRUSTED], chosen)
 
 
 def _changed(chosen: argparse.Namespace, share: int, parts: int) -> int:
@@ -146,6 +158,7 @@ def _caches(chosen: argparse.Namespace, share: int, parts: int) -> int:
 
 _RUNS: dict[str, Callable[[argparse.Namespace, int, int], int]] = {
     "operators": _operators,
+    "edges": _edges,
     "changed": _changed,
     "effects": _effects,
     "archives": _archives,

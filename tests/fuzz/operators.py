@@ -25,6 +25,7 @@ import numpy
 import torch
 
 from tests.fuzz.children import Loss, survive
+from tests.fuzz.edges import Edges
 from tests.fuzz.hostile import Hostile
 from tracepack.ops.graph.device import CPU
 from tracepack.ops.graph.graph import Literal, Node, Operator, Value
@@ -36,6 +37,8 @@ from tracepack.ops.runtime.safety.arguments import check_arguments
 from tracepack.ops.runtime.source import torch_object
 
 POISON = (0xA5, 0x3B)
+AT_EDGES = 1 << 30
+"""The number of the first call with arguments at the edges of their types: those before are mostly plain ones."""
 _SOURCE = Path(__file__).parent / "poison.c"
 
 
@@ -68,7 +71,7 @@ def attempt(name: str, index: int) -> str:
 
 
 def _call(name: str, index: int, byte: int) -> list[bytes] | None:
-    source = Hostile(f"{name}/{index}")
+    source = (Hostile if index < AT_EDGES else Edges)(f"{name}/{index}")
     args, kwargs = arguments(name, source)
     node = Node(Operator(name), tuple(args), kwargs)
     torch.manual_seed(0)
@@ -251,7 +254,8 @@ def with_poison(command: Sequence[str]) -> int:
 
 def run(names: Iterable[str], calls: int, journal: Path, first: int = 0) -> dict[str, Any]:
     """Tries operators and appends a line of JSON for each to a journal, which a later run goes on from."""
-    return journaled(names, calls, journal, lambda name: try_operator(name, calls, first))
+    kind = "hostile" if first < AT_EDGES else "edges"
+    return journaled(names, calls, journal, lambda name: try_operator(name, calls, first), kind)
 
 
 def journaled(

@@ -191,7 +191,7 @@ def test_texts_of_a_file_lose_what_is_not_shown(capsys, tmp_path):
     assert json.loads(text)["name"] == name
 
 
-EVIL = "\x1b]0;evil\x07\u202e"
+EVIL = "\x1b]0;evil\x07\u202e\nall is well"
 
 
 def an_engine(name):
@@ -218,7 +218,7 @@ def test_warnings_about_a_file_show_its_texts_no_other_way_than_errors(cell_file
     ("text", "said"),
     [
         (f"def f(float(N) A) -> (C) {{ C(i) = {EVIL} A(i) }}", "unexpected character"),
-        (f"def f(float(N) A) -> (C) {{ C(i) = B(i) }} # {EVIL}", "B"),
+        (f"def f(float(N) A) -> (C) {{ C(i) = B(i) }} # {EVIL[:-12]}", "B"),
         ("def f(float(N) A) -> (C) { C(i) = " + "A(i) + " * 9000 + "A(i) }", "nested deeper than 128"),
         ("def f(float(N) A) -> (C) { C(i) = A(i) + " + "9" * 9000 + " }", "the number does not fit"),
     ],
@@ -229,6 +229,24 @@ def test_an_error_in_the_text_of_a_comprehension_is_short_and_shows_no_controls(
         tracepack.comprehension.define(text)
     assert str(caught.value).replace("\n", "").isprintable()
     assert len(str(caught.value)) < 2500
+
+
+def evil_names(manifest):
+    manifest["name"] = EVIL
+    manifest["parameters"]["names"] = [EVIL + name for name in manifest["parameters"]["names"]]
+    for row in manifest["bodies"]:
+        row["name"] = EVIL
+
+
+def test_no_name_of_a_file_begins_a_line(cell_file):
+    """A line of its own in an error, or in what people print of a pipeline, would look like one of tracepack's."""
+    loaded, feed = tracepack.load(rewritten(cell_file[0], evil_names)), dict(zip("xh", cell_file[2:], strict=True))
+    with pytest.raises(tracepack.SignatureError) as caught:
+        loaded.run({"nobody": 1})
+    texts = [str(caught.value), loaded.signature, repr(loaded), *str(loaded.profile(feed, 1)).split("\n")]
+    assert all(text.isprintable() for text in texts)
+    assert not any(text.startswith("all is well") for text in texts)
+    assert sum("all is well" in text for text in texts) > 3
 
 
 def test_a_name_in_a_file_makes_no_long_error(cell_file):

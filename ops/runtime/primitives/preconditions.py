@@ -6,6 +6,7 @@ before the calls.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -77,6 +78,52 @@ def of_recurrent(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def of_packed(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A recurrent layer that checks its packed sequence: torch reads past the data of a malformed one."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if len(args) > 1 and isinstance(args[1], torch.Tensor) and not _is_hidden_state(args, kwargs):
+            _check_packed(args[0], args[1])
+        elif isinstance(kwargs.get("batch_sizes"), torch.Tensor):
+            _check_packed(args[0] if args else kwargs.get("data"), kwargs["batch_sizes"])
+        return function(*args, **kwargs)
+
+    return call
+
+
+def _is_hidden_state(args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
+    """Whether the sequence is not packed: then weights and a flag follow the second tensor, its hidden state.
+
+    In the form for a packed sequence a tensor follows it, or two lists where the layer is an LSTM.
+    """
+    flag = args[3] if len(args) > 3 else kwargs.get("has_biases")
+    whole = isinstance(flag, bool) and "params" not in kwargs and "hx" not in kwargs
+    return whole and len(args) > 2 and isinstance(args[2], list | tuple)
+
+
+def of_padded(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What takes a packed sequence apart, and checks it: torch writes past its result for a malformed one."""
+
+    def call(data: torch.Tensor, batch_sizes: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(data, torch.Tensor) and type(batch_sizes) is torch.Tensor:
+            _check_packed(data, batch_sizes, range(1, data.dim() + 1))
+        return function(data, batch_sizes, *args, **kwargs)
+
+    return call
+
+
+def _check_packed(data: Any, sizes: torch.Tensor, dimensions: Sequence[int] = (2,)) -> None:
+    right = sizes.dim() == 1 and sizes.dtype is torch.int64 and sizes.numel() > 0 and sizes.device.type == "cpu"
+    right = right and isinstance(data, torch.Tensor) and data.dim() in dimensions
+    counts = sizes.tolist() if right else []
+    if not counts or counts != sorted(counts, reverse=True) or counts[-1] < 1 or sum(counts) != data.size(0):
+        raise GuardError(
+            "the packed sequence is malformed",
+            got=f"batch sizes {counts[:8]}",
+            expected="falling batch sizes that add up to all rows",
+        )
+
+
 def of_groups(function: Callable[..., Any]) -> Callable[..., Any]:
     """`native_group_norm`, which checks that the sizes that it is told are those of its input."""
 
@@ -108,6 +155,39 @@ def of_finite(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def of_finite_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of numpy's over singular values, which checks that they are of numbers: LAPACK may search for ever."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not all(map(_is_finite, leaves((args[:1], kwargs.get("a"), kwargs.get("x"))))):
+            raise GuardError("a matrix of NaN or infinities has no singular values")
+        return function(*args, **kwargs)
+
+    return call
+
+
+def of_matrix_norm(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`numpy.linalg.norm`, which takes singular values for some orders of matrices."""
+    checked = of_finite_arrays(function)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        order = args[1] if len(args) > 1 else kwargs.get("ord")
+        axis = args[2] if len(args) > 2 else kwargs.get("axis")
+        given: Any = args[0] if args else kwargs.get("x")
+        whole = axis is None and numpy.ndim(given) != 2
+        plain = order is None or order in (1, -1, "fro") or whole or isinstance(axis, int)
+        return (function if plain else checked)(*args, **kwargs)
+
+    return call
+
+
+def _is_finite(given: Any) -> bool:
+    if isinstance(given, torch.Tensor):
+        return bool(torch.isfinite(given).all())
+    inexact = isinstance(given, numpy.ndarray | numpy.generic) and given.dtype.kind in "fc"
+    return bool(numpy.isfinite(given).all()) if inexact or isinstance(given, float | complex) else True
+
+
 def of_something(function: Callable[..., Any]) -> Callable[..., Any]:
     """A Fourier transform of numpy that ends in real numbers: of nothing it returns memory that nobody wrote."""
 
@@ -120,13 +200,118 @@ def of_something(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def of_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A polynomial, which checks that its arguments are numbers: for NaN torch returns what nobody wrote.
+
+    It also checks the degree, which counts the steps of each element.
+    """
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        degree = args[1] if len(args) > 1 else kwargs.get("n")
+        if type(degree) is torch.Tensor:
+            degree = degree.max().item() if degree.numel() else 0
+        if isinstance(degree, int | float) and degree > _LARGEST_DEGREE:
+            raise GuardError(
+                "the degree of a polynomial is too large", got=degree, expected=f"at most {_LARGEST_DEGREE}"
+            )
+        if any(map(_has_nan, (*args, *kwargs.values()))):
+            raise GuardError("a polynomial of NaN", expected="numbers")
+        return function(*args, **kwargs)
+
+    return call
+
+
+_LARGEST_DEGREE = 1024
+
+
+def _has_nan(given: Any) -> bool:
+    if type(given) is torch.Tensor:  # others have no data, as in an export
+        return bool(torch.isnan(given).any())
+    return isinstance(given, float) and math.isnan(given)
+
+
+def of_counts(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`binomial`, which checks its counts: torch draws without end for one that is infinite or NaN."""
+
+    def call(count: Any, *args: Any, **kwargs: Any) -> Any:
+        if type(count) is torch.Tensor and not bool(torch.isfinite(count).all()):
+            raise GuardError("a binomial draw of no number of trials", got="infinite or NaN", expected="finite counts")
+        return function(count, *args, **kwargs)
+
+    return call
+
+
+def of_pairs(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The distances of all pairs of rows, which checks that there are rows: torch divides by a missing size."""
+
+    def call(x: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(x, torch.Tensor) and x.dim() != 2:
+            raise GuardError("the pairs of what has no rows", got=list(x.shape), expected="two dimensions")
+        return function(x, *args, **kwargs)
+
+    return call
+
+
+def of_labels(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A loss over labels, which checks that there are some: of nothing torch returns memory that nobody wrote."""
+
+    def call(x: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(x, torch.Tensor) and x.numel() == 0:
+            raise GuardError("a loss of nothing", got=list(x.shape), expected="some numbers")
+        return function(x, *args, **kwargs)
+
+    return call
+
+
+def of_observations(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`cov`, which takes a copy of a single observation: with weights torch subtracts the mean from it in place."""
+
+    def call(x: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(x, torch.Tensor) and (x.dim() == 0 or x.shape[-1] == 1):
+            x = x.clone()
+        return function(x, *args, **kwargs)
+
+    return call
+
+
+def of_heads(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Attention in groups of heads, which checks that there are heads of keys and values: torch divides by them."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if kwargs.get("enable_gqa", False):
+            names = ("key", "value")
+            given = [args[at] if len(args) > at else kwargs.get(name) for at, name in enumerate(names, 1)]
+            sizes = [list(each.shape) for each in given if isinstance(each, torch.Tensor)]
+            if any(len(shape) > 2 and shape[-3] == 0 for shape in sizes):
+                raise GuardError("attention in groups of no heads", got=sizes)
+        return function(*args, **kwargs)
+
+    return call
+
+
+_POLYNOMIALS = (
+    *(f"chebyshev_polynomial_{kind}" for kind in "tuvw"), *(f"shifted_chebyshev_polynomial_{kind}" for kind in "uvw"),
+    "hermite_polynomial_h", "hermite_polynomial_he",
+)  # fmt: skip
+
 TORCH: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
     **dict.fromkeys(("_weight_norm", "_weight_norm_interface"), of_weight_norm),
     **dict.fromkeys(("embedding_bag", "_embedding_bag", "_embedding_bag_forward_only"), of_bags),
     **dict.fromkeys(("linalg_eigvals", "eigvals"), of_finite),
     "native_group_norm": of_groups,
+    "binomial": of_counts,
+    "cov": of_observations,
+    "_pdist_forward": of_pairs,
+    "_pad_packed_sequence": of_padded,
+    **dict.fromkeys(("multilabel_margin_loss", "multilabel_margin_loss_forward"), of_labels),
+    **dict.fromkeys(("scaled_dot_product_attention", "_scaled_dot_product_attention_math"), of_heads),
+    **dict.fromkeys((f"{prefix}{name}" for prefix in ("", "special_") for name in _POLYNOMIALS), of_numbers),
 }
 """The checks by the last part of an operator's name, which its variants share."""
 
-NUMPY = {f"numpy.fft.{name}": of_something for name in ("hfft", "ihfft", "irfft", "irfft2", "irfftn")}
+NUMPY = {
+    **{f"numpy.fft.{name}": of_something for name in ("hfft", "ihfft", "irfft", "irfft2", "irfftn")},
+    **{f"numpy.linalg.{name}": of_finite_arrays for name in ("pinv", "svd")},
+    "numpy.linalg.norm": of_matrix_norm,
+}
 """The checks of functions of numpy."""

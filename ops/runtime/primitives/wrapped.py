@@ -89,41 +89,6 @@ def bounded(function: Callable[..., Any], most: int) -> Callable[..., Any]:
     return call
 
 
-def of_packed(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A recurrent layer that checks its packed sequence: torch reads past the data of a malformed one."""
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        if len(args) > 1 and isinstance(args[1], torch.Tensor) and not _is_hidden_state(args, kwargs):
-            _check_packed(args[0], args[1])
-        elif isinstance(kwargs.get("batch_sizes"), torch.Tensor):
-            _check_packed(args[0] if args else kwargs.get("data"), kwargs["batch_sizes"])
-        return function(*args, **kwargs)
-
-    return call
-
-
-def _is_hidden_state(args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
-    """Whether the sequence is not packed: then weights and a flag follow the second tensor, its hidden state.
-
-    In the form for a packed sequence a tensor follows it, or two lists where the layer is an LSTM.
-    """
-    flag = args[3] if len(args) > 3 else kwargs.get("has_biases")
-    whole = isinstance(flag, bool) and "params" not in kwargs and "hx" not in kwargs
-    return whole and len(args) > 2 and isinstance(args[2], list | tuple)
-
-
-def _check_packed(data: Any, sizes: torch.Tensor) -> None:
-    right = sizes.dim() == 1 and sizes.dtype is torch.int64 and sizes.numel() > 0 and sizes.device.type == "cpu"
-    right = right and isinstance(data, torch.Tensor) and data.dim() == 2
-    counts = sizes.tolist() if right else []
-    if not counts or counts != sorted(counts, reverse=True) or counts[-1] < 1 or sum(counts) != data.size(0):
-        raise GuardError(
-            "the packed sequence is malformed",
-            got=f"batch sizes {counts[:8]}",
-            expected="falling batch sizes that add up to all rows",
-        )
-
-
 def of_norm(function: Callable[..., Any]) -> Callable[..., Any]:
     """A batch norm that checks its statistics: torch reads past short ones, and past missing ones where it needs them.
 
@@ -332,7 +297,7 @@ def _of_torch(base: str) -> Callable[[Callable[..., Any]], Callable[..., Any]] |
     if base in BOUNDED:
         return lambda function: bounded(function, BOUNDED[base])
     if base in _PACKED:
-        return lambda function: of_packed(preconditions.of_recurrent(function))
+        return lambda function: preconditions.of_packed(preconditions.of_recurrent(function))
     if base in _NORMS:
         return of_norm
     return _KERNELS.get(base) or preconditions.TORCH.get(base)

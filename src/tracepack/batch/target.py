@@ -16,11 +16,12 @@ import contextlib
 import errno
 import json
 import os
+import re
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -33,6 +34,8 @@ VERSION = 1
 _COUNTS = ("batch_size", "part_rows")
 _MOST_BYTES = 256 << 20  # of the manifest, which names every file of the source
 _HERE = getattr(os, "O_NOFOLLOW", 0)  # who may write to the folder shall not choose where else this process writes
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _HERE | getattr(os, "O_BINARY", 0)
+_OF_A_JOB = re.compile(r".*(\.parquet|_tracepack\.json)\.[0-9]+\.tmp", re.DOTALL)  # temporary files of ours
 
 
 @dataclass(frozen=True)
@@ -104,7 +107,8 @@ class TargetFolder:
         with lock:
             _lock(lock, self.path)
             for left in self.path.glob("_work/*.tmp"):
-                left.unlink()
+                if _OF_A_JOB.fullmatch(left.name):
+                    left.unlink()
             yield
 
     def manifest(self) -> dict[str, Any] | None:
@@ -148,17 +152,20 @@ class TargetFolder:
 
     def _write_manifest(self, manifest: dict[str, Any]) -> None:
         with self._replacing(self.path / MANIFEST) as temporary:
-            temporary.write_text(json.dumps(manifest, indent=1))
+            temporary.write(json.dumps(manifest, indent=1).encode())
 
     @contextlib.contextmanager
-    def _replacing(self, path: Path) -> Iterator[Path]:
-        """A file to write, which takes the place of another as a whole."""
+    def _replacing(self, path: Path) -> Iterator[BinaryIO]:
+        """A file to write, which takes the place of another as a whole.
+
+        It is written by its descriptor: at its path, whoever owns the folder may put a link to a file of this user.
+        """
         temporary = self.path / WORK / f"{path.name}.{os.getpid()}.tmp"
         try:
             temporary.unlink(missing_ok=True)
-            os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _HERE, 0o666))
-            yield temporary
-            with open(temporary, "rb+") as file:
+            with os.fdopen(os.open(temporary, _NEW, 0o666), "wb") as file:
+                yield file
+                file.flush()
                 os.fsync(file.fileno())
             os.replace(temporary, path)
         except OSError as error:
@@ -187,10 +194,11 @@ class TargetFolder:
     def begin(self, file: int, number: int) -> bool:
         """Notes that a part is being computed; returns whether that was so before, and never ended."""
         path = self._work(file, number, "started")
-        before = os.path.lexists(path)
-        if not before:
-            path.touch()
-        return before
+        try:
+            os.close(os.open(path, _NEW, 0o666))
+        except FileExistsError:
+            return True
+        return False
 
     def write(self, file: int, number: int, rows: pa.Table, bad: Sequence[BadRow], name: str) -> None:
         """Writes a part: its bad rows first, so that they are there when the part is.

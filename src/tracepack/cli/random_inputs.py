@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
-import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -21,6 +20,9 @@ from .exit_codes import UsageError
 
 _TRIED = (8, 4, 2, 3, 6, 12, 16, 1, 5, 7, 32, 64)
 _MOST_TRIES = 400
+_MOST_SECONDS = 60.0  # for all tries together, each of which runs the file
+_MOST_BYTES = 1 << 30  # of the inputs of a try: a file may state any size
+_BYTES_OF_ITEM = 100  # of a list, which may be a list itself
 
 
 def random_feed(pipeline: Pipeline, sizes: Mapping[str, int]) -> dict[str, Any]:
@@ -29,7 +31,7 @@ def random_feed(pipeline: Pipeline, sizes: Mapping[str, int]) -> dict[str, Any]:
     Sizes that are not given are found by trial runs, since only a run checks all conditions on them.
 
     Raises:
-        UsageError: a size is unknown, or no size tried fits.
+        UsageError: a size is unknown, the inputs would take more than 1 GiB, or no size tried fits.
     """
     facts = pipeline.program.facts
     unknown = set(sizes) - set(facts.symbols)
@@ -37,7 +39,7 @@ def random_feed(pipeline: Pipeline, sizes: Mapping[str, int]) -> dict[str, Any]:
         known = f"one of {', '.join(facts.symbols) or 'none: all sizes are fixed'}"
         raise UsageError(f"no size is named {min(unknown)!r}", expected=known)
     generator = torch.Generator().manual_seed(0)
-    reason = ""
+    reason, end = "", time.monotonic() + _MOST_SECONDS
     for chosen in itertools.islice(_guesses(pipeline, sizes), _MOST_TRIES):
         try:
             flat = _flat(pipeline, chosen, generator)
@@ -45,21 +47,31 @@ def random_feed(pipeline: Pipeline, sizes: Mapping[str, int]) -> dict[str, Any]:
             pipeline.run(feed)
         except (SignatureError, GuardError, NodeError, _TooLargeError) as error:
             reason = reason or str(error)
+            if time.monotonic() > end:
+                break
             continue
         return feed
-    raise UsageError("no random inputs fit the signature", got=reason, fix="Give sizes with --size, as N=8.")
+    raise UsageError(
+        "no random inputs fit the signature",
+        got=reason,
+        fix="Give sizes with --size, as N=8, or save the file with examples=[...], which are taken instead.",
+    )
 
 
 class _TooLargeError(UsageError):
-    """No memory holds inputs of some sizes."""
+    """Inputs of some sizes take more memory than random ones may."""
 
 
 def _flat(pipeline: Pipeline, sizes: Mapping[str, int], generator: torch.Generator) -> list[Any]:
+    kinds = pipeline.program.parameters.types
     try:
-        return [_random(kind, sizes, generator) for kind in pipeline.program.parameters.types]
+        if sum(_bytes(kind, sizes) for kind in kinds) > _MOST_BYTES:
+            raise MemoryError
+        return [_random(kind, sizes, generator) for kind in kinds]
     except (RuntimeError, TypeError, ValueError, OverflowError, MemoryError) as error:
         got = ", ".join(f"{name}={size}" for name, size in sizes.items())
-        raise _TooLargeError("inputs of these sizes cannot be made", got=got) from error
+        most = f"{_MOST_BYTES >> 30} GiB at most"
+        raise _TooLargeError("inputs of these sizes cannot be made", got=got or "fixed ones", expected=most) from error
 
 
 def _guesses(pipeline: Pipeline, sizes: Mapping[str, int]) -> Iterator[dict[str, int]]:
@@ -83,14 +95,17 @@ def _guesses(pipeline: Pipeline, sizes: Mapping[str, int]) -> Iterator[dict[str,
     yield from map(complete, itertools.product(likely, repeat=len(free)))
 
 
+def _small(kind: Any) -> Any:
+    """The type of a tensor in a list, whose sizes may be any."""
+    return TensorType(kind.dtype, (4,) * len(kind.shape)) if isinstance(kind, TensorType) else kind
+
+
 def _random_item(kind: Any, generator: torch.Generator) -> Any:
     if isinstance(kind, dict):
         return {key: _random_item(part, generator) for key, part in kind.items()}
     if isinstance(kind, tuple):
         return tuple(_random_item(part, generator) for part in kind)
-    if isinstance(kind, TensorType):
-        kind = TensorType(kind.dtype, (4,) * len(kind.shape))
-    return _random(kind, {}, generator)
+    return _random(_small(kind), {}, generator)
 
 
 def _random(kind: Type, sizes: Mapping[str, int], generator: torch.Generator) -> Any:
@@ -100,20 +115,28 @@ def _random(kind: Type, sizes: Mapping[str, int], generator: torch.Generator) ->
         return {INT: 1, FLOAT: 1.0, BOOL: True, STR: "text", STRINGS: ["some text", "more"]}.get(kind, 1)
     shape = [_size(dim, sizes) for dim in kind.shape]
     dtype = getattr(torch, kind.dtype)
-    if math.prod(shape) * dtype.itemsize > _memory():
-        raise MemoryError
     if dtype.is_floating_point or dtype.is_complex:
         real = torch.complex64 if dtype.is_complex else torch.float32
         return torch.rand(shape, generator=generator, dtype=real).to(dtype)
     return torch.randint(0, 2, shape, generator=generator).to(dtype)
 
 
-def _memory() -> int:
-    """Bytes of this machine's memory, where it tells; Linux grants more, and ends the process that uses it."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):
-        return sys.maxsize
+def _bytes(kind: Any, sizes: Mapping[str, int] | None) -> int:
+    """The bytes that random numbers for an input take while they are made, and cast to its dtype.
+
+    Args:
+        kind: the type of the input, or of an item of a list, which may have parts.
+        sizes: those of the signature; None in a list.
+    """
+    if isinstance(kind, ListType):
+        return 2 * (_BYTES_OF_ITEM + _bytes(kind.item, None))
+    if isinstance(kind, dict | tuple):
+        return sum(_bytes(part, sizes) for part in (kind.values() if isinstance(kind, dict) else kind))
+    if not isinstance(kind, TensorType):
+        return 0
+    shape = _small(kind).shape if sizes is None else [max(_size(dim, sizes), 0) for dim in kind.shape]
+    each: int = max(8, getattr(torch, kind.dtype).itemsize)
+    return math.prod(shape) * each
 
 
 def _size(dim: int | str, sizes: Mapping[str, int]) -> int:

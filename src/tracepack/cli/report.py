@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TextIO
 
-from ..ops.graph.errors import printable
+from ..ops.graph.errors import one_line, printable
 from . import exit_codes as exits
 
 
@@ -87,16 +87,6 @@ def seconds_text(seconds: float) -> str:
         if seconds >= factor:
             return f"{seconds / factor:.3g} {unit}" if seconds / factor >= 100 else f"{seconds / factor:.2f} {unit}"
     return f"{seconds / 1e-6:.2f} us"
-
-
-def one_line(text: str) -> str:
-    r"""The text on one line, so that a name or a value of a file cannot look like another line.
-
-    Example:
-        >>> one_line("a\ntrust  signed")
-        'a\\ntrust  signed'
-    """
-    return printable(text).replace("\n", "\\n")
 
 
 def show(report: Report, *, as_json: bool, stream: TextIO | None = None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ...ops.graph.errors import ArchiveError
+from ...ops.graph.errors import ArchiveError, one_line
 from ...pipeline.comparing.golden import OutputReport
 from ...pipeline.opening import verify_golden
 from ...pipeline.pipeline import Pipeline
@@ -14,7 +14,7 @@ from ...serialization.container.signatures import require_signature
 from ...serialization.golden import golden_examples
 from .. import exit_codes as exits
 from ..loading import Loading
-from ..report import Block, Report, Table, Text, one_line
+from ..report import Block, Report, Table, Text
 
 
 def verify(path: str, loading: Loading, *, hashes_only: bool) -> Report:
