@@ -38,6 +38,7 @@ _LEFT_TO_TORCH = (
     "cross_entropy",
     "embedding_bag",
     "ctc_loss",
+    "max_unpool",
     "multi_margin_loss",
     "multilabel_margin_loss",
 )

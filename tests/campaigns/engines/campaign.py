@@ -37,6 +37,7 @@ DTYPES = (torch.float32, torch.float64, torch.int64, torch.int32, torch.uint8, t
 SHARES = 120
 SAMPLES = 1  # of each dtype
 FILLS = 2 * MOST
+ROUGH = ("erf",)  # OpenVINO's is zero below 1e-7, which `docs/performance.md` says: a GELU by hand needs it
 
 
 def run(share: int | None = None, jobs: int = 2, most: int = SAMPLES, fresh: bool = False) -> Tally:
@@ -109,45 +110,53 @@ def _lines(entry: Entry) -> Iterator[Record]:
             continue
         usable = [sample for sample in samples(entry, dtype) if sample.leaves and sample.leaves[0].numel()]
         for sample in usable[:: max(1, -(-len(usable) // SAMPLES))][:SAMPLES]:
-            region = _region(sample)
-            if isinstance(region, str):
+            found = _region(sample)
+            if found is None:
                 continue
-            task = Task(region, [copies(sample.leaves)], 1)
+            region, places = found
+            task = Task(region, [copies([sample.leaves[place] for place in places])], 1)
             for engine in ENGINES:
                 head = {"engine": engine, "detail": sample.label, "reason": ""}
                 yield {**head, "outcome": "begun"}
                 try:
                     with limited():
-                        yield {**head, **_held(engine, task, sample)}
+                        yield {**head, **_held(engine, task, sample, places, entry.name in ROUGH)}
                 except Overdue:
                     yield {**head, "outcome": ERROR, "reason": "no answer in time"}
 
 
-def _region(sample: Sample) -> Region | str:
+def _region(sample: Sample) -> tuple[Region, list[int]] | None:
+    """The region of all nodes, and which of the leaves are its inputs; None where there is none for engines."""
     try:
         with limited():
             sample.process(*copies(sample.leaves))
             made = tracepack.trace(sample.process, *copies(sample.leaves))
-        region = whole(made.graph)
-        return region if isinstance(region, Region) else str(region)
-    except (Exception, Overdue) as error:
-        return str(error)
+    except (Exception, Overdue):
+        return None
+    region, inputs = whole(made.graph), [id(value) for value in made.graph.inputs]
+    if not isinstance(region, Region) or len(inputs) != len(sample.leaves):
+        return None
+    return region, [inputs.index(id(value)) for value in region.graph.inputs]
 
 
-def _held(name: str, task: Task, sample: Sample) -> Record:
+def _held(name: str, task: Task, sample: Sample, places: Sequence[int], rough: bool) -> Record:
     """One sample on one engine: made with its numbers, asked with others."""
     engine: Any = find(name)
     try:
-        function = engine.open(engine.make(task), task.region, CPU)
+        opened = engine.open(engine.make(task), task.region, CPU)
     except (Declined, tracepack.TracepackError) as error:
         return {"outcome": REFUSED, "reason": str(error)[:200]}
+
+    def function(*leaves: torch.Tensor) -> Sequence[torch.Tensor]:
+        return opened(*[leaves[place] for place in places])
+
     if said := _differs(function, sample.process, sample.leaves):
         return {"outcome": REFUSED, "reason": f"a search finds the difference: {said}"}
     generator = torch.Generator().manual_seed(1)
     outcomes = []
     for number in range(FILLS):
         label, data = filled(sample.leaves, number, generator)
-        if said := _differs(function, sample.process, data):
+        if said := "" if label == "tiny" and rough else _differs(function, sample.process, data):
             outcomes.append(f"{label}: {said}")
     if outcomes:
         return {"outcome": WRONG, "reason": "; ".join(outcomes)[:600]}
