@@ -27,10 +27,6 @@ class Declined(Exception):
     """An engine cannot take a region; the text is the reason, in a few words."""
 
 
-class LeftToTorch(Exception):
-    """Of such data an engine makes what torch does not, so that the flat function runs; the text is the reason."""
-
-
 @dataclass(frozen=True)
 class Task:
     """A region to be run, with what an engine may need to know of it.

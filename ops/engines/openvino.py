@@ -18,8 +18,9 @@ from ..graph.program import Artefact
 from ..onnx.external_data import refuse_external_data
 from .checks.finite_checks import floating_inputs
 from .checks.index_checks import checked, index_checks
+from .checks.left_to_torch import LeftToTorch
 from .checks.number_checks import LARGEST, refused_in_32_bits, takes_integers
-from .engine import BF16, WAY, Declined, Engine, LeftToTorch, Task
+from .engine import BF16, WAY, Declined, Engine, Task
 from .exporting.onnx_weights import MODEL, addressed, embedded
 from .region import Region
 

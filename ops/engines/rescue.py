@@ -32,7 +32,8 @@ from ..runtime.interrupts.modes import is_followed
 from ..runtime.node_errors import fail
 from ..runtime.plan import Plan
 from ..runtime.user_code import user_stacklevel
-from .engine import WAY, Engine, LeftToTorch
+from .checks.left_to_torch import LeftToTorch
+from .engine import WAY, Engine
 from .region import Region
 from .rest import state
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import torch
 
-from ...ops.engines.engine import Declined, Engine, LeftToTorch, Task, lowers
+from ...ops.engines.checks.left_to_torch import LeftToTorch
+from ...ops.engines.engine import Declined, Engine, Task, lowers
 from ...ops.engines.region import Region
 from ...ops.engines.rescue import Engaged, Reference
 from ...ops.graph.device import CPU, Device

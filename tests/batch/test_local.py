@@ -201,7 +201,8 @@ def test_inputs_in_containers_and_records_as_answers(tmp_path: Path) -> None:
         best = (batch["a"] + batch["b"][0].sum(-1)).gt(1).long()
         return [{"label": names[i], "score": s} for i, s in zip(best.tolist(), batch["a"].tolist(), strict=True)]
 
-    mod = tracepack.trace(process, {"a": torch.rand(3), "b": [torch.rand(3, 2)]})
+    with pytest.warns(UserWarning, match="the length of .* is fixed to 1"):
+        mod = tracepack.trace(process, {"a": torch.rand(3), "b": [torch.rand(3, 2)]})
     table = pa.table(
         {"a": pa.array([0.25, 0.5], pa.float32()), "b": pa.array([[0, 0], [1, 1]], pa.list_(pa.float32()))}
     )

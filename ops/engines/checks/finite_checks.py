@@ -16,7 +16,7 @@ import torch
 
 from ...graph.graph import Graph
 from ...graph.types import TensorType
-from ..engine import LeftToTorch
+from .left_to_torch import LeftToTorch
 
 _DIVIDING = ("div", "divide", "true_divide", "truediv", "rtruediv", "rdiv", "reciprocal", "rsqrt")
 _LIMITED = (

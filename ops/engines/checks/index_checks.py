@@ -18,8 +18,8 @@ from torch.overrides import TorchFunctionMode
 
 from ...graph.graph import BodyCall, Constant, Graph, Node, Operator, Value
 from ...graph.traverse import leaves
-from ..engine import LeftToTorch
 from .finite_checks import FiniteChecks, require_finite
+from .left_to_torch import LeftToTorch
 from .number_checks import SHIFTS, computed_otherwise, is_large, is_unproven, is_watched, within_float32, within_floats
 
 # Where a function has its table, its dimension and its index, and what these are called.

@@ -9,6 +9,7 @@ be computed as torch does, by `tests/campaigns/engines`, or is checked in each c
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -33,6 +34,7 @@ _DIVISIONS = ("div", "divide")
 _ROUNDED = ("floor_divide", "floordiv", "rfloordiv", "remainder", "mod", "rmod", *_DIVISIONS)
 _GROWS_ONCE = ("prod", "pow", "rpow")
 _IN_FLOAT64 = ("sum", "nansum", "einsum", "trace", "sum_to_size", *_GROWS_ONCE)
+_NORMS = ("norm", "vector_norm", "normalize")
 _IN_FLOAT32 = ("isinf", "nan_to_num")
 _ADD_AT = ("scatter_add", "index_add")
 _GROWING = (
@@ -75,7 +77,14 @@ def computed_otherwise(name: str, args: Sequence[Any], given: Any) -> str:
     if name in _ROUNDED and _rounds(name, args, given):
         floating = any((torch.is_tensor(arg) and arg.is_floating_point()) or type(arg) is float for arg in args)
         return "it rounds quotients of floating numbers" if floating else ""
+    orders = _orders(args, given) if name.removeprefix("linalg_") in _NORMS else ()
+    if any(type(each) in (int, float) and 2 < each < math.inf for each in orders):
+        return "it takes powers of numbers, which overflow"
     return _OTHERWISE.get(name.removeprefix("special_"), "")
+
+
+def _orders(args: Sequence[Any], given: Any) -> list[Any]:
+    return [*args[1:2], *(given[name] for name in ("ord", "p") if name in given)]
 
 
 def _rounds(name: str, args: Sequence[Any], given: Any) -> bool:
@@ -90,7 +99,7 @@ def _is_rounded(value: Any) -> bool:
 
 def is_watched(name: str) -> bool:
     """Whether an export to ONNX may compute integers of a function in floating numbers."""
-    return name in _DIVISIONS or name in _IN_FLOAT64
+    return name in (*_DIVISIONS, *_IN_FLOAT64, *_CONVERSIONS)
 
 
 def is_unproven(name: str, found: Any) -> bool:
@@ -109,7 +118,14 @@ def within_floats(
     func: Callable[..., Any], name: str, args: Sequence[Any], given: Any, found: Any
 ) -> Iterator[torch.Tensor]:
     """Whether integers that an export computes in floating numbers are exact there, as tensors."""
-    if not isinstance(found, torch.Tensor) or found.dtype not in _WIDE:
+    if not isinstance(found, torch.Tensor):
+        return
+    if name in _CONVERSIONS and torch.is_tensor(args[0]) and args[0].is_floating_point():
+        if str(found.dtype).removeprefix("torch.") in (*_NARROW, "int32", "int64"):
+            bounds = torch.iinfo(found.dtype)  # C leaves open what becomes of other numbers
+            yield ((args[0] >= bounds.min) & (args[0] <= bounds.max)).all()
+        return
+    if found.dtype not in _WIDE:
         return
     if name in _DIVISIONS and _rounds(name, args, given):
         yield from ((arg.abs() <= _LARGEST_QUOTIENT).all() for arg in args if torch.is_tensor(arg))

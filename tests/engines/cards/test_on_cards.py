@@ -15,8 +15,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 import tracepack
 from tests.card import stand_in
 from tests.engines.fakes import in_turn
+from tracepack.ops.engines.checks.left_to_torch import LeftToTorch
 from tracepack.ops.engines.cudagraph import MOST_GRAPHS, CudaGraph
-from tracepack.ops.engines.engine import LeftToTorch, Task
+from tracepack.ops.engines.engine import Task
 from tracepack.ops.engines.region import Region, regions
 from tracepack.ops.graph.device import Device
 from tracepack.pipeline.optimizing.search import engines_of
