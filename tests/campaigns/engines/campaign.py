@@ -177,7 +177,7 @@ def _differs(function: Callable[..., Any], eager: Callable[..., Any], data: list
     unique = list({id(leaf): leaf for leaf in leaves}.values())
     if len(unique) != len(got):
         return ""
-    lost = 1e-6 * min(1e-12, *[_largest(leaf) for leaf in data if leaf.is_floating_point()], 1e-12)
+    lost = 1e-6 * min([1e-12, *(_largest(leaf) for leaf in data if leaf.is_floating_point())])
     pairs = zip(unique, got, strict=True)
     return next((said for theirs, mine in pairs if (said := _difference(theirs, mine, lost))), "")
 
