@@ -92,7 +92,7 @@ class Call:
             flat = [args[at] if type(at) is int else kwargs[at] for at in self._direct]  # type: ignore[index]
             for index, parameter in self._integers:
                 if type(flat[index]) is int:
-                    check_range(self._function, parameter, flat[index])
+                    check_range(self._function, parameter.name, parameter.type.scalar, flat[index])
             return flat
         return self._flatten(bind(self._function, args, kwargs))
 

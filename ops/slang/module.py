@@ -125,7 +125,7 @@ class SlangModule:
         source = self.program.source
         with self.program.compile_errors():
             if backward:
-                source = source.to_differentiate()
+                source = source.to_differentiate().with_right_derivatives()
                 source = source.with_rounds(rounds_by_sizes(sizes)) if source.limits_loops and sizes else source
             return devices.module_on(device, source)
 

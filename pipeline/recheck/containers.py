@@ -80,6 +80,8 @@ def _filled(original: Any, items: Any) -> Any:
         return items
     try:
         found = copy.copy(original)
+        if isinstance(items, dict) and list(found) != list(items):  # the trial is one of another order of keys
+            found.clear()
         for key in items if isinstance(items, dict) else range(len(items)):
             found[key] = items[key]
     except Exception:  # the user's own class, or a mapping that cannot be written

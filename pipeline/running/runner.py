@@ -148,7 +148,7 @@ class Runner:
         self._traceable()
         given = self.binding.flatten(feed)
         self._check(given)
-        with torch.enable_grad() if self.grad else torch.no_grad():
+        with torch.set_grad_enabled(self.grad and torch.is_grad_enabled()):
             return self.reference.checked(*given)
 
     @journaled
@@ -200,7 +200,7 @@ class Runner:
 
     def _execute(self, function: Callable[..., Any], flat: Sequence[Any]) -> Any:
         within = nullcontext() if self._budget is None else self._budget.running()
-        with within, torch.enable_grad() if self.grad else torch.no_grad():
+        with within, torch.set_grad_enabled(self.grad and torch.is_grad_enabled()):
             try:
                 return function(*flat)
             except Exception as error:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+import tracepack
 from tracepack.ops import slang
 from tracepack.ops.slang.compile import client
 
@@ -191,3 +192,27 @@ def test_an_interrupt_while_the_compiler_works(monkeypatch: pytest.MonkeyPatch) 
         assert dir(module) == [f"f{factor}"]
         assert module[f"f{factor}"](1.0) == factor
     assert dir(slang.load("float first(float x) { return 1 * x; } // interrupted")) == ["first"]
+
+
+def test_a_number_of_a_pipeline_that_does_not_fit() -> None:
+    """A size or a number argument that its integer type would wrap is refused in every run, as in a plain call."""
+    module = slang.load("float plus(float x, uint8_t n) { return x + n; }")
+    x = torch.ones(2)
+    sized = tracepack.trace(lambda x, y: module.plus(x, y.shape[0]), x, torch.ones(5))
+    given = tracepack.trace(lambda x, n: module.plus(x, n), x, 5)
+    operator = torch.export.export(_Plus(module), (x, 5), dynamic_shapes=(None, torch.export.Dim.DYNAMIC)).module()
+    for run in (lambda n: sized(x, torch.ones(n)), lambda n: given(x, n), lambda n: operator(x, n)):
+        assert torch.equal(run(255), x + 255)
+        with pytest.raises(
+            slang.SlangDtypeError, match=r"the number for 'n' does not fit; got 300; expected uint8_t, 0"
+        ):
+            run(300)
+
+
+class _Plus(torch.nn.Module):
+    def __init__(self, module: slang.SlangModule) -> None:
+        super().__init__()
+        self.module = module
+
+    def forward(self, x: torch.Tensor, n: int) -> torch.Tensor:
+        return self.module.plus(x, n)

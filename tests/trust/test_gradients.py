@@ -281,3 +281,16 @@ def test_a_model_that_only_asks_for_gradients_keeps_them() -> None:
     op = tracepack.script(Asks())
     mod = loaded(lambda x: op(x), X)
     assert torch.allclose(gradient(mod, X), gradient(Asks(), X))
+
+
+def test_a_run_without_gradients_keeps_none() -> None:
+    """As the function's, also where the weights would have gradients, and where an earlier run kept them."""
+    linear = torch.nn.Linear(3, 2)
+    op, file = tracepack.script(linear), io.BytesIO()
+    tracepack.trace(lambda x: op(x).relu() * x.sum(), torch.ones(4, 3)).save(file)
+    mod, x = tracepack.load(file.getvalue(), grad=True), torch.rand(5, 3, requires_grad=True)
+    assert mod(x).requires_grad
+    with torch.no_grad():
+        assert not mod(x).requires_grad
+        assert not mod(torch.rand(2, 3)).requires_grad
+    assert mod(x).requires_grad

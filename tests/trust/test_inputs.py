@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections import namedtuple
+from collections import OrderedDict, defaultdict, namedtuple
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -97,6 +98,17 @@ def test_a_function_that_goes_through_a_dict_is_held_to_the_order_of_its_keys() 
         assert torch.equal(pipeline(given), process(given))
         with pytest.raises(tracepack.SignatureError, match="keys are in another order.*'b', 'a'.*'a', 'b'"):
             pipeline({"b": X * 3, "a": X})
+
+
+@pytest.mark.parametrize("kind", [OrderedDict, partial(defaultdict, int)])
+def test_another_kind_of_dict_is_held_to_its_order_where_the_function_goes_through_it(kind: Any) -> None:
+    given, other = kind({"a": 1, "b": 2}), kind({"b": 3, "a": 4})
+    through = tracepack.trace(lambda parts: [[*part.items()] for part in parts], [given])
+    assert through([kind({"a": 5, "b": 6})]) == [[("a", 5), ("b", 6)]]
+    with pytest.raises(tracepack.SignatureError, match=r"parts\[0\].*another order"):
+        through([other])
+    looked_up = tracepack.trace(lambda parts: parts["a"] - parts["b"], given)
+    assert looked_up(other) == 1
 
 
 def test_a_dict_that_is_handed_on_beside_an_op_with_state_is_held_to_the_order_of_its_keys() -> None:

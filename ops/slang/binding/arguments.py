@@ -14,7 +14,7 @@ import torch
 
 from ..language.dtypes import BOUNDS, SCALARS
 from ..language.errors import SlangArgumentError, SlangDtypeError
-from ..language.specialization import ArgumentKind
+from ..language.specialization import ArgumentKind, Specialization
 from ..language.types import FLOATS, FunctionType, Parameter, SlangType, field_names
 from .grid import grid, grid_shape, index_tensor
 from .instances import TYPE, SlangInstance, fields_of, struct_name, unknown_fields
@@ -248,24 +248,30 @@ def _number(function: FunctionType, parameter: Parameter, value: Any) -> Any:
         raise SlangDtypeError(
             f"the number for {parameter.name!r} is not whole", where=str(function), got=value, expected=scalar
         )
-    check_range(function, parameter, int(value))
+    check_range(function, parameter.name, scalar, int(value))
     return int(value)
 
 
-def check_range(function: FunctionType, parameter: Parameter, value: int) -> None:
+def check_range(function: FunctionType, name: str, scalar: str, value: int) -> None:
     """Refuses a number that the Slang integer cannot hold.
 
     Raises:
         SlangDtypeError: it is too small or too large.
     """
-    lowest, highest = BOUNDS[parameter.type.scalar]
+    lowest, highest = BOUNDS[scalar]
     if not lowest <= value <= highest:
         raise SlangDtypeError(
-            f"the number for {parameter.name!r} does not fit",
+            f"the number for {name!r} does not fit",
             where=str(function),
             got=value,
-            expected=f"{parameter.type.scalar}, {lowest} to {highest}",
+            expected=f"{scalar}, {lowest} to {highest}",
         )
+
+
+def check_numbers(spec: Specialization, arguments: Sequence[Any]) -> None:
+    """Refuses numbers of slots that do not fit, as a pipeline's sizes and inputs may be."""
+    for index, scalar in spec.integers:
+        check_range(spec.function, spec.slot_name(index), scalar, arguments[index])
 
 
 def _field(function: FunctionType, name: str, value: Any, path: str) -> Any:

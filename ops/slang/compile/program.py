@@ -233,6 +233,7 @@ def differentiable_source(source: Source, variant: Variant) -> Source:
     found = source.to_differentiate()
     if "stripped" in variant.repair:
         found = found.without_own_derivatives()
+    found = found.with_right_derivatives()
     if variant.rounds:
         found = found.with_rounds(variant.rounds)
     return found.inlined() if "inlined" in variant.repair else found

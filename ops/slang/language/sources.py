@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from ...kernels import cache as disk
+from .derivative_texts import with_derivatives
 from .errors import SlangError
 from .loop_texts import LIMIT, ROUNDS, bounded, with_for
 from .types import split_name
@@ -177,6 +178,10 @@ class Source:
             return _DETACH.sub("(", _DERIVATIVE_OF.sub("", _OWN_DERIVATIVE.sub("[Differentiable]", text)))
 
         return self._changed(stripped)
+
+    def with_right_derivatives(self) -> Source:
+        """The same module with the right derivatives of Slang's own functions."""
+        return self._changed(with_derivatives)
 
     def inlined(self) -> Source:
         """The same module with its differentiable functions inlined before Slang differentiates them."""

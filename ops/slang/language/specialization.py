@@ -131,6 +131,12 @@ class Specialization:
             and _in_plain_struct(self.function.parameters[slot.parameter].type, slot.path)
         )  # fmt: skip
 
+    @cached_property
+    def integers(self) -> tuple[tuple[int, str], ...]:
+        """The slots that are whole numbers, each with its type."""
+        numbers = ((index, slot.type.scalar) for index, slot in enumerate(self.slots) if slot.is_value)
+        return tuple((index, scalar) for index, scalar in numbers if scalar not in FLOATS and scalar != "bool")
+
     def slot_name(self, index: int) -> str:
         """The slot as the user wrote it, `x.a`."""
         slot = self.slots[index]

@@ -18,6 +18,7 @@ from torch.autograd import forward_ad
 from ...kernels import cache as disk
 from ...kernels.torch_library import are_batched, have_tangents
 from ...runtime.torch_compiler import is_traced_here
+from ..binding.arguments import check_numbers
 from ..binding.shapes import check_strided
 from ..compile.program import Program
 from ..language.errors import NotDifferentiableError, SlangError
@@ -191,14 +192,13 @@ class Operation:
         return self.run_backward(arguments, gradients, needs)
 
     def _launcher(self, arguments: Sequence[Any]) -> Launcher:
-        slots = self.tensor_slots
-        if not slots or arguments[slots[0]].is_cpu:
+        check_numbers(self.spec, arguments)
+        if not self.tensor_slots or (first := arguments[self.tensor_slots[0]]).is_cpu:
             return self._cpu or self._find_launcher(CPU)
-        return self._find_launcher(arguments[slots[0]].device)
+        return self._find_launcher(first.device)
 
     def _find_launcher(self, device: torch.device) -> Launcher:
-        found = self._launchers.get(device)
-        if found is None:
+        if (found := self._launchers.get(device)) is None:
             found = self._launchers[device] = launcher_for(self.target, device, self.program, self.spec)
         if device == CPU:
             self._cpu = found

@@ -1,0 +1,90 @@
+"""Derivatives of Slang's own functions that are wrong, written anew for the kernels of gradients.
+
+Slang 2026.12 gives 0 for the slope of `pow` wherever its base is below 1e-6, so for `pow(-2, 2)` too, and for that of
+`fmod` by its second argument; `sqrt` and `rcp` have the slope of 1e-7 wherever they are called below it, and so have
+`length` and `distance`: the gradient of the length of a vector of 1e-6 is a hundredth of what it is. Each call of such
+a function becomes one of a function that is defined at the end of the text: its values are those of Slang's own, its
+derivative is the right one. At exactly 0, `sqrt` keeps Slang's finite slope, and `length` the slope 0.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+_SKIPPED = r"//[^\n]*|/\*.*?\*/|\"[^\"\n]*\""
+_NAMES = r"(?P<name>pow|fmod|sqrt|rcp|length|distance|normalize)"
+_CALL = re.compile(rf"{_SKIPPED}|(?<![\w.:]){_NAMES}(?=\s*\()", re.DOTALL)
+_DECLARED = re.compile(
+    rf"(?:#\s*define|\b(?!(?:return|else|in|case|do|no_diff)\b)[A-Za-z_][\w<>, ]*\]?)\s+{_NAMES}\s*[(<]"
+)
+
+_ONE = """
+void @d{name}<T : __BuiltinFloatingPointType>(inout DifferentialPair<T> x, T.Differential d)
+{{ x = diffPair(x.p, __mul_p_d({slope}, d)); }}
+[BackwardDerivative(@d{name})] T @{name}<T : __BuiltinFloatingPointType>(T x) {{ return {name}(x); }}
+[Differentiable] vector<T, N> @{name}<T : __BuiltinFloatingPointType, let N : int>(vector<T, N> x)
+{{ vector<T, N> r; [ForceUnroll] for (int i = 0; i < N; i++) r[i] = @{name}(x[i]); return r; }}
+[Differentiable] matrix<T, R, C> @{name}<T : __BuiltinFloatingPointType, let R : int, let C : int>(matrix<T, R, C> x)
+{{ matrix<T, R, C> r; [ForceUnroll] for (int i = 0; i < R; i++) r[i] = @{name}(x[i]); return r; }}
+"""
+_TWO = """
+void @d{name}<T : __BuiltinFloatingPointType>(
+    inout DifferentialPair<T> x, inout DifferentialPair<T> y, T.Differential d)
+{{ T by_x = {by_x}; T by_y = {by_y}; x = diffPair(x.p, __mul_p_d(by_x, d)); y = diffPair(y.p, __mul_p_d(by_y, d)); }}
+[BackwardDerivative(@d{name})] T @{name}<T : __BuiltinFloatingPointType>(T x, T y) {{ return {name}(x, y); }}
+[Differentiable]
+vector<T, N> @{name}<T : __BuiltinFloatingPointType, let N : int>(vector<T, N> x, vector<T, N> y)
+{{ vector<T, N> r; [ForceUnroll] for (int i = 0; i < N; i++) r[i] = @{name}(x[i], y[i]); return r; }}
+[Differentiable] matrix<T, R, C> @{name}<T : __BuiltinFloatingPointType, let R : int, let C : int>(
+    matrix<T, R, C> x, matrix<T, R, C> y)
+{{ matrix<T, R, C> r; [ForceUnroll] for (int i = 0; i < R; i++) r[i] = @{name}(x[i], y[i]); return r; }}
+"""
+_LENGTH = """
+[Differentiable] T @length<T : __BuiltinFloatingPointType, let N : int>(vector<T, N> x) { return @sqrt(dot(x, x)); }
+T @length<T : __BuiltinFloatingPointType>(T x) { return length(x); }
+"""
+_DISTANCE = """
+[Differentiable] T @distance<T : __BuiltinFloatingPointType, let N : int>(vector<T, N> x, vector<T, N> y)
+{ vector<T, N> r; [ForceUnroll] for (int i = 0; i < N; i++) r[i] = x[i] - y[i]; return @length(r); }
+T @distance<T : __BuiltinFloatingPointType>(T x, T y) { return distance(x, y); }
+"""
+_NORMALIZE = """
+[Differentiable] vector<T, N> @normalize<T : __BuiltinFloatingPointType, let N : int>(vector<T, N> x)
+{ T size = @length(x); vector<T, N> r; [ForceUnroll] for (int i = 0; i < N; i++) r[i] = x[i] / size; return r; }
+T @normalize<T : __BuiltinFloatingPointType>(T x) { return normalize(x); }
+"""
+_SQRT = _ONE.format(name="sqrt", slope="T(0.5) / sqrt(x.p == T(0) ? T(1e-7) : x.p)")
+_TEXTS: dict[str, tuple[str, ...]] = {
+    "pow": (
+        _TWO.format(
+            name="pow",
+            by_x="y.p == T(0) ? T(0) : y.p * pow(x.p, y.p - T(1))",
+            by_y="x.p == T(0) && y.p >= T(0) ? T(0) : pow(x.p, y.p) * log(x.p)",
+        ),
+    ),
+    "fmod": (_TWO.format(name="fmod", by_x="T(1)", by_y="-round((x.p - fmod(x.p, y.p)) / y.p)"),),
+    "sqrt": (_SQRT,),
+    "rcp": (_ONE.format(name="rcp", slope="T(-1) / (x.p * x.p)"),),
+    "length": (_SQRT, _LENGTH),
+    "distance": (_SQRT, _LENGTH, _DISTANCE),
+    "normalize": (_SQRT, _LENGTH, _NORMALIZE),
+}
+
+
+def with_derivatives(text: str) -> str:
+    """The text with functions of the right derivative in the place of Slang's; lines stay where they are.
+
+    A name that the text declares itself, as a function, a method or a macro, is its own and stays.
+    """
+    own = {match["name"] for match in _DECLARED.finditer(text)}
+    used = {match["name"] for match in _CALL.finditer(text)} - own - {None}
+    if not used:
+        return text
+    prefix = f"tracepack_{hashlib.sha256(text.encode()).hexdigest()[:8]}_"  # files of one module see each other's names
+
+    def renamed(match: re.Match[str]) -> str:
+        return prefix + match[0] if match["name"] in used else match[0]
+
+    definitions = dict.fromkeys(part for name in sorted(used) for part in _TEXTS[name])
+    return "\n".join((_CALL.sub(renamed, text), *(part.replace("@", prefix) for part in definitions)))

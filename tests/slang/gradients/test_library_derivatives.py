@@ -1,0 +1,74 @@
+"""Derivatives of Slang's own functions that Slang has wrong, against torch's in double precision."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from tracepack.ops import slang
+
+MODULE = """
+[Differentiable] {t} power({t} x, {t} y) {{ return pow(x, y); }}
+[Differentiable] {t} square({t} x, {t} y) {{ return pow(x, 2) * y; }} // pow(x, y) in a comment
+[Differentiable] {t} rest({t} x, {t} y) {{ return fmod(x, y); }}
+[Differentiable] {t} root({t} x, {t} y) {{ return sqrt(x * x) * rcp(y); }}
+[Differentiable] {t} size({t}3 v, {t} y) {{ return length(v) * y + distance(v, 2 * v); }}
+[Differentiable] {t}3 unit({t}3 v, {t} y) {{ return normalize(v) * y; }}
+[Differentiable] {t}2 powers({t}2 v, {t} y) {{ return pow(v, {t}2(3)) * y; }}
+"""
+REFERENCES = {
+    "power": torch.pow,
+    "square": lambda x, y: x**2 * y,
+    "rest": torch.fmod,
+    "root": lambda x, y: (x * x).sqrt() / y,
+    "size": lambda v, y: v.norm(dim=-1) * y + v.norm(dim=-1),
+    "unit": lambda v, y: v / v.norm(dim=-1, keepdim=True) * y[..., None],
+    "powers": lambda v, y: v**3 * y[..., None],
+}
+
+
+@pytest.fixture(scope="module", params=["float", "double"])
+def module(request: pytest.FixtureRequest) -> tuple[slang.SlangModule, torch.dtype]:
+    return slang.load(MODULE.format(t=request.param)), getattr(torch, request.param)
+
+
+@pytest.mark.parametrize("name", REFERENCES)
+def test_slope_is_torchs_for_small_and_negative_numbers(
+    module: tuple[slang.SlangModule, torch.dtype], name: str
+) -> None:
+    x = torch.tensor([-5.3, -2.0, -1e-5, 1e-8, 3e-7, 0.4, 7.1], dtype=torch.float64)
+    y = torch.tensor([2.0, -1.0, 1.0, 0.5, 1e-7 if name == "root" else 2.0, -2.5, 1.7], dtype=torch.float64)
+    own = {"size": 3, "unit": 3, "powers": 2}.get(name)
+    if own:
+        x = x[:, None] * torch.tensor([1.0, -2.0, 0.5], dtype=torch.float64)[:own]
+    mine = [each.to(module[1]).requires_grad_() for each in (x, y)]
+    theirs = [each.detach().double().requires_grad_() for each in mine]
+    getattr(module[0], name)(*mine).sum().backward()
+    REFERENCES[name](*theirs).sum().backward()
+    for got, wanted in zip(mine, theirs, strict=True):
+        torch.testing.assert_close(got.grad.double(), wanted.grad, rtol=1e-3, atol=1e-5, equal_nan=True)
+
+
+def test_function_of_the_users_that_has_such_a_name_is_the_users() -> None:
+    module = slang.load("""
+    struct Line : IDifferentiable {
+        float a;
+        [Differentiable] float length(float by) { return a * by; }
+        [Differentiable] float twice(float by) { return 2 * length(by); }
+    };
+    [Differentiable] float sqrt(float x, float y) { return x * y; }
+    [Differentiable] float f(float x, float y) { Line l; l.a = x; return l.twice(y) + sqrt(x, y) + pow(x, 2); }
+    """)
+    x, y = (torch.tensor([value], requires_grad=True) for value in (-3.0, 5.0))
+    module.f(x, y).sum().backward()
+    assert (x.grad.item(), y.grad.item()) == (3 * 5 + 2 * -3, 3 * -3)
+
+
+def test_file_that_is_imported_has_the_right_slopes(tmp_path) -> None:
+    (tmp_path / "lib.slang").write_text("[Differentiable] float even(float x) { return pow(x, 2); }")
+    (tmp_path / "main.slang").write_text(
+        "import lib; [Differentiable] float f(float x) { return even(x) * pow(x, 3); }"
+    )
+    x = torch.tensor([-2.0], requires_grad=True)
+    slang.load(tmp_path / "main.slang").f(x).sum().backward()
+    assert x.grad.item() == 5 * 16
