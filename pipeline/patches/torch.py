@@ -35,6 +35,19 @@ def _grad_mode(plain: Callable[[], bool]) -> Callable[[], bool]:
     return is_grad_enabled
 
 
+def _inference_mode(plain: Callable[[], bool]) -> Callable[[], bool]:
+    @wraps(plain)
+    def is_inference_mode_enabled() -> bool:
+        recorder = active()
+        if recorder is not None and is_users(sys._getframe(1).f_code.co_filename):
+            recorder.refuse(
+                "the function asks whether inference mode is on, which no graph holds", "Pass it as a flag."
+            )
+        return plain()
+
+    return is_inference_mode_enabled
+
+
 def _default_dtype(plain: Callable[[], torch.dtype]) -> Callable[[], torch.dtype]:
     @wraps(plain)
     def get_default_dtype() -> torch.dtype:
@@ -133,6 +146,7 @@ def generation() -> AbstractContextManager[Any]:
 questions = Hooks(
     [
         (torch, "is_grad_enabled", _grad_mode),
+        (torch, "is_inference_mode_enabled", _inference_mode),
         (torch, "get_default_dtype", _default_dtype),
         (torch, "set_default_dtype", _set_default_dtype),
         (torch, "set_default_tensor_type", _set_default_dtype),

@@ -96,6 +96,10 @@ class NodeWriter(Protocol):
         """Runs a function on real values, records it as one node, and returns its result as the function sees it."""
         ...
 
+    def pin_default_dtype(self) -> None:
+        """Remembers that the function read torch's default dtype."""
+        ...
+
     def arguments(self, tree: Any) -> Any:
         """Arguments in the form of the IR."""
         ...

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
-from ...ops.graph.graph import Graph, Operator, Value
+from ...ops.graph.graph import Graph, Node, Operator, Value
 from ...ops.graph.types import ANY, ScalarType
 
 _KINDS = ("int", "float", "bool", "complex", "str")
@@ -14,19 +15,57 @@ _CHOSEN: dict[str, slice] = {
     "cat_strings": slice(None),
 }  # fmt: skip
 """Functions that give one of several values, or a list of them -> the arguments that hold those."""
+_WIDER = ("int", "float", "complex")
+_ARITHMETIC = frozenset(("add", "sub", "mul", "floordiv", "mod", "neg", "pos", "truediv", "pow"))
+_COUNTS = frozenset(("size", "numel", "len", "abs"))
+_KEEP_SIGN = frozenset(("add", "mul", "pow", "floordiv", "truediv", "mod", "pos", "max", "min"))
 
 
 def forget_chosen_kinds(graph: Graph) -> None:
-    """Hides the kinds of values that are one of several of different kinds, such as ``sorted([1.5, n])[0]``."""
+    """Hides the kinds of values that data chooses, such as ``sorted([1.5, n])[0]`` or ``2**n``, and of their uses."""
     held: dict[int, set[str]] = {}
+    counts: set[int] = set()
     for node in graph.nodes:
         name = node.target.name.removeprefix("py.") if isinstance(node.target, Operator) else ""
-        if name not in _CHOSEN or not isinstance(node.output, Value):
+        if not isinstance(node.output, Value):
             continue
-        found = _held(list(node.args[_CHOSEN[name]]), held)
+        if name in _COUNTS or (name in _KEEP_SIGN and all(_at_least_zero(part, counts) for part in node.args)):
+            counts.add(id(node.output))
+        if name in _CHOSEN:
+            found = _held(list(node.args[_CHOSEN[name]]), held)
+        elif name in _ARITHMETIC:
+            found = _computed(name, node, held, counts)
+        else:
+            continue
         held[id(node.output)] = found
         if len(found) > 1 and isinstance(node.output.type, ScalarType) and node.output.type.kind in _KINDS:
             node.output.type = ANY
+
+
+def _computed(name: str, node: Node, held: dict[int, set[str]], counts: set[int]) -> set[str]:
+    """The kinds that arithmetic may give.
+
+    A power of two ints is a float where the exponent is negative; a negative base to a broken exponent is complex.
+    """
+    parts = [{"int" if kind == "bool" else kind for kind in _held(part, held)} for part in node.args]
+    if not all(parts) or any("str" in kinds for kinds in parts):  # a text, an array or a list
+        return _held(node.output, {})
+    found = {max(kinds, key=_WIDER.index) for kinds in product(*parts)}
+    if name == "truediv":
+        return {"float" if kind == "int" else kind for kind in found}
+    if name == "pow":
+        base, exponent = node.args
+        if "int" in found and not _at_least_zero(exponent, counts):
+            found = found | {"float"} if isinstance(exponent, Value) else found - {"int"} | {"float"}
+        broken = not isinstance(exponent, float) or not exponent.is_integer()
+        if "float" in parts[1] and broken and not _at_least_zero(base, counts):
+            found |= {"complex"}
+    return found
+
+
+def _at_least_zero(thing: Any, counts: set[int]) -> bool:
+    """Whether a number is never negative: a literal, a size, or what was computed from such."""
+    return id(thing) in counts if isinstance(thing, Value) else isinstance(thing, int | float) and thing >= 0
 
 
 def _held(thing: Any, held: dict[int, set[str]]) -> set[str]:

@@ -220,12 +220,22 @@ def forget_sizes(graph: Graph, parameters: Parameters, runs: Sequence[tuple[Sequ
             if isinstance(size, str)
         }
         for value, found in _results(graph.output, result):
-            if isinstance(value.type, TensorType) and getattr(found, "ndim", -1) == len(value.type.shape):
+            if (
+                isinstance(value.type, TensorType)
+                and isinstance(found, torch.Tensor)
+                and not _is_like(value.type, found)
+            ):
+                value.type = ANY  # torch.tensor of a list that came out empty: floats, of one dimension
+            elif isinstance(value.type, TensorType) and getattr(found, "ndim", -1) == len(value.type.shape):
                 pairs = zip(value.type.shape, found.shape, strict=True)
                 shape = tuple(size if _says(size, letters) in (None, now) else "?" for size, now in pairs)
                 value.type = TensorType(value.type.dtype, shape)
             elif isinstance(value.type, ScalarType) and not is_of(value.type, found):
                 value.type = ANY
+
+
+def _is_like(kind: TensorType, found: torch.Tensor) -> bool:
+    return str(found.dtype) == f"torch.{kind.dtype}" and found.dim() == len(kind.shape)
 
 
 def has_other_dtypes(graph: Graph, runs: Sequence[tuple[Sequence[Any], Any]]) -> bool:

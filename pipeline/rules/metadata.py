@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -31,6 +31,8 @@ def read_metadata(recorder: NodeWriter, func: Callable[..., Any], args: tuple[An
     """Reads rank, dtype or device of a tensor; rank and dtype can depend on sizes, so they are guarded."""
     with recorder.within():
         found = func(*args, **kwargs)
+    if func is torch.result_type and default_decides(found, (*args, *kwargs.values())):
+        recorder.pin_default_dtype()
     tensor, options = (args[0], args[1:]) if args else (None, ())
     value = recorder.values.of(tensor)
     check = METADATA[func]
@@ -50,6 +52,14 @@ def read_metadata(recorder: NodeWriter, func: Callable[..., Any], args: tuple[An
     )  # these are not part of the signature of a run
     _guarded(recorder, check, (tensor, *options), kwargs, varies, f"the function asked for the {check} of a tensor")
     return found
+
+
+def default_decides(found: torch.dtype, things: Sequence[Any]) -> bool:
+    """Whether a dtype that is common to tensors and numbers is torch's default one because of a number."""
+    tensors = [thing for thing in things if isinstance(thing, torch.Tensor)]
+    return (found.is_floating_point or found.is_complex) and not any(
+        tensor.is_floating_point() or tensor.is_complex() for tensor in tensors
+    )
 
 
 def rank(recorder: NodeWriter, tensor: torch.Tensor) -> int:

@@ -6,6 +6,7 @@ import functools
 import io
 import queue
 import random
+import sys
 import threading
 import types
 from collections.abc import Callable
@@ -91,3 +92,12 @@ def test_counts_that_nobody_reads_are_free() -> None:
     assert trial(lambda: lambda x: x * window(3), X, others=[(X + 1,)]) == "right"
     assert trial(lambda: lambda x: x if buffer.closed else x * 2, X) == "right"
     assert trial(lambda: lambda x: x * 2 if notes.put(1) is None else x, X) == "right"
+
+
+def test_an_object_that_stands_for_a_module_is_no_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tests_lazy", types.SimpleNamespace(n=0))
+
+    def process(x: torch.Tensor) -> torch.Tensor:
+        return x * (2 if "tests_lazy" in sys.modules else 1)
+
+    assert torch.equal(tracepack.trace(process, X)(X + 1), (X + 1) * 2)

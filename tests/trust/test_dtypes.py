@@ -50,6 +50,10 @@ def asked(ids: torch.Tensor) -> torch.Tensor:
     return ids.to(torch.get_default_dtype())
 
 
+def asked_by_a_number(ids: torch.Tensor) -> torch.Tensor:
+    return ids.to(torch.result_type(ids, 1.0))
+
+
 def scripted_means(ids: torch.Tensor) -> torch.Tensor:
     return tracepack.script(MEANS)(ids)
 
@@ -62,7 +66,9 @@ def in_a_branch(ids: torch.Tensor) -> torch.Tensor:
     return tracepack.cond(ids.sum() > 0, lambda i: i * 0.5, lambda i: i * 1.5, ids)
 
 
-@pytest.mark.parametrize("process", [halves, roots, made, asked, scripted_means, scripted_roots, in_a_branch])
+@pytest.mark.parametrize(
+    "process", [halves, roots, made, asked, asked_by_a_number, scripted_means, scripted_roots, in_a_branch]
+)
 @pytest.mark.parametrize("first", [torch.float32, torch.float64])
 def test_another_default_dtype_is_stopped_or_changes_nothing(process: Any, first: torch.dtype) -> None:
     other = torch.float64 if first is torch.float32 else torch.float32
@@ -85,6 +91,24 @@ def test_another_default_dtype_is_stopped_or_changes_nothing(process: Any, first
             else:
                 assert got.dtype == wanted.dtype
                 assert torch.equal(got, wanted)
+
+
+def test_a_common_dtype_under_another_default_is_stopped() -> None:
+    traced = tracepack.trace(lambda i, x: (torch.result_type(i, 1.0), torch.result_type(x, 1.0)), INTS, X)
+    assert traced(INTS, X) == (torch.float32, torch.float32)
+    torch.set_default_dtype(torch.float64)
+    with pytest.raises(tracepack.GuardError, match="default dtype"):
+        traced(INTS, X)
+    assert tracepack.trace(lambda x: torch.result_type(x, 1.0), X)(X) is torch.float32
+
+
+def test_a_question_for_inference_mode_is_refused() -> None:
+    def process(x: torch.Tensor) -> torch.Tensor:
+        return x * 2 if torch.is_inference_mode_enabled() else x
+
+    with pytest.raises(tracepack.RecordError, match="whether inference mode is on") as caught:
+        tracepack.trace(process, X)
+    assert "in process" in str(caught.value)
 
 
 def test_floating_point_work_asks_for_no_default_dtype() -> None:

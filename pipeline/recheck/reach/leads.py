@@ -49,7 +49,9 @@ def modules_in(held: dict[str, Any], names: Sequence[str], code: CodeType) -> It
 
 def _named_modules(lines: Iterable[dis.Instruction], names: Sequence[str]) -> list[str]:
     by_text = names if not _OF_MODULES.isdisjoint(names) else ()
-    return [name for name in (*(line.argval for line in lines), *by_text) if name in sys.modules]
+    return [
+        name for name in (*(line.argval for line in lines), *by_text) if isinstance(sys.modules.get(name), ModuleType)
+    ]
 
 
 def texts_for_names(code: CodeType) -> list[str]:

@@ -27,7 +27,7 @@ DATA = [
     (lambda x: torch.zeros(max(int(x.argmax()), 0)), X, torch.tensor([1.0, 2.0])),
     (lambda x: (x > 1e6).unique(), X, FAR),
     (of_texts, ["a", "b"], ["b" * 60]),
-    (lambda rows: torch.tensor(rows), [[1, 2], [3, 4]], [[1], [2]]),
+    (lambda rows: torch.tensor(rows, dtype=torch.int64).reshape(-1, 1), [[1, 2], [3, 4]], [[1], [2]]),
 ]
 
 
@@ -56,11 +56,32 @@ def test_the_letter_of_an_input_is_no_other_inputs() -> None:
     assert [part.shape[0] for part in mod(X[:2], LONG)] == [3, 2]
 
 
+LISTS = [
+    (lambda words: torch.tensor([len(word) for word in words]), ["a", "b"], []),
+    (lambda x: torch.tensor([i for i, value in enumerate(x.tolist()) if value > 0]), X, -X.abs()),
+    (lambda x: torch.tensor([row for row in x.tolist() if row[0] > 0]) * 2, torch.eye(3) - 0.5, -torch.eye(3)),
+    (lambda rows: torch.tensor(rows), [[1, 2], [3, 4]], []),
+]
+
+
+@pytest.mark.parametrize(("process", "example", "other"), LISTS)
+def test_no_dtype_and_no_rank_is_claimed_of_a_list_that_may_be_empty(process: Any, example: Any, other: Any) -> None:
+    mod = tracepack.trace(process, example)
+    got, wanted = mod(other), process(other)
+    assert (got.dtype, got.shape) == (wanted.dtype, wanted.shape) == (torch.float32, (0,))
+    assert (mod.outputs[0].kind, mod.outputs[0].dtype, mod.outputs[0].shape) == ("any", None, None)
+
+
 KINDS = [
     (lambda x: max(x[x > 1000].tolist(), default=0), X, FAR, float),
     (lambda x: sorted([1.5, int(x.argmax())])[0], X, torch.tensor([1.0, 1.0, 9.0, 1.0]), float),
     (lambda v: v**0.5, 2.0, -2.0, complex),
     (lambda n: n or 0.5, 3, 0, float),
+    (lambda n: 2**n, 3, -3, float),
+    (lambda n: n**n, 3, -3, float),
+    (lambda n: -(2**n) * 3 + 1, 3, -3, float),
+    (lambda v: 4.0**v - v**v, 2.5, -2.5, complex),
+    (lambda n: sorted([1.5, n])[0] * 2, 2, 1, int),
 ]
 
 
@@ -74,6 +95,11 @@ def test_no_kind_is_claimed_that_data_decides(process: Any, example: Any, other:
     assert type(got) is kind
     assert mod.outputs[0].kind in ("any", kind.__name__)
     assert mod.json_schema()["properties"]["outputs"] == {}
+
+
+def test_powers_whose_kind_is_certain_are_claimed() -> None:
+    mod = tracepack.trace(lambda x, n, v: (2 ** x.shape[0], n**2, 2 ** abs(n), n**-1, v**3, 2.0**v), X, 3, 0.5)
+    assert [field.kind for field in mod.outputs] == ["int", "int", "int", "float", "float", "float"]
 
 
 def test_a_list_is_no_number_in_the_schema() -> None:
