@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import torch
@@ -24,8 +24,8 @@ from ..runtime.safety.tokenizer_growth import growth_of
 from ..runtime.safety.tokenizer_json import check_stride, check_tokenizer
 from .batch import Padding, batch_of, tensors
 from .call_settings import Decode, Encode, checked_settings, settings_of, wrong
+from .cut_pieces import MOST_PIECES, check_pieces, cost_of_pieces
 from .decode import clean, rows_of
-from .pieces import MOST_PIECES, check_pieces, cost_of_pieces
 
 MOST_TOKENIZERS = 4
 MOST_CHARACTERS = 1 << 28
@@ -206,8 +206,8 @@ class TokenizerKernel(Kernel):
             with _panics():
                 plain = self._with(None)
                 words = settings.is_split_into_words
-                count = lambda text: len(plain.encode(text, is_pretokenized=words, add_special_tokens=False))  # noqa: E731 - short
-                sizes = [[count(text) for text in pair] for pair in pairs]
+                count = partial(plain.encode, is_pretokenized=words, add_special_tokens=False)
+                sizes = [[len(count(text)) for text in pair] for pair in pairs]
             check_pieces(sizes, added, truncation)
 
     @cached_property

@@ -65,7 +65,8 @@ class Evaluator:
         value = self._value(e, None)
         if isinstance(value, torch.Tensor):
             return value.reshape([1] * len(self._axes)) if value.dim() == 0 else value
-        value = self._as(value, e.dtype, e.dtype)
+        if e.dtype.is_float:
+            value = _bounded(value, e.dtype)
         return torch.full([1] * len(self._axes), value, dtype=held(e.dtype), device=self._device())
 
     def _device(self) -> torch.device:

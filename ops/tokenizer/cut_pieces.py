@@ -26,24 +26,28 @@ def cost_of_pieces(sizes: Sequence[Sequence[int]], added: int, truncation: Mappi
         added: the special tokens around them.
         truncation: the settings of the library, with `max_length`, `stride` and `strategy`.
     """
-    room = max(truncation["max_length"] - added, 1)
-    return sum(_pieces(pair, room, truncation) for pair in sizes) * (truncation["max_length"] + _OVERHEAD)
+    length: int = truncation["max_length"]
+    room = max(length - added, 1)
+    return sum(_pieces(pair, room, truncation) for pair in sizes) * (length + _OVERHEAD)
 
 
 def _pieces(sizes: Sequence[int], room: int, truncation: Mapping[str, Any]) -> int:
     if sum(sizes) <= room:
         return 0
-    strategy, stride = truncation["strategy"], truncation["stride"]
-    each = lambda size, room: 1 + size // max(room - stride, 1)  # noqa: E731 - short
+    stride: int = truncation["stride"]
+
+    def each(size: int, room: int) -> int:
+        return 1 + size // max(room - stride, 1)
+
     if len(sizes) == 1:
-        return int(each(sizes[0], room))
-    if strategy == "longest_first":  # neither is cut below the half
+        return each(sizes[0], room)
+    if truncation["strategy"] == "longest_first":  # neither is cut below the half
         found = 1
         for size in sizes:
             found *= each(size, room // 2) if size > room // 2 else 1
         return found
-    cut, other = sizes if strategy == "only_first" else reversed(sizes)
-    return int(each(cut, room - other))
+    cut, other = sizes if truncation["strategy"] == "only_first" else reversed(sizes)
+    return each(cut, room - other)
 
 
 def check_pieces(sizes: Sequence[Sequence[int]], added: int, truncation: Mapping[str, Any]) -> None:
