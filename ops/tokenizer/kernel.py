@@ -7,11 +7,12 @@ rows are padded here, and each kind of truncation has a tokenizer of its own.
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import torch
@@ -19,9 +20,11 @@ import torch
 from ..graph.errors import GraphError, MissingExtraError, SignatureError, TracepackError
 from ..graph.graph import Value
 from ..graph.kernel import Kernel
+from ..runtime.safety.tokenizer_growth import growth_of
 from ..runtime.safety.tokenizer_json import check_stride, check_tokenizer
 from .batch import Padding, batch_of, tensors
 from .call_settings import Decode, Encode, checked_settings, settings_of, wrong
+from .cut_pieces import MOST_PIECES, check_pieces, cost_of_pieces
 from .decode import clean, rows_of
 
 MOST_TOKENIZERS = 4
@@ -137,6 +140,8 @@ class TokenizerKernel(Kernel):
             return self._decoded(texts, settings)
         batch, paired = batch_of(texts, pairs, settings.is_split_into_words)
         truncation = self._truncated(settings, paired)
+        if truncation is not None:
+            self._check_pieces(batch, settings, truncation, paired)
         with _panics():
             encoded = self._with(truncation).encode_batch(
                 batch, is_pretokenized=settings.is_split_into_words, add_special_tokens=settings.add_special_tokens
@@ -189,6 +194,26 @@ class TokenizerKernel(Kernel):
         check_stride(stride, length - added)
         direction = settings.truncation_side or stored.get("direction", "right")
         return {"max_length": length, "stride": stride, "strategy": strategy, "direction": direction}
+
+    def _check_pieces(
+        self, batch: Sequence[Any], settings: Encode, truncation: Mapping[str, Any], paired: bool
+    ) -> None:
+        """Refuses texts whose pieces are too many: the library makes them, in all combinations, where nobody asks."""
+        added = self._added[paired] if settings.add_special_tokens else 0
+        pairs = batch if paired else [(text,) for text in batch]
+        sizes = [[int(_bytes(text) * self._growth) for text in pair] for pair in pairs]
+        if cost_of_pieces(sizes, added, truncation) > MOST_PIECES:
+            with _panics():
+                plain = self._with(None)
+                words = settings.is_split_into_words
+                count = partial(plain.encode, is_pretokenized=words, add_special_tokens=False)
+                sizes = [[len(count(text)) for text in pair] for pair in pairs]
+            check_pieces(sizes, added, truncation)
+
+    @cached_property
+    def _growth(self) -> float:
+        """How many tokens a byte of a text may become."""
+        return growth_of(json.loads(self._json))
 
     def _padded(self, settings: Encode, truncation: Mapping[str, Any] | None) -> Padding | None:
         """The padding of a call; None for none."""
@@ -272,6 +297,11 @@ def _panics() -> Iterator[None]:
         if type(error).__name__ != "PanicException":  # a panic of Rust, which is no Exception
             raise
         raise GraphError("the tokenizers library panicked", got=_brief(error)) from error
+
+
+def _bytes(text: Any) -> int:
+    """The bytes of a text, or of a list of words."""
+    return len(text.encode(errors="replace")) if isinstance(text, str) else sum(map(_bytes, text))
 
 
 def _brief(error: BaseException) -> str:

@@ -20,6 +20,7 @@ from ..comparing.processor import MODEL, processor
 ATEN = catalogue.ATEN
 
 
+_MOST_WORK = 1 << 22  # engines times nodes: each region is found by a look at all nodes
 SEVERAL = "its ops run on several devices"
 
 
@@ -41,8 +42,9 @@ def engage(program: Program, places: Iterable[Device]) -> list[Engaged]:
     Where one cannot run, its region stays with the flat function, and one warning says why.
 
     Raises:
-        GraphError: it names a region that the graph does not have.
+        GraphError: it names a region that the graph does not have, or parts of it twice.
     """
+    _check_rows(program)
     found: list[Engaged] = []
     reasons: dict[str, None] = {}
     device = only_device(places)
@@ -62,6 +64,29 @@ def engage(program: Program, places: Iterable[Device]) -> list[Engaged]:
             stacklevel=user_stacklevel(),
         )
     return found
+
+
+def _check_rows(program: Program) -> None:
+    """Refuses rows whose regions share nodes, and more rows than there is time to find regions for.
+
+    Raises:
+        GraphError: there are such.
+    """
+    rows, nodes = program.engines, len(program.graph.nodes)
+    if len(rows) * nodes > _MOST_WORK:
+        raise GraphError(
+            "a file names too many engines",
+            got=f"{len(rows)} of {nodes} nodes",
+            expected=f"{_MOST_WORK // nodes} at most",
+        )
+    end = -1
+    for start, stop in sorted(choice.nodes for choice in rows if choice.body is None and choice.nodes):
+        if start < end:
+            raise GraphError("a file names two engines for the same nodes", got=f"node {start}")
+        end = stop
+    named = [choice.body for choice in rows if choice.body is not None]
+    if len(set(named)) < len(named):
+        raise GraphError("a file names two engines for the same op", got=f"ops {sorted(named)}"[:200])
 
 
 def _place(choice: EngineChoice) -> int | tuple[int, int]:

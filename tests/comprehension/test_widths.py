@@ -206,3 +206,18 @@ def test_long_expressions(sign):
     expected = a * 100 if sign == "+" else a**100
     torch.testing.assert_close(out, expected)
     torch.testing.assert_close(torch.autograd.grad(out.sum(), a), torch.autograd.grad(expected.sum(), a))
+
+
+@EMITTERS
+@pytest.mark.parametrize(("value", "expected"), [
+    ("max(A(i), 3.5e38)", lambda a: a * float("inf")),
+    ("min(A(i), 1e39)", lambda a: a),
+    ("(A(i) < 1e39 ? A(i) : 0.0)", lambda a: a),
+    ("A(i) == float(1e300)", lambda a: a < 0),
+    ("max(half(A(i)), half(1e9))", lambda a: (a * float("inf")).half()),
+    ("3.5e38", lambda a: a * float("inf")),
+])  # fmt: skip
+def test_numbers_that_are_too_large_for_their_type_are_infinite(value, expected, options):
+    """Torch's functions refuse such a number of Python, by an error that is none of ours."""
+    found = run(f"O(i) = {value} where i in 0:8", A, options=options)
+    assert torch.equal(found, expected(A))

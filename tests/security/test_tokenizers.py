@@ -13,6 +13,7 @@ import tracepack
 from tests.security.forge import archive_of
 from tracepack.ops.graph.graph import Graph, KernelCall, Node, Value
 from tracepack.ops.graph.types import STR, STRINGS, TensorType
+from tracepack.ops.runtime.safety.tokenizer_json import check_tokenizer
 from tracepack.ops.tokenizer.kernel import TokenizerKernel
 
 pytest.importorskip("tokenizers")
@@ -61,6 +62,97 @@ def calling(**settings) -> bytes:
 def replacements(*pairs):
     parts = [{"type": "Replace", "pattern": {"String": old}, "content": new} for old, new in pairs]
     return {"normalizer": {"type": "Sequence", "normalizers": parts}}
+
+
+def steps(kind, name, *parts):
+    return {kind: {"type": "Sequence", name: list(parts)}}
+
+
+def normalizers(count, *parts):
+    return steps("normalizer", "normalizers", *parts * count)
+
+
+def replaced(old, new):
+    return {"type": "Replace", "pattern": {"String": old}, "content": new}
+
+
+BYTES = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+TEXT = {"Sequence": {"id": "A", "type_id": 0}}
+LONG = "\u0635\u0644\u0649 \u0627\u0644\u0644\u0647 \u0639\u0644\u064a\u0647 \u0648\u0633\u0644\u0645"
+"""What U+FDFA is by NFKD."""
+SPACE = {"id": 9, "content": " ", "single_word": False, "lstrip": False, "rstrip": True, "normalized": False,
+         "special": False}  # fmt: skip
+LONGER = {
+    "a character that NFKD makes long and a replacement puts back":
+        (normalizers(7, {"type": "NFKD"}, replaced(LONG, "\ufdfa" * 11)), "its replacements"),
+    "two letters whose small ones are longer":
+        (normalizers(15, {"type": "Lowercase"}, replaced("\u2c65\u2c65", "\u023a" * 3)), "its replacements"),
+    "bytes as characters, whose bytes are characters again":
+        (steps("pre_tokenizer", "pretokenizers", *[BYTES] * 22), "its replacements"),
+    "the same in a normalizer": (normalizers(22, BYTES), "its replacements"),
+    "pieces that begin with what cuts the next":
+        (steps("pre_tokenizer", "pretokenizers", *[
+            {"type": "Metaspace", "replacement": mark, "prepend_scheme": "always", "split": True}
+            for mark in "+ " * 15]), "its replacements"),
+    "steps without end":
+        (steps("pre_tokenizer", "pretokenizers", *[{"type": "Digits", "individual_digits": True}] * 1000),
+         "its pre_tokenizer; got 1001 steps"),
+    "a step whose type the library guesses": (steps("normalizer", "normalizers", {"prepend": "x"}), "its normalizer"),
+    "a space between any two characters":
+        (steps("decoder", "decoders", *[{"type": "BPEDecoder", "suffix": ""}] * 24), "its decoder; got an empty"),
+    "another one":
+        ({"decoder": {"type": "CTC", "pad_token": "x", "word_delimiter_token": "", "cleanup": True}}, "its decoder"),
+    "a text twice, and each piece of one with each of the other":
+        ({"post_processor": {"type": "TemplateProcessing", "single": [TEXT, TEXT], "pair": [], "special_tokens": {}}},
+         "its template; got a text twice"),
+    "a template of a template":
+        (steps("post_processor", "processors", *[{
+            "type": "TemplateProcessing", "single": [TEXT], "pair": [], "special_tokens": {}}] * 2), "its template"),
+    "a piece that is tried at each place":
+        ({"model": {"type": "Unigram", "unk_id": 0, "vocab": [["u", 0.0], ["a" * 1000, -1.0]]}}, "its longest piece"),
+    "words of which each part is tried":
+        ({"model": {"type": "WordPiece", "max_input_chars_per_word": 1000}}, "its longest word"),
+    "a prefix that each part has": ({"model": {"continuing_subword_prefix": "#" * 1000}}, "its continuing_subword"),
+    "a space that takes the spaces after it": ({"added_tokens": [SPACE]}, "an added token"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LONGER)
+def test_steps_that_lengthen_a_text_or_look_at_all_of_it_at_each_place_are_refused(name):
+    """Each of these ended the process, or stood still on texts of a few thousand characters."""
+    changes, text = LONGER[name]
+    with pytest.raises(tracepack.GraphError, match=f"the tokenizer of a file is refused: {text}"):
+        tracepack.load(archive(**changes))
+
+
+def test_of_two_values_of_a_name_none_is_taken():
+    """Python reads the last one, and the library keeps the first where the last is null."""
+    hostile = json.dumps({"type": "Prepend", "prepend": "x" * 10_000})
+    source = json.dumps(BASE).replace('"normalizer": null', f'"normalizer": {hostile}, "normalizer": null')
+    with pytest.raises(tracepack.GraphError, match="is refused: its JSON"):
+        tracepack.load(archive_of_json(source))
+
+
+def test_steps_of_known_tokenizers_are_taken():
+    """XLM-R's table has texts of 33 bytes, and one space becomes one character of three bytes, twice."""
+    trie = (4).to_bytes(4, "little") + b"\0" * 4 + b"x" * 33 + b"\0"
+    table = {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(trie).decode()}
+    mark = {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "always", "split": True}
+    for changes in (
+        {**normalizers(1, table, replaced(" ", "\u2581")), "pre_tokenizer": mark, "decoder": mark},
+        {**normalizers(1, {"type": "BertNormalizer"}, {"type": "NFKC"}), "pre_tokenizer": {"type": "BertPreTokenizer"}},
+        {"normalizer": {"type": "NFC"}, "pre_tokenizer": BYTES, "decoder": BYTES, "post_processor": BYTES},
+    ):
+        check_tokenizer(json.dumps(changed(**changes)))
+
+
+@pytest.mark.parametrize("strategy", ["longest_first", "only_first"])
+def test_pieces_of_pairs_are_counted_before_they_are_made(strategy):
+    """The library makes each piece of one with each of the other, where nobody asks for any."""
+    kernel, other = TokenizerKernel(json.dumps(BASE)), "x " * (5000 if strategy == "longest_first" else 7)
+    assert kernel(["hello " * 9], ["x"], truncation=strategy, max_length=8)["input_ids"].shape == (1, 8)
+    with pytest.raises(tracepack.SignatureError, match="pieces of texts that are cut are too many"):
+        kernel(["hello " * 300_000], [other], truncation=strategy, max_length=8)
 
 
 REFUSED = {

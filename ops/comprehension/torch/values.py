@@ -7,6 +7,7 @@ under a condition an index is clamped, and `torch.where` drops what it read.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
@@ -64,6 +65,8 @@ class Evaluator:
         value = self._value(e, None)
         if isinstance(value, torch.Tensor):
             return value.reshape([1] * len(self._axes)) if value.dim() == 0 else value
+        if e.dtype.is_float:
+            value = _bounded(value, e.dtype)
         return torch.full([1] * len(self._axes), value, dtype=held(e.dtype), device=self._device())
 
     def _device(self) -> torch.device:
@@ -107,7 +110,7 @@ class Evaluator:
             return value if source == into else _cast(value, source, into)
         value = as_unsigned(value, source)
         if into.is_float:
-            return float(value)
+            return _bounded(float(value), into)
         if into.is_bool:
             return bool(value)
         if source.is_float:  # torch decides what NaN and too large numbers become
@@ -252,6 +255,12 @@ def _without_traps(
     zero, minus_one = b == 0, (b == -1 if b.dtype.is_signed else torch.zeros_like(b, dtype=torch.bool))
     found = torch.where(zero, 0, function(a, torch.where(zero | minus_one, 1, b)))
     return torch.where(minus_one, by_minus_one(a), found)
+
+
+def _bounded(value: float, dtype: DType) -> float:
+    """A number for tensors of a type, infinite where it is too large for the type: torch's functions refuse that."""
+    rounded = float(torch.tensor(value, dtype=stored(dtype)))
+    return rounded if math.isinf(rounded) else value
 
 
 def _tensors(function: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:

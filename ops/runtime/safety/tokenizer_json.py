@@ -6,21 +6,23 @@ backtracking. So sizes are bounded, and patterns are those of well-known tokeniz
 
 from __future__ import annotations
 
-import base64
 import json
-from collections.abc import Iterator
 from typing import Any
 
 from ...graph.errors import GraphError, SignatureError, TrustError
+from .tokenizer_growth import MOST_LEVELS, growth_of, parts_of, steps_of, texts_of_charsmap
 
 LARGEST = 64 << 20  # bytes of JSON
-DEEPEST = 40
 LONGEST = 1 << 17  # tokens of a text, after padding or truncation
-MOST_GROWTH = 32  # the factor by which all replacements together may lengthen a text
-MOST_NORMALIZERS = 32
-LONGEST_WORD = 1000  # of which WordPiece tries each part
-MOST_REPLACED = 128  # characters in place of one
-MOST_COPIES = 8  # repetitions of a text in a template, and tokens put around it
+MOST_GROWTH = 320  # the factor by which all steps together may lengthen a text; that of XLM-R is 297
+MOST_STEPS = 32
+MOST_REPEATED = 32  # how often the pieces of a text may have each token
+LONGEST_WORD = 256  # characters, of which WordPiece tries each part
+LONGEST_PIECE = 256  # characters, of a Unigram vocabulary, which is tried at each place; and of a model's prefix
+MOST_REPLACED = 128  # bytes in place of one
+MOST_COPIES = 8  # parts of a template
+_STEPS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
+_AROUND = ("TemplateProcessing", "BertProcessing", "RobertaProcessing")
 
 KNOWN_PATTERNS = frozenset(
     (
@@ -49,56 +51,51 @@ def check_tokenizer(text: str) -> None:
         TrustError: it has a pattern whose time cannot be bounded.
     """
     data = _parsed(text)
-    special = sum(1 for part in _parts(data.get("post_processor")) if "SpecialToken" in part)
-    special += sum(2 for part in _parts(data.get("post_processor")) if {"sep", "cls"} & part.keys())
+    special = sum(1 for part in parts_of(data.get("post_processor")) if "SpecialToken" in part)
+    special += sum(2 for part in parts_of(data.get("post_processor")) if {"sep", "cls"} & part.keys())
     _check_truncation(data.get("truncation"), special)
     _check_padding(data.get("padding"))
-    growth = 1.0
-    normalizers = [part for part in _parts(data.get("normalizer")) if "type" in part]
-    if len(normalizers) > MOST_NORMALIZERS:
-        raise _wrong("its normalizers", len(normalizers), f"{MOST_NORMALIZERS} at most")
-    if sum(part["type"] == "Precompiled" for part in normalizers) > 1:
-        raise _wrong("its normalizers", "two tables", "one at most")
-    longest = data["model"].get("max_input_chars_per_word", 0)
-    if type(longest) is not int or longest > LONGEST_WORD:
-        raise _wrong("its longest word", longest, f"{LONGEST_WORD} characters at most")
-    for part in _parts(data):
-        growth *= _growth(part)
+    for name in _STEPS:
+        try:
+            steps = steps_of(data.get(name))
+        except ValueError:  # what the library would guess from its other names
+            raise _wrong(f"its {name}", "a step without a type", "one of a type") from None
+        if len(steps) > MOST_STEPS:
+            raise _wrong(f"its {name}", f"{len(steps)} steps", f"{MOST_STEPS} at most")
+        for step in steps:
+            _check_step(step)
+    _check_model(data["model"])
+    _check_added(data.get("added_tokens"))
+    for part in parts_of(data):
         _check_pattern(part)
-        if part.get("type") == "Precompiled":
-            _check_charsmap(part.get("precompiled_charsmap"))
+    growth = growth_of(data)
     if growth > MOST_GROWTH:
         raise _wrong("its replacements", f"{growth:.3g} times the text", f"{MOST_GROWTH} times at most")
     _check_templates(data.get("post_processor"))
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose names differ: of two values of a name the library may take another one than was checked."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name twice")
+    return found
 
 
 def _parsed(text: str) -> dict[str, Any]:
     if len(text) > LARGEST:
         raise _wrong("its JSON", f"{len(text)} bytes", f"{LARGEST} at most")
     try:
-        data = json.loads(text)
+        data = json.loads(text, object_pairs_hook=_object)
     except (ValueError, RecursionError) as error:
         raise _wrong("its JSON", type(error).__name__, "JSON") from error
     if not isinstance(data, dict) or not isinstance(data.get("model"), dict):
         raise _wrong("its JSON", type(data).__name__, "an object with a model")
+    try:
+        all(parts_of(data))
+    except RecursionError:
+        raise _wrong("its JSON", f"more than {MOST_LEVELS} levels", "less nesting") from None
     return data
-
-
-def _parts(data: Any) -> Iterator[dict[str, Any]]:
-    """Every object in the JSON except for vocabularies."""
-    level = [data]
-    for _ in range(DEEPEST):
-        inner: list[Any] = []
-        for item in level:
-            if isinstance(item, dict):
-                yield item
-                inner += [value for key, value in item.items() if key not in ("vocab", "merges")]
-            elif isinstance(item, list):
-                inner += item
-        level = [item for item in inner if isinstance(item, dict | list)]
-        if not level:
-            return
-    raise _wrong("its JSON", f"more than {DEEPEST} levels", "less nesting")
 
 
 def _check_truncation(given: Any, special: int) -> None:
@@ -120,12 +117,12 @@ def check_stride(stride: int, room: int) -> None:
     """Checks that the pieces of a truncated text together are not much longer than the text.
 
     Raises:
-        SignatureError: they can be more than `MOST_GROWTH` times as long.
+        SignatureError: they can be more than `MOST_REPEATED` times as long.
     """
-    if stride and (room - stride) * MOST_GROWTH < room:
+    if stride and (room - stride) * MOST_REPEATED < room:
         raise SignatureError(
             "the pieces of a text repeat too much of each other",
-            where="argument 'stride'", got=stride, expected=f"{room - 1 - (room - 1) // MOST_GROWTH} at most",
+            where="argument 'stride'", got=stride, expected=f"{room - 1 - (room - 1) // MOST_REPEATED} at most",
         )  # fmt: skip
 
 
@@ -154,22 +151,46 @@ def _check_choices(what: str, given: dict[str, Any]) -> None:
             raise _wrong(what, given[key], f"one of {known}")
 
 
-def _growth(part: dict[str, Any]) -> float:
-    """The factor by which a normalizer may lengthen a text, each time that it is applied."""
-    if part.get("type") == "ByteLevel":
-        return 2.0 if "add_prefix_space" not in part else 1.0  # as a normalizer, of which there may be many
-    if part.get("type") not in ("Replace", "Prepend"):
-        return 1.0
-    content = part.get("content", part.get("prepend"))
-    if not isinstance(content, str) or len(content) > 1000:
-        raise _wrong("its replacements", content, "a short text")
-    pattern = part.get("pattern")
-    least = len(pattern["String"].encode()) if isinstance(pattern, dict) and _is_text(pattern) else 1
-    return 1.0 if part["type"] == "Prepend" else max(1.0, len(content.encode()) / max(least, 1))
+def _check_step(step: dict[str, Any]) -> None:
+    """Checks what a step of some kinds would do at every place of a text."""
+    match step["type"]:
+        case "Replace" | "Prepend":
+            content = step.get("content", step.get("prepend"))
+            if not isinstance(content, str) or len(content) > 1000:
+                raise _wrong("its replacements", content, "a short text")
+        case "Precompiled":
+            _check_charsmap(step.get("precompiled_charsmap"))
+        case "BPEDecoder" | "CTC":
+            names = ("suffix",) if step["type"] == "BPEDecoder" else ("pad_token", "word_delimiter_token")
+            if "" in (step.get(name) for name in names):  # which stands between any two characters
+                raise _wrong("its decoder", f"an empty {' or '.join(names)}", "a text")
 
 
-def _is_text(pattern: dict[str, Any]) -> bool:
-    return isinstance(pattern.get("String"), str)
+def _check_model(model: dict[str, Any]) -> None:
+    """Checks what a model tries at each place of a text."""
+    longest = model.get("max_input_chars_per_word", 0)
+    if type(longest) is not int or longest > LONGEST_WORD:
+        raise _wrong("its longest word", longest, f"{LONGEST_WORD} characters at most")
+    for name in ("continuing_subword_prefix", "end_of_word_suffix"):
+        if len(str(model.get(name))) > LONGEST_PIECE:
+            raise _wrong(f"its {name}", f"{len(str(model[name]))} characters", f"{LONGEST_PIECE} at most")
+    rows = model.get("vocab")
+    if isinstance(rows, list):  # of Unigram: pairs of a piece and its score
+        sizes = (len(row[0]) for row in rows if isinstance(row, list) and row and isinstance(row[0], str))
+        if (most := max(sizes, default=0)) > LONGEST_PIECE:
+            raise _wrong("its longest piece", f"{most} characters", f"{LONGEST_PIECE} at most")
+
+
+def _check_added(given: Any) -> None:
+    """Checks that no added token takes spaces on its sides that are tokens, too: each would look at all others."""
+    for token in given if isinstance(given, list) else []:
+        match token:
+            case {"content": str(content)} if content.strip():
+                pass
+            case {"lstrip": False, "rstrip": False} | {"content": ""}:
+                pass
+            case _:
+                raise _wrong("an added token", token, "a text that is not of spaces alone")
 
 
 def _check_pattern(part: dict[str, Any]) -> None:
@@ -192,29 +213,31 @@ def _check_pattern(part: dict[str, Any]) -> None:
 
 
 def _check_charsmap(given: Any) -> None:
-    """Checks the table of a normalizer: a length, a trie of as many bytes, and the texts that the trie points to."""
-    if given is None or given == "":
-        return
+    """Checks the table of a normalizer."""
     try:
-        data = base64.b64decode(given, validate=True)
-        length = int.from_bytes(data[:4], "little")
-        if len(data) < 4 or length % 4 or length + 4 > len(data):
-            raise ValueError
-        texts = data[4 + length :].decode()
-        if max(map(len, texts.split("\0"))) > MOST_REPLACED:
+        if max(map(len, texts_of_charsmap(given)), default=0) > MOST_REPLACED:
             raise ValueError
     except (ValueError, TypeError) as error:
         raise _wrong("its table of characters", repr(given)[:40], "base64 of a trie and its texts") from error
 
 
 def _check_templates(given: Any) -> None:
-    """Checks that a template repeats a text a few times only."""
-    for part in _parts(given):
+    """Checks that a template has each text once: the pieces of a text that is cut are taken in all combinations."""
+    around = [step["type"] for step in steps_of(given) if step["type"] in _AROUND]
+    if len(around) > 1:
+        raise _wrong("its template", f"{len(around)} of them", "one at most")
+    for part in parts_of(given):
         for key in ("single", "pair"):
             template = part.get(key)
-            if isinstance(template, list) and len(template) > MOST_COPIES:
+            if not isinstance(template, list):
+                continue
+            if len(template) > MOST_COPIES:
                 raise _wrong("its template", f"{len(template)} parts", f"{MOST_COPIES} at most")
-    tokens = [part.get("ids") for part in _parts(given) if isinstance(part.get("ids"), list)]
+            texts = [str(item["Sequence"]) for item in template if isinstance(item, dict) and "Sequence" in item]
+            names = [name for text in texts for name in ("'A'", "'B'") if name in text]
+            if len(set(names)) < len(texts):
+                raise _wrong("its template", "a text twice", "each text once")
+    tokens = [part.get("ids") for part in parts_of(given) if isinstance(part.get("ids"), list)]
     if any(len(ids) > 64 for ids in tokens if ids is not None):
         raise _wrong("its template", "a token of many ids", "64 at most")
 
