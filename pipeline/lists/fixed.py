@@ -13,6 +13,7 @@ from ...ops.graph.traverse import walk
 from ...ops.graph.types import ScalarType, TensorType
 from ...ops.runtime.safety.patterns import is_at_start, is_linear, pattern_among
 from ...ops.runtime.user_code import user_stacklevel
+from ..rules.advice import instead
 from ..rules.metadata import ROWS
 
 
@@ -139,7 +140,8 @@ def _fixed(node: Node, guard: Guard, what: str) -> Iterator[str]:
     elif isinstance(found, str | list):
         yield f"{node.line}: a text is fixed to {found!r}, because {why}"
     elif type(found) in (int, float, complex, bool) and (type(found) is not bool or what == "an argument"):
-        yield f"{node.line}: {what} is fixed to {found!r}, because {why}"
+        form = instead(node.line)
+        yield f"{node.line}: {what} is fixed to {found!r}, because {why}{'. ' if form else ''}{form.rstrip('.')}"
 
 
 def _rounds(node: Node, guard: Guard) -> Iterator[str]:
