@@ -72,6 +72,9 @@ _MOST_BACK = 20
 """How far back a condition looks for what it is about."""
 
 
+MATCH = "the function asks whether there is a match"
+"""Why it is guarded whether a pattern is found, where the function goes on without a match, too."""
+
 _PLAINLY = (
     "it was turned into text", "it was formatted into a string", "it was used as a key", "it is the key of a dict",
     "it was searched", "its length was read", "the function goes through the rows of a tensor one by one",

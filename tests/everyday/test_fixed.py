@@ -55,6 +55,7 @@ def test_what_is_fixed_is_said_at_once_and_guarded(name) -> None:
         mod(*other)
 
 
+@pytest.mark.filterwarnings("ignore:.*a condition on a text is fixed:UserWarning")  # tests/everyday/loops/test_advice
 def test_a_branch_on_a_text_is_a_condition_of_the_signature() -> None:
     mod = loaded(lambda s: "yes" if s.startswith("a") else "no", "abc")
     if sys.version_info >= (3, 13):  # its bytecode says that a truth is asked for, so that the choice is recorded
@@ -323,7 +324,8 @@ def test_a_branch_on_a_part_of_a_text_is_in_the_signature() -> None:
         name, _, value = text.partition(":")
         return value.strip() or name
 
-    mod = loaded(process, "a:b")
+    with pytest.warns(UserWarning, match="a condition on a text is fixed to True, because a branch was taken on it"):
+        mod = loaded(process, "a:b")
     assert mod.signature == "(text: str) -> str where str_strip(str_partition(text, ':')[2]) != ''"
     assert mod("c:d") == "d"
     with pytest.raises(tracepack.GuardError, match="a branch was taken on it"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -116,3 +118,91 @@ def test_a_condition_of_a_loop_may_ask_for_the_length_of_a_tensor_from_outside()
 
     mod = tracepack.trace(process, torch.ones(3))
     assert mod(torch.arange(6.0)) == 15
+
+
+def cut(text):
+    if len(text) > 10:
+        text = text[:10]
+    return text + "."
+
+
+def first_number(text):
+    found = re.search(r"\d+", text)
+    return found.group() if found else "none"
+
+
+BOTH = "tracepack.cond.condition, lambda: a, lambda: b. keeps both ways"
+MATCH = r"next\(\(m\[1\] for m in re.finditer\(pattern, text\)\), default\) keeps both ways"
+TEXTS = ["short", "a text that is longer", "", "42 is it", "Apple", "  "]
+CONDITIONS = {
+    "a length": (
+        lambda t: t if len(t) <= 10 else t[:10],
+        lambda t: tracepack.cond(len(t) <= 10, lambda: t, lambda: t[:10]),
+        BOTH,
+    ),
+    "a length in a statement": (
+        cut,
+        lambda t: tracepack.cond(len(t) > 10, lambda: t[:10], lambda: t) + ".",
+        BOTH,
+    ),
+    "whether it is empty": (
+        lambda t: t or "none",
+        lambda t: tracepack.cond(t, lambda: t, lambda: "none"),
+        BOTH,
+    ),
+    "how it begins": (
+        lambda t: t.lower() if t.startswith("A") else f"{len(t)} letters",
+        lambda t: tracepack.cond(t.startswith("A"), lambda: t.lower(), lambda: f"{len(t)} letters"),
+        BOTH,
+    ),
+    "a match": (
+        first_number,
+        lambda t: next((m[0] for m in re.finditer(r"\d+", t)), "none"),
+        MATCH,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CONDITIONS)
+def test_a_condition_on_a_text_is_said_at_once_with_the_form_that_keeps_both_ways(name) -> None:
+    """In one line; the form itself fixes nothing, and answers on texts of both ways as the function does."""
+    process, form, words = CONDITIONS[name]
+    for example in ("42 is it", "Apple pies 7") if name == "a match" else TEXTS:
+        with pytest.warns(UserWarning, match=words) as found:
+            mod = tracepack.trace(process, example)
+        assert len(found) == 1
+        assert " where " in mod.signature
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            free = tracepack.trace(form, example)
+        refused = 0
+        for text in TEXTS:
+            assert free(text) == process(text)
+            try:
+                assert mod(text) == process(text)
+            except tracepack.GuardError:
+                refused += 1
+        assert refused > 0
+
+
+def test_a_flag_that_a_branch_fixes_is_said_with_the_form_that_keeps_both_ways() -> None:
+    with pytest.warns(UserWarning, match=f"is fixed to True, because a branch was taken on it. {BOTH}$"):
+        tracepack.trace(lambda text, flag: text.upper() if flag else text.lower(), "Ab", True)
+    mod = tracepack.trace(
+        lambda text, flag: tracepack.cond(flag, lambda: text.upper(), lambda: text.lower()), "Ab", True
+    )
+    assert (mod("Cd", True), mod("Cd", False)) == ("CD", "cd")
+
+
+def test_a_match_that_the_function_needs_is_no_condition_to_warn_of() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mod = tracepack.trace(lambda text: re.search(r"\d+", text).group(), "a 1")
+    assert mod("bc 23") == "23"
+
+
+def test_an_f_string_in_a_branch_of_cond_keeps_its_numbers_free() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mod = tracepack.trace(lambda x: tracepack.cond(x.sum() > 0, lambda: f"{len(x)}", lambda: "-"), torch.ones(3))
+    assert (mod(torch.ones(7)), mod(-torch.ones(7))) == ("7", "-")
