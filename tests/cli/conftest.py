@@ -23,7 +23,8 @@ def mod() -> tracepack.Pipeline:
         h = cell(cell_input := x * opts["scale"], opts["state"][0])
         return {"scores": head(cell(cell_input, h)), "state": (h,)}
 
-    return tracepack.trace(process, torch.rand(2, 4), {"scale": torch.tensor(2.0), "state": [torch.rand(2, 8)]})
+    with pytest.warns(UserWarning, match="the length of .* is fixed to 1"):
+        return tracepack.trace(process, torch.rand(2, 4), {"scale": torch.tensor(2.0), "state": [torch.rand(2, 8)]})
 
 
 @pytest.fixture(scope="module")

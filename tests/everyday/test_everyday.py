@@ -72,7 +72,6 @@ def test_loops_that_are_left_early(name) -> None:
     check(leaving.CASES[name])
 
 
-@pytest.mark.filterwarnings("ignore:.*a condition on a text is fixed:UserWarning")
 @pytest.mark.parametrize("process", leaving.FIXED)
 def test_loops_that_are_left_otherwise_keep_their_length(process) -> None:
     with pytest.warns(UserWarning, match="the length is fixed to 2"):

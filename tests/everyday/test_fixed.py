@@ -55,7 +55,6 @@ def test_what_is_fixed_is_said_at_once_and_guarded(name) -> None:
         mod(*other)
 
 
-@pytest.mark.filterwarnings("ignore:.*a condition on a text is fixed:UserWarning")  # tests/everyday/loops/test_advice
 def test_a_branch_on_a_text_is_a_condition_of_the_signature() -> None:
     mod = loaded(lambda s: "yes" if s.startswith("a") else "no", "abc")
     if sys.version_info >= (3, 13):  # its bytecode says that a truth is asked for, so that the choice is recorded
