@@ -16,6 +16,7 @@ from .examples import Examples
 from .patches.print import muted
 from .recording.recorder import Recorder
 from .recording.rollback import Undo
+from .rules.advice import instead
 from .rules.torch_functions import TRANSFORMS
 
 _TEXT_OPTION = "Leave it to a default of your function, or branch on it: if reduce == 'sum': ..."
@@ -64,7 +65,8 @@ def blamed(error: Exception, process: Callable[..., Any], examples: Examples) ->
         "code that takes plain numbers failed on a number that is decided at run time",
         where=line,
         got=f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}",
-        fix="Keep it in arithmetic and torch functions, or use a tensor in its place.",
+        fix=instead(raising_line(error.__traceback__))
+        or "Keep it in arithmetic and torch functions, or use a tensor in its place.",
     )
     found.__cause__ = error
     return found

@@ -72,6 +72,8 @@ class Parameters:
     def texts(self, written: Container[int] = ()) -> list[str]:
         """Each input as signatures show it: ``"x: f32[N,4]"``, ``"k: int = 5"``, and ``"mode='mean'"`` for a fixed one.
 
+        A fixed one that has another default is marked: ``"dtype=float16 (must be given)"``.
+
         Args:
             written: the flat inputs into which a run may write.
         """
@@ -81,7 +83,8 @@ class Parameters:
             default = "" if item.required or not isinstance(item.tree, Slot) else f" = {plain_text(item.default)}"
             marks = [" (written)" if index in written else "" for index in slots]
             found += [f"{self.names[i]}: {self.types[i]}{default}{m}" for i, m in zip(slots, marks, strict=True)]
-            found += [] if slots else [f"{item.name}={plain_text(item.tree)}"]
+            given = " (must be given)" if item.required else ""
+            found += [] if slots else [f"{item.name}={plain_text(item.tree)}{given}"]
         return found
 
     def __str__(self) -> str:

@@ -9,10 +9,12 @@ from typing import Protocol, TypeVar
 from ...ops.graph.errors import RecordError
 from ...ops.graph.graph import Graph, Guard, Node, Operator, Value
 from ...ops.graph.operators.names import is_expression
-from ...ops.graph.traverse import walk
-from ...ops.graph.types import ScalarType, TensorType
+from ...ops.graph.traverse import uses, walk
+from ...ops.graph.types import SCALARS, STR, ScalarType, TensorType
 from ...ops.runtime.safety.patterns import is_at_start, is_linear, pattern_among
 from ...ops.runtime.user_code import user_stacklevel
+from ..recording.guards import MATCH
+from ..rules.advice import instead
 from ..rules.metadata import ROWS
 
 
@@ -34,7 +36,7 @@ _ONLY = "the recording holds for one value only, because "
 def telling(pipeline: Traced, lines: Iterable[str] = ()) -> Traced:
     """A pipeline, with a line of warning for each value that it fixes, and for a need of trust; and some more lines.
 
-    A branch that leaves a choice of values, such as `n > 2`, is no news: the signature shows its condition.
+    A branch that leaves a choice of numbers, such as `n > 2`, is no news: the signature shows its condition.
     """
     for line in dict.fromkeys([*lines, *_lines(pipeline.graph)]):
         warnings.warn(line, UserWarning, stacklevel=user_stacklevel())
@@ -78,7 +80,8 @@ def _lines(graph: Graph) -> Iterator[str]:
             what = "an argument" if id(value) in inputs else _named(made.get(id(value)))
             if id(value) not in constant or node.target.reason == ROWS:
                 yield from _fixed(node, node.target, what)
-            yield from _compared(node, node.target, made.get(id(value)), inputs)
+            compared = list(_compared(node, node.target, made.get(id(value)), inputs))
+            yield from compared or _of_text(node, node.target, made)
         elif isinstance(node.output, tuple | list) and _is_cut(node):
             yield (
                 f"{node.line}: the number of pieces is fixed to {len(node.output)}. A list comprehension over those of "
@@ -137,9 +140,11 @@ def _fixed(node: Node, guard: Guard, what: str) -> Iterator[str]:
     elif why == guard.reason or (why == _BRANCH and (type(found) is not bool or what != "an argument")):
         return
     elif isinstance(found, str | list):
-        yield f"{node.line}: a text is fixed to {found!r}, because {why}"
+        form = f". {_COND}" if why == "it was compared" else ""
+        yield f"{node.line}: a text is fixed to {found!r}, because {why}{form}"
     elif type(found) in (int, float, complex, bool) and (type(found) is not bool or what == "an argument"):
-        yield f"{node.line}: {what} is fixed to {found!r}, because {why}"
+        form = instead(node.line) or (_COND if why == _BRANCH else "")
+        yield f"{node.line}: {what} is fixed to {found!r}, because {why}{'. ' if form else ''}{form.rstrip('.')}"
 
 
 def _rounds(node: Node, guard: Guard) -> Iterator[str]:
@@ -151,6 +156,34 @@ def _rounds(node: Node, guard: Guard) -> Iterator[str]:
         )
 
 
+def _of_text(node: Node, guard: Guard, made: Mapping[int, Node]) -> Iterator[str]:
+    """The line for a condition on a text: a text that takes the other way is refused."""
+    value, why = node.args[0], guard.reason.removeprefix(_ONLY)
+    if why not in (_BRANCH, MATCH) or type(guard.expected) is not bool or not isinstance(value, Value):
+        return
+    if value.type == SCALARS[bool] and _hangs_on_text(value, made):
+        form = _MATCHED if why == MATCH else _COND
+        yield f"{node.line}: a condition on a text is fixed to {guard.expected}, because {why}. {form}"
+
+
+_COND = "tracepack.cond(condition, lambda: a, lambda: b) keeps both ways"
+_MATCHED = "next((m[1] for m in re.finditer(pattern, text)), default) keeps both ways, and so does re.sub"
+
+
+def _hangs_on_text(value: Value, made: Mapping[int, Node]) -> bool:
+    """Whether a text, or the length of one, is what a condition compares."""
+    seen, waiting = set[int](), [value]
+    while waiting:
+        asked = waiting.pop()
+        if asked.type == STR:
+            return True
+        node = made.get(id(asked))
+        if node is not None and id(asked) not in seen:
+            seen.add(id(asked))
+            waiting += [leaf for leaf in uses(node) if isinstance(leaf, Value) and isinstance(leaf.type, ScalarType)]
+    return False
+
+
 def _compared(node: Node, guard: Guard, made: Node | None, inputs: set[int]) -> Iterator[str]:
     """The line for an argument that must equal a constant, as in ``if n == 2``."""
     name = made.target.name if made is not None and isinstance(made.target, Operator) else ""
@@ -159,4 +192,4 @@ def _compared(node: Node, guard: Guard, made: Node | None, inputs: set[int]) -> 
     one, other = made.args
     constant = other if id(one) in inputs else one
     if (id(one) in inputs or id(other) in inputs) and not isinstance(constant, Value):
-        yield f"{node.line}: an argument is fixed to {constant!r}, because it was compared"
+        yield f"{node.line}: an argument is fixed to {constant!r}, because it was compared. {_COND}"

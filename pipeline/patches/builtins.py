@@ -32,6 +32,7 @@ from ..proxies.scalars import TracedNumber
 from ..proxies.sets import TracedSet
 from ..proxies.strings import TracedStr
 from ..proxies.trees import concrete
+from ..recording.branch import Branch
 from ..recording.recorder import Recorder
 from .identity_tests import with_identity
 from .library import special
@@ -71,6 +72,8 @@ def _len(thing: Any, /) -> Any:
     """Stands for `len`."""
     recorder = _active()
     if recorder is not None:
+        if isinstance(recorder, Branch) and isinstance(thing, torch.Tensor):
+            recorder.lift(thing)
         if isinstance(thing, torch.Tensor) and thing in recorder.values and recorder.rank(thing):
             return recorder.scalar("size", thing, 0)
         if type(thing) is TracedArray and thing.ndim:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import dis
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from types import FrameType
 from typing import Any
 
 from ...ops.runtime.user_code import OURS
 from ..proxies.base import is_traced
+from ..recording.guards import MATCH
 from ..recording.recorder import Recorder
 from .python.operations import active, holds_traced
 
@@ -85,7 +88,7 @@ def _match(recorder: Recorder, name: str, pattern: str, flags: int, text: Any) -
         return found
     loop = recorder.rounds.open[-1] if recorder.rounds.open else None
     if loop is None or loop.closed:
-        taken = recorder.pin(found, "the function goes on by the match")
+        taken = recorder.pin(found, MATCH if _is_tested() else "the function goes on by the match")
     else:
         taken = loop.decide(found)
     if taken and not found.concrete:
@@ -109,14 +112,43 @@ class NoMatch:
 
 def _asks_truth() -> bool:
     """Whether the code that called takes the result for a condition, and for nothing else."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(OURS):
-        frame = frame.f_back
+    frame = _users_frame()
     for each in dis.get_instructions(frame.f_code):
         if each.offset > frame.f_lasti and each.opname not in ("CACHE", "EXTENDED_ARG", "NOP"):
             jumps = each.opname.startswith("POP_JUMP") and each.opname.endswith(("TRUE", "FALSE"))
             return jumps or each.opname == "TO_BOOL" or getattr(each.argval, "asks_truth", False) is True
     return False
+
+
+def _is_tested() -> bool:
+    """Whether the code that called keeps the result in a variable that it takes for a condition somewhere."""
+    frame = _users_frame()
+    plain = [each for each in dis.get_instructions(frame.f_code) if each.opname not in ("CACHE", "EXTENDED_ARG", "NOP")]
+    after = next((each for each in plain if each.offset > frame.f_lasti and each.opname.startswith("STORE_")), None)
+    names = {after.argval} if after is not None else set()
+    for load, test in pairwise(plain):
+        held = names & set(load.argval if isinstance(load.argval, tuple) else (load.argval,))
+        if held and load.opname.startswith(("LOAD_", "STORE_FAST_LOAD")) and _tests(test, plain):
+            return True
+    return False
+
+
+def _tests(this: Any, instructions: Sequence[Any]) -> bool:
+    """Whether an instruction asks for the truth of what was loaded before it, or whether that is None."""
+    if this.opname in ("TO_BOOL", "UNARY_NOT", "COPY", "DUP_TOP") or ("JUMP" in this.opname and "IF" in this.opname):
+        return True
+    following = next((each for each in instructions if each.offset > this.offset), None)
+    if this.opname != "LOAD_CONST" or following is None:
+        return getattr(this.argval, "asks_truth", False) is True
+    return following.opname == "IS_OP" or getattr(this.argval, "asks_truth", False) is True
+
+
+def _users_frame() -> FrameType:
+    """The frame of the code that called."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(OURS):
+        frame = frame.f_back
+    return frame
 
 
 def _is_plain(text: Any) -> bool:

@@ -245,6 +245,7 @@ class _Control:
             raise branch.refused
         branch.rounds.refuse_open()
         self.recorder.failed = self.recorder.failed or branch.failed
+        self.recorder.plainly_used = self.recorder.plainly_used or branch.plainly_used
         branch.refuse_outer_writes(self.line)
         self.refuse_changes(objects)
         branch.grad_mode = self.recorder.grad_mode

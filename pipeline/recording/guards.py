@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from ...ops.graph.errors import RecordError
-from ...ops.graph.graph import Guard, Node
+from ...ops.graph.graph import Guard, Node, Operator, SourceLine, Value
 from ...ops.graph.types import ARRAY
 from ...ops.runtime.user_code import running_instruction, user_line
 from ..proxies.tracer import Tracer
+from ..rules.advice import for_branch, instead
 
 _CHOOSE = "Use torch.where or tracepack.cond(pred, true_fn, false_fn, *args) for a choice that data makes."
 _FIXES = {
@@ -32,7 +33,7 @@ def pin(recorder: Tracer, scalar: Any, reason: str) -> Any:
                 f"a value that data decides cannot leave the graph: {reason}",
                 where=str(line or ""),
                 got=_brief(scalar.concrete),
-                fix=next((fix for word, fix in _FIXES.items() if word in reason), _CHOOSE),
+                fix=_fix(recorder, scalar, reason, line),
             )
     if isinstance(scalar.concrete, np.generic):
         recorder.pin(recorder.scalar("item", scalar), reason)
@@ -41,6 +42,38 @@ def pin(recorder: Tracer, scalar: Any, reason: str) -> Any:
         recorder.nodes.append(Node(guard, (scalar.value,), {}, None, line))
     return scalar.concrete
 
+
+def _fix(recorder: Tracer, scalar: Any, reason: str, line: SourceLine | None) -> str:
+    """What to write where data decides a value that the function uses as a plain one."""
+    found = instead(line) or next((fix for word, fix in _FIXES.items() if word in reason), "")
+    if found or type(scalar.concrete) is not bool:
+        return found or _CHOOSE
+    return for_branch(line, is_about_text(recorder, scalar.value)) or _CHOOSE
+
+
+def is_about_text(recorder: Tracer, value: Value) -> bool:
+    """Whether a text, or the length of a text or a list, decides a condition, as the last nodes say."""
+    node = _maker(recorder, value)
+    if node is None:
+        return False
+    given = [each for each in node.args if isinstance(each, Value)]
+    lengths = (_maker(recorder, each) for each in given)
+    return any(getattr(each.type, "kind", "") == "str" for each in given) or any(
+        isinstance(made.target, Operator) and made.target.name == "py.len" for made in lengths if made is not None
+    )
+
+
+def _maker(recorder: Tracer, value: Value) -> Node | None:
+    """The node that made a value a moment ago."""
+    return next((node for node in recorder.nodes[: -_MOST_BACK - 1 : -1] if node.output is value), None)
+
+
+_MOST_BACK = 20
+"""How far back a condition looks for what it is about."""
+
+
+MATCH = "the function asks whether there is a match"
+"""Why it is guarded whether a pattern is found, where the function goes on without a match, too."""
 
 _PLAINLY = (
     "it was turned into text", "it was formatted into a string", "it was used as a key", "it is the key of a dict",

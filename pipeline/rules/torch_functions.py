@@ -32,7 +32,8 @@ class Refusal:
 
 _BRANCH = Refusal(
     "a branch on a tensor cannot be recorded: only one side of it ran",
-    "Use torch.where, or tracepack.cond(pred, true_fn, false_fn, *args), which records both sides.",
+    "Use torch.where, or tracepack.cond(pred, true_fn, false_fn, *args), which records both sides; for a loop whose "
+    "rounds hang on each other tracepack.while_loop, as docs/guide.md does for boxes.",
 )
 _NUMBER = Refusal(
     "a tensor's value cannot leave the graph as a plain number",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import linecache
 import re
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -15,6 +17,13 @@ PAGE = Path(__file__).parents[2] / "docs" / "guide.md"
 BLOCKS = re.findall(r"## ([^\n]+)\n(?:(?!\n## ).)*?```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
 
 RECORDS = [{"name": "ann", "score": 0.5, "x": torch.rand(3)}, {"name": "bob", "score": 2.0, "x": torch.rand(5)}]
+
+
+def boxes(count):
+    """Boxes that overlap, and their scores."""
+    corners = torch.rand(count, 2)
+    return torch.cat([corners, corners + torch.rand(count, 2)], 1), torch.rand(count)
+
 
 # The title -> the function of its code, an example, and other inputs.
 INPUTS = {
@@ -41,6 +50,12 @@ INPUTS = {
         [[torch.randint(50, (1, 7)), 9], [torch.randint(50, (3, 1)), 1]],
     ),
     "Choices by data": ("verdict", [torch.rand(4)], [[torch.ones(7)], [torch.zeros(2)]]),
+    "Runs of tags": (
+        "entities",
+        [torch.tensor([1, 2, 0, 3]), list("abcd")],
+        [[torch.tensor([2, 3, 4, 4, 1, 1]), list("abcdef")], [torch.tensor([0]), ["a"]]],
+    ),
+    "Boxes": ("nms", [*boxes(5)], [[*boxes(n)] for n in (1, 7, 20)]),
     "Assertions and logging": ("scale", [torch.rand(4)], [[torch.rand(9)], [torch.ones(3)]]),
     "JSON": ("report", [torch.rand(3)], [[torch.rand(5)]]),
     "scikit-learn": (
@@ -50,6 +65,7 @@ INPUTS = {
     ),
     "ONNX models": ("label", [torch.rand(2, 3)], [[torch.rand(5, 3)], [torch.rand(1, 3)]]),
     "Quantized models": ("rate", [torch.rand(3, 4)], [[torch.rand(5, 4)], [torch.rand(1, 4)]]),
+    "Operators of other packages": ("largest", [boxes(3)[0]], [[boxes(7)[0]], [boxes(1)[0]]]),
     "Packing for a GPU": ("predict", [torch.rand(4, 3)], [[torch.rand(2, 3)]]),
     "Training and saving again": ("score", [torch.rand(4, 3)], [[torch.rand(2, 3)]]),
 }
@@ -65,15 +81,43 @@ def test_every_example_of_the_page_is_here() -> None:
     "ignore:this machine has no cuda:UserWarning",
 )
 @pytest.mark.parametrize("title", INPUTS)
-def test_an_example_of_the_page(title) -> None:
+def test_an_example_of_the_page(title, monkeypatch) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
     code, name = dict(BLOCKS)[title], f"<doctest guide {title}>"
     linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
     scope: dict[str, object] = {}
     exec(compile(code, name, "exec"), scope)
     process, example, others = INPUTS[title]
-    if title == "Packing for a GPU":
+    if title in ("Packing for a GPU", "Operators of other packages"):  # their code says how to load
         mod = scope["mod"]
         assert all(torch.allclose(mod(*given), scope[process](*given)) for given in (example, *others))  # type: ignore[operator]  # they are functions
         return
     trust = title in ("scikit-learn", "ONNX models")
     check(Case(scope[process], example, others, trust))  # type: ignore[arg-type]  # it is a function
+
+
+def test_the_greedy_loop_of_the_page_keeps_what_one_in_python_keeps() -> None:
+    scope: dict[str, Any] = {}
+    exec(dict(BLOCKS)["Boxes"], scope)
+    for count in range(1, 30):
+        some, scores = boxes(count)
+        overlap, kept = scope["overlaps"](some), list[int]()
+        for index in scores.argsort(descending=True).tolist():
+            if all(overlap[index, other] <= 0.5 for other in kept):
+                kept.append(index)
+        assert scope["mod"](some, scores).tolist() == kept
+
+
+def test_the_runs_of_the_page_are_those_of_a_decoder_in_python() -> None:
+    scope: dict[str, Any] = {}
+    exec(dict(BLOCKS)["Runs of tags"], scope)
+    for count in range(1, 30):
+        ids, words, found = torch.randint(5, (count,)), list("abcdefghijklmnopqrstuvwxyzäöü"[:count]), list[Any]()
+        inside = False
+        for word, tag in zip(words, [scope["TAGS"][i] for i in ids.tolist()], strict=True):
+            if tag[0] == "B":
+                found.append({"label": tag[2:], "text": word})
+            elif tag[0] == "I" and inside:
+                found[-1]["text"] += f" {word}"
+            inside = tag[0] == "B" or (inside and tag[0] == "I")
+        assert scope["mod"](ids, words) == found

@@ -102,7 +102,7 @@ def test_none_that_was_given_need_not_be_given() -> None:
 def test_a_fixed_example_beside_another_default_must_be_given(process, given, signature) -> None:
     mod, x = tracepack.trace(process, torch.ones(3), given), torch.rand(4)
     for pipeline in both(mod):
-        assert signature in pipeline.signature
+        assert f"{signature} (must be given)" in pipeline.signature
         assert [field.required for field in pipeline.inputs] == [True, True]
         assert pipeline.json_schema()["properties"]["inputs"]["required"] == ["x", signature.partition("=")[0]]
         for _ in range(2):  # also where the sizes were seen before
@@ -117,7 +117,9 @@ def test_dtypes_and_devices_are_fixed_arguments() -> None:
 
     mod = tracepack.trace(process, torch.ones(()), torch.float64, torch.device("cpu"))
     for pipeline in both(mod):
-        assert pipeline.signature == "(x: f32[], dtype=float64, device=device cpu) -> f64[2]"
+        assert pipeline.signature == (
+            "(x: f32[], dtype=float64 (must be given), device=device cpu (must be given)) -> f64[2]"
+        )
         got = pipeline(torch.ones(()), torch.float64, torch.device("cpu"))
         assert (got.dtype, got.tolist()) == (torch.float64, [1, 1])
         with pytest.raises(tracepack.SignatureError, match="'dtype': a fixed value differs; got torch.float32"):
@@ -182,7 +184,8 @@ def test_members_of_enums_slices_and_ranges_are_part_of_the_signature(reloaded):
     given = {"mode": Mode.DOUBLE, "place": Place.SECOND, "part": slice(0, 2)}
     for pipeline in (mod, reloaded(mod)):
         assert pipeline.signature == (
-            "(x: f32[N], mode=Mode.DOUBLE, place=Place.SECOND, part=slice(0, 2, None), steps=range(0, 2)) -> f32[]"
+            "(x: f32[N], mode=Mode.DOUBLE (must be given), place=Place.SECOND (must be given), "
+            "part=slice(0, 2, None) (must be given), steps=range(0, 2)) -> f32[]"
         )
         x = torch.arange(5.0) + 1
         assert torch.equal(pipeline(x, **given), process(x, **given))

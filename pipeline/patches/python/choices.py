@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from ....ops.graph.graph import Node, Operator, Value
 from ...proxies.base import is_traced
 from ...proxies.lists import TracedList
 from ...proxies.scalars import TracedNumber
 from ...proxies.strings import TracedStr
+from ...recording.guards import is_about_text
 from ...recording.recorder import Recorder
 from .operations import HandedOver, active, number_of
 
@@ -56,7 +56,9 @@ class Choice:
             found = recorder.scalar("bool", found)
         before = self.reached.get(recorder) if at else None
         traced = issubclass(type(found), TracedNumber)
-        if before is None and not (traced and (found.varies or recorder.rounds.open or _asks_text(recorder, found))):
+        if before is None and not (
+            traced and (found.varies or recorder.rounds.open or is_about_text(recorder, found.value))
+        ):
             return found  # a condition of the signature, or of no stand-in
         found = recorder.scalar("bool", found) if traced else bool(found)
         self.reached[recorder] = self._next(recorder, at, found, before)
@@ -80,27 +82,6 @@ class Choice:
     def _taken(self, constant: Any) -> Any:
         recorder = active()
         return constant if recorder is None else self.reached.pop(recorder, constant)
-
-
-def _asks_text(recorder: Recorder, found: Any) -> bool:
-    """Whether a condition is about a text, or the length of a text or a list: few of them would be left else."""
-    node = _maker(recorder, found.value)
-    if node is None:
-        return False
-    given = [each for each in node.args if isinstance(each, Value)]
-    lengths = (_maker(recorder, each) for each in given)
-    return any(getattr(each.type, "kind", "") == "str" for each in given) or any(
-        isinstance(made.target, Operator) and made.target.name == "py.len" for made in lengths if made is not None
-    )
-
-
-def _maker(recorder: Recorder, value: Value) -> Node | None:
-    """The node that made a value a moment ago."""
-    return next((node for node in recorder.nodes[: -_MOST_BACK - 1 : -1] if node.output is value), None)
-
-
-_MOST_BACK = 20
-"""How far back a condition looks for what it is about."""
 
 
 class Choices:

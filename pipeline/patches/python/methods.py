@@ -168,7 +168,7 @@ RECEIVERS["%"] = HandedOver(_modulo)
 def _in_pieces(thing: Any) -> Any:
     recorder = active()
     ours = recorder is not None and (thing is torch or (isinstance(thing, torch.Tensor) and thing in recorder.values))
-    return Pieces(recorder, thing) if recorder is not None and ours else thing
+    return Pieces(recorder, thing) if recorder is not None and ours else RECEIVERS["split"][thing]
 
 
 PIECES = HandedOver(_in_pieces)

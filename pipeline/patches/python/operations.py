@@ -90,7 +90,7 @@ def _subscript(operands: Any) -> Any:
     if type(container) in (list, tuple, str):
         key = number_of(recorder, key)
     if isinstance(container, np.ndarray) and container.dtype.kind == "U" and type(key) is TracedArray:
-        recorder.refuse("an array of texts was asked by an array", "Write a list: [texts[i] for i in ids.tolist()].")
+        recorder.refuse("an array of texts was asked by an array", "Write a list: tracepack.lookup(texts, tensor).")
     if not holds_traced(key) or (type(container) is np.ndarray and not isinstance(key, TracedNumber | TracedArray)):
         return key, container
     return key, AskedTable(recorder, container)

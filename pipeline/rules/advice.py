@@ -1,0 +1,36 @@
+"""What to write in place of code that takes plain values, by what the line of the function calls or does."""
+
+from __future__ import annotations
+
+from ...ops.graph.graph import SourceLine
+
+_INSTEAD = {
+    "from_bytes(": "Use torch.frombuffer(bytearray(data), dtype=torch.int32).item(), with the dtype of as many bytes.",
+    "default_rng(": "Use generator = torch.Generator().manual_seed(seed), and torch.randn(n, generator=generator).",
+    "RandomState(": "Use generator = torch.Generator().manual_seed(seed), and torch.randn(n, generator=generator).",
+    "Fraction(": "Write numerator / denominator, which is recorded.",
+    "gcd(": "Use torch.gcd(torch.tensor(a), torch.tensor(b)).item().",
+}
+_ROUNDS = "Use tracepack.while_loop(cond_fn, body_fn, *carried), as docs/guide.md does for boxes."
+_TEXTS = (
+    "Choose by a table, {...}[text]; runs of items that belong together, such as BIO tags, are the matches of "
+    "re.finditer over a text with one letter for each (docs/guide.md, Runs of tags)."
+)
+
+
+def instead(line: SourceLine | None) -> str:
+    """A form that is recorded, for what a line calls; empty where there is nothing to say."""
+    code = line.code if line is not None else ""
+    return next((form for call, form in _INSTEAD.items() if call in code), "")
+
+
+def for_branch(line: SourceLine | None, about_text: bool) -> str:
+    """What to write in place of a branch by what data decides; empty where torch.where or tracepack.cond does.
+
+    Args:
+        line: of the branch.
+        about_text: whether a text decides it.
+    """
+    if line is not None and line.code.lstrip().startswith("while "):
+        return _ROUNDS
+    return _TEXTS if about_text else ""

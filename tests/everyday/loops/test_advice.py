@@ -1,0 +1,208 @@
+"""What cannot be recorded is refused with a form that can be: for loops whose state data decides, and for libraries."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import torch
+
+import tracepack
+from tests.everyday.labels import LABELS, SCORES
+
+
+def rounds(x):
+    order = x.argsort()
+    while len(order) > 0:
+        order = order[1:][x[order[1:]] > 0.5]
+    return order
+
+
+def decoded(x):
+    runs, run = [], None
+    for label in [LABELS[i] for i in x.argsort().tolist()]:
+        if label.startswith("c"):
+            run = [label]
+            runs.append(run)
+        elif run is not None:
+            run.append(label)
+    return runs
+
+
+REFUSED = {
+    "a greedy loop": (
+        lambda x: [i for i in range(5) if all(x[i] > x[j] for j in range(i))],
+        "for a loop whose rounds hang on each other tracepack.while_loop, as docs/guide.md does for boxes",
+    ),
+    "rounds by data": (
+        rounds,
+        r"Use tracepack.while_loop\(cond_fn, body_fn, \*carried\), as docs/guide.md does for boxes",
+    ),
+    "a state by data": (
+        decoded,
+        r"re.finditer over a text with one letter for each \(docs/guide.md, Runs of tags\)",
+    ),
+    "a number of bytes": (
+        lambda x: int.from_bytes(f"{x.argmax().item()}".encode(), "little"),
+        r"Use torch.frombuffer\(bytearray\(data\), dtype=torch.int32\).item\(\), with the dtype",
+    ),
+    "a generator of numpy": (
+        lambda x: np.random.default_rng(x.argmax().item()).normal(),
+        r"Use generator = torch.Generator\(\).manual_seed\(seed\), and torch.randn\(n, generator=",
+    ),
+    "a fraction": (
+        lambda x: str(Fraction(x.argmax().item(), 3)),
+        "Write numerator / denominator, which is recorded",
+    ),
+    "an array of texts": (
+        lambda x: np.array(LABELS)[x.argsort().numpy()],
+        r"Write a list: tracepack.lookup\(texts, tensor\)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_refusal_shows_a_form_that_is_recorded(name) -> None:
+    process, words = REFUSED[name]
+    with pytest.raises(tracepack.RecordError, match=words):
+        tracepack.trace(process, SCORES)
+
+
+FORMS = {
+    "a number of bytes": (
+        lambda data: torch.frombuffer(bytearray(data[:4]), dtype=torch.int32).item(),
+        lambda data: int.from_bytes(data[:4], "little"),
+        [b"abcdef"],
+        [b"\x01\x02\x03\x7f\xff"],
+    ),
+    "a fraction": (lambda n, d: n / d, lambda n, d: float(Fraction(n, d)), [1, 3], [4, 6]),
+    "a greatest common divisor": (
+        lambda n, d: torch.gcd(torch.tensor(n), torch.tensor(d)).item(),
+        np.gcd,
+        [1, 3],
+        [4, 6],
+    ),
+    "an array of texts": (
+        lambda ids: tracepack.lookup(np.array(LABELS), ids),
+        lambda ids: np.array(LABELS)[ids.numpy()].tolist(),
+        [torch.tensor([0, 2])],
+        [torch.tensor([1, 1, 0])],
+    ),
+    "a generator": (
+        lambda seed: torch.randn(3, generator=torch.Generator().manual_seed(seed)).tolist(),
+        lambda seed: torch.randn(3, generator=torch.Generator().manual_seed(seed)).tolist(),
+        [3],
+        [8],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_the_form_that_is_shown_answers_as_the_refused_one_does(name) -> None:
+    process, plain, example, other = FORMS[name]
+    mod = tracepack.trace(process, *example)
+    assert (mod(*example), mod(*other)) == (plain(*example), plain(*other))
+
+
+def test_a_number_that_is_fixed_is_said_with_the_form_that_keeps_it_free() -> None:
+    with pytest.warns(UserWarning, match="is fixed to 1, because .*Write numerator / denominator, which is recorded$"):
+        tracepack.trace(lambda n: float(Fraction(n, 3)), 1)
+
+
+def test_a_condition_of_a_loop_may_ask_for_the_length_of_a_tensor_from_outside() -> None:
+    def process(x):
+        return tracepack.while_loop(lambda i, total: i < len(x), lambda i, total: (i + 1, total + x[i]), 0, x[0] * 0)[1]
+
+    mod = tracepack.trace(process, torch.ones(3))
+    assert mod(torch.arange(6.0)) == 15
+
+
+def cut(text):
+    if len(text) > 10:
+        text = text[:10]
+    return text + "."
+
+
+def first_number(text):
+    found = re.search(r"\d+", text)
+    return found.group() if found else "none"
+
+
+BOTH = "tracepack.cond.condition, lambda: a, lambda: b. keeps both ways"
+MATCH = r"next\(\(m\[1\] for m in re.finditer\(pattern, text\)\), default\) keeps both ways"
+TEXTS = ["short", "a text that is longer", "", "42 is it", "Apple", "  "]
+CONDITIONS = {
+    "a length": (
+        lambda t: t if len(t) <= 10 else t[:10],
+        lambda t: tracepack.cond(len(t) <= 10, lambda: t, lambda: t[:10]),
+        BOTH,
+    ),
+    "a length in a statement": (
+        cut,
+        lambda t: tracepack.cond(len(t) > 10, lambda: t[:10], lambda: t) + ".",
+        BOTH,
+    ),
+    "whether it is empty": (
+        lambda t: t or "none",
+        lambda t: tracepack.cond(t, lambda: t, lambda: "none"),
+        BOTH,
+    ),
+    "how it begins": (
+        lambda t: t.lower() if t.startswith("A") else f"{len(t)} letters",
+        lambda t: tracepack.cond(t.startswith("A"), lambda: t.lower(), lambda: f"{len(t)} letters"),
+        BOTH,
+    ),
+    "a match": (
+        first_number,
+        lambda t: next((m[0] for m in re.finditer(r"\d+", t)), "none"),
+        MATCH,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CONDITIONS)
+def test_a_condition_on_a_text_is_said_at_once_with_the_form_that_keeps_both_ways(name) -> None:
+    """In one line; the form itself fixes nothing, and answers on texts of both ways as the function does."""
+    process, form, words = CONDITIONS[name]
+    for example in ("42 is it", "Apple pies 7") if name == "a match" else TEXTS:
+        with pytest.warns(UserWarning, match=words) as found:
+            mod = tracepack.trace(process, example)
+        assert len(found) == 1
+        assert " where " in mod.signature
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            free = tracepack.trace(form, example)
+        refused = 0
+        for text in TEXTS:
+            assert free(text) == process(text)
+            try:
+                assert mod(text) == process(text)
+            except tracepack.GuardError:
+                refused += 1
+        assert refused > 0
+
+
+def test_a_flag_that_a_branch_fixes_is_said_with_the_form_that_keeps_both_ways() -> None:
+    with pytest.warns(UserWarning, match=f"is fixed to True, because a branch was taken on it. {BOTH}$"):
+        tracepack.trace(lambda text, flag: text.upper() if flag else text.lower(), "Ab", True)
+    mod = tracepack.trace(
+        lambda text, flag: tracepack.cond(flag, lambda: text.upper(), lambda: text.lower()), "Ab", True
+    )
+    assert (mod("Cd", True), mod("Cd", False)) == ("CD", "cd")
+
+
+def test_a_match_that_the_function_needs_is_no_condition_to_warn_of() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mod = tracepack.trace(lambda text: re.search(r"\d+", text).group(), "a 1")
+    assert mod("bc 23") == "23"
+
+
+def test_an_f_string_in_a_branch_of_cond_keeps_its_numbers_free() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mod = tracepack.trace(lambda x: tracepack.cond(x.sum() > 0, lambda: f"{len(x)}", lambda: "-"), torch.ones(3))
+    assert (mod(torch.ones(7)), mod(-torch.ones(7))) == ("7", "-")
