@@ -255,19 +255,7 @@ def test_large_integers_are_as_torch_computes_them(name: str, dtype: torch.dtype
     except declined:
         return  # it computes in 32 bits, so it may
     with warnings.catch_warnings():
-<<<<<<< HEAD
-<<<<<<< HEAD
         warnings.filterwarnings("ignore", "the engine .* (fails|does not answer) on")
-=======
-        warnings.filterwarnings(
-            "ignore", "the engine .* (fails|does not answer) on"
-        )  # which the flat function runs instead
->>>>>>> h21
-=======
-        warnings.filterwarnings(
-            "ignore", "the engine .* (fails|does not answer) on"
-        )  # which the flat function runs instead
->>>>>>> h22
         for x in (example, torch.tensor(HUGE).to(dtype), torch.tensor(HUGE).flip(1).to(dtype)):
             assert torch.equal(mod(x), function(x))
 

@@ -163,6 +163,8 @@ class DataChecks(TorchFunctionMode):
         name = _plain_name(func)
         if name.startswith(_LEFT_TO_TORCH):
             raise Unfit(f"torch checks the indices of {name}")
+        if name == "tensor_split" and any(isinstance(each, torch.Tensor) for each in (*args[1:], *given.values())):
+            raise Unfit("torch checks the places at which tensor_split cuts")
         if name in _DIVISIONS and _divides_integers(name, args, given):
             raise Unfit("it divides integers by numbers of the data, which torch refuses where they are zero")
         if self.in_32_bits and name.startswith(_WRITING):
