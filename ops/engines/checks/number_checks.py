@@ -39,7 +39,8 @@ _IN_FLOAT32 = ("isinf", "nan_to_num")
 _ADD_AT = ("scatter_add", "index_add")
 _GROWING = (
     "add", "radd", "sub", "rsub", "subtract", "mul", "rmul", "multiply", "pow", "rpow", "square", "sum", "cumsum",
-    "prod", "cumprod", "neg", "abs", "matmul", "rmatmul", "mm", "bmm", "dot", "einsum",
+    "iadd", "isub", "imul", "negative", "diff", "prod", "cumprod",
+    "neg", "abs", "matmul", "rmatmul", "mm", "bmm", "dot", "einsum",
     "addcmul", "mean", "arange", "nansum", "float_power", "sum_to_size", *_ADD_AT,
 )  # fmt: skip
 _KEEPING = frozenset(
@@ -53,6 +54,9 @@ _KEEPING = frozenset(
     "empty_like zeros_like ones_like full_like new_zeros new_ones new_full new_empty new_tensor tensor "
     "as_tensor scalar_tensor lift_fresh_copy lift_fresh as_strided get device repeat_interleave meshgrid "
     "tensor_split hsplit vsplit max_pool1d max_pool2d max_pool3d squeeze_copy numpy item contiguous sym_size "
+    "numpy_T matrix_H iand ior ixor rshift rrshift irshift bitwise_right_shift copy fill zero slice_scatter "
+    "select_scatter masked_select unique_consecutive argwhere tril_indices triu_indices nan_to_num resolve_conj "
+    "resolve_neg reshape_alias unsafe_view view_copy unsqueeze_copy alias_copy clone_copy positive pos absolute "
     "size stride result_type promote_types unique cartesian_prod count_nonzero ravel".split()
 )  # give no integer that is further from zero than what they are given, or than the size of a tensor
 SHIFTS = ("lshift", "rlshift", "ilshift", "bitwise_left_shift")

@@ -18,6 +18,7 @@ import torch
 from ...ops.graph.errors import TracepackError
 from ...ops.graph.graph import KernelCall
 from ...ops.graph.traverse import every_node
+from ...ops.runtime.interrupts.unheard import Unheard
 from ...pipeline.pipeline import Pipeline
 from ...pipeline.signature.fields import FIXED
 from ...pipeline.signature.row_sharing import refused_by_signature
@@ -61,7 +62,8 @@ def why_not_by_rows(pipeline: Pipeline, examples: Sequence[Mapping[str, Any]]) -
     if not feeds:
         return "no rows were found that it takes"
     ranges = _ranges(pipeline, examples)
-    return next(filter(None, (_difference(pipeline, feed, ranges) for feed in feeds)), "")
+    with Unheard("the engine .* does not answer on "):  # of NaN and infinity, which nobody sent
+        return next(filter(None, (_difference(pipeline, feed, ranges) for feed in feeds)), "")
 
 
 def _count(feed: Mapping[str, Any]) -> int:
