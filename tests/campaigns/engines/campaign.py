@@ -8,8 +8,8 @@ which the flat function answers.
 from __future__ import annotations
 
 import json
-import os
 import resource
+import subprocess
 import sys
 import tempfile
 import time
@@ -23,7 +23,7 @@ import torch
 import tracepack
 from tests.campaigns.check import copies
 from tests.campaigns.engines.numbers import MOST, filled
-from tests.campaigns.journal import Journal, Record, found_by
+from tests.campaigns.journal import ROOT, Journal, Record, found_by
 from tests.campaigns.limit import Overdue, limited
 from tests.campaigns.samples import UNINITIALISED, Entry, Sample, dtypes, entries, samples
 from tests.campaigns.tally import ERROR, REFUSED, RIGHT, WRONG, Tally
@@ -35,6 +35,7 @@ from tracepack.ops.graph.device import CPU
 ENGINES = ("onnxruntime", "openvino")
 DTYPES = (torch.float32, torch.float64, torch.int64, torch.int32, torch.uint8, torch.bool)
 SHARES = 120
+MOST_SECONDS = 600.0  # of one operator
 SAMPLES = 1  # of each dtype
 FILLS = 2 * MOST
 # What is near zero or 1e-7 there, and computed by way of 1: `docs/performance.md` says so.
@@ -58,15 +59,16 @@ def run(share: int | None = None, jobs: int = 2, most: int = SAMPLES, fresh: boo
 
 
 def found(number: int) -> Record:
-    """What is found of one operator, by a child that may die of it."""
+    """What is found of one operator, by a process of its own, which may die of it; a fork would hang in a runtime."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "found.jsonl")
-        sys.stdout.flush()
-        pid = os.fork()
-        if pid == 0:
-            _work(number, file)
-        _, status = os.waitpid(pid, 0)
+        command = [sys.executable, "-m", "tests.campaigns.engines", str(number), str(file)]
+        try:
+            ended = subprocess.run(command, check=False, cwd=ROOT, capture_output=True, timeout=MOST_SECONDS)
+            status = ended.returncode
+        except subprocess.TimeoutExpired:
+            status = -1
         lines = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
     return _record(entries()[number], lines, status, time.monotonic() - began)
 
@@ -86,21 +88,14 @@ def _record(entry: Entry, lines: Sequence[Any], status: int, seconds: float) -> 
     return {"name": entry.name, "engines": made, "lines": done, "tried": len(done), "seconds": seconds}
 
 
-def _work(number: int, file: Path) -> None:
-    """The child: never returns."""
-    code = 1
-    try:
-        quiet = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(quiet, 2)
-        torch.set_num_threads(1)
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        warnings.simplefilter("ignore")
-        with file.open("w", buffering=1) as out:
-            for line in _lines(entries()[number]):
-                out.write(json.dumps(line) + "\n")
-        code = 0
-    finally:
-        os._exit(code)
+def work(number: int, file: Path) -> None:
+    """Writes what is found of one operator as JSON lines, each as soon as it is known."""
+    torch.set_num_threads(1)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    warnings.simplefilter("ignore")
+    with file.open("w", buffering=1) as out:
+        for line in _lines(entries()[number]):
+            out.write(json.dumps(line) + "\n")
 
 
 def _lines(entry: Entry) -> Iterator[Record]:
