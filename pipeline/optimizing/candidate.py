@@ -163,17 +163,16 @@ def try_engine(stage: Bench, seen: Observed, engine: Engine, seconds: float, way
             if all(value.numel() for value in values)
         ]
         given = [values for values in seen.inputs[: seen.given] if all(value.numel() for value in values)]
-        fault = _unlike(run, engaged, full[: len(given)])
+        fault, answered = _unlike(run, engaged, full[: len(given)])
         if fault:
             return fault
-        timed = [values for values in given if not _leaves(run, values)]
-        if given and not timed:
+        if given and not answered:
             return "it leaves the examples to the flat function, which hold a NaN, or numbers that are out of range"
         with torch.no_grad():
-            before, after = interleaved([_over(each, timed, device) for each in (seen.reference, run)], seconds)
+            before, after = interleaved([_over(each, answered, device) for each in (seen.reference, run)], seconds)
         if before > LONG and after >= before and not lowers(way):
             return f"{NO_FASTER}: {after:.2g} s, before {before:.2g} s"
-        fault = _unlike(run, engaged, full[len(given) :])
+        fault, _ = _unlike(run, engaged, full[len(given) :])
     except (Declined, MissingExtraError) as error:
         return str(error)
     if fault:
@@ -186,9 +185,20 @@ def _unlike(
     run: Callable[..., Any],
     engaged: Engaged,
     cases: Sequence[tuple[Sequence[torch.Tensor], Sequence[torch.Tensor]]],
-) -> str:
-    """How the outputs of an engine differ in kind from those of the flat function, in any of some cases."""
-    return next((found for values, wanted in cases if (found := _differs(run, engaged, values, wanted))), "")
+) -> tuple[str, list[Sequence[torch.Tensor]]]:
+    """How the outputs of an engine differ in kind from those of the flat function, in any of some cases.
+
+    Besides, the inputs of the cases that it answers: others it leaves to the flat function, as it will in a pipeline.
+    """
+    answered: list[Sequence[torch.Tensor]] = []
+    for values, wanted in cases:
+        try:
+            if fault := _differs(run, engaged, values, wanted):
+                return fault, answered
+        except LeftToTorch:
+            continue
+        answered.append(values)
+    return "", answered
 
 
 def _differs(
@@ -197,12 +207,15 @@ def _differs(
     """How the outputs of an engine differ in kind from those of the flat function; sizes where they agree are noted.
 
     Their numbers are compared later, in the outputs of the pipeline.
+
+    Raises:
+        LeftToTorch: the engine leaves the inputs to the flat function.
     """
     try:
         with torch.no_grad():
             found = run(*values)
     except LeftToTorch:
-        return ""  # as it will be in a pipeline
+        raise
     except Exception as error:
         sizes = ", ".join(str(list(value.shape)) for value in values)
         return f"it fails at sizes {sizes}: {type(error).__name__}: {' '.join(str(error).split())[:120]}"
@@ -217,16 +230,6 @@ def _differs(
             return f"it gives {mine.dtype} {list(mine.shape)} with the strides {mine.stride()}"
     engaged.judge(values, found, expected)
     return ""
-
-
-def _leaves(run: Callable[..., Any], values: Sequence[torch.Tensor]) -> bool:
-    """Whether an engine leaves inputs to the flat function."""
-    try:
-        with torch.no_grad():
-            run(*values)
-    except LeftToTorch:
-        return True
-    return False
 
 
 def _over(function: Callable[..., Any], inputs: Sequence[Sequence[torch.Tensor]], device: Device) -> Callable[[], None]:

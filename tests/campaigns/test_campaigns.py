@@ -10,6 +10,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -20,7 +21,8 @@ from tests.campaigns.engines import campaign as engines
 from tests.campaigns.functions import gradients, pipelines
 from tests.campaigns.loops import campaign as loops
 from tests.campaigns.report import report
-from tests.campaigns.tally import RIGHT, WRONG, Tally
+from tests.campaigns.samples import Sample
+from tests.campaigns.tally import REFUSED, RIGHT, WRONG, Tally
 
 pytestmark = pytest.mark.campaign
 
@@ -81,6 +83,22 @@ def test_architectures() -> None:
     tally = architectures.run(share())
     require_clean(tally)
     assert tally.counts()[RIGHT] > len(tally.cases) / 2
+
+
+@pytest.mark.parametrize(
+    ("answer", "outcome"),
+    [
+        (lambda x: x.relu(), RIGHT),
+        (lambda x: x.relu().nan_to_num(posinf=9.0), WRONG),  # at numbers that the example does not have
+        (lambda x: x.abs(), REFUSED),  # a search finds it
+        (lambda x: 1 / 0, REFUSED),  # the flat function answers
+    ],
+)
+def test_an_engine_that_answers_otherwise_at_other_numbers_is_found(answer, outcome, monkeypatch) -> None:
+    engine = SimpleNamespace(make=lambda task: None, open=lambda *given: lambda x: [answer(x)])
+    monkeypatch.setattr(engines, "find", lambda name: engine)
+    sample = Sample(torch.relu, [torch.tensor([-1.0, 2.0])], "float32")
+    assert engines._held("fake", SimpleNamespace(region=None), sample, [0], False)["outcome"] == outcome
 
 
 def test_the_report_shows_every_outcome_and_escapes_its_cells() -> None:

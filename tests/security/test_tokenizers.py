@@ -117,14 +117,6 @@ LONGER = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", LONGER)
-def test_steps_that_lengthen_a_text_or_look_at_all_of_it_at_each_place_are_refused(name):
-    """Each of these ended the process, or stood still on texts of a few thousand characters."""
-    changes, text = LONGER[name]
-    with pytest.raises(tracepack.GraphError, match=f"the tokenizer of a file is refused: {text}"):
-        tracepack.load(archive(**changes))
-
-
 def test_of_two_values_of_a_name_none_is_taken():
     """Python reads the last one, and the library keeps the first where the last is null."""
     hostile = json.dumps({"type": "Prepend", "prepend": "x" * 10_000})
@@ -184,9 +176,9 @@ REFUSED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("name", [*LONGER, *REFUSED])
 def test_what_would_end_or_hang_the_process_is_refused_at_load(name):
-    changes, text = REFUSED[name]
+    changes, text = {**LONGER, **REFUSED}[name]
     with pytest.raises(tracepack.GraphError, match=f"the tokenizer of a file is refused: {text}"):
         tracepack.load(archive(**changes))
 

@@ -20,7 +20,7 @@ from ...graph.graph import BodyCall, Constant, Graph, Node, Operator, Value
 from ...graph.traverse import leaves
 from .finite_checks import FiniteChecks, require_finite
 from .left_to_torch import LeftToTorch
-from .number_checks import SHIFTS, computed_otherwise, is_large, is_unproven, is_watched, within_float32, within_floats
+from .number_checks import SHIFTS, computed_otherwise, is_large, is_unlisted, is_watched, within_float32, within_floats
 
 # Where a function has its table, its dimension and its index, and what these are called.
 _INDEXED = {
@@ -206,8 +206,8 @@ class DataChecks(TorchFunctionMode):
         return self._made(name, before, given, found)
 
     def _made(self, name: str, args: Sequence[Any], given: Any, found: Any) -> Any:
-        if is_unproven(name, found):
-            raise Unfit(f"no runtime was shown to compute the integers of {name} as torch does")
+        if is_unlisted(name, found):
+            raise Unfit(f"{name} of integers is not known to be computed as torch does")
         self.within += self.finite.of(name, args, given, found)
         return found
 

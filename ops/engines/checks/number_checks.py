@@ -3,8 +3,8 @@
 ONNX has no operators for some functions, and what stands for them differs at negative zeros, at multiples, or where an
 exponential overflows. An export to ONNX holds the numbers of Python beside float64 in float32, and rounds quotients of
 integers in it; runtimes sum, multiply and raise integers in float64. OpenVINO computes int64 in 32 bits, some functions
-of it in float32, and float64 too, and lets narrow integers saturate. Of integers, an engine gets only what was shown to
-be computed as torch does, by `tests/campaigns/engines`, or is checked in each call.
+of it in float32, and float64 too, and lets narrow integers saturate. Of integers, an engine gets only functions of a
+list, `_LISTED`; `tests/campaigns/engines` holds them against torch.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ _MOVING = (
     "slice narrow index_select cat stack flip to long int float movedim swapaxes getitem __getitem__ repeat detach "
     "alias _to_copy unbind split chunk zeros ones full type"
 ).split()
-_PROVEN = frozenset((*_GROWING, *_IN_FLOAT64, *SHIFTS, *_CONVERSIONS, *_MOVING, *_KEEPING))
+_LISTED = frozenset((*_GROWING, *_IN_FLOAT64, *SHIFTS, *_CONVERSIONS, *_MOVING, *_KEEPING))
 
 
 def computed_otherwise(name: str, args: Sequence[Any], given: Any) -> str:
@@ -106,9 +106,9 @@ def is_watched(name: str) -> bool:
     return name in (*_DIVISIONS, *_IN_FLOAT64, *_CONVERSIONS)
 
 
-def is_unproven(name: str, found: Any) -> bool:
-    """Whether a function gives integers that no campaign has shown to be those of torch, or checked."""
-    return name not in _PROVEN and any(
+def is_unlisted(name: str, found: Any) -> bool:
+    """Whether a function gives integers and is not on the list of those that runtimes compute as torch does."""
+    return name not in _LISTED and any(
         isinstance(made, torch.Tensor) and made.dtype in _WIDE for made in pytree.tree_leaves(found)
     )
 

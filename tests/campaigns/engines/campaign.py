@@ -12,7 +12,6 @@ import resource
 import subprocess
 import sys
 import tempfile
-import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -50,6 +49,9 @@ def run(share: int | None = None, jobs: int = 2, most: int = SAMPLES, fresh: boo
         records = list(Journal(f"engines-{most}", fresh).complete(numbers, found, jobs))
     else:
         records = [record for _, record in found_by(range(share % SHARES, len(entries()), SHARES), found, 1)]
+    skipped = [record["name"] for record in records if not record["engines"]]
+    if skipped:
+        tally.notes.append(f"Not counted, since no part of them is for engines: {', '.join(skipped)}.")
     for record in records:
         for engine, (outcome, reason, detail) in record["engines"].items():
             tally.add(f"{record['name']} on {engine}", outcome, reason, detail)
@@ -60,26 +62,33 @@ def run(share: int | None = None, jobs: int = 2, most: int = SAMPLES, fresh: boo
 
 def found(number: int) -> Record:
     """What is found of one operator, by a process of its own, which may die of it; a fork would hang in a runtime."""
-    began = time.monotonic()
+    began = _children_seconds()
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "found.jsonl")
         command = [sys.executable, "-m", "tests.campaigns.engines", str(number), str(file)]
         try:
             ended = subprocess.run(command, check=False, cwd=ROOT, capture_output=True, timeout=MOST_SECONDS)
-            status = ended.returncode
+            said = (ended.stderr.decode(errors="replace").strip().splitlines() or [""])[-1]
+            lost = f"the process ended with {ended.returncode}: {said}" if ended.returncode else ""
         except subprocess.TimeoutExpired:
-            status = -1
+            lost = f"the process did not end within {MOST_SECONDS:g} s"
         lines = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
-    return _record(entries()[number], lines, status, time.monotonic() - began)
+    return _record(entries()[number], lines, lost, _children_seconds() - began)
 
 
-def _record(entry: Entry, lines: Sequence[Any], status: int, seconds: float) -> Record:
+def _children_seconds() -> float:
+    """The processor time of the processes that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _record(entry: Entry, lines: Sequence[Any], lost: str, seconds: float) -> Record:
     made: dict[str, tuple[str, str, str]] = {}
     begun = [line for line in lines if line["outcome"] == "begun"]
     done = [line for line in lines if line["outcome"] != "begun"]
-    if status:
+    if lost:
         last = begun[-1] if begun else {"engine": "none", "detail": ""}
-        done.append({**last, "outcome": ERROR, "reason": f"the process ended with {status}"})
+        done.append({**last, "outcome": ERROR, "reason": lost})
     gravity = (RIGHT, REFUSED, ERROR, WRONG)
     for line in done:
         before = made.get(line["engine"])
@@ -146,24 +155,30 @@ def _held(name: str, task: Task, sample: Sample, places: Sequence[int], rough: b
     def function(*leaves: torch.Tensor) -> Sequence[torch.Tensor]:
         return opened(*[leaves[place] for place in places])
 
-    if said := _differs(function, sample.process, sample.leaves):
+    said = _differs(function, sample.process, sample.leaves)
+    if said is None:
+        return {"outcome": REFUSED, "reason": "it leaves its own example to the flat function"}
+    if said:
         return {"outcome": REFUSED, "reason": f"a search finds the difference: {said}"}
     generator = torch.Generator().manual_seed(1)
-    outcomes = []
+    answers: dict[str, str | None] = {}
     for number in range(FILLS):
         label, data = filled(sample.leaves, number, generator)
-        if said := "" if label == "tiny" and rough else _differs(function, sample.process, data):
-            outcomes.append(f"{label}: {said}")
-    if outcomes:
-        return {"outcome": WRONG, "reason": "; ".join(outcomes)[:600]}
+        if label != "tiny" or not rough:
+            answers[f"{number} {label}"] = _differs(function, sample.process, data)
+    if wrong := [f"{label}: {said}" for label, said in answers.items() if said]:
+        return {"outcome": WRONG, "reason": "; ".join(wrong)[:600]}
+    if all(said is None for said in answers.values()):
+        return {"outcome": REFUSED, "reason": "it leaves all other numbers to the flat function"}
     return {"outcome": RIGHT}
 
 
-def _differs(function: Callable[..., Any], eager: Callable[..., Any], data: list[torch.Tensor]) -> str:
+def _differs(function: Callable[..., Any], eager: Callable[..., Any], data: list[torch.Tensor]) -> str | None:
+    """How an engine answers otherwise than torch; None where the flat function answers in its place."""
     try:
         got = function(*copies(data))
     except Exception:
-        return ""  # the flat function answers
+        return None
     try:
         with torch.no_grad():
             wanted = eager(*copies(data))
@@ -172,7 +187,7 @@ def _differs(function: Callable[..., Any], eager: Callable[..., Any], data: list
     leaves = [leaf for leaf in torch.utils._pytree.tree_leaves(wanted) if isinstance(leaf, torch.Tensor)]
     unique = list({id(leaf): leaf for leaf in leaves}.values())
     if len(unique) != len(got):
-        return ""
+        return None  # an output is given twice, which no region of one part has
     lost = 1e-6 * min([1e-12, *(_largest(leaf) for leaf in data if leaf.is_floating_point())])
     pairs = zip(unique, got, strict=True)
     return next((said for theirs, mine in pairs if (said := _difference(theirs, mine, lost))), "")

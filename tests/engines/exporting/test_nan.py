@@ -67,7 +67,21 @@ def test_what_is_no_number_is_answered_as_torch_does(case: str, engine: str, mon
         warnings.simplefilter("error")  # on usual numbers the engine answers
         torch.testing.assert_close(mod(usual), function(usual), rtol=1e-5, atol=1e-6)
     unusual = torch.tensor([row, [0.2, 0.5, 0.8]])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the flat function answers, which is said once
+    with pytest.warns(UserWarning, match=r"does not answer on pipeline .* left to the flat function: an"):
         found = mod(unusual)
     torch.testing.assert_close(found, function(unusual), rtol=1e-5, atol=1e-6, equal_nan=True)
+
+
+@pytest.mark.filterwarnings("ignore:the engine 'onnxruntime' does not answer on")  # of the example with a NaN, rightly
+@pytest.mark.parametrize(("rows", "chosen"), [([0.3, nan], {"pipeline": "onnxruntime"}), ([nan, inf], {})])
+def test_a_search_times_the_examples_that_an_engine_answers(
+    rows: list[float], chosen: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("onnxruntime", reason="the extra 'onnx' is not installed")
+    pytest.importorskip("onnxscript", reason="the extra 'onnx' is not installed")
+    for module in ("candidate", "search"):
+        monkeypatch.setattr(f"tracepack.pipeline.optimizing.{module}.interleaved", in_turn)
+    mod = tracepack.trace(network, torch.rand(2, 3))
+    report = mod.optimize([{"x": torch.full((2, 3), row)} for row in rows], engines=["onnxruntime"], threads=1)
+    assert report.engines == chosen
+    assert chosen or "it leaves the examples to the flat function" in str(report)
