@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
 from typing import Any
 
 import torch
@@ -19,6 +20,7 @@ from torch.overrides import TorchFunctionMode
 from ...graph.graph import BodyCall, Constant, Graph, Node, Operator, Value
 from ...graph.traverse import leaves
 from .finite_checks import FiniteChecks, require_finite
+from .known_ranges import Ends, KnownRanges, Range, is_within
 from .left_to_torch import LeftToTorch
 from .number_checks import SHIFTS, computed_otherwise, is_large, is_unlisted, is_watched, within_float32, within_floats
 
@@ -141,15 +143,20 @@ class DataChecks(TorchFunctionMode):
     Args:
         known: inputs of the region that `index_checks` covers, and the least number of rows.
         in_32_bits: whether integers must fit into 32 bits, too.
+        constants: ranges of what the region holds.
 
     Attributes:
-        within: for each index whether all of it is within its tensor, as tensors.
+        within: for each thing to check whether it holds, as tensors.
     """
 
-    def __init__(self, known: Sequence[tuple[torch.Tensor, int]], in_32_bits: bool = False) -> None:
+    def __init__(
+        self, known: Sequence[tuple[torch.Tensor, int]], in_32_bits: bool = False,
+        constants: Sequence[Range] = (),
+    ) -> None:  # fmt: skip
         super().__init__()
-        self.known, self.in_32_bits = known, in_32_bits
+        self.known, self.in_32_bits, self.ranges = known, in_32_bits, KnownRanges(constants)
         self.within: list[torch.Tensor] = []
+        self._ranged: list[tuple[torch.Tensor, Ends, Any]] = []  # checks of indices that sizes may decide
         self.masks: list[torch.Tensor] = []  # of attention, that are checked
         self.finite = FiniteChecks()
 
@@ -197,15 +204,16 @@ class DataChecks(TorchFunctionMode):
         if self.in_32_bits and name in SHIFTS:
             raise Unfit("it shifts integers of 32 bits")
         if not (self.in_32_bits or is_watched(name)):
-            return self._made(name, args, given, func(*args, **given))
+            return self._made(func, name, args, given, func(*args, **given))
         before = [arg.clone() if isinstance(arg, torch.Tensor) else arg for arg in args]  # it may write to them
         found = func(*args, **given)
         self.within += within_floats(func, name, before, given, found)
         if self.in_32_bits:
             self.within += within_float32(func, name, before, given, found)
-        return self._made(name, before, given, found)
+        return self._made(func, name, before, given, found)
 
-    def _made(self, name: str, args: Sequence[Any], given: Any, found: Any) -> Any:
+    def _made(self, func: Any, name: str, args: Sequence[Any], given: Any, found: Any) -> Any:
+        self.ranges.note(str(getattr(func, "__name__", "")), name, args, given, found)
         if is_unlisted(name, found):
             raise Unfit(f"{name} of integers is not known to be computed as torch does")
         self.within += self.finite.of(name, args, given, found)
@@ -223,10 +231,22 @@ class DataChecks(TorchFunctionMode):
     def _note(self, index: Any, rows: Any) -> None:
         if any(index is value and isinstance(rows, int) and least <= rows for value, least in self.known):
             return
-        self.within.append(((index >= 0) & (index < rows)).all())
+        self._add(index, rows, ((index >= 0) & (index < rows)).all())
 
     def _note_from_either_end(self, index: Any, rows: Any) -> None:
-        self.within.append(((index >= -rows) & (index < rows)).all())
+        self._add(index, rows, ((index >= -rows) & (index < rows)).all())
+
+    def _add(self, index: Any, rows: Any, check: torch.Tensor) -> None:
+        ends = self.ranges.of(index)
+        if ends is None:
+            self.within.append(check)
+        else:
+            self._ranged.append((check, ends, rows))
+
+    def all_hold(self) -> torch.Tensor | None:
+        """Whether all checks hold, but for those that the sizes decide, once an export knows which are equal."""
+        checks = [*self.within, *(check for check, ends, rows in self._ranged if not is_within(ends, rows))]
+        return reduce(torch.logical_and, checks) if checks else None
 
 
 def _places(table: torch.Tensor, key: Any, of_python: bool) -> Iterator[tuple[torch.Tensor, Any]]:

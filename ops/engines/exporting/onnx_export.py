@@ -23,6 +23,7 @@ from ...lowering.patches.lock import KeptProcess, lowering
 from ...lowering.patches.shape_functions import FreeSizes
 from ...lowering.patches.silence import Silence
 from ..checks.index_checks import DataChecks, Unfit, index_checks
+from ..checks.known_ranges import ranges_of
 from ..engine import BF16, Declined, Task, cause, described
 from .onnx_weights import MODEL, NUMPY_TYPES, WITHIN
 
@@ -76,7 +77,8 @@ class Checking(Exporting):
 
     def __init__(self, task: Task, in_32_bits: bool = False) -> None:
         super().__init__(task)
-        self.__dict__ |= {"inputs": index_checks(task.region.graph), "in_32_bits": in_32_bits}
+        held = ranges_of(constant.tensor for constant in constants(task.region.graph))
+        self.__dict__ |= {"inputs": index_checks(task.region.graph), "in_32_bits": in_32_bits, "held": held}
 
     def forward(self, *values: torch.Tensor) -> Any:
         """Runs the region.
@@ -85,9 +87,10 @@ class Checking(Exporting):
             Unfit: torch alone is to run it.
         """
         known = [(values[number], rows) for number, rows in self.__dict__["inputs"]]
-        with DataChecks(known, self.__dict__["in_32_bits"]) as checks:
+        with DataChecks(known, self.__dict__["in_32_bits"], self.__dict__["held"]) as checks:
             found = super().forward(*values)
-        return (*found, torch.stack(checks.within).all()) if checks.within else found
+        within = checks.all_hold()
+        return found if within is None else (*found, within)
 
 
 def onnx_model(
@@ -203,9 +206,11 @@ def _clean(model: Any, task: Task, sizes: Sequence[Sequence[int | None]]) -> Non
     """Gives free sizes the letters of the signature, and removes stack traces of the machine that exported it.
 
     Torch writes fixed sizes as names, and as fixed some that its decompositions fixed on the way. Which sizes are free
-    is what the export said before; whether the model then is right at other sizes is tried on cases.
+    is what the export said before; whether the model then is right at other sizes is tried on cases. The sizes in
+    between stay, since a runtime fuses by them, unless one was so fixed, which would mislead it.
     """
     letters: dict[str, str | int] = {}
+    misled = False
     kinds: list[Any] = [value.type for value in task.region.graph.inputs]
     for given, shape, kind in zip(model.graph.inputs, sizes, kinds, strict=True):
         for dim, (size, letter) in enumerate(zip(shape, kind.shape, strict=True)):
@@ -214,12 +219,13 @@ def _clean(model: Any, task: Task, sizes: Sequence[Sequence[int | None]]) -> Non
                 given.shape[dim] = size
             elif isinstance(letter, str) and letter.isidentifier() and name is not None:
                 given.shape[dim] = letters.setdefault(name, letter)
+            misled |= size is None and name is None
     outer = [id(value) for value in (*model.graph.inputs, *model.graph.outputs)]
     for node in model.graph:
         node.metadata_props.clear()
         for made in node.outputs:
-            if id(made) not in outer:
-                made.shape = None  # a runtime infers it; a size that is wrongly fixed would mislead it
+            if misled and id(made) not in outer:
+                made.shape = None  # a runtime infers it
             for dim, size in enumerate(made.shape or ()):
                 name = getattr(size, "value", None)
                 if name in letters:
