@@ -17,7 +17,7 @@ from ..graph.errors import GraphError, MissingExtraError
 from ..graph.program import Artefact
 from ..onnx.external_data import refuse_external_data
 from ..onnx.session import Session, first_line, session_options
-from .checks.finite_checks import floating_inputs
+from .checks.finite_checks import floating_inputs, require_finite_array
 from .checks.index_checks import checked, index_checks
 from .engine import DYNAMIC, SIDE_BY_SIDE, STATIC, WAY, Declined, Engine, Task, lowers
 from .exporting.onnx_weights import MODEL, WITHIN, declared, embedded
@@ -64,10 +64,9 @@ class OnnxRuntime(Engine):
         together = artefact.description.get(WAY) == SIDE_BY_SIDE
         session = _session(artefact.files[MODEL], weights, region.name, together)
         given, made = [each.name for each in session.get_inputs()], [each.name for each in session.get_outputs()]
-        function = _function(session, list(zip(_places(region, given, made), given, strict=True)), made)
-        return checked(
-            function, index_checks(region.graph), within=made[-1] == WITHIN, floating=floating_inputs(region.graph)
-        )  # fmt: skip
+        places = list(zip(_places(region, given, made), given, strict=True))
+        function = _function(session, places, made, floating_inputs(region.graph))
+        return checked(function, index_checks(region.graph), within=made[-1] == WITHIN)
 
     def _open_on_card(self, model: bytes, region: Region, device: str) -> Callable[..., Sequence[torch.Tensor]]:
         refuse_external_data(model, region.name)
@@ -118,21 +117,35 @@ def _session(model: bytes, weights: dict[str, torch.Tensor], where: str, togethe
     return session
 
 
-def _function(session: Any, given: Sequence[tuple[int, str]], made: Sequence[str]) -> Callable[..., Any]:
-    """A function of tensors that shares their memory with the session."""
+def _function(
+    session: Any, given: Sequence[tuple[int, str]], made: Sequence[str], floating: Sequence[int]
+) -> Callable[..., Any]:
+    """A function of tensors that shares their memory with the session.
+
+    Args:
+        session: of ONNX Runtime.
+        given: the numbers and the names of its inputs.
+        made: the names of its outputs.
+        floating: the inputs of the region that must be finite, those too that the session does not take.
+    """
     run: Any = session._sess.run  # what `InferenceSession.run` calls, without its checks of the feed
     from_numpy, options = torch.from_numpy, onnxruntime.RunOptions()  # which a run without them makes anew
 
     def call(*values: torch.Tensor) -> list[torch.Tensor]:
+        for index in floating:
+            require_finite_array(_array(values[index]))
         feed = {name: _array(values[index]) for index, name in given}
         return [from_numpy(_known(array)) for array in run(made, feed, options)]
 
-    if len(given) != 1 or len(made) != 1 or given[0][0] != 0:
+    if len(given) != 1 or len(made) != 1 or given[0][0] != 0 or any(floating):
         return call
-    name = given[0][1]
+    name, is_floating = given[0][1], bool(floating)
 
     def call_one(value: torch.Tensor) -> tuple[torch.Tensor]:
-        return (from_numpy(_known(run(made, {name: _array(value)}, options)[0])),)
+        array = _array(value)
+        if is_floating:
+            require_finite_array(array)
+        return (from_numpy(_known(run(made, {name: array}, options)[0])),)
 
     return call_one
 

@@ -16,7 +16,7 @@ import torch
 from ..graph.device import Device
 from ..graph.program import Artefact
 from ..onnx.external_data import refuse_external_data
-from .checks.finite_checks import floating_inputs
+from .checks.finite_checks import floating_inputs, require_finite_array
 from .checks.index_checks import checked, index_checks
 from .checks.left_to_torch import LeftToTorch
 from .checks.number_checks import LARGEST, refused_in_32_bits, takes_integers
@@ -73,10 +73,9 @@ class OpenVino(Engine):
         more = len(compiled.outputs) - len(region.graph.output)
         if not set(given) <= set(names) or more not in (0, 1):
             raise Declined(f"the model has the inputs {given} and {len(compiled.outputs)} outputs")
-        function = _function(compiled, [names.index(name) for name in given], weights)
-        return checked(
-            function, index_checks(region.graph), within=more == 1, floating=floating_inputs(region.graph)
-        )  # fmt: skip
+        places = [names.index(name) for name in given]
+        function = _function(compiled, places, weights, floating_inputs(region.graph))
+        return checked(function, index_checks(region.graph), within=more == 1)
 
 
 def _core() -> Any:
@@ -113,19 +112,24 @@ class _Requests(threading.local):
         self.weights = weights
 
 
-def _function(compiled: Any, given: Sequence[int], weights: Mapping[str, torch.Tensor]) -> Callable[..., Any]:
+def _function(
+    compiled: Any, given: Sequence[int], weights: Mapping[str, torch.Tensor], floating: Sequence[int]
+) -> Callable[..., Any]:
     """A function of tensors that shares their memory with a request, of which each thread has one.
 
     Args:
         compiled: the model.
         given: which of the region's inputs it takes.
         weights: from whose memory it was made.
+        floating: the region's inputs that must be finite.
     """
     requests = _Requests(compiled, weights)
     count = len(compiled.outputs)
 
     def call(*values: torch.Tensor) -> list[torch.Tensor]:
         request = requests.own
+        for index in floating:
+            require_finite_array(_array(values[index]))
         arrays = [_array(values[index]) for index in given]  # OpenVINO keeps no copy alive, which infer reads
         for place, array in enumerate(arrays):
             if array.dtype.kind in "iu" and array.itemsize >= 4 and max(int(array.max()), -int(array.min())) > LARGEST:

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from math import isfinite
 from typing import Any
 
 import numpy as np
 import torch
+from numpy import vdot
 
 from ...graph.graph import Graph
 from ...graph.types import TensorType
@@ -42,14 +44,22 @@ def require_finite(value: torch.Tensor) -> None:
     Raises:
         LeftToTorch: it holds a NaN or an infinity.
     """
-    if not value.is_cpu or value.dtype not in (torch.float32, torch.float64) or not value.is_contiguous():
-        finite = bool(value.isfinite().all())
-    else:
-        array = (value.detach() if value.requires_grad else value).numpy()
-        # The sum of squares is the cheapest pass over memory that keeps both; it may itself be too large.
-        finite = math.isfinite(np.vdot(array, array)) or bool(value.isfinite().all())
-    if not finite:
-        raise LeftToTorch("an input holds a NaN or an infinity")
+    if not bool(value.isfinite().all()):
+        raise LeftToTorch(_SAID)
+
+
+def require_finite_array(array: Any) -> None:
+    """Checks an input as numpy sees it.
+
+    Raises:
+        LeftToTorch: it holds a NaN or an infinity.
+    """
+    # The sum of squares is the cheapest pass over memory that keeps both; it may itself be too large.
+    if not (isfinite(vdot(array, array)) or np.isfinite(array).all()):
+        raise LeftToTorch(_SAID)
+
+
+_SAID = "an input holds a NaN or an infinity"
 
 
 class FiniteChecks:
