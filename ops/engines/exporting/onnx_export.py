@@ -209,6 +209,8 @@ def _clean(model: Any, task: Task, sizes: Sequence[Sequence[int | None]]) -> Non
     is what the export said before; whether the model then is right at other sizes is tried on cases. The sizes in
     between stay, since a runtime fuses by them, unless one was so fixed, which would mislead it.
     """
+    import onnx_ir
+
     letters: dict[str, str | int] = {}
     misled = False
     kinds: list[Any] = [value.type for value in task.region.graph.inputs]
@@ -226,10 +228,9 @@ def _clean(model: Any, task: Task, sizes: Sequence[Sequence[int | None]]) -> Non
         for made in node.outputs:
             if misled and id(made) not in outer:
                 made.shape = None  # a runtime infers it
-            for dim, size in enumerate(made.shape or ()):
-                name = getattr(size, "value", None)
-                if name in letters:
-                    made.shape[dim] = letters[name]
+            elif made.shape is not None:  # it may be frozen: torch shares some shapes
+                shape = [letters.get(getattr(size, "value", None) or "", size) for size in made.shape]
+                made.shape = onnx_ir.Shape(shape)
 
 
 def _detach_weights(model: Any, held: Sequence[Constant]) -> dict[str, Constant]:

@@ -35,6 +35,18 @@ def test_the_file_has_the_names_and_the_free_sizes_of_the_signature(tmp_path) ->
     assert str(tmp_path).encode() not in path.read_bytes()
 
 
+def test_sizes_of_rows_that_are_stacked_have_the_letters_of_the_signature(tmp_path) -> None:
+    """Torch's export shares the sizes of such rows, frozen, between values."""
+    mod = tracepack.trace(lambda x, y: torch.vstack([x, y]), torch.rand(5), torch.rand(5))
+    path = tmp_path / "stack.onnx"
+    mod.to_onnx(path, [{"x": torch.rand(5), "y": torch.rand(5)}])
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    assert [each.shape for each in session.get_inputs()] == [["N"], ["N"]]
+    x, y = torch.rand(8), torch.rand(8)
+    (found,) = session.run(None, {"x": x.numpy(), "y": y.numpy()})
+    assert torch.from_numpy(found).equal(torch.stack([x, y]))
+
+
 LABELS = ["a", "b"]
 
 
