@@ -25,6 +25,7 @@ from .findings import Attempt, Findings
 from .trial import Bench, Differences, interleaved, settle
 
 LEAST_GAIN = 0.97  # of the time of the flat function, above which an engine is not worth its artefact
+ALIKE = 1.02  # of the least time, up to which engines are as fast, and the smaller artefact opens sooner
 _SHARE = 0.05  # of the time of the search for one measurement
 _LAST = 0.15  # of it for the measurement of the whole
 
@@ -107,8 +108,7 @@ class Search:
         given = [case for case in self.stage.cases if case.given]
         ways = [self._way([each.engaged for each in option], given) for option in options]
         times = interleaved(ways, max(0.2, self.seconds * _LAST))
-        order = sorted(range(len(options)), key=lambda index: times[index])
-        for index in order:
+        for index in _order(times, [sum(each.engaged.size for each in option) for option in options]):
             option = options[index]
             if times[index] < LEAST_GAIN * times[0] and not self._fault(option):
                 return option, times[0], times[index]
@@ -167,14 +167,22 @@ def _outside(ops: Sequence[Match], runs: Sequence[Match]) -> list[Match]:
     return [op for op in ops if id(op.engaged.region.body) not in held]
 
 
+def _order(times: Sequence[float], sizes: Sequence[int]) -> list[int]:
+    """The numbers of some ways, fastest first; of those as fast as the fastest, that of the least MiB first."""
+    alike = ALIKE * min(times, default=0.0)
+    keys = [(time > alike, size >> 20 if time <= alike else 0, time) for time, size in zip(times, sizes, strict=True)]
+    return sorted(range(len(times)), key=keys.__getitem__)
+
+
 def _fastest(candidates: Sequence[Match]) -> list[Match]:
     """The fastest candidate of each region."""
-    best: dict[Any, Match] = {}
+    found: dict[Any, list[Match]] = {}
     for each in candidates:
-        place = each.engaged.region.place
-        if place not in best or each.after < best[place].after:
-            best[place] = each
-    return list(best.values())
+        found.setdefault(each.engaged.region.place, []).append(each)
+    return [
+        matches[_order([each.after for each in matches], [each.engaged.size for each in matches])[0]]
+        for matches in found.values()
+    ]
 
 
 def choices(chosen: Sequence[Match]) -> tuple[EngineChoice, ...]:
