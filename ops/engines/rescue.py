@@ -34,6 +34,7 @@ from ..runtime.plan import Plan
 from ..runtime.user_code import user_stacklevel
 from .checks.left_to_torch import LeftToTorch
 from .engine import WAY, Engine
+from .huge_pages import NewMemory
 from .region import Region
 from .rest import state
 
@@ -110,6 +111,7 @@ class Engaged:
         self.tolerance = tolerance
         self._lock = forkable(threading.Lock())
         self._open: Callable[..., Sequence[torch.Tensor]] | None = None
+        self._memory: NewMemory | None = None
         self.warned = False
         self._agrees: dict[Sizes, bool] = dict.fromkeys(_compared_sizes(artefact, engine), True)
         self._within = _within(region, tolerance)
@@ -136,8 +138,15 @@ class Engaged:
         """The function of the engine, which is made once."""
         with self._lock:  # two threads may ask at once
             if self._open is None:
+                self._memory = NewMemory()
                 self._open = self.engine.open(self.artefact, self.region, self.reference.device)
+                self._memory.gather_soon()
             return self._open
+
+    def settle(self) -> None:
+        """Does at once what else follows soon after the function was opened, so that it can be timed."""
+        if self._memory is not None:
+            self._memory.gather()
 
     def forget(self) -> Sequence[object]:
         """Lets go of the function, which the next call makes anew."""

@@ -168,6 +168,7 @@ def try_engine(stage: Bench, seen: Observed, engine: Engine, seconds: float, way
             return fault
         if given and not answered:
             return "it leaves the examples to the flat function, which hold a NaN, or numbers that are out of range"
+        engaged.settle()
         with torch.no_grad():
             before, after = interleaved([_over(each, answered, device) for each in (seen.reference, run)], seconds)
         if before > LONG and after >= before and not lowers(way):
