@@ -19,7 +19,7 @@ from ..onnx.external_data import refuse_external_data
 from .checks.finite_checks import floating_inputs, require_finite_array
 from .checks.index_checks import checked, index_checks
 from .checks.left_to_torch import LeftToTorch
-from .checks.number_checks import LARGEST, refused_in_32_bits, takes_integers
+from .checks.number_checks import LARGEST, MOST_SIZE, refused_in_32_bits, takes_integers
 from .engine import BF16, WAY, Declined, Engine, Task
 from .exporting.onnx_weights import MODEL, addressed, embedded
 from .region import Region
@@ -128,6 +128,8 @@ def _function(
 
     def call(*values: torch.Tensor) -> list[torch.Tensor]:
         request = requests.own
+        if any(size > MOST_SIZE for value in values for size in value.shape):
+            raise LeftToTorch("OpenVINO computes positions beyond 2**24 otherwise")
         for index in floating:
             require_finite_array(_array(values[index]))
         arrays = [_array(values[index]) for index in given]  # OpenVINO keeps no copy alive, which infer reads

@@ -9,15 +9,20 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
+import torch
+
 from ...ops.graph.program import Program
+from ...ops.graph.types import TensorType
 from ..comparing.golden import stored
-from ..recheck.vary import beside, clones
+from ..recheck.vary import beside, clones, with_sizes
 from ..running.rebuild import rebuild
 from ..running.runner import Runner
 
 MOST_BESIDE = 16  # of one example
+MOST_LETTERS = 6
 SHARE_OF_CASES = 0.1  # of the time of a search
 
 
@@ -56,7 +61,7 @@ def cases(program: Program, runner: Runner, examples: Sequence[Mapping[str, Any]
     given = [clones(runner.binding.flatten(feed)) for feed in examples]
     found = [_case(program, runner, leaves, True) for leaves in given]
     until = time.perf_counter() + seconds
-    for leaves in _in_turn([list(_others(leaves)) for leaves in given]):
+    for leaves in _in_turn([[*_of_other_sizes(program, leaves), *_others(leaves)] for leaves in given]):
         if time.perf_counter() > until:
             break
         try:
@@ -64,6 +69,27 @@ def cases(program: Program, runner: Runner, examples: Sequence[Mapping[str, Any]
         except Exception:  # the pipeline refuses such inputs, as does the function that was traced
             continue
     return found
+
+
+def _of_other_sizes(program: Program, leaves: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    """The example with other sizes where the signature has letters: of all, of one, of two that have the same size."""
+    places: dict[str, list[tuple[int, int]]] = {}
+    for index, (value, leaf) in enumerate(zip(program.graph.inputs, leaves, strict=True)):
+        if isinstance(value.type, TensorType) and isinstance(leaf, torch.Tensor) and leaf.numel():
+            for dim, size in enumerate(value.type.shape):
+                if isinstance(size, str) and size.isidentifier():
+                    places.setdefault(size, []).append((index, dim))
+    old = {letter: leaves[index].shape[dim] for letter, ((index, dim), *_) in places.items()}
+    letters = list(old)[:MOST_LETTERS]
+    pairs = [pair for pair in combinations(letters, 2) if old[pair[0]] == old[pair[1]]]
+    for chosen in dict.fromkeys((tuple(letters), *((letter,) for letter in letters), *pairs)):
+        more = {size: 2 + number for number, size in enumerate(dict.fromkeys(old[letter] for letter in chosen))}
+        sizes: dict[int, dict[int, int]] = {}
+        for letter in chosen:
+            for index, dim in places[letter]:
+                sizes.setdefault(index, {})[dim] = leaves[index].shape[dim] + more[old[letter]]
+        if sizes:
+            yield [with_sizes(leaf, sizes[index]) if index in sizes else leaf for index, leaf in enumerate(leaves)]
 
 
 def _others(leaves: Sequence[Any]) -> Iterator[Sequence[Any]]:

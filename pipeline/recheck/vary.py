@@ -272,6 +272,13 @@ def _resized(leaf: Any, sizes: dict[int, int]) -> Any:
     return found
 
 
+def with_sizes(leaf: torch.Tensor, sizes: dict[int, int]) -> torch.Tensor:
+    """A tensor with new sizes of some of its dimensions; elements are repeated."""
+    for dim, size in sizes.items():
+        leaf = _taken(leaf.detach(), dim, torch.arange(size, device=leaf.device) % leaf.shape[dim])
+    return leaf
+
+
 def _taken(tensor: torch.Tensor, dim: int, index: torch.Tensor) -> torch.Tensor:
     """`index_select`, also for dtypes on which torch has no operators."""
     held = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}.get(tensor.dtype)

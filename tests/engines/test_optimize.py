@@ -84,6 +84,14 @@ def test_an_engine_that_is_right_for_the_size_of_the_example_only_is_refused(mod
     assert report.engines == {}
 
 
+def test_sizes_that_equal_fixed_ones_are_varied_by_the_letters_of_the_signature(mod, mirror, monkeypatch) -> None:
+    """Four rows of four numbers: no table of sizes can change the rows and leave the numbers."""
+    monkeypatch.setattr(mirror, "change", staticmethod(lambda t: t if len(t) == 4 else t.flip(0)))
+    report = mod.optimize([feed(4)], engines=["mirror"])
+    assert report.engines == {}
+    assert all("differs by" in each.reason for each in report.attempts)
+
+
 def test_an_engine_of_another_dtype_is_refused(mod, mirror, monkeypatch) -> None:
     monkeypatch.setattr(mirror, "change", staticmethod(lambda t: t.double() if t.is_floating_point() else t))
     report = mod.optimize([feed()], engines=["mirror"], tolerance=0.5)

@@ -20,9 +20,19 @@ from torch.overrides import TorchFunctionMode
 from ...graph.graph import BodyCall, Constant, Graph, Node, Operator, Value
 from ...graph.traverse import leaves
 from .finite_checks import FiniteChecks, require_finite
-from .known_ranges import Ends, KnownRanges, Range, is_within
+from .known_ranges import Ends, KnownRanges, Range, is_small, is_within
 from .left_to_torch import LeftToTorch
-from .number_checks import SHIFTS, computed_otherwise, is_large, is_unlisted, is_watched, within_float32, within_floats
+from .number_checks import (
+    LARGEST,
+    MOST_SIZE,
+    SHIFTS,
+    computed_otherwise,
+    is_large,
+    is_unlisted,
+    is_watched,
+    within_float32,
+    within_floats,
+)
 
 # Where a function has its table, its dimension and its index, and what these are called.
 _INDEXED = {
@@ -157,6 +167,7 @@ class DataChecks(TorchFunctionMode):
         self.known, self.in_32_bits, self.ranges = known, in_32_bits, KnownRanges(constants)
         self.within: list[torch.Tensor] = []
         self._ranged: list[tuple[torch.Tensor, Ends, Any]] = []  # checks of indices that sizes may decide
+        self._counted: list[tuple[torch.Tensor, Ends]] = []  # of integers, too
         self.masks: list[torch.Tensor] = []  # of attention, that are checked
         self.finite = FiniteChecks()
 
@@ -206,11 +217,16 @@ class DataChecks(TorchFunctionMode):
         if not (self.in_32_bits or is_watched(name)):
             return self._made(func, name, args, given, func(*args, **given))
         before = [arg.clone() if isinstance(arg, torch.Tensor) else arg for arg in args]  # it may write to them
-        found = func(*args, **given)
+        found = self._made(func, name, args, given, func(*args, **given))
         self.within += within_floats(func, name, before, given, found)
         if self.in_32_bits:
-            self.within += within_float32(func, name, before, given, found)
-        return self._made(func, name, before, given, found)
+            ends = self.ranges.of(found)
+            checks = within_float32(func, name, before, given, found)
+            if ends is None:
+                self.within += checks
+            else:
+                self._counted += [(check, ends) for check in checks]
+        return found
 
     def _made(self, func: Any, name: str, args: Sequence[Any], given: Any, found: Any) -> Any:
         self.ranges.note(str(getattr(func, "__name__", "")), name, args, given, found)
@@ -231,21 +247,24 @@ class DataChecks(TorchFunctionMode):
     def _note(self, index: Any, rows: Any) -> None:
         if any(index is value and isinstance(rows, int) and least <= rows for value, least in self.known):
             return
-        self._add(index, rows, ((index >= 0) & (index < rows)).all())
+        self._add(index, rows, 0)
 
     def _note_from_either_end(self, index: Any, rows: Any) -> None:
-        self._add(index, rows, ((index >= -rows) & (index < rows)).all())
+        self._add(index, rows, -rows)
 
-    def _add(self, index: Any, rows: Any, check: torch.Tensor) -> None:
+    def _add(self, index: Any, rows: Any, least: Any) -> None:
         ends = self.ranges.of(index)
         if ends is None:
-            self.within.append(check)
-        else:
-            self._ranged.append((check, ends, rows))
+            self.within.append(((index >= least) & (index < rows)).all())
+            return
+        below = index < rows
+        check = below if type(ends[0]) is int and ends[0] >= 0 else (index >= least) & below
+        self._ranged.append((check.all(), ends, rows))
 
     def all_hold(self) -> torch.Tensor | None:
         """Whether all checks hold, but for those that the sizes decide, once an export knows which are equal."""
         checks = [*self.within, *(check for check, ends, rows in self._ranged if not is_within(ends, rows))]
+        checks += [check for check, ends in self._counted if not is_small(ends, LARGEST, MOST_SIZE)]
         return reduce(torch.logical_and, checks) if checks else None
 
 

@@ -82,6 +82,25 @@ def is_within(ends: Ends | None, rows: Any) -> bool:
     return ends is not None and statically_known_true(ends[0] >= 0) and statically_known_true(ends[1] <= rows)
 
 
+def is_small(ends: Ends, most: int, size: int) -> bool:
+    """Whether numbers between these ends are at most so far from zero, as long as no size is beyond one."""
+    from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
+    from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
+
+    for end in ends:
+        if isinstance(end, int):
+            least = largest = end
+        else:
+            expression = end.node.expr
+            if free_unbacked_symbols(expression):
+                return False  # data decide it
+            bounds = bound_sympy(expression, dict.fromkeys(expression.free_symbols, ValueRanges(0, size)))
+            least, largest = bounds.lower, bounds.upper
+        if not (-most <= least and largest <= most):
+            return False
+    return True
+
+
 def is_integer(value: Any) -> bool:
     """Whether a value is an integer, or a symbol of one."""
     return isinstance(value, int | torch.SymInt) and not isinstance(value, bool)

@@ -21,6 +21,7 @@ from ...graph.traverse import constants, every_node, leaves
 from ...graph.types import TensorType
 
 LARGEST = 2**24  # that OpenVINO computes exactly: some functions of integers it computes in float32
+MOST_SIZE = 2**23  # of an input of OpenVINO's: positions, and what is computed from sizes, it then computes exactly
 _LARGEST_OF = {torch.int32: 2**31 - 1, torch.int64: 2**53}  # that float64 and the result hold
 _LARGEST_QUOTIENT = 2**23  # of what is divided: no quotient in float32 is rounded to the next integer
 _OTHERWISE = {

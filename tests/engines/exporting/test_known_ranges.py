@@ -8,6 +8,8 @@ import pytest
 import torch
 
 import tracepack
+from tracepack.ops.engines.catalogue import missing
+from tracepack.ops.engines.checks.left_to_torch import LeftToTorch
 from tracepack.ops.engines.exporting.onnx_weights import MODEL, WITHIN
 
 pytest.importorskip("onnxruntime")
@@ -44,8 +46,8 @@ def of_the_data(x: torch.Tensor) -> torch.Tensor:
     return TABLE[x[:, 0].long()] + x
 
 
-def engaged(process: Callable[[torch.Tensor], torch.Tensor]) -> tracepack.Pipeline:
-    op = tracepack.script(process, name="op", engine="onnxruntime")
+def engaged(process: Callable[[torch.Tensor], torch.Tensor], engine: str) -> tracepack.Pipeline:
+    op = tracepack.script(process, name="op", engine=engine)
     return tracepack.trace(lambda x: op(x), torch.rand(3, 2))
 
 
@@ -58,17 +60,46 @@ def checks(pipeline: tracepack.Pipeline) -> bool:
     return WITHIN in [each.name for each in model.graph.output]
 
 
-def test_positions_are_not_checked() -> None:
-    mod = engaged(known)
+ENGINES = [
+    "onnxruntime",
+    pytest.param("openvino", marks=pytest.mark.skipif(bool(missing("openvino")), reason="openvino is not installed")),
+]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_positions_are_not_checked(engine: str) -> None:
+    mod = engaged(known, engine)
     assert not checks(mod)
     for rows in (3, 2, 7):
         x = torch.rand(rows, 2)
         torch.testing.assert_close(mod(x), known(x))
 
 
+def position(x: torch.Tensor) -> torch.Tensor:
+    return x + (torch.arange(x.shape[0]) * 2 + 1).sum()
+
+
+def place(x: torch.Tensor) -> torch.Tensor:
+    return x[torch.arange(x.shape[0]) + 0]
+
+
+@pytest.mark.skipif(bool(missing("openvino")), reason="openvino is not installed")
+def test_openvino_is_given_no_tensor_with_positions_that_it_rounds() -> None:
+    """Its integers are exact up to 2**24; what the sizes of the export bound is not checked by the model."""
+    mod = engaged(place, "openvino")
+    assert not checks(mod)
+    assert checks(engaged(position, "openvino"))
+    x = torch.zeros(2**23 + 1, 2)
+    (one,) = mod._engaged
+    with pytest.raises(LeftToTorch, match="positions beyond"):
+        one.open()(x)
+    assert mod(x).equal(x)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("process", [beyond, added_in_place, filled, of_the_data])
-def test_what_may_be_out_of_range_is(process) -> None:
-    mod = engaged(process)
+def test_what_may_be_out_of_range_is(process, engine: str) -> None:
+    mod = engaged(process, engine)
     assert checks(mod)
     x = torch.rand(3, 2)
     torch.testing.assert_close(mod(x), process(x))
