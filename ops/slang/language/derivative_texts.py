@@ -5,12 +5,16 @@ Slang 2026.12 gives 0 for the slope of `pow` wherever its base is below 1e-6, so
 `length` and `distance`: the gradient of the length of a vector of 1e-6 is a hundredth of what it is. Each call of such
 a function becomes one of a function that is defined at the end of the text: its values are those of Slang's own, its
 derivative is the right one. At exactly 0, `sqrt` keeps Slang's finite slope, and `length` the slope 0.
+
+A name that the module declares itself stays. Whether a call of it means the module's function or Slang's depends on the
+types: so a function with the parameters of Slang's is added that does not compile where it is called.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterator
 
 _SKIPPED = r"//[^\n]*|/\*.*?\*/|\"[^\"\n]*\""
 _NAMES = r"(?P<name>pow|fmod|sqrt|rcp|length|distance|normalize)"
@@ -72,19 +76,55 @@ _TEXTS: dict[str, tuple[str, ...]] = {
 }
 
 
-def with_derivatives(text: str) -> str:
+_REFUSED = "the slope of Slang's own"
+_NAMED_ANEW = re.compile(
+    rf"{_REFUSED} (?P<refused>\w+)|ambiguous call to '(?P<ambiguous>\w+)'|function '(?P<again>\w+)' already has a body"
+)
+
+_HEADS = (
+    ("<T : __BuiltinFloatingPointType>", "T"),
+    ("<T : __BuiltinFloatingPointType, let N : int>", "vector<T, N>"),
+    ("<T : __BuiltinFloatingPointType, let R : int, let C : int>", "matrix<T, R, C>"),
+)
+
+
+def declared_names(text: str) -> frozenset[str]:
+    """Those of these functions whose names a text declares itself, as a function, a method or a macro."""
+    return frozenset(match["name"] for match in _DECLARED.finditer(text) if match["name"])
+
+
+def with_derivatives(text: str, own: frozenset[str]) -> str:
     """The text with functions of the right derivative in the place of Slang's; lines stay where they are.
 
-    A name that the text declares itself, as a function, a method or a macro, is its own and stays.
+    Args:
+        text: of one file.
+        own: the names that some file of the module declares itself.
     """
-    own = {match["name"] for match in _DECLARED.finditer(text)}
-    used = {match["name"] for match in _CALL.finditer(text)} - own - {None}
-    if not used:
-        return text
+    called = {match["name"] for match in _CALL.finditer(text)} - {None}
+    used, kept = called - own, sorted(called & own)
     prefix = f"tracepack_{hashlib.sha256(text.encode()).hexdigest()[:8]}_"  # files of one module see each other's names
 
     def renamed(match: re.Match[str]) -> str:
         return prefix + match[0] if match["name"] in used else match[0]
 
     definitions = dict.fromkeys(part for name in sorted(used) for part in _TEXTS[name])
-    return "\n".join((_CALL.sub(renamed, text), *(part.replace("@", prefix) for part in definitions)))
+    added = [part.replace("@", prefix) for part in definitions] + [each for name in kept for each in _refusing(name)]
+    return "\n".join((_CALL.sub(renamed, text), *added)) if added else text
+
+
+def _refusing(name: str) -> Iterator[str]:
+    """Functions with the parameters of Slang's own, whose calls do not compile."""
+    for generic, kind in _HEADS:
+        parameters = f"{kind} x, {kind} y" if name in ("pow", "fmod", "distance") else f"{kind} x"
+        result = "T" if name in ("length", "distance") else kind
+        if kind.startswith("matrix") and name in ("length", "distance", "normalize"):
+            continue
+        body = f'static_assert(false, "{_REFUSED} {name}"); return {"T(0)" if result == "T" else "x"};'
+        yield f"[Differentiable] {result} {name}{generic}({parameters}) {{ {body} }}"
+
+
+def slope_of(message: str) -> str:
+    """The function whose slope would be Slang's own, where an error of the compiler says so; else nothing."""
+    found = _NAMED_ANEW.search(message)
+    name = found[found.lastgroup or 0] if found else ""
+    return name if name in _TEXTS else ""

@@ -72,3 +72,40 @@ def test_file_that_is_imported_has_the_right_slopes(tmp_path) -> None:
     x = torch.tensor([-2.0], requires_grad=True)
     slang.load(tmp_path / "main.slang").f(x).sum().backward()
     assert x.grad.item() == 5 * 16
+
+
+NAMED_ANEW = {
+    "overload": "[Differentiable] float pow(float x, int n) { return x * n; }",
+    "method": "struct P { float a; [Differentiable] float pow(float x) { return x; } };",
+    "namespace": "namespace n { [Differentiable] float pow(float x) { return x; } }",
+    "generic": "[Differentiable] T pow<T : IFloat>(T x, T y) { return x * y; }",
+    "same generic": "[Differentiable] T pow<T : __BuiltinFloatingPointType>(T x, T y) { return x * y; }",
+    "macro": "#define pow(x, y) pow(x, y)",
+}
+
+
+@pytest.mark.parametrize("declared", NAMED_ANEW.values(), ids=NAMED_ANEW)
+def test_slope_of_slangs_own_beside_a_function_of_its_name_is_refused(declared: str) -> None:
+    module = slang.load(f"{declared}\n[Differentiable] float f(float x) {{ return pow(x, 2.0f); }}")
+    x = torch.tensor([-2.0], requires_grad=True)
+    value = module.f(x)
+    with pytest.raises(slang.SlangGradientError, match="the module names a function 'pow', and may call Slang's own"):
+        value.sum().backward()
+
+
+def test_call_of_the_modules_own_beside_slangs_name_has_its_slope() -> None:
+    module = slang.load("""
+    [Differentiable] float pow(float x, int n) { return x * n; }
+    [Differentiable] float f(float x) { return pow(x, 3) * x; }
+    """)
+    x = torch.tensor([-2.0], requires_grad=True)
+    module.f(x).sum().backward()
+    assert x.grad.item() == -12
+
+
+def test_overload_of_an_imported_file_has_its_slope(tmp_path) -> None:
+    (tmp_path / "lib.slang").write_text("[Differentiable] float pow(float x, int n) { return x * n; }")
+    (tmp_path / "main.slang").write_text("import lib; [Differentiable] float f(float x) { return pow(x, 3) * x; }")
+    x = torch.tensor([-2.0], requires_grad=True)
+    slang.load(tmp_path / "main.slang").f(x).sum().backward()
+    assert x.grad.item() == -12
