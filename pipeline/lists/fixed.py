@@ -85,7 +85,7 @@ def _lines(graph: Graph) -> Iterator[str]:
             compared = list(_compared(node, node.target, made.get(id(value)), inputs))
             yield from compared or _of_text(node, node.target, made)
         elif _asks_for_gradients(node, inputs):
-            yield f"{node.line}: the function asks whether gradients are on. {_AS_WITHOUT}"
+            yield f"{f'{node.line}: ' if node.line else ''}the function asks whether gradients are on. {_AS_WITHOUT}"
         elif isinstance(node.output, tuple | list) and _is_cut(node):
             yield (
                 f"{node.line}: the number of pieces is fixed to {len(node.output)}. A list comprehension over those of "

@@ -11,60 +11,53 @@ from typing import Any
 import torch
 
 from ....ops.graph.errors import RecordError
-from ....ops.graph.graph import Graph, Node, Operator
+from ....ops.lowering.autocast import AUTOCAST_QUESTIONS
 from ....ops.runtime.user_code import codes_in, first_line, names_in
-from ...rules.gradients import ASKS_GRAD_MODE
-from ...rules.settings import with_default_dtype
 from .objects import Objects
 
-_DEFAULT_DTYPE = (torch.get_default_dtype, torch.finfo)  # all but finfo are replaced while functions are recorded
-_GRAD_MODE = torch.is_grad_enabled
-_INFERENCE_MODE = torch.is_inference_mode_enabled
+_DEFAULT_DTYPE = (torch.get_default_dtype, torch.finfo)
+_MODES: dict[str, dict[str, Any]] = {
+    "autocast": AUTOCAST_QUESTIONS,
+    "grad_mode": {"is_grad_enabled": torch.is_grad_enabled},
+    "inference_mode": {"is_inference_mode_enabled": torch.is_inference_mode_enabled},
+}
+"""The settings, and what tells them; a recorder replaces these in torch, and sees them where they go by these names."""
 
 
-def with_settings(graph: Graph, dtype: str, asked: bool, objects: Objects) -> Graph:
-    """The graph of a function with a guard on the default dtype, and a note on the gradient mode, where it needs them.
+def asked_unseen(objects: Objects) -> set[str]:
+    """The settings for which a function may ask unseen: `default_dtype`, `autocast`, `grad_mode`.
 
     Args:
-        graph: of a whole function.
-        dtype: torch's default dtype while it was recorded.
-        asked: whether the recorder saw that the function asks for it.
         objects: what the function reaches.
 
     Raises:
-        RecordError: it can ask whether inference mode is on.
+        RecordError: it may ask whether inference mode is on.
     """
-    if _may_ask(objects, _INFERENCE_MODE, "is_inference_mode_enabled"):
+    codes = [code for function in objects.functions for code in codes_in(function.__code__)]
+    found = {mode for mode, asking in _MODES.items() if any(_may_ask(objects, codes, *each) for each in asking.items())}
+    if "inference_mode" in found:
         raise RecordError(
             "the function asks whether inference mode is on, which no graph holds",
-            where=str(first_line(objects.functions[0]) or "") if objects.functions else "",
+            where=str(next(filter(None, map(first_line, objects.functions)), "")),
             fix="Pass it as a flag.",
         )
-    if _may_ask(objects, _GRAD_MODE, "is_grad_enabled"):
-        note = Node(Operator("py.own_backward"), (ASKS_GRAD_MODE,), {}, None, first_line(objects.functions[0]))
-        graph = Graph(graph.inputs, (note, *graph.nodes), graph.output)
-    return with_default_dtype(graph, dtype, asked or _may_ask_default_dtype(objects))
+    if any(map(objects.reaches, _DEFAULT_DTYPE)) or any(map(_names_dtype, codes)):
+        found.add("default_dtype")
+    return found
 
 
-def _may_ask(objects: Objects, asking: Any, name: str) -> bool:
-    """Whether a function reaches what tells a mode by another name than torch's, where a recorder sees it."""
-    if objects.reaches(asking):
-        return bool(objects.functions)
-    codes = [code for function in objects.functions for code in codes_in(function.__code__)]
-    return any(_has_text(code, {name}) or {"_C", name} <= set(names_in(code)) for code in codes)
-
-
-def _may_ask_default_dtype(objects: Objects) -> bool:
-    """Whether what a function reaches holds what tells the default dtype, or code that names it.
-
-    ``torch.finfo(dtype)`` asks for none. Any other name of `finfo` is taken to be called without an argument.
-    """
-    if any(map(objects.reaches, _DEFAULT_DTYPE)):
-        return True
-    return any(_names_dtype(code) for function in objects.functions for code in codes_in(function.__code__))
+def _may_ask(objects: Objects, codes: Collection[CodeType], name: str, asking: Any) -> bool:
+    """Whether a function reaches what tells a mode by another name than torch's."""
+    return objects.reaches(asking) or any(
+        _has_text(code, {name}) or {"_C", name} <= {*names_in(code)} for code in codes
+    )
 
 
 def _names_dtype(code: CodeType) -> bool:
+    """Whether code names what tells the default dtype.
+
+    ``torch.finfo(dtype)`` asks for none. Any other name of `finfo` is taken to be called without an argument.
+    """
     names = names_in(code)
     asked = "get_default_dtype" in names or ("finfo" in names and _without_argument(code))
     return asked or _has_text(code, {"get_default_dtype", "finfo"})

@@ -1,4 +1,4 @@
-"""Gradients at corners, ties, infinities and NaN: those of torch's autograd, on torch's operators and in compiled code."""
+"""Gradients at corners, ties, infinities and NaN are those of autograd, on torch's operators and in compiled code."""
 
 from __future__ import annotations
 

@@ -6,10 +6,10 @@ import re
 
 from ....kernels import cache as disk
 from ...language.errors import SlangCompileError
-from . import operators, precision
+from . import double_constants, operators
 from . import prelude as preludes
+from .double_constants import with_double_constants
 from .operators import with_masked_shifts, with_small_types, with_whole_division
-from .precision import with_double_constants
 from .prelude import HEAD, mended, with_checked_components, without_calls_of_extrema
 
 _GLOBALS = re.compile(r"^struct GlobalParams_\d+\n\{\n(?P<body>.*?)^\};", re.MULTILINE | re.DOTALL)
@@ -22,7 +22,7 @@ _PRELUDE_END = "using namespace SLANG_PRELUDE_NAMESPACE;\n#endif\n"
 _ONLY_ONE_EXPORT = """#undef SLANG_PRELUDE_EXPORT
 #define SLANG_PRELUDE_EXPORT static
 """
-CHANGES = disk.key(*operators.TEXTS, *precision.TEXTS, *preludes.TEXTS)
+CHANGES = disk.key(*double_constants.TEXTS, *operators.TEXTS, *preludes.TEXTS)
 """A hash of what is added to the C++, for the keys of compiled libraries."""
 
 _EACH = "for (uint64_t *r = (uint64_t*)&local, i = r[0], end = r[1]; i < end; i++) if ((r[0] = i, r[1] = i + 1)) "

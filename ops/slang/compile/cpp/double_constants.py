@@ -11,7 +11,7 @@ import math
 import re
 
 _OF_SLANG = re.compile(
-    r"^static (?:double|void) (?:double_getPi|exp10|_d_exp2|_d_log2|_d_log10|_d_radians|_d_degrees)_\d+\([^)]*\)\n\{\n.*?^\}",
+    r"^static (?:double|void) (?:double_getPi|exp10|_d_(?:exp2|log2|log10|radians|degrees))_\d+\([^)]*\)\n\{\n.*?^\}",
     re.MULTILINE | re.DOTALL,
 )
 _CONSTANTS = {
