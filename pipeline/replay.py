@@ -26,7 +26,7 @@ from ..ops.tracing_hook import models_run, plainly
 from .examples import Examples
 from .patches.print import muted
 from .pipeline import Pipeline
-from .recheck.answers import difference
+from .recheck.answers import difference, shares_otherwise
 from .recheck.containers import has_dict, ordered, plain
 from .recheck.glimpses import brief, itself, outline, parameter, shapes
 from .recheck.key_order import has_order, key_orders, turned
@@ -37,12 +37,12 @@ from .recheck.reach.objects import Objects
 from .recheck.reach.places import Location
 from .recheck.sizes import has_other_dtypes
 from .recheck.uninitialised import Filled, fills, is_unchecked, is_uninitialised
-from .recheck.vary import clones, has_float, one_float, one_whole, ones, trials, whole
+from .recheck.vary import clones, has_float, named_ints, one_float, one_whole, ones, trials, whole
 from .recording.recorder import Recorder
 from .recording.rollback import States, Undo
 
 TRIES = 4  # of a function that may give other results by chance, as some reductions in several threads do
-ROUNDED = (math.ceil, math.floor)  # the ints that are tried for a float
+ROUNDED = (math.ceil, math.floor)  # the ints that are tried for a float, beside those that the code names
 CALLS = 3  # in a row, with the example itself
 MOST_AGED = 64  # each is given thousands of items
 MOST_ROUNDS = 20  # of a loop on other data than the example: it may never end, or double its tensors each time
@@ -70,13 +70,11 @@ class Replay:
         seconds: float,
     ) -> None:  # fmt: skip
         self.process, self.examples, self.recorder, self.objects = process, examples, recorder, objects
-        self.stateful = pipeline.stateful
+        self.stateful, self.until = pipeline.stateful, time.perf_counter() + max(MOST_SECONDS, seconds)
         self.pipeline = pipeline.session() if self.stateful else pipeline
         self.values, self.fills = not is_uninitialised(pipeline.graph), fills(pipeline.graph)
-        self.until = time.perf_counter() + max(MOST_SECONDS, seconds)
         self.shapes: list[tuple[Sequence[Any], Any]] = []
-        self.resizes = not is_unchecked(pipeline.graph)
-        self.changed, self.exact = False, True
+        self.resizes, self.changed, self.exact = not is_unchecked(pipeline.graph), False, True
 
     def mismatch(self) -> Mismatch | None:
         """The first call in which the two differ."""
@@ -119,9 +117,10 @@ class Replay:
         """The inputs in which an int gives another answer than a float: one int, or ints for all floats at once."""
         leaves = self.examples.leaves
         floats = {index: leaf for index, leaf in enumerate(leaves) if has_float(leaf)}
+        ints = (*ROUNDED, *named_ints(self.objects.plain_values()))
 
         def sees(change: Callable[[int, Any, Any], Any]) -> bool:
-            tried = ([change(n, leaf, to) if n in floats else leaf for n, leaf in enumerate(leaves)] for to in ROUNDED)
+            tried = ([change(n, leaf, to) if n in floats else leaf for n, leaf in enumerate(leaves)] for to in ints)
             found = (self._hangs_on(self.examples, each, refusing=False) for each in tried)
             return any(other or has_other_dtypes(self.pipeline.graph, self.shapes[-1:]) for other in found)
 
@@ -293,6 +292,7 @@ class Replay:
             return False, f"it answers where the function raises {type(error).__name__}: {error}" if own else ""
         self.exact = self.exact and models_run() == before  # an op made by the function has nothing lowered
         found = self._difference(wanted, got) or self._difference(handed, given)
+        found = found or (shares_otherwise([wanted, handed], [got, given]) if own else "")
         open_to_chance = bool(found) and not self._place() and key_orders(wanted) == key_orders(got)
         if open_to_chance and self._is_chancy(wanted, got, leaves, alike):
             found = ""

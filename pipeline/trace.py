@@ -44,6 +44,7 @@ from .recheck.key_order import with_marks
 from .recheck.mismatch import Mismatch
 from .recheck.op_state import refuse_gaps, refuse_reads
 from .recheck.prune import prune
+from .recheck.reach.asked_settings import asked_unseen
 from .recheck.reach.objects import Objects
 from .recheck.sizes import forget_sizes, name_sizes, pipeline_facts
 from .recheck.vary import clones
@@ -52,7 +53,7 @@ from .recording.recorder import Recorder
 from .recording.rollback import Undo
 from .replay import Replay
 from .rules.loadable import refuse_unloadable
-from .rules.settings import default_dtype, with_default_dtype
+from .rules.settings import default_dtype, with_settings
 from .second import Recording, second_recording
 from .signature.arguments import Given, arguments
 
@@ -212,7 +213,7 @@ class _Tracing:
             second = second_recording(self.record, self.examples, first)
             parameters, facts = pipeline_facts(self.examples.items, self.names, first.graph)
             name_sizes(first.graph, second, self.examples.leaves)
-            graph = with_default_dtype(first.graph, dtype, first.recorder.asks_default_dtype)
+            graph = with_settings(first.graph, dtype, first.recorder.asked | asked_unseen(self.objects))
             refuse_unloadable(graph)
             found = _here(Program(_name(self.user), graph, parameters, facts))
             replay = Replay(self.user, self.examples, first.recorder, found, self.objects, time.perf_counter() - began)

@@ -163,9 +163,10 @@ class Engaged:
         """A function that runs the engine, and the nodes where it fails or answers otherwise."""
         agrees, free = self._agrees, self.region.guarded is not None or _has_free_sizes(self.region)
         known_sizes, compiling = agrees.get, torch.compiler.is_dynamo_compiling
+        casts = torch._C._is_any_autocast_enabled  # no engine knows of the casts of autocast
 
         def call(*values: torch.Tensor) -> Sequence[torch.Tensor]:
-            if compiling() or state.exactly or is_followed(values):
+            if compiling() or state.exactly or casts() or is_followed(values):
                 return self.reference(*values)
             known = known_sizes(tuple([value.shape for value in values])) if free else True
             if known is not True:

@@ -20,6 +20,7 @@ from ..graph.types import TensorType
 from ..runtime.checks import input_check
 from ..runtime.plan import Plan
 from ..runtime.primitives.random import draws_undone
+from .autocast import AutocastQuestions
 from .call import Call, Leaves, returned, separate
 from .convert.body import convert
 from .convert.layout_guards import guards_of
@@ -121,6 +122,7 @@ def lower_itself(
     numbers_at = [index for index, kind in enumerate(call.kinds) if kind is None]
     empty, constants = EmptyBuffers(model), {} if shared is None else shared
     fixed, questions, layouts = FixedTensors(model, name), Questions(model, expected=SWITCHES), LayoutQuestions()
+    autocast = AutocastQuestions()
 
     def once() -> Any:
         return Live(model, training)(*call.rebuild(separate(tensors))[:2])
@@ -131,7 +133,7 @@ def lower_itself(
 
     with draws_undone(again):
         try:
-            with KeptAttributes(model), fixed, questions, layouts:
+            with KeptAttributes(model), fixed, questions, layouts, autocast:
                 once()
             fixed.confirm(again)
         except Exception:  # an error of the model is raised again by the export, which explains it
@@ -159,7 +161,7 @@ def lower_itself(
                         body = with_plain_inputs(body, reference, tensors)
                     if questions.decides:
                         body = without_gradients(body, model, reference(grad=True), tensors)
-                    return Lowered(without_hooks(body, model), spec)
+                    return Lowered(autocast.guarded(without_hooks(body, model)), spec)
                 except GuardError as caught:  # in another state than the first the model takes another branch
                     error = error or undecided(f"op {name!r}, {caught.where}")
                 except TracepackError as caught:

@@ -15,6 +15,7 @@ import torch
 from ..graph.errors import LoweringError, TracepackError
 from ..graph.graph import Body
 from ..graph.traverse import constants
+from ..lowering.autocast import with_autocast_guard
 from ..lowering.call import Call, dense, returned, separate
 from ..lowering.convert.body import convert
 from ..lowering.export import examples
@@ -52,6 +53,7 @@ def lower_scripted(
             _refuse_unused_reads(program.graph)
             body = convert(program, name, device, call.names, [f"L['{user}']" for user in users], contiguous)
             lowered = Lowered(*prove(body, tensors, lambda: _Reference(model, call)))
+            lowered.body.graph = with_autocast_guard(lowered.body.graph)  # of its operators autocast casts only some
             _share(lowered.body, model)
             return lowered
         except Exception as caught:  # the converter raises errors of many kinds

@@ -15,6 +15,7 @@ from ...ops.runtime.safety.patterns import is_at_start, is_linear, pattern_among
 from ...ops.runtime.user_code import user_stacklevel
 from ..recording.guards import MATCH
 from ..rules.advice import instead
+from ..rules.gradients import ASKS_GRAD_MODE
 from ..rules.metadata import ROWS
 
 
@@ -30,6 +31,7 @@ _BRANCH = "a branch was taken on it"
 _LENGTHS = ("the length of the list was read", "the length of the dict was read", "its length was read")
 _CUTS = ("split", "chunk", "tensor_split", "vsplit", "hsplit", "dsplit")
 _COUNTS = ("split_size", "split_size_or_sections", "chunks", "indices_or_sections", "sections")
+_AS_WITHOUT = "The pipeline answers as it does under torch.no_grad(), whatever the mode is in which it is called"
 _ONLY = "the recording holds for one value only, because "
 
 
@@ -82,6 +84,8 @@ def _lines(graph: Graph) -> Iterator[str]:
                 yield from _fixed(node, node.target, what)
             compared = list(_compared(node, node.target, made.get(id(value)), inputs))
             yield from compared or _of_text(node, node.target, made)
+        elif _asks_for_gradients(node, inputs):
+            yield f"{f'{node.line}: ' if node.line else ''}the function asks whether gradients are on. {_AS_WITHOUT}"
         elif isinstance(node.output, tuple | list) and _is_cut(node):
             yield (
                 f"{node.line}: the number of pieces is fixed to {len(node.output)}. A list comprehension over those of "
@@ -91,6 +95,16 @@ def _lines(graph: Graph) -> Iterator[str]:
             pattern, flags = pattern_among(node.target.name, node.args)
             if not is_linear(pattern, flags, at_start=is_at_start(node.target.name, node.args)):
                 yield f"{node.line}: the file needs load(path, trust=True): the time of {pattern!r} has no bound"
+
+
+def _asks_for_gradients(node: Node, inputs: set[int]) -> bool:
+    """Whether a function asks for what the caller's gradient mode decides: of an input a guard holds it."""
+    match node:
+        case Node(Operator("py.own_backward"), (str(text),)):
+            return text == ASKS_GRAD_MODE
+        case Node(Operator("py.requires_grad"), (tensor, *_)):
+            return id(tensor) not in inputs
+    return False
 
 
 def _is_cut(node: Node) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from ...ops.lowering.autocast import AUTOCAST_QUESTIONS, is_asked_for_autocast
 from ...ops.runtime.user_code import is_called_by_user, is_users
 from ..proxies.base import is_traced
 from ..rules.gradients import asks_grad_mode, is_asked_by_us
@@ -55,10 +56,23 @@ def _default_dtype(plain: Callable[[], torch.dtype]) -> Callable[[], torch.dtype
         if recorder is not None and is_users(
             sys._getframe(1).f_code.co_filename
         ):  # the user's code asks, and not tracepack
-            recorder.pin_default_dtype()
+            recorder.pin_setting("default_dtype")
         return plain()
 
     return get_default_dtype
+
+
+def _autocast(plain: Callable[..., Any]) -> Callable[..., Any]:
+    """What tells autocast's mode or dtype; a block of autocast asks, too, also one that switches it off."""
+
+    @wraps(plain)
+    def asked(*args: Any, **kwargs: Any) -> Any:
+        recorder = active()
+        if recorder is not None and is_asked_for_autocast(sys._getframe(1)):
+            recorder.pin_setting("autocast")
+        return plain(*args, **kwargs)
+
+    return asked
 
 
 def _set_default_dtype(plain: Callable[..., None]) -> Callable[..., None]:
@@ -150,6 +164,7 @@ questions = Hooks(
         (torch, "get_default_dtype", _default_dtype),
         (torch, "set_default_dtype", _set_default_dtype),
         (torch, "set_default_tensor_type", _set_default_dtype),
+        *((torch, name, _autocast) for name in AUTOCAST_QUESTIONS),
         (torch.autograd.Function, "apply", _apply),
     ]
 )

@@ -96,8 +96,8 @@ class NodeWriter(Protocol):
         """Runs a function on real values, records it as one node, and returns its result as the function sees it."""
         ...
 
-    def pin_default_dtype(self) -> None:
-        """Remembers that the function read torch's default dtype."""
+    def pin_setting(self, name: str) -> None:
+        """Remembers that the function read a setting of torch."""
         ...
 
     def arguments(self, tree: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -41,6 +42,43 @@ def difference(wanted: Any, got: Any, *, values: bool = True, exact: bool = Fals
     if not values or _is_same(wanted, got, exact):
         return ""
     return f"{got!r:.60} instead of {wanted!r:.60}"
+
+
+def shares_otherwise(wanted: Any, got: Any) -> str:
+    """How the memory that parts of a result share differs; a caller who writes into one part sees it in the other."""
+    return "" if _sharing(wanted) == _sharing(got) else "its results share memory where the function's do not, or not"
+
+
+def _sharing(tree: Any) -> set[tuple[int, int]]:
+    """Which tensors and arrays of a tree lie in memory of each other, by their places in it."""
+    spans = list(map(_span, _leaves(tree)))[:MOST_LEAVES]
+    numbered = [(place, span) for place, span in enumerate(spans) if span is not None]
+    return {(n, m) for n, a in numbered for m, b in numbered if n < m and a[0] < b[1] and b[0] < a[1]}
+
+
+MOST_LEAVES = 64
+_byte_bounds: Any = getattr(np.lib, "array_utils", np).byte_bounds  # numpy 1 has it by itself
+
+
+def _leaves(tree: Any) -> Iterator[Any]:
+    parts = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, tuple | list) else None
+    if parts is None:
+        yield tree
+    else:
+        for part in parts:
+            yield from _leaves(part)
+
+
+def _span(leaf: Any) -> tuple[int, int] | None:
+    """The first byte and the end of a tensor on the CPU or an array; None where it has no bytes."""
+    if isinstance(leaf, np.ndarray):
+        return _byte_bounds(leaf) if leaf.size else None
+    if not isinstance(leaf, torch.Tensor) or leaf.layout is not torch.strided or leaf.device.type != "cpu":
+        return None
+    if not leaf.numel():
+        return None
+    last = sum(step * (size - 1) for step, size in zip(leaf.stride(), leaf.shape, strict=True))
+    return leaf.data_ptr(), leaf.data_ptr() + (last + 1) * leaf.element_size()
 
 
 def _kind(thing: Any) -> Any:

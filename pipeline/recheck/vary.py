@@ -224,6 +224,18 @@ def one_float(leaf: Any, to: Callable[[float], int]) -> Any:
     return _whole(leaf, to, iter((leaf,)))
 
 
+def named_ints(constants: Sequence[Any]) -> list[Callable[[float], int]]:
+    """What puts an int that code names in the place of a float, as ``n is 1`` may want it; of a few ints."""
+
+    def always(number: int) -> Callable[[float], int]:
+        return lambda _: number
+
+    return [always(each) for each in sorted({each for each in constants if type(each) is int}, key=abs)[:MOST_INTS]]
+
+
+MOST_INTS = 6
+
+
 def has_float(leaf: Any) -> bool:
     """Whether a leaf is or holds a float that an int could stand for."""
     if isinstance(leaf, list | tuple | dict):

@@ -250,7 +250,7 @@ class _Control:
         self.refuse_changes(objects)
         branch.grad_mode = self.recorder.grad_mode
         follow_grad_mode(branch)
-        self.recorder.asks_default_dtype |= branch.asks_default_dtype
+        self.recorder.asked |= branch.asked
         with torch._C.DisableTorchFunction():
             kinds = [_kind(concrete(leaf)) for leaf in results]
         inputs = [value for value, _ in pairs if value is not None]

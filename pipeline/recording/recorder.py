@@ -64,7 +64,7 @@ class Recorder(TorchFunctionMode):
         ended: whether the recording is over, so that nothing can be added.
         given: ids of the tensors that are inputs.
         grad_mode: whether gradients are on, as the function sees it; written_mode: what the graph says so far.
-        asks_default_dtype: whether the function asked for torch's default dtype.
+        asked: the settings of torch that the function asked for, by their operators: `default_dtype`, `autocast`.
         plainly_used: why a string, a list or a number was guarded first; a recording of other code may need no guard.
         rounds: the loops over lists of any length.
         examples: the stand-in of a value that is no tensor, by the id of the value.
@@ -86,7 +86,7 @@ class Recorder(TorchFunctionMode):
         self.ended = False
         self.given: set[int] = set()
         self.grad_mode = self.written_mode = True
-        self.asks_default_dtype = False
+        self.asked: set[str] = set()
         self.plainly_used = ""
         self.rounds, self.examples = Rounds(), dict[int, Any]()
 
@@ -321,9 +321,9 @@ class Recorder(TorchFunctionMode):
         """Writes into the graph that a function has a custom backward, which is not recorded."""
         own_backward(self, name)
 
-    def pin_default_dtype(self) -> None:
-        """Remembers that the function read torch's default dtype, so that the pipeline guards it."""
-        self.asks_default_dtype = True
+    def pin_setting(self, name: str) -> None:
+        """Remembers that the function read a setting of torch, so that the pipeline guards it."""
+        self.asked.add(name)
 
     # -- arguments ---------------------------------------------------------------------------------------------
 

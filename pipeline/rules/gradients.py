@@ -16,6 +16,7 @@ from ...ops.graph.graph import Node, Operator
 from ...ops.runtime.user_code import OURS, TORCHS, user_line
 from ..proxies.tracer import NodeWriter
 
+ASKS_GRAD_MODE = "the function asks whether gradients are on"
 _OWN = tuple(os.path.join("pipeline", *parts) for parts in (("recording",), ("rules",), ("patches",)))
 
 
@@ -50,7 +51,7 @@ def own_backward(recorder: NodeWriter, name: str) -> None:
 
 def asks_grad_mode(recorder: NodeWriter) -> None:
     """Writes into the graph that the function asks for the grad mode, which is off while it is recorded."""
-    _lost(recorder, "the function asks whether gradients are on")
+    _lost(recorder, ASKS_GRAD_MODE)
 
 
 def _lost(recorder: NodeWriter, text: str) -> None:

@@ -32,7 +32,7 @@ def read_metadata(recorder: NodeWriter, func: Callable[..., Any], args: tuple[An
     with recorder.within():
         found = func(*args, **kwargs)
     if func is torch.result_type and default_decides(found, (*args, *kwargs.values())):
-        recorder.pin_default_dtype()
+        recorder.pin_setting("default_dtype")
     tensor, options = (args[0], args[1:]) if args else (None, ())
     value = recorder.values.of(tensor)
     check = METADATA[func]

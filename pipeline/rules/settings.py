@@ -2,34 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import numpy as np
 import torch
 
-from ...ops.graph.graph import Body, BodyCall, Graph, Guard, Literal, Node, Operator, Value
+from ...ops.graph.graph import Body, BodyCall, Graph, Literal, Node, Operator, Value
 from ...ops.graph.traverse import leaves, walk
-from ...ops.graph.types import ARRAY, SCALARS, TensorType
+from ...ops.graph.types import ARRAY, TensorType
+from ...ops.lowering.autocast import with_autocast_guard
+from ...ops.lowering.convert.layout_guards import guarded_setting
 from ..proxies.tracer import Refuser
+from .gradients import ASKS_GRAD_MODE
 
 _COMPLEX = {"float16": "complex32", "float32": "complex64", "float64": "complex128", "bfloat16": "complex64"}
 
 
-def with_default_dtype(graph: Graph, dtype: str, asked: bool) -> Graph:
-    """The graph with a guard on the default dtype, where its results depend on that.
+def with_settings(graph: Graph, dtype: str, asked: Collection[str]) -> Graph:
+    """The graph of a whole function with guards on settings of torch on which its results depend.
 
     Args:
-        graph: of a whole function.
+        graph: of the function.
         dtype: torch's default dtype while it was recorded.
-        asked: whether the function asked for it.
+        asked: the settings for which the function asks: `default_dtype`, `autocast`, `grad_mode`.
     """
-    if not asked and not _hangs_on_default(graph, dtype):
+    if "grad_mode" in asked:  # a pipeline answers as without gradients, and keeps none
+        note = Node(Operator("py.own_backward"), (ASKS_GRAD_MODE,), {}, None)
+        graph = Graph(graph.inputs, (note, *graph.nodes), graph.output)
+    if "autocast" in asked:
+        graph = with_autocast_guard(graph)
+    if "default_dtype" not in asked and not _hangs_on_default(graph, dtype):
         return graph
-    found = Value(SCALARS[str])
     reason = "the results depend on torch's default dtype, which was another one when the function was recorded"
-    read = Node(Operator("py.default_dtype"), (), {}, found, None, varying=True)
-    return Graph(graph.inputs, (read, Node(Guard(dtype, reason), (found,)), *graph.nodes), graph.output)
+    return guarded_setting(graph, "default_dtype", dtype, reason)
 
 
 def _hangs_on_default(graph: Graph, dtype: str) -> bool:

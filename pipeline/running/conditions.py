@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ...ops.graph.graph import Graph, Guard, Node, Operator, SourceLine, Value, target_name
 from ...ops.graph.guards import syntax_tree
@@ -12,12 +12,18 @@ from ...ops.graph.traverse import leaves
 from ...ops.graph.types import TensorType
 from ...ops.runtime.primitives.callables import template
 
+_ASKED = {
+    "py.contiguous": "{}.is_contiguous()", "py.stride": "{}.stride({})", "py.requires_grad": "{}.requires_grad",
+    "py.storage_offset": "{}.storage_offset()", "py.is_conj": "{}.is_conj()", "py.is_neg": "{}.is_neg()",
+}  # fmt: skip
+"""What no type of a tensor tells, as a function asks for it."""
+
 _LONGEST = 2000
 """Characters of the longest text of a condition: each node of a forged file can double it."""
 
 
 def conditions(graph: Graph, names: Sequence[str]) -> list[str]:
-    """The guards that can be written over the sizes and numbers of the inputs, such as ``N > 2``.
+    """The guards that can be written over the inputs' sizes, numbers and layouts: ``N > 2``, ``x.is_contiguous()``.
 
     Args:
         graph: of the pipeline.
@@ -25,6 +31,7 @@ def conditions(graph: Graph, names: Sequence[str]) -> list[str]:
     """
     makers = {id(v): node for node in graph.nodes for v in leaves(node.output)}
     texts = {id(v): n for v, n in zip(graph.inputs, names, strict=True) if not isinstance(v.type, TensorType)}
+    tensors = {id(v): n for v, n in zip(graph.inputs, names, strict=True) if isinstance(v.type, TensorType)}
     found: list[str] = []
     for node in graph.nodes:
         if isinstance(node.target, Guard):
@@ -32,7 +39,8 @@ def conditions(graph: Graph, names: Sequence[str]) -> list[str]:
             if text is not None and re.search(r"[A-Za-z]", re.sub(r"\b(not|min|max|int|float|bool)\b", "", text)):
                 found.append(_stated(text, node.target.expected))
         elif isinstance(node.target, Operator):
-            text = _text(node, node.target.name, texts) or _size_inside(node, makers)
+            text = _asked(node, node.target.name, tensors) or _text(node, node.target.name, texts)
+            text = text or _size_inside(node, makers)
             if text is not None and len(text) <= _LONGEST:
                 several = enumerate(node.output) if isinstance(node.output, tuple | list) else ()
                 texts |= {id(item): f"{text}[{place}]" for place, item in several if isinstance(item, Value)}
@@ -47,6 +55,15 @@ def _stated(text: str, expected: object) -> str:
         return ast.unparse(syntax_tree(stated))
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # the names of a file may be no identifiers
         return stated
+
+
+def _asked(node: Node, name: str, tensors: Mapping[int, str]) -> str | None:
+    """What is asked of an input beyond its type, as text."""
+    tensor = tensors.get(id(node.args[0])) if name in _ASKED and node.args else None
+    if tensor is None or node.kwargs:
+        return None
+    options = [_plain(arg) or "?" for arg in node.args[1:]]
+    return _ASKED[name].format(tensor, *options) if _ASKED[name].count("{}") == 1 + len(options) else None
 
 
 def _text(node: Node, name: str, texts: dict[int, str]) -> str | None:

@@ -76,6 +76,15 @@ def test_an_index_out_of_range_is_the_error_of_torch(made, wrong) -> None:
         mod.run({"ids": torch.tensor([[0, wrong]])})
 
 
+def test_in_autocast_the_nodes_run(made) -> None:
+    mod, model, _ = made
+    ids = torch.randint(0, 50, (2, 5))
+    with torch.autocast("cpu", dtype=torch.bfloat16), torch.no_grad():
+        wanted, got = model(ids).softmax(-1), mod.run({"ids": ids})["scores"]
+    assert torch.equal(got, wanted)
+    assert not torch.equal(mod.run({"ids": ids})["scores"], got)
+
+
 def test_results_are_the_callers_own(made) -> None:
     mod, _, _ = made
     ids = torch.randint(0, 50, (2, 5))

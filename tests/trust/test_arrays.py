@@ -137,3 +137,28 @@ def test_what_a_file_cannot_hold_is_refused_before_there_is_one() -> None:
         tracepack.RecordError, match=r"(?s)test_arrays.py:.*numpy.ndarray.astype .* a file cannot hold.*>f4"
     ):
         tracepack.trace(lambda x: x.numpy().astype(">f4").sum(), torch.randn(2, 3))
+
+
+def two_of_one(x: torch.Tensor) -> Any:
+    held = np.zeros(3)
+    return torch.from_numpy(held), torch.from_numpy(held)
+
+
+def with_its_array(x: torch.Tensor) -> Any:
+    held = np.zeros(3)
+    return {"tensor": torch.from_numpy(held), "array": held}
+
+
+@pytest.mark.parametrize("process", [two_of_one, with_its_array])
+def test_results_that_share_memory_share_it_or_are_refused(process: Any) -> None:
+    refused(trial(lambda: process, X, others=[(MORE,)]), "share memory where the function's do not, or not", "in ")
+
+
+def test_results_that_are_views_of_each_other_stay_that() -> None:
+    traced = tracepack.trace(lambda x: (y := x * 2, y[0], x.numpy()), X)
+    given = X.clone()
+    double, row, array = traced(given)
+    row += 1
+    given += 5
+    assert torch.equal(double[0], X[0] * 2 + 1)
+    assert np.array_equal(array, X.numpy() + 5)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch import get_default_dtype as usual
 
 import tracepack
 
@@ -54,6 +55,46 @@ def asked_by_a_number(ids: torch.Tensor) -> torch.Tensor:
     return ids.to(torch.result_type(ids, 1.0))
 
 
+def asked_by_another_name(ids: torch.Tensor) -> torch.Tensor:
+    return ids.to(usual())
+
+
+HELD = {"usual": torch.get_default_dtype, "limits": torch.finfo}
+
+
+def asked_of_a_table(ids: torch.Tensor) -> torch.Tensor:
+    return ids.to(HELD["usual"]())
+
+
+def limits(ids: torch.Tensor) -> torch.Tensor:
+    return ids * torch.finfo().eps
+
+
+def limits_by_a_text(ids: torch.Tensor) -> torch.Tensor:
+    return ids.double() * getattr(torch, "finfo")().eps  # noqa: B009  # the name is a text of the code
+
+
+def limits_kept(ids: torch.Tensor) -> torch.Tensor:
+    read = torch.finfo
+    return ids.double() * read().eps
+
+
+def limits_in_a_helper(ids: torch.Tensor) -> torch.Tensor:
+    return limits(ids.double())
+
+
+class Limits(torch.nn.Module):
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        return ids.double() * torch.finfo(usual()).eps
+
+
+LIMITS = Limits()
+
+
+def scripted_limits(ids: torch.Tensor) -> torch.Tensor:
+    return tracepack.script(LIMITS)(ids)
+
+
 def scripted_means(ids: torch.Tensor) -> torch.Tensor:
     return tracepack.script(MEANS)(ids)
 
@@ -67,8 +108,13 @@ def in_a_branch(ids: torch.Tensor) -> torch.Tensor:
 
 
 @pytest.mark.parametrize(
-    "process", [halves, roots, made, asked, asked_by_a_number, scripted_means, scripted_roots, in_a_branch]
-)
+    "process",
+    [
+        halves, roots, made, asked, asked_by_a_number, scripted_means, scripted_roots, in_a_branch,
+        asked_by_another_name, asked_of_a_table, limits, limits_by_a_text, limits_kept, limits_in_a_helper,
+        scripted_limits,
+    ],
+)  # fmt: skip
 @pytest.mark.parametrize("first", [torch.float32, torch.float64])
 def test_another_default_dtype_is_stopped_or_changes_nothing(process: Any, first: torch.dtype) -> None:
     other = torch.float64 if first is torch.float32 else torch.float32
@@ -113,6 +159,26 @@ def test_a_question_for_inference_mode_is_refused() -> None:
 
 def test_floating_point_work_asks_for_no_default_dtype() -> None:
     traced = tracepack.trace(lambda x: (x * 2 + torch.zeros(3)).softmax(-1), X)
+    torch.set_default_dtype(torch.float64)
+    assert traced(X).dtype is torch.float32
+
+
+@pytest.mark.parametrize(
+    "process",
+    [
+        asked_by_another_name, asked_of_a_table, limits, limits_by_a_text, limits_kept, limits_in_a_helper,
+        scripted_limits,
+    ],
+)  # fmt: skip
+def test_the_default_dtype_by_any_name_is_guarded(process: Any) -> None:
+    traced = tracepack.trace(process, INTS)
+    torch.set_default_dtype(torch.float64)
+    with pytest.raises(tracepack.GuardError, match="default dtype"):
+        traced(INTS)
+
+
+def test_limits_of_a_dtype_ask_for_no_default() -> None:
+    traced = tracepack.trace(lambda x: x.clamp(min=torch.finfo(x.dtype).min) * torch.finfo(torch.half).eps, X)
     torch.set_default_dtype(torch.float64)
     assert traced(X).dtype is torch.float32
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 import torch
+from torch import is_grad_enabled as gradients_are_on
+from torch import is_inference_mode_enabled as inference_is_on
 
 import tracepack
 from tests.campaigns.functions.surroundings import Straight
@@ -147,12 +149,39 @@ def asks_a_leaf(x: torch.Tensor) -> torch.Tensor:
     return y * 3 if y.is_leaf or y.grad_fn is None else y * 2
 
 
-@pytest.mark.parametrize("process", [asks_the_mode, asks_a_result, asks_a_leaf])
+def asks_by_another_name(x: torch.Tensor) -> torch.Tensor:
+    return x * 2 if gradients_are_on() else x * 3
+
+
+def asks_by_a_text(x: torch.Tensor) -> torch.Tensor:
+    return x * 2 if getattr(torch, "is_grad_enabled")() else x * 3  # noqa: B009  # the name is a text of the code
+
+
+def asks_below_torch(x: torch.Tensor) -> torch.Tensor:
+    return x * 2 if torch._C.is_grad_enabled() else x * 3
+
+
+@pytest.mark.filterwarnings("ignore:.*whether gradients are on")
+@pytest.mark.parametrize(
+    "process",
+    [asks_the_mode, asks_a_result, asks_a_leaf, asks_by_another_name, asks_by_a_text, asks_below_torch],
+)
 def test_what_asks_for_gradients_is_right_without_them_and_stopped_with_them(process: Any) -> None:
     with torch.no_grad():
         assert torch.equal(loaded(process, X, grad=False)(X), process(X))
     with pytest.raises(tracepack.TracepackError, match="whether gradients are on|asked for the requires_grad"):
         loaded(process, X)(X.clone().requires_grad_())
+
+
+@pytest.mark.parametrize("process", [asks_the_mode, asks_a_result, asks_a_leaf, asks_by_another_name])
+def test_a_trace_says_that_a_pipeline_answers_as_without_gradients(process: Any) -> None:
+    with pytest.warns(UserWarning, match=r"asks whether gradients are on. The pipeline answers as .*torch.no_grad"):
+        tracepack.trace(process, X)
+
+
+def test_a_question_for_inference_mode_by_another_name_is_refused() -> None:
+    with pytest.raises(tracepack.RecordError, match="whether inference mode is on"):
+        tracepack.trace(lambda x: x * 2 if inference_is_on() else x, X)
 
 
 class Averages(torch.nn.Module):

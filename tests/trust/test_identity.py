@@ -193,3 +193,23 @@ def test_a_number_compared_with_one_of_another_class(test: Any, n: int) -> None:
     assert trial(lambda: process, X, n, others=others) == "right"
     mod = tracepack.trace(process, X, n)
     assert torch.equal(mod(X, n), process(X, n))
+
+
+ONE = 1
+
+
+def is_one(x: torch.Tensor, n: float) -> torch.Tensor:
+    return x * 2 if n is ONE else x
+
+
+def is_the_int_three(x: torch.Tensor, n: float) -> torch.Tensor:
+    return x * (2 if type(n) is int and n == 3 else 1)
+
+
+@pytest.mark.parametrize("process", [is_one, is_the_int_three])
+def test_an_int_that_code_names_in_the_place_of_a_float_is_stopped(process: Any) -> None:
+    traced = tracepack.trace(process, X, 7.5)
+    assert torch.equal(traced(X, 1.0), X)
+    for n in (1, 3):
+        with pytest.raises(tracepack.TracepackError, match=r"float|branch"):
+            traced(X, n)

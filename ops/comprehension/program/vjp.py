@@ -87,34 +87,56 @@ def _quotient(e: Op, s: Expr, own: Expr) -> list[Expr | None]:
 
 
 def _extreme(e: Op, s: Expr, own: Expr) -> list[Expr | None]:
-    """The gradients of `max` or `min`; each of two equal arguments gets half, as in torch."""
+    """The gradients of `max` or `min`, as torch's: each of two equal arguments gets half, and with a NaN all."""
     a, b = e.args
-    wins = ">" if e.name in ("max", "fmax") else "<"
+    loses = "<" if e.name == "max" else ">"
     one, half, zero = (number(v, e) for v in (1.0, 0.5, 0.0))
 
     def share(x: Expr, y: Expr) -> Expr:
-        return op("?:", op(wins, x, y), one, op("?:", op("==", x, y), half, zero))
+        return op("?:", op(loses, x, y), zero, op("?:", op("==", x, y), half, one))
 
     return [mul(s, share(a, b)), mul(s, share(b, a))]
 
 
-def _power(e: Op, s: Expr, own: Expr) -> list[Expr | None]:
+def _extreme_of_numbers(e: Op, s: Expr, own: Expr) -> list[Expr | None]:
+    """The gradients of `fmax` or `fmin`, as torch's: the first of two equal arguments gets all, and so beside a NaN."""
     a, b = e.args
+    first = op("||", op(">=" if e.name == "fmax" else "<=", a, b), op("!=", b, b))
+    return [_where(first, s), _where(op("!", first), s)]
+
+
+def _power(e: Op, s: Expr, own: Expr) -> list[Expr | None]:
+    """The gradients of `pow`, as torch's: none for a base to the power of 0, nor for the exponent of 0 from 0 on."""
+    a, b = e.args
+    zero = number(0.0, e)
     base = mul(s, mul(b, op("pow", a, op("-", b, number(1.0, e)), dtype=e.dtype)))
     if isinstance(b, Const):
-        return [base, None]
-    positive = op(">", a, number(0.0, a))
-    return [base, op("?:", positive, mul(s, mul(own, _f("log", a, e))), number(0.0, e))]
+        return [base if b.value else None, None]
+    flat = op("&&", op("==", a, number(0.0, a)), op(">=", b, number(0.0, b)))
+    exponent = op("?:", flat, zero, mul(s, mul(own, _f("log", a, e))))
+    return [op("?:", op("==", b, number(0.0, b)), zero, base), exponent]
 
 
 def _modulo(e: Op, s: Expr, own: Expr) -> list[Expr | None]:
+    return [s, op("neg", mul(s, _floored_quotient(e)))]
+
+
+def _floored_quotient(e: Op) -> Expr:
+    """`floor(a / b)` of the exact quotient, as torch computes it: in floating point, 1 / 0.1 is 10, and 9 fit in 1."""
     a, b = e.args
-    return [s, op("neg", mul(s, _f("floor", op("/", a, b), e)))]
+    zero = number(0.0, e)
+    rest = op("fmod", a, b, dtype=e.dtype)
+    towards_zero = _f("rint", op("/", op("-", a, rest), b), e)
+    other_sign = op("&&", op("!=", rest, zero), op("!=", op("<", rest, zero), op("<", b, zero)))
+    floored = op("?:", other_sign, op("-", towards_zero, number(1.0, e)), towards_zero)
+    return op("?:", op("==", b, zero), op("/", a, b), floored)
 
 
 def _atan2(e: Op, s: Expr, own: Expr) -> list[Expr | None]:
+    """The gradients of `atan2`; none at the origin, as torch's."""
     y, x = e.args
     square = op("+", mul(y, y), mul(x, x))
+    square = op("?:", op("==", square, number(0.0, e)), number(1.0, e), square)
     return [op("/", mul(s, x), square), op("neg", op("/", mul(s, y), square))]
 
 
@@ -136,7 +158,7 @@ def _abs(e: Op, s: Expr, own: Expr) -> list[Expr | None]:
 
 def _copysign(e: Op, s: Expr, own: Expr) -> list[Expr | None]:
     a, _ = e.args
-    return [op("?:", op("<", mul(a, own), number(0.0, e)), op("neg", s), s), None]
+    return [op("?:", op("==", a, number(0.0, e)), number(0.0, e), mul(s, op("/", own, a))), None]
 
 
 def _fdim(e: Op, s: Expr, own: Expr) -> list[Expr | None]:
@@ -196,8 +218,8 @@ _RULES: dict[str, _Rule] = {
     "cast": lambda e, s, own: [s],
     "min": _extreme,
     "max": _extreme,
-    "fmin": _extreme,
-    "fmax": _extreme,
+    "fmin": _extreme_of_numbers,
+    "fmax": _extreme_of_numbers,
     "abs": _abs,
     "fabs": _abs,
     "pow": _power,

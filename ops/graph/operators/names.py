@@ -50,7 +50,7 @@ MATH = (
 _READS = (
     "size", "stride", "numel", "array_size", "array_rank", "storage_offset", "ndim", "dtype", "contiguous", "is_conj",
     "is_neg", "len", "item", "int", "float", "bool", "round", "min", "max", "sum", "is_nonzero", "real", "imag",
-    "cat_strings", "deepcopy", "generator", "seeded", "draw", "default_dtype", "requires_grad",
+    "cat_strings", "deepcopy", "generator", "seeded", "draw", "default_dtype", "autocast", "requires_grad",
 )  # fmt: skip
 
 TEXT_METHODS = (

@@ -1,6 +1,6 @@
 """Guards on the memory layout of a model's inputs, for a model whose answer hangs on strides or contiguity.
 
-And on whether they require gradients, where it hangs on that.
+And on whether they require gradients, and on settings of the process, where it hangs on those.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from ...graph.graph import Graph, Guard, Node, Operator, Value
-from ...graph.types import BOOL, INT, TensorType
+from ...graph.types import BOOL, INT, SCALARS, TensorType
 from ..call import Leaves
 
 _REASON = "the model's answer depends on how its inputs lie in memory"
@@ -40,6 +40,20 @@ def with_gradient_guards(graph: Graph) -> Graph:
     tensors = [value for value in graph.inputs if isinstance(value.type, TensorType)]
     nodes = [node for value in tensors for node in _guarded("requires_grad", (value,), False, reason)]
     return Graph(graph.inputs, (*nodes, *graph.nodes), graph.output)
+
+
+def guarded_setting(graph: Graph, name: str, expected: Any, reason: str) -> Graph:
+    """The graph with a guard on a setting of the process, which is read in each run.
+
+    Args:
+        graph: of a model or a function.
+        name: of the operator that reads the setting.
+        expected: its value.
+        reason: why another value stops a run.
+    """
+    found = Value(SCALARS[type(expected)])
+    read = Node(Operator(f"py.{name}"), (), {}, found, None, varying=True)
+    return Graph(graph.inputs, (read, Node(Guard(expected, reason), (found,)), *graph.nodes), graph.output)
 
 
 def guards_of(graph: Graph) -> Graph | None:

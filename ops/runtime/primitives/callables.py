@@ -46,6 +46,7 @@ _PYTHON: dict[str, Callable[..., Any]] = {
     "real": operator.attrgetter("real"),
     "imag": operator.attrgetter("imag"),
     "default_dtype": lambda: _DTYPES[_get_default_dtype()],
+    "autocast": torch._C._is_any_autocast_enabled,
     "requires_grad": lambda x: x.requires_grad,
     "grad_mode": torch._C._set_grad_enabled,
     "own_backward": lambda name: None,

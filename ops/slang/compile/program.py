@@ -15,7 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from ...kernels import cache as disk
-from ..language.errors import NotDifferentiableError, SlangCompileError, compile_error
+from ..language.derivative_texts import slope_of
+from ..language.errors import (
+    NotDifferentiableError,
+    SlangCompileError,
+    SlangError,
+    SlangGradientError,
+    compile_error,
+)
 from ..language.sources import Source
 from ..language.specialization import Specialization
 from ..language.types import FunctionType, SlangType
@@ -206,8 +213,14 @@ class Program:
             found = compile_error(str(error))
             raise self._in_users_words(found, disk.folder("slang", "sources", self.source.key)) from None
 
-    def _in_users_words(self, error: SlangCompileError, directory: Path) -> SlangCompileError:
+    def _in_users_words(self, error: SlangCompileError, directory: Path) -> SlangError:
         """The error with the user's directory in place of that of the cache."""
+        if name := slope_of(error.what):
+            return SlangGradientError(
+                f"the module names a function {name!r}, and may call Slang's own, whose slope is not right everywhere",
+                where=self.source.origin,
+                fix=f"Give the module's function another name; then tracepack writes the slope of Slang's {name}.",
+            )
         file = error.file
         if file.startswith(str(directory)) and self.source.includes:
             relative = Path(file).relative_to(directory)

@@ -67,7 +67,7 @@ class SlangIndexError(SlangError, IndexError):
 
 
 class SlangGradientError(SlangError):
-    """A gradient that Slang computed does not agree with the function's values, in any way of compiling it."""
+    """A gradient that Slang computed does not agree with the function's values, or is not known to."""
 
 
 class CompilerNotFoundError(SlangError):

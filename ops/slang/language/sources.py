@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from ...kernels import cache as disk
-from .derivative_texts import with_derivatives
+from .derivative_texts import declared_names, with_derivatives
 from .errors import SlangError
 from .loop_texts import LIMIT, ROUNDS, bounded, with_for
 from .types import split_name
@@ -181,7 +181,8 @@ class Source:
 
     def with_right_derivatives(self) -> Source:
         """The same module with the right derivatives of Slang's own functions."""
-        return self._changed(with_derivatives)
+        own = frozenset(name for text in self.texts for name in declared_names(text))
+        return self._changed(lambda text: with_derivatives(text, own))
 
     def inlined(self) -> Source:
         """The same module with its differentiable functions inlined before Slang differentiates them."""

@@ -109,6 +109,10 @@ class Objects:
                 if array.flags.writeable and array.tobytes() != before.tobytes():
                     array[...] = before
 
+    def reaches(self, thing: Any) -> bool:
+        """Whether an object that is no tensor is among what was found."""
+        return id(thing) in self._met
+
     def plain_values(self) -> list[Any]:
         """The numbers and texts that the user's functions name: constants of their code, globals, variables."""
         held = [item for place in self._places for item in place.before.values()]

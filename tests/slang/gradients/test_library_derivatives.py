@@ -72,3 +72,70 @@ def test_file_that_is_imported_has_the_right_slopes(tmp_path) -> None:
     x = torch.tensor([-2.0], requires_grad=True)
     slang.load(tmp_path / "main.slang").f(x).sum().backward()
     assert x.grad.item() == 5 * 16
+
+
+NAMED_ANEW = {
+    "overload": "[Differentiable] float pow(float x, int n) { return x * n; }",
+    "method": "struct P { float a; [Differentiable] float pow(float x) { return x; } };",
+    "namespace": "namespace n { [Differentiable] float pow(float x) { return x; } }",
+    "generic": "[Differentiable] T pow<T : IFloat>(T x, T y) { return x * y; }",
+    "same generic": "[Differentiable] T pow<T : __BuiltinFloatingPointType>(T x, T y) { return x * y; }",
+    "macro": "#define pow(x, y) pow(x, y)",
+}
+
+
+@pytest.mark.parametrize("declared", NAMED_ANEW.values(), ids=NAMED_ANEW)
+def test_slope_of_slangs_own_beside_a_function_of_its_name_is_refused(declared: str) -> None:
+    module = slang.load(f"{declared}\n[Differentiable] float f(float x) {{ return pow(x, 2.0f); }}")
+    x = torch.tensor([-2.0], requires_grad=True)
+    value = module.f(x)
+    with pytest.raises(slang.SlangGradientError, match="the module names a function 'pow', and may call Slang's own"):
+        value.sum().backward()
+
+
+def test_call_of_the_modules_own_beside_slangs_name_has_its_slope() -> None:
+    module = slang.load("""
+    [Differentiable] float pow(float x, int n) { return x * n; }
+    [Differentiable] float f(float x) { return pow(x, 3) * x; }
+    """)
+    x = torch.tensor([-2.0], requires_grad=True)
+    module.f(x).sum().backward()
+    assert x.grad.item() == -12
+
+
+def test_overload_of_an_imported_file_has_its_slope(tmp_path) -> None:
+    (tmp_path / "lib.slang").write_text("[Differentiable] float pow(float x, int n) { return x * n; }")
+    (tmp_path / "main.slang").write_text("import lib; [Differentiable] float f(float x) { return pow(x, 3) * x; }")
+    x = torch.tensor([-2.0], requires_grad=True)
+    slang.load(tmp_path / "main.slang").f(x).sum().backward()
+    assert x.grad.item() == -12
+
+
+def test_clamp_has_the_slope_of_the_bound_that_it_gives() -> None:
+    module = slang.load("""
+    [Differentiable] float f(float x, float low, float high) { return clamp(x, low, high) * clamp(int(x), 0, 1); }
+    [Differentiable] float2 g(float2 x, float2 low, float2 high) { return clamp(x, low, high); }
+    """)
+    x, low, high = torch.tensor([[1.5, 1, 2], [1, 1.25, 2], [3, 1, 2], [1, 2, 1], [1.5, 2, 1], [3, 2, 1], [1, 1, 2]]).T
+    for function in (module.f, lambda *given: module.g(*(each[:, None].expand(-1, 2) for each in given)).mean(-1)):
+        mine = [each.clone().requires_grad_() for each in (x, low, high)]
+        theirs = [each.clone().requires_grad_() for each in (x, low, high)]
+        got, wanted = function(*mine), torch.clamp(theirs[0], theirs[1], theirs[2])
+        assert torch.equal(got, wanted)
+        got.sum().backward()
+        wanted.sum().backward()
+        for one, other in zip(mine, theirs, strict=True):
+            torch.testing.assert_close(one.grad, other.grad)
+
+
+@pytest.mark.parametrize("name", ["copysign", "atan2"])
+@pytest.mark.parametrize("dtype", ["float", "double"])
+def test_slope_at_zeros_is_that_of_torch(name: str, dtype: str) -> None:
+    module = slang.load(f"[Differentiable] {dtype} f({dtype} x, {dtype} y) {{ return {name}(x, y); }}")
+    values = torch.tensor([0.0, -0.0, 1.0, -2.5], dtype=getattr(torch, dtype))
+    x, y = (each.flatten() for each in torch.meshgrid(values, values, indexing="ij"))
+    mine, theirs = ([each.clone().requires_grad_() for each in (x, y)] for _ in range(2))
+    module.f(*mine).sum().backward()
+    getattr(torch, name)(*theirs).sum().backward()
+    for one, other in zip(mine, theirs, strict=True):
+        torch.testing.assert_close(one.grad, other.grad)

@@ -6,8 +6,9 @@ import re
 
 from ....kernels import cache as disk
 from ...language.errors import SlangCompileError
-from . import operators
+from . import double_constants, operators
 from . import prelude as preludes
+from .double_constants import with_double_constants
 from .operators import with_masked_shifts, with_small_types, with_whole_division
 from .prelude import HEAD, mended, with_checked_components, without_calls_of_extrema
 
@@ -21,7 +22,7 @@ _PRELUDE_END = "using namespace SLANG_PRELUDE_NAMESPACE;\n#endif\n"
 _ONLY_ONE_EXPORT = """#undef SLANG_PRELUDE_EXPORT
 #define SLANG_PRELUDE_EXPORT static
 """
-CHANGES = disk.key(*operators.TEXTS, *preludes.TEXTS)
+CHANGES = disk.key(*double_constants.TEXTS, *operators.TEXTS, *preludes.TEXTS)
 """A hash of what is added to the C++, for the keys of compiled libraries."""
 
 _EACH = "for (uint64_t *r = (uint64_t*)&local, i = r[0], end = r[1]; i < end; i++) if ((r[0] = i, r[1] = i + 1)) "
@@ -83,7 +84,7 @@ def finish_code(code: str, entry: str, bounds: bool = True) -> tuple[str, str]:
     prelude = mended(with_checked_components(prelude) if bounds else prelude)
     each = _EACH if _has_state(code) else ""
     code = with_whole_division(without_calls_of_extrema(_MADE_CONTEXT.sub(r"\1 = {};", code)))
-    code = with_small_types(with_masked_shifts(code))
+    code = with_double_constants(with_small_types(with_masked_shifts(code)))
     code = code.replace(f"\nvoid _{entry}(", f"\nstatic void _{entry}(", 1)
     struct = _STRUCT.search(code)
     name = struct[1] if struct else "char"

@@ -76,6 +76,7 @@ def _other_release() -> SlangCompileError:
 
 # What Slang's prelude lacks or does wrongly: `-m` of a matrix does not compile, half has the operators of scalars only,
 # bool none of matrices, and `round` goes away from zero, where HLSL, Vulkan and torch take the even one of two numbers.
+# The inverse hyperbolic functions of double are declared only, and log10 of one takes a float.
 _FAULTS = {
     "result[i].rows[i][j] = op thisVal.rows[i][j];": "result.rows[i][j] = op thisVal.rows[i][j];",
     "SLANG_FLOAT_VECTOR_OPS(double)\n": "SLANG_FLOAT_VECTOR_OPS(double)\nSLANG_FLOAT_VECTOR_OPS(half)\n",
@@ -87,6 +88,13 @@ _FAULTS = {
     ),
     "return ::roundf(f);": "return ::rintf(f);",
     "return ::round(f);": "return ::rint(f);",
+    "SLANG_FORCE_INLINE double F64_log10(float f)": (
+        "".join(
+            f"SLANG_FORCE_INLINE double F64_{name}(double f)\n{{\n    return ::{name}(f);\n}}\n"
+            for name in ("asinh", "acosh", "atanh")
+        )
+        + "SLANG_FORCE_INLINE double F64_log10(double f)"
+    ),
 }
 
 
