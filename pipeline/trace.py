@@ -277,6 +277,8 @@ class _Tracing:
         if mismatch.repeated:
             return self.explained_state(mismatch, first)
         found = self.again(mismatch.leaves, first)
+        if (chosen := first.recorder.values.chosen.explaining(mismatch.what)) is not None:
+            return chosen
         return RecordError(
             f"the recorded graph does not answer as the function does: {found.what if found else mismatch.what}",
             where=str((found and found.line) or first_line(self.user) or ""),

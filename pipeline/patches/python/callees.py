@@ -5,6 +5,7 @@ They take part only where the operations of `operations` are recorded, too.
 
 from __future__ import annotations
 
+import base64
 import functools
 import itertools
 import json
@@ -30,11 +31,13 @@ from ...proxies.lists import TracedDict, TracedList
 from ...proxies.sets import TracedSet
 from ...proxies.strings import TracedStr
 from ...recording.recorder import Recorder
+from ...rules.number_or_tensor import number_of
 from ..expressions import EXPRESSIONS, RegularExpressions
+from ..library.base64_calls import OF_BASE64
 from ..library.replacements import OF_ITERABLES, accumulate, buffer_of, dumps, normalize, padded, reduce
 from ..library.tallies import counted, to_set
 from ..redirect import STAND_INS, deep_stand_in, own, stand_in_of
-from .operations import SUBSCRIPT, active, formatted, holds_traced, number_of, to_dict
+from .operations import SUBSCRIPT, active, formatted, holds_traced, to_dict
 from .traced_range import traced_range
 
 
@@ -313,6 +316,7 @@ _STAND_INS: list[tuple[Any, Callable[..., Any]]] = [
     (set, to_set), (frozenset, to_set), (Counter, counted), (next, _next),
     *((kind, buffer_of(kind)) for kind in (bytes, bytearray, memoryview)),
     *((getattr(itertools, name), function) for name, function in OF_ITERABLES.items()),
+    *((getattr(base64, name), function) for name, function in OF_BASE64.items()),
     (json.dumps, dumps), (unicodedata.normalize, normalize),
     *((getattr(re, name), getattr(RegularExpressions(re), name)) for name in EXPRESSIONS),
 ]  # fmt: skip

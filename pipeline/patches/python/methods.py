@@ -21,11 +21,12 @@ from ...lists.pieces import Pieces
 from ...proxies.base import is_traced
 from ...proxies.strings import method_of
 from ...recording.recorder import Recorder
+from ...rules.number_or_tensor import number_of
 from ..expressions import EXPRESSIONS, RegularExpressions
 from ..library import special
 from ..library.asked_table import AskedTable
 from ..library.replacements import MODULES, array_from_buffer, naming_device
-from .operations import HandedOver, active, formatted, holds_traced, number_of
+from .operations import HandedOver, active, formatted, holds_traced
 
 
 class PlainText(str):

@@ -30,6 +30,7 @@ from ...proxies.sets import TracedCounter, TracedSet
 from ...proxies.strings import TracedStr
 from ...recording.recorder import Recorder
 from ...rules.assertions import required
+from ...rules.number_or_tensor import number_of
 from ..library.asked_table import AskedTable
 from .loops.leaving import Leavable
 
@@ -64,16 +65,6 @@ def holds_traced(tree: Any) -> bool:
     if type(tree) is dict:
         return any(map(holds_traced, tree)) or any(map(holds_traced, tree.values()))
     return type(tree) is slice and holds_traced((tree.start, tree.stop, tree.step))
-
-
-def number_of(recorder: Recorder, thing: Any) -> Any:
-    """A tensor of no dimensions as a traced number; any other thing as it is."""
-    if isinstance(thing, torch.Tensor) and thing in recorder.values:
-        with torch._C.DisableTorchFunction():
-            single = thing.dim() == 0
-        if single and recorder.rank(thing) == 0:
-            return recorder.scalar("item", thing)
-    return thing
 
 
 # -- subscripts ----------------------------------------------------------------------------------------------------
@@ -273,7 +264,7 @@ def iterated(place: int | None) -> HandedOver:
 
 
 def _leavable(items: Any) -> Any:
-    own = isinstance(items, torch.Tensor) or is_traced(items) or type(items) is TracedBytes
+    own = isinstance(items, torch.Tensor | TracedBytes) or is_traced(items)
     return items if own and active() is not None else Leavable(items)
 
 
