@@ -11,6 +11,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -27,7 +28,7 @@ from ..ops.runtime.interrupts.verbs import undisturbed
 from ..ops.runtime.placement import runs_on
 from ..ops.runtime.user_code import first_line, unpacks, user_stacklevel, writing_line
 from ..ops.tracing_hook import current, recording
-from .attempts import agree
+from .attempts import agree, with_constant_loops
 from .blame import blamed, refuse_swallowed, with_own_line
 from .examples import Examples, describe
 from .lists.fixed import fixed_lengths, lengths, telling
@@ -151,9 +152,10 @@ def _recorded(
         if found is not None and not plainly.fixed:
             return _agreeing(found, earlier, plainly, problem)
     with LentCode(objects.functions, deeply=True):
-        deeply = _Tracing(process, examples, names, objects, deeply=True)
         try:
-            return _agreeing(deeply.pipeline(), earlier, deeply, problem)
+            make = partial(_Tracing, process, examples, names, objects, deeply=True)
+            deeply, made = with_constant_loops(make, _Tracing.pipeline)
+            return _agreeing(made, earlier, deeply, problem)
         except Exception as error:
             if found is not None:
                 return found
@@ -163,11 +165,9 @@ def _recorded(
 def _agreeing(found: Pipeline, earlier: Sequence[Pipeline], tracing: _Tracing, problem: RecordError | None) -> Pipeline:
     """A pipeline that answers as the first recordings of all that were given up do."""
     if earlier and not agree(earlier, found, tracing.examples, tracing.objects.plain_values()):
-        raise problem or RecordError(
-            "the function keeps state out of sight: it does not answer as it did when it was called first",
-            where=str(first_line(tracing.user) or ""),
-            fix="Pass it as an input, or keep it in an attribute, a list or a dict.",
-        )
+        what = "the function keeps state out of sight: it does not answer as it did when it was called first"
+        fix = "Pass it as an input, or keep it in an attribute, a list or a dict."
+        raise problem or RecordError(what, where=str(first_line(tracing.user) or ""), fix=fix)
     return found
 
 

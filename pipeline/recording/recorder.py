@@ -235,7 +235,7 @@ class Recorder(TorchFunctionMode):
         self.refuse_ended()
         if self.printing:
             return scalar.concrete
-        self.plainly_used = self.plainly_used or (reason if may_stay_free(scalar.concrete, reason) else "")
+        self.plainly_used = self.plainly_used or (reason if may_stay_free(self, scalar, reason) else "")
         return pin(self, scalar, reason)
 
     @contextmanager

@@ -32,6 +32,7 @@ from ...recording.recorder import Recorder
 from ...rules.assertions import required
 from ...rules.number_or_tensor import number_of
 from ..library.asked_table import AskedTable
+from .loops.constants import rounds_over
 from .loops.leaving import Leavable
 
 
@@ -183,6 +184,7 @@ def _iterated(items: Any, place: int | None = None, into: list[Any] | None = Non
         items = recorder.scalar("list", items)
     items = items.tensor.tolist() if type(items) is TracedBytes else items
     items = items.keys() if issubclass(type(items), TracedDict) else items
+    items = items if recorder is None or is_traced(items) else rounds_over(recorder, items, sys._getframe(3))
     return items if recorder is None or type(items) is not TracedList else Loop(recorder, items, place, into)
 
 
