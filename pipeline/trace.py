@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from ..ops.graph.device import parse_device
-from ..ops.graph.errors import RecordError, TracepackError
+from ..ops.graph.errors import GuardError, RecordError, TracepackError
 from ..ops.graph.graph import Graph
 from ..ops.graph.program import Program
 from ..ops.graph.traverse import bodies
@@ -141,12 +141,12 @@ def _recorded(
     not what it was then.
     """
     found: Pipeline | None = None
-    problem: RecordError | None = None
+    problem: TracepackError | None = None
     with LentCode(objects.functions):
         plainly = _Tracing(process, examples, names, objects)
         try:
             found = plainly.pipeline()
-        except RecordError as error:
+        except (RecordError, GuardError) as error:
             problem = error
             earlier += plainly.begun()
         if found is not None and not plainly.fixed:
@@ -162,7 +162,7 @@ def _recorded(
             raise error if isinstance(error, RecordError) or problem is None else problem from None
 
 
-def _agreeing(found: Pipeline, earlier: Sequence[Pipeline], tracing: _Tracing, problem: RecordError | None) -> Pipeline:
+def _agreeing(found: Pipeline, earlier: Sequence[Pipeline], tracing: _Tracing, problem: Exception | None) -> Pipeline:
     """A pipeline that answers as the first recordings of all that were given up do."""
     if earlier and not agree(earlier, found, tracing.examples, tracing.objects.plain_values()):
         what = "the function keeps state out of sight: it does not answer as it did when it was called first"

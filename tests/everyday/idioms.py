@@ -170,5 +170,10 @@ CASES = {
     "sorted by size": one(lambda x: sorted(x.tolist(), key=abs)),
     "nearest": one(lambda x: min(x.tolist(), key=lambda value: (value - 0.4) ** 2)),
     "rows backwards": one(lambda x: torch.stack([row * 2 for row in reversed(x)])),
+    "a shape in texts": one(
+        lambda x: (f"{x.shape}", str(x[1:].shape), f"{x.shape} {1!r}", f"{x.shape!r:>30}", repr(x.shape))
+    ),
+    "sizes in a text": one(lambda x: "x".join(map(str, x.shape))),
+    "a shape in a message": one(lambda x: LOGGER.info(f"{x.shape}") or x * 2),
     "print": one(lambda x: print(f"{x.mean():.2f}") or x),
 }

@@ -90,7 +90,7 @@ VALUES = {
     ),
     "copies": (lambda x: (0.5,) * len(x), [X], "a size", 2, _INTEGER, "x: f32[2]"),
     "rows": (lambda x: list(x.unbind(0)), [X], "a size", 2, "the function goes through", "x: f32[2]"),
-    "a shape as text": (lambda x: f"{x.shape}", [X], "a size", 2, "it was turned into text", "x: f32[2]"),
+    "a shape in a set": (lambda x: {x.shape, 3} != {3}, [X], "a size", 2, "it was used as a key", "x: f32[2]"),
     "rows of an array": (lambda x: [float(v) for v in x.numpy()], [X], "a size", 2, "len() read", "x: f32[2]"),
 }
 

@@ -165,6 +165,8 @@ CASES = {
     "text of a list": one(lambda s: f"{s.split()}"),
     "prefixes": many(prefixed),
     "lower of each": many(lambda texts: [text.lower() for text in texts]),
+    "mapped by a builtin": many(lambda texts: tracepack.map(len, texts)),
+    "mapped by a method": many(lambda texts: tracepack.map(str.strip, texts)),
     "mapped": many(lambda texts: tracepack.map(lambda text: text.strip().lower(), texts)),
     "words of each": many(lambda texts: [[word.lower() for word in text.split()] for text in texts]),
     "ids of each": many(lambda texts: tracepack.map(lambda text: tracepack.lookup(VOCABULARY, text.split(), 0), texts)),
@@ -195,6 +197,10 @@ CASES = {
     "one of two by a match": many(lambda texts: ["word" if re.fullmatch(r"\w+", text) else "text" for text in texts]),
     "matches in a loop": many(first_words),
     "a verdict by a match": one(number_or_word),
+    "whether there is a match": one(lambda s: {"digit": re.search(r"\d", s) is not None, "no": WORD.match(s) is None}),
+    "a match as a flag": one(lambda s: bool(re.fullmatch(r"\s*\w+", s.strip()))),
+    "matches as flags": one(lambda s: [bool(WORD.fullmatch(word)) for word in s.split()]),
+    "any match": one(lambda s: any(re.search(pattern, s) is not None for pattern in (r"\d", "[A-C]"))),
     "accents dropped": one(
         lambda s: "".join(c for c in unicodedata.normalize("NFD", s) if not unicodedata.combining(c))
     ),

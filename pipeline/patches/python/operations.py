@@ -22,7 +22,7 @@ from ...lists.iterating import listed
 from ...lists.loop import Loop
 from ...lists.mapping import each, rows_of
 from ...proxies.arrays import TracedArray
-from ...proxies.base import is_traced
+from ...proxies.base import is_free_shape, is_traced
 from ...proxies.byte_strings import TracedBytes
 from ...proxies.lists import TracedDict, TracedList
 from ...proxies.scalars import TracedNumber
@@ -96,6 +96,9 @@ def formatted(value: Any, spec: Any = "", conversion: str = "") -> Any:
     recorder = active()
     if recorder is not None:
         value = number_of(recorder, value) if not conversion else value
+        if is_free_shape(value):
+            parts = ("torch.Size(", recorder.scalar("format", list(value), "", "r"), ")")
+            value, conversion = recorder.scalar("join_texts", *parts), ""
         if (holds_traced(value) and type(value) is not TracedArray) or is_traced(spec):
             if type(value) is TracedStr and not conversion and type(spec) is str and not spec:
                 return value
