@@ -20,7 +20,7 @@ import torch
 from ....ops.graph.operators.names import TEXT_METHODS
 from ....ops.runtime.user_code import OURS
 from ...proxies.base import is_traced
-from ..redirect import STAND_INS
+from ..redirect import STAND_INS, Uncached
 from .loops.appending import CHANGES
 
 _PACKAGES = frozenset("torch math re json numpy operator unicodedata statistics base64 html string tracepack".split())
@@ -91,6 +91,10 @@ def are_pure(
             calls += callable(now)
         elif name == "LOAD_CONST" and isinstance(each.argval, CodeType):
             if not _is_plain_code(each.argval, known, seen):
+                return False
+            calls += 1
+        elif name == "LOAD_CONST" and callable(each.argval):
+            if not isinstance(each.argval, Uncached) or not _is_plain(each.argval.plain.__wrapped__, seen):
                 return False
             calls += 1
         elif name in ("LOAD_ATTR", "LOAD_METHOD"):
