@@ -62,16 +62,16 @@ class Rounds:
         return bool(loop.decide(found))
 
     def asking(self) -> FrameType | None:
-        """The frame of the code that branches; a loop over constants in it, or around its call, takes note of that."""
+        """The frame of the code that branches; the innermost loop over constants around it takes note of that."""
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and frame.f_code.co_name in _ASKING:
             frame = frame.f_back
-        outer = frame if self.plain else None
-        while outer is not None:
-            for loop in self.plain:
-                if loop.frame is outer:
-                    loop.branched()
+        outer, inside = frame, None
+        while self.plain and outer is not None and inside is None:
+            inside = next((loop for loop in reversed(self.plain) if loop.frame is outer), None)
             outer = outer.f_back
+        if inside is not None:
+            inside.branched()
         return frame
 
     def inside(self, value: Value | None) -> Value | None:

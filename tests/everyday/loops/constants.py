@@ -119,6 +119,9 @@ CASES = {
     "the first label": of_text(lambda s: next((label for label in LABELS if label in s), "none")),
     "joined labels": of_text(lambda s: ", ".join(label for label in LABELS if label in s)),
     "entries of a dict": of_text(lambda s: [value for key, value in WEIGHTS.items() if key in s]),
+    "letters in a text": of_text(lambda s: [letter for letter in "aeiou" if letter in s]),
+    "a loop in a loop": of_text(lambda s: [[a + b for b in "xc" if b in s] for a in ("1", "2")]),
+    "numbers in a text": of_text(lambda s: [i for i, (a, b) in enumerate(zip("ad", "ce", strict=True)) if a + b in s]),
     "with an argument": Case(
         lambda s, least: [label for label in LABELS if s.count(label) >= least], [TEXT, 1], [["cat cat", 2], ["", 0]]
     ),
@@ -198,6 +201,15 @@ def told_to_a_global(text):
     return out
 
 
+def handed_over(text):
+    seen = []
+
+    def chosen(take):
+        return [take(label) for label in LABELS[:2] if label in text]
+
+    return chosen(str.upper) + chosen(lambda label: label) + chosen(lambda label: seen.append(1) or label), seen
+
+
 class Counter:
     def __init__(self):
         self.count = 0
@@ -233,7 +245,8 @@ def written(text):
 
 
 KEPT = [
-    numbered, numbered_in_a_loop, told_to_a_list, told_to_a_variable, kept_apart, popped, told_to_a_global, ticks,
+    numbered, numbered_in_a_loop, told_to_a_list, told_to_a_variable, kept_apart, popped, told_to_a_global, handed_over,
+    ticks,
     calls, bound, written,
 ]  # fmt: skip
 """Functions whose rounds change something: they hold for texts that take the same branches."""

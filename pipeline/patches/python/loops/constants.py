@@ -37,11 +37,21 @@ class LoopAttempt:
         looped: the loops whose constants are one.
         wanted: those that branched where that is guarded or refused.
         others: those that branched inside of a loop over a list of any length.
+        known: whether the rounds of a loop only compute, where no local variable can be called.
     """
 
     looped: frozenset[Key]
     wanted: set[Key] = field(default_factory=set)
     others: set[Key] = field(default_factory=set)
+    known: dict[Key, bool] = field(default_factory=dict)
+
+    def takes(self, frame: FrameType, key: Key) -> bool:
+        """Whether the loop that begins in a frame may be one of the graph."""
+        if any(map(callable, frame.f_locals.values())):
+            return _only_computes(frame)
+        if key not in self.known:
+            self.known[key] = _only_computes(frame)
+        return self.known[key]
 
 
 _attempt: ContextVar[LoopAttempt | None] = ContextVar("attempt", default=None)
@@ -100,9 +110,9 @@ def rounds_over(recorder: Recorder, items: Any, frame: FrameType) -> Any:
     found = None if attempt is None else _constants(items)
     if attempt is None or found is None:
         return items
-    if not _only_computes(frame):
-        return items
     key = (frame.f_code.co_filename, frame.f_code.co_firstlineno, frame.f_code.co_name, frame.f_lasti)
+    if not attempt.takes(frame, key):
+        return items
     if key not in attempt.looped:
         return ConstantRounds(recorder, items, key, attempt)
     made = recorder.scalar("list", found)
@@ -133,7 +143,7 @@ _OF_COMPREHENSIONS = ("LIST_APPEND", "MAP_ADD", "SET_ADD")
 
 MOST_CONSTANTS = 10_000
 _KINDS = (str, int, float, bool)
-_SEQUENCES = (list, tuple, range)
+_SEQUENCES = (list, tuple, range, str)
 _EMPTY: dict[str, str] = {}
 _VIEWS = (type(_EMPTY.keys()), type(_EMPTY.values()), type(_EMPTY.items()))
 
@@ -172,7 +182,7 @@ def _behind(iterator: Any) -> Any:
 
 
 _ITERATORS = (
-    *map(type, (iter([]), iter(()), iter(range(0)))),
+    *map(type, (iter([]), iter(()), iter(range(0)), iter(""), iter("é"))),
     *map(type, (iter(_EMPTY.keys()), iter(_EMPTY.values()), iter(_EMPTY.items()))),
 )
 
