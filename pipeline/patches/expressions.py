@@ -142,11 +142,8 @@ def _in_bool(code: Sequence[dis.Instruction], at: int) -> bool:
         if height == 1:
             made = code[index - 1].opname == "MAKE_FUNCTION"
             callee = code[index - 2 if made else index - 1].argval
-            return (
-                callee == "bool"
-                or (isinstance(callee, CodeType) and callee.co_name == "bool")
-                or callee is STAND_INS["bool"]
-            )
+            ours = isinstance(callee, CodeType) and callee.co_filename.startswith(OURS)
+            return (ours and callee.co_name == "bool") or callee is STAND_INS["bool"]
     return False
 
 

@@ -31,6 +31,8 @@ from ..library.replacements import MODULES, array_from_buffer, naming_device
 from ..redirect import stand_in_of
 from .operations import HandedOver, active, formatted, holds_traced
 
+_FORMATS = ("format", "format_map")
+
 
 class PlainText(str):
     """A plain text whose methods are recorded where an argument is traced."""
@@ -39,6 +41,8 @@ class PlainText(str):
         recorder = active()
         if recorder is None or not _any_traced(values):
             return str.__mod__(self, values)
+        if type(values) is dict:
+            return recorder.scalar("mod", str(self), values)
         given = values if isinstance(values, tuple) else (values,)
         given = tuple(formatted(value) if is_free_shape(value) else value for value in given)
         return recorder.scalar("mod", str(self), given)
@@ -50,6 +54,10 @@ class PlainText(str):
             return str.format(self, *args, **kwargs)
         parts = filled_in(recorder, str(self), args, kwargs, formatted)
         return recorder.scalar("join_texts", *parts)
+
+    def format_map(self, mapping: Any) -> Any:
+        """As for str."""
+        return self.format(**mapping) if type(mapping) is dict else str.format_map(self, mapping)
 
     def join(self, items: Any) -> Any:
         """As for str."""
@@ -104,7 +112,7 @@ def _receiver(name: str) -> Callable[[Any], Any]:
         recorder = active()
         if recorder is None:
             return thing
-        if type(thing) is str and (name in TEXT_METHODS or name == "format"):
+        if type(thing) is str and (name in TEXT_METHODS or name in _FORMATS):
             return PlainText(thing)
         if name in EXPRESSIONS and (thing is re or isinstance(thing, re.Pattern)):
             return RegularExpressions(thing)
@@ -167,7 +175,18 @@ def _modulo(operands: Any) -> Any:
 
 RECEIVERS: dict[str, HandedOver] = {
     name: HandedOver(_receiver(name))
-    for name in (*TEXT_METHODS, "format", "get", "to", "manual_seed", "map", *EXPRESSIONS, *MODULES, *special.NAMES)
+    for name in (
+        *TEXT_METHODS,
+        "format",
+        "format_map",
+        "get",
+        "to",
+        "manual_seed",
+        "map",
+        *EXPRESSIONS,
+        *MODULES,
+        *special.NAMES,
+    )
 }
 RECEIVERS["%"] = HandedOver(_modulo)
 """What gives the receiver, by the name of the method; of the operator % of texts, too."""

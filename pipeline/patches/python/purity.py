@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import dis
 import enum
+import re
 import sys
-from collections import ChainMap
+from collections import ChainMap, Counter, OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
+import numpy as np
 import torch
 
 from ....ops.graph.operators.names import TEXT_METHODS
@@ -76,40 +78,69 @@ def are_pure(
         local: the local variables of a loop, which may change lists that were made for it.
         generator: whether they are those of a generator expression.
     """
-    code = _own(instructions)
-    calls = 0
-    before: Any = None
-    for index, each in enumerate(code):
-        name, now = each.opname, None
-        yields = name == "YIELD_VALUE" and not generator
-        if name in _WRITES or name.startswith(_BEGINS) or yields:
-            return False
-        if name in ("LOAD_GLOBAL", "LOAD_DEREF") or (name == "LOAD_FAST" and each.argval in local):
-            now = (local if name == "LOAD_FAST" else known).get(each.argval, each)  # an unknown name is an error
-            if not _is_plain(now, seen):
-                return False
-            calls += callable(now)
-        elif name == "LOAD_CONST" and isinstance(each.argval, CodeType):
-            if not _is_plain_code(each.argval, known, seen):
-                return False
-            calls += 1
-        elif name == "LOAD_CONST" and callable(each.argval):
-            if not isinstance(each.argval, Uncached) or not _is_plain(each.argval.plain.__wrapped__, seen):
-                return False
-            calls += 1
-        elif name in ("LOAD_ATTR", "LOAD_METHOD"):
-            now = vars(before).get(each.argval) if isinstance(before, ModuleType) else None
-            listed = bool(local) and each.argval in CHANGES
-            if not (_is_of_package(now) if isinstance(before, ModuleType) else each.argval in _safe_names() or listed):
-                return False
-            calls += now is not None
-        elif name == "PUSH_NULL" and not _is_callee(code, index, local):
-            return False
-        elif name.startswith("CALL_FUNCTION") and sys.version_info < (3, 11):
-            calls -= 1  # Python 3.10 does not say what is called
-        if name != "PUSH_NULL":
-            before = now
-    return sys.version_info >= (3, 11) or calls >= 0
+    reader = _EffectReader(_own(instructions), known, local, seen, generator)
+    return all(map(reader.is_pure, range(len(reader.code)))) and reader.calls >= 0
+
+
+class _EffectReader:
+    """Reads instructions one by one.
+
+    Attributes:
+        module: the module that the last instruction loaded, if it did.
+        calls: on Python 3.10, which does not say what is called, how many things that can be called were loaded, less
+            the calls.
+    """
+
+    def __init__(
+        self,
+        code: Sequence[dis.Instruction],
+        known: Mapping[str, Any],
+        local: Mapping[str, Any],
+        seen: frozenset[int],
+        generator: bool,
+    ) -> None:
+        self.code, self.known, self.local, self.seen, self.generator = code, known, local, seen, generator
+        self.module: Any = None
+        self.calls = 0
+
+    def is_pure(self, index: int) -> bool:
+        """Whether an instruction does nothing but compute."""
+        each = self.code[index]
+        name, before, self.module = each.opname, self.module, None
+        if name in ("LOAD_GLOBAL", "LOAD_DEREF") or (name == "LOAD_FAST" and each.argval in self.local):
+            return self._reads((self.local if name == "LOAD_FAST" else self.known).get(each.argval, each))
+        if name == "LOAD_CONST":
+            return self._is_plain_constant(each.argval)
+        if name in ("LOAD_ATTR", "LOAD_METHOD"):
+            return self._asks(before, each.argval)
+        if name == "PUSH_NULL":
+            self.module = before
+            return _is_callee(self.code, index, self.local)
+        if _is_in_place(each):
+            return bool(self.local) and _stored(self.code, index) in _numbers(self.local)
+        self.calls -= name.startswith("CALL_FUNCTION") and sys.version_info < (3, 11)
+        yields = name == "YIELD_VALUE" and not self.generator
+        return not (name in _WRITES or name.startswith(_BEGINS) or yields)
+
+    def _reads(self, thing: Any) -> bool:
+        self.calls += callable(thing)
+        self.module = thing if isinstance(thing, ModuleType) else None
+        return _is_plain(thing, self.seen)
+
+    def _is_plain_constant(self, thing: Any) -> bool:
+        self.calls += isinstance(thing, CodeType) or callable(thing)
+        if isinstance(thing, CodeType):
+            return _is_plain_code(thing, self.known, self.seen)
+        return not callable(thing) or (isinstance(thing, Uncached) and _is_plain(thing.plain.__wrapped__, self.seen))
+
+    def _asks(self, module: Any, name: str) -> bool:
+        """Whether to look up an attribute, of a module or of anything else, and to call it, changes nothing."""
+        if module is None:
+            return name in _safe_names() or (bool(self.local) and name in CHANGES)
+        found = vars(module).get(name)
+        self.calls += 1
+        self.module = found if isinstance(found, ModuleType) else None
+        return _is_of_package(found)
 
 
 def _own(instructions: Iterable[dis.Instruction]) -> list[dis.Instruction]:
@@ -135,6 +166,26 @@ def _is_callee(code: Sequence[dis.Instruction], index: int, local: Mapping[str, 
     return each.argval in local
 
 
+def _is_in_place(each: dis.Instruction) -> bool:
+    """Whether an instruction is an operator such as ``+=``, which changes a list."""
+    return each.opname.startswith("INPLACE_") or (each.opname == "BINARY_OP" and (each.arg or 0) >= _FIRST_IN_PLACE)
+
+
+_FIRST_IN_PLACE = 13  # the argument of BINARY_OP for +=
+
+
+def _stored(code: Sequence[dis.Instruction], index: int) -> Any:
+    """The name under which the next instruction stores a result."""
+    after = code[index + 1] if index + 1 < len(code) else None
+    return after.argval if after is not None and after.opname == "STORE_FAST" else None
+
+
+def _numbers(local: Mapping[str, Any]) -> set[str]:
+    """The names of local variables that no operator changes in place."""
+    changed = (list, set, dict, bytearray)
+    return {name for name, value in local.items() if is_traced(value) or not isinstance(value, changed)}
+
+
 _CALLEES = ("LOAD_GLOBAL", "LOAD_DEREF", "LOAD_CONST", "MAKE_FUNCTION", "LOAD_ATTR")
 
 
@@ -152,8 +203,6 @@ def _of_math() -> frozenset[str]:
 
 def _is_plain(thing: Any, seen: frozenset[int]) -> bool:
     """Whether to read a thing, and to call it if it can be called, changes nothing."""
-    if is_traced(thing) or isinstance(thing, torch.Tensor | dis.Instruction):
-        return True
     if isinstance(thing, ModuleType):
         return _package(thing.__name__) in _PACKAGES
     if isinstance(thing, FunctionType):
@@ -162,11 +211,31 @@ def _is_plain(thing: Any, seen: frozenset[int]) -> bool:
         cells = dict(zip(thing.__code__.co_freevars, thing.__closure__ or (), strict=True))
         known = ChainMap(_contents(cells), thing.__globals__, vars(sys.modules["builtins"]))
         return is_pure(thing.__code__, known, seen | {id(thing)})
-    if isinstance(thing, type) and issubclass(thing, enum.Enum):
-        return True
-    if isinstance(thing, BuiltinFunctionType | type):
+    if isinstance(thing, BuiltinFunctionType) or (isinstance(thing, type) and not issubclass(thing, enum.Enum)):
         return thing.__module__ == "builtins" and thing.__name__ in _BUILTINS
-    return not callable(thing)
+    return _is_data(thing)
+
+
+MOST_DATA = 10_000
+_PLAIN = (
+    type(None), bool, int, float, complex, str, bytes, range, slice, dis.Instruction, re.Pattern, np.ndarray,
+    np.generic, torch.Tensor, torch.dtype, torch.device, enum.Enum, enum.EnumMeta,
+)  # fmt: skip
+_CONTAINERS = (list, tuple, set, frozenset, dict, OrderedDict, Counter, torch.Size)
+
+
+def _is_data(thing: Any) -> bool:
+    """Whether a thing is data all through: no iterator, which is another one once it is read, and nothing to call."""
+    waiting, count = [thing], 0
+    while waiting:
+        item = waiting.pop()
+        count += 1
+        if is_traced(item) or isinstance(item, _PLAIN):
+            continue
+        if count > MOST_DATA or type(item) not in _CONTAINERS:
+            return False
+        waiting += [*item, *item.values()] if isinstance(item, dict) else item
+    return True
 
 
 def _contents(cells: Mapping[str, Any]) -> dict[str, Any]:

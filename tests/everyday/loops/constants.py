@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import itertools
 import random
 
@@ -210,6 +211,37 @@ def handed_over(text):
     return chosen(str.upper) + chosen(lambda label: label) + chosen(lambda label: seen.append(1) or label), seen
 
 
+def consumed(text):
+    numbers = iter([1, 2, 3])
+    return [sum(numbers) for label in LABELS if label in text]
+
+
+def sliced(text):
+    numbers = [iter([1, 2, 3])]
+    return [list(itertools.islice(numbers[0], 1)) for label in LABELS if label in text]
+
+
+def filled(text):
+    table = collections.defaultdict(int)
+    return [table[label] for label in LABELS if label in text], len(table)
+
+
+def extended(text):
+    seen = []
+
+    def tell(items, label):
+        items += [1]
+        return label
+
+    return [tell(seen, label) for label in LABELS if label in text], seen
+
+
+def asked_of_a_list(text):
+    seen = []
+    tell = [lambda label: seen.append(1) or label]
+    return [tell[0](label) for label in LABELS if label in text], seen
+
+
 class Counter:
     def __init__(self):
         self.count = 0
@@ -245,9 +277,8 @@ def written(text):
 
 
 KEPT = [
-    numbered, numbered_in_a_loop, told_to_a_list, told_to_a_variable, kept_apart, popped, told_to_a_global, handed_over,
-    ticks,
-    calls, bound, written,
+    consumed, sliced, filled, extended, asked_of_a_list, numbered, numbered_in_a_loop, told_to_a_list,
+    told_to_a_variable, kept_apart, popped, told_to_a_global, handed_over, ticks, calls, bound, written,
 ]  # fmt: skip
 """Functions whose rounds change something: they hold for texts that take the same branches."""
 
