@@ -10,11 +10,53 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..ops.graph.graph import Guard
+from ..ops.graph.traverse import walk
 from .examples import Examples
+from .patches.python.loops.constants import Key, attempting
 from .recheck.answers import difference
 from .recheck.vary import clones, trials
 
 MOST_TRIALS = 6
+MOST_MORE = 3
+"""Further recordings in which loops over constants become loops of the graph: one may show another one inside of it."""
+
+
+def with_constant_loops(make: Callable[[], Any], recorded: Callable[[Any], Any]) -> tuple[Any, Any]:
+    """The pipeline of a function whose loops over constants branch on what is recorded, and the tracing that made it.
+
+    Each is recorded anew, as a loop of the graph, where that fixes less.
+
+    Args:
+        make: begins a tracing.
+        recorded: gives the pipeline of one.
+    """
+    best: tuple[Any, Any] | None = None
+    problem: Exception | None = None
+    looped: frozenset[Key] = frozenset()
+    for _ in range(1 + MOST_MORE):
+        tracing = make()
+        with attempting(looped) as attempt:
+            try:
+                found = recorded(tracing)
+            except Exception as error:
+                problem, found = problem or error, None
+        if found is not None and (best is None or _guards(found) < _guards(best[1])):
+            best = tracing, found
+        elif looped:
+            break
+        more = attempt.wanted if best is not None else attempt.wanted | attempt.others
+        if more <= looped:
+            break
+        looped |= more
+    if best is None:
+        assert problem is not None
+        raise problem
+    return best
+
+
+def _guards(pipeline: Any) -> int:
+    return sum(isinstance(node.target, Guard) for node in walk(pipeline.graph))
 
 
 def agree(

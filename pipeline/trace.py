@@ -11,12 +11,13 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import torch
 
 from ..ops.graph.device import parse_device
-from ..ops.graph.errors import RecordError, TracepackError
+from ..ops.graph.errors import GuardError, RecordError, TracepackError
 from ..ops.graph.graph import Graph
 from ..ops.graph.program import Program
 from ..ops.graph.traverse import bodies
@@ -27,7 +28,7 @@ from ..ops.runtime.interrupts.verbs import undisturbed
 from ..ops.runtime.placement import runs_on
 from ..ops.runtime.user_code import first_line, unpacks, user_stacklevel, writing_line
 from ..ops.tracing_hook import current, recording
-from .attempts import agree
+from .attempts import agree, with_constant_loops
 from .blame import blamed, refuse_swallowed, with_own_line
 from .examples import Examples, describe
 from .lists.fixed import fixed_lengths, lengths, telling
@@ -141,34 +142,33 @@ def _recorded(
     not what it was then.
     """
     found: Pipeline | None = None
-    problem: RecordError | None = None
+    problem: TracepackError | None = None
     with LentCode(objects.functions):
         plainly = _Tracing(process, examples, names, objects)
         try:
             found = plainly.pipeline()
-        except RecordError as error:
+        except (RecordError, GuardError) as error:
             problem = error
             earlier += plainly.begun()
         if found is not None and not plainly.fixed:
             return _agreeing(found, earlier, plainly, problem)
     with LentCode(objects.functions, deeply=True):
-        deeply = _Tracing(process, examples, names, objects, deeply=True)
         try:
-            return _agreeing(deeply.pipeline(), earlier, deeply, problem)
+            make = partial(_Tracing, process, examples, names, objects, deeply=True)
+            deeply, made = with_constant_loops(make, _Tracing.pipeline)
+            return _agreeing(made, earlier, deeply, problem)
         except Exception as error:
             if found is not None:
                 return found
             raise error if isinstance(error, RecordError) or problem is None else problem from None
 
 
-def _agreeing(found: Pipeline, earlier: Sequence[Pipeline], tracing: _Tracing, problem: RecordError | None) -> Pipeline:
+def _agreeing(found: Pipeline, earlier: Sequence[Pipeline], tracing: _Tracing, problem: Exception | None) -> Pipeline:
     """A pipeline that answers as the first recordings of all that were given up do."""
     if earlier and not agree(earlier, found, tracing.examples, tracing.objects.plain_values()):
-        raise problem or RecordError(
-            "the function keeps state out of sight: it does not answer as it did when it was called first",
-            where=str(first_line(tracing.user) or ""),
-            fix="Pass it as an input, or keep it in an attribute, a list or a dict.",
-        )
+        what = "the function keeps state out of sight: it does not answer as it did when it was called first"
+        fix = "Pass it as an input, or keep it in an attribute, a list or a dict."
+        raise problem or RecordError(what, where=str(first_line(tracing.user) or ""), fix=fix)
     return found
 
 
@@ -278,6 +278,8 @@ class _Tracing:
         if mismatch.repeated:
             return self.explained_state(mismatch, first)
         found = self.again(mismatch.leaves, first)
+        if (chosen := first.recorder.values.chosen.explaining(mismatch.what)) is not None:
+            return chosen
         return RecordError(
             f"the recorded graph does not answer as the function does: {found.what if found else mismatch.what}",
             where=str((found and found.line) or first_line(self.user) or ""),

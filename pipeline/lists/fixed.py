@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 from ...ops.graph.errors import RecordError
 from ...ops.graph.graph import Graph, Guard, Node, Operator, Value
 from ...ops.graph.operators.names import is_expression
-from ...ops.graph.traverse import uses, walk
+from ...ops.graph.traverse import leaves, uses, walk
 from ...ops.graph.types import SCALARS, STR, ScalarType, TensorType
 from ...ops.runtime.safety.patterns import is_at_start, is_linear, pattern_among
 from ...ops.runtime.user_code import user_stacklevel
@@ -73,7 +73,7 @@ def lengths(lists: Mapping[str, int], error: Exception) -> list[str]:
 
 def _lines(graph: Graph) -> Iterator[str]:
     constant = set(_constant_sizes(graph))
-    made = {id(node.output): node for node in walk(graph) if isinstance(node.output, Value)}
+    made = {id(leaf): node for node in walk(graph) for leaf in leaves(node.output) if isinstance(leaf, Value)}
     inputs = set(map(id, graph.inputs))
     for node in walk(graph):
         if isinstance(node.target, Guard):

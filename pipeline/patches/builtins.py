@@ -12,7 +12,7 @@ import math
 import sys
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping
-from types import CodeType, FunctionType, GeneratorType, MethodType
+from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 import torch
@@ -22,8 +22,6 @@ from ...ops.graph.operators.names import MATH
 from ...ops.lowering.patches.int_range import lent
 from ...ops.runtime.interrupts.changes import Change, Lock
 from ...ops.runtime.user_code import is_users
-from ...ops.tracing_hook import current
-from ..lists.loop import collected
 from ..proxies.arrays import TracedArray
 from ..proxies.base import is_traced
 from ..proxies.byte_strings import TracedBytes
@@ -31,21 +29,16 @@ from ..proxies.lists import TracedList
 from ..proxies.scalars import TracedNumber
 from ..proxies.sets import TracedSet
 from ..proxies.strings import TracedStr
-from ..proxies.trees import concrete
 from ..recording.branch import Branch
-from ..recording.recorder import Recorder
+from ..rules.number_or_tensor import number_behind, number_of
 from .identity_tests import with_identity
 from .library import special
+from .library.extremes import extreme
+from .library.extremes import running as _active
 from .python.callees import register
 from .python.dunders import OPERATORS, looks_up_operators, operator_of, refuse_kept_operators
 from .python.instructions import instrumented
-from .python.operations import number_of
 from .redirect import own, redirected, stand_in
-
-
-def _active() -> Recorder | None:
-    recorder = current()
-    return recorder if isinstance(recorder, Recorder) and not recorder.busy else None
 
 
 def _conversion(kind: type) -> Callable[..., Any]:
@@ -54,7 +47,10 @@ def _conversion(kind: type) -> Callable[..., Any]:
     def convert(*args: Any, **kwargs: Any) -> Any:
         recorder = _active()
         if recorder is not None and len(args) == 1 and not kwargs and _is_number(args[0]):
-            return recorder.scalar(kind.__name__, args[0])
+            chosen = number_behind(recorder, args[0])
+            return recorder.scalar(kind.__name__, args[0] if chosen is None else chosen)
+        if recorder is not None and kind is int and (based := _with_base(*args, **kwargs)) is not None:
+            return recorder.scalar("int", *based)
         if args and type(args[0]) is TracedStr:
             args = (str(args[0]), *args[1:])
         if args and isinstance(args[0], torch.SymInt | torch.SymFloat):
@@ -62,6 +58,12 @@ def _conversion(kind: type) -> Callable[..., Any]:
         return kind(*args, **kwargs)
 
     return convert
+
+
+def _with_base(text: Any = None, /, base: Any = None, **others: Any) -> tuple[Any, Any] | None:
+    """The text and the base of ``int(text, base)``, where one of them is traced."""
+    ours = isinstance(text, str) and base is not None and (is_traced(text) or is_traced(base))
+    return (text, base) if ours and not others else None
 
 
 def _is_number(thing: Any) -> bool:
@@ -128,68 +130,6 @@ def _attribute(plain: Callable[..., Any]) -> Callable[..., Any]:
     return attribute
 
 
-def _are_near(recorder: Recorder, items: Any) -> bool:
-    """Whether all are numbers, or tensors of no dimensions and of one dtype that holds those numbers."""
-    tensors = [item for item in items if isinstance(item, torch.Tensor)]
-    if not tensors or len(items) < 2 or any(item not in recorder.values for item in tensors):
-        return False
-    with torch._C.DisableTorchFunction():
-        kinds = {(item.dtype, item.dim()) for item in tensors}
-    others = [item for item in items if not isinstance(item, torch.Tensor)]
-    whole = kinds in ({(torch.float32, 0)}, {(torch.float64, 0)}) or (len(kinds) == 1 and not others)
-    plain = all(issubclass(type(item), TracedNumber) or type(item) in (int, float) for item in others)
-    return whole and plain and not any(map(recorder.rank, tensors))
-
-
-def _nearest(plain: Callable[..., Any], items: Any) -> Any:
-    """The least or largest one as `min` and `max` choose it: the first of equal ones, and of a NaN the first."""
-    found = items[0]
-    for item in items[1:]:
-        better = item < found if plain.__name__ == "min" else item > found
-        found = torch.where(better, item, found) if isinstance(better, torch.Tensor) else plain(found, item)
-    return found
-
-
-def _decided(plain: Callable[..., Any], loop: Any, items: Any) -> Any:
-    """The least or largest one in a loop over a list of any length, which takes a way for each."""
-    found = items[0]
-    for item in items[1:]:
-        better = item < found if plain.__name__ == "min" else item > found
-        found = item if (loop.decide(better) if is_traced(better) else better) else found
-    return found
-
-
-def _extreme(plain: Callable[..., Any]) -> Callable[..., Any]:
-    """Stands for `min` or `max` of numbers: with two types the type of the result could differ by run."""
-
-    def extreme(*args: Any, **kwargs: Any) -> Any:
-        recorder = _active()
-        if recorder is not None and len(args) == 1 and not kwargs:
-            args = (collected(recorder, args[0]),) if isinstance(args[0], GeneratorType) else args
-            if type(args[0]) is TracedList:
-                return recorder.scalar(plain.__name__, args[0])
-        items = args[0] if len(args) == 1 and type(args[0]) in (tuple, list, torch.Size) else args
-        if recorder is not None and not kwargs and _are_near(recorder, items):
-            return _nearest(plain, items)
-        if recorder is None or kwargs or len(items) < 2 or not any(map(is_traced, items)):
-            return plain(*args, **kwargs)
-        if not all(issubclass(type(i), TracedNumber) or type(i) in (int, float) for i in items):
-            return plain(*args, **kwargs)
-        if len({type(concrete(i)) for i in items}) == 1:
-            return recorder.scalar(plain.__name__, *items)
-        loop = recorder.rounds.open[-1] if recorder.rounds.open else None
-        if loop is not None and not loop.closed:
-            return _decided(plain, loop, items)
-        try:
-            return plain(*items)
-        except RecordError:
-            name, recorder.refused = plain.__name__, None  # the reason below says more
-            what = f"{name} of an int and a float: data decides which of them it is, and so the type of the result"
-            recorder.refuse(what, f"Write numbers of one type: {name}(0.0, x).")
-
-    return extreme
-
-
 def _identity(plain: Callable[[Any], int]) -> Callable[[Any], int]:
     """Stands for `id` or `hash`, which memory that is used again may give twice: no two recordings find the same."""
 
@@ -216,7 +156,7 @@ def _calculation(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
 for _kind in (float, int, bool):
     stand_in(_kind, _conversion(_kind))
 for _plain in map(own, (min, max)):
-    stand_in(_plain, _extreme(_plain))
+    stand_in(_plain, extreme(_plain))
 for _name in MATH:
     stand_in(getattr(math, _name), _calculation(_name, getattr(math, _name)))
 for _plain in (id, hash):

@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 from ...ops.runtime.user_code import OURS
@@ -15,6 +15,7 @@ from ..proxies.base import is_traced
 from ..recording.guards import MATCH
 from ..recording.recorder import Recorder
 from .python.operations import active, holds_traced
+from .redirect import STAND_INS
 
 
 class RegularExpressions:
@@ -85,6 +86,7 @@ def _match(recorder: Recorder, name: str, pattern: str, flags: int, text: Any) -
     """
     found = recorder.scalar("re_found", name, pattern, flags, text)
     if _asks_truth():
+        found.matched = True
         return found
     loop = recorder.rounds.open[-1] if recorder.rounds.open else None
     if loop is None or loop.closed:
@@ -112,22 +114,51 @@ class NoMatch:
 
 def _asks_truth() -> bool:
     """Whether the code that called takes the result for a condition, and for nothing else."""
+    code, at = _running()
+    after = code[at + 1] if at + 1 < len(code) else None
+    if after is None:
+        return False
+    jumps = after.opname.startswith("POP_JUMP") and after.opname.endswith(("TRUE", "FALSE"))
+    return (
+        jumps or after.opname == "TO_BOOL" or getattr(after.argval, "asks_truth", False) is True or _in_bool(code, at)
+    )
+
+
+def _running() -> tuple[list[dis.Instruction], int]:
+    """The instructions of the code that called, and which of them runs."""
     frame = _users_frame()
-    for each in dis.get_instructions(frame.f_code):
-        if each.offset > frame.f_lasti and each.opname not in ("CACHE", "EXTENDED_ARG", "NOP"):
-            jumps = each.opname.startswith("POP_JUMP") and each.opname.endswith(("TRUE", "FALSE"))
-            return jumps or each.opname == "TO_BOOL" or getattr(each.argval, "asks_truth", False) is True
+    code = [each for each in dis.get_instructions(frame.f_code) if each.opname not in ("CACHE", "EXTENDED_ARG", "NOP")]
+    return code, max(index for index, each in enumerate(code) if each.offset <= frame.f_lasti)
+
+
+def _in_bool(code: Sequence[dis.Instruction], at: int) -> bool:
+    """Whether what an instruction gives is the argument of `bool`: its expression is followed back to the callee."""
+    after = code[at + 1]
+    height = 0
+    for index in range(at, 0, -1):
+        if code[index].opcode in (*dis.hasjrel, *dis.hasjabs) or after.arg != 1 or not _CALLS.match(after.opname):
+            return False
+        height += dis.stack_effect(code[index].opcode, code[index].arg)
+        if height == 1:
+            made = code[index - 1].opname == "MAKE_FUNCTION"
+            callee = code[index - 2 if made else index - 1].argval
+            ours = isinstance(callee, CodeType) and callee.co_filename.startswith(OURS)
+            return (ours and callee.co_name == "bool") or callee is STAND_INS["bool"]
     return False
 
 
+_CALLS = re.compile("PRECALL|CALL|CALL_FUNCTION$")
+
+
 def _is_tested() -> bool:
-    """Whether the code that called keeps the result in a variable that it takes for a condition somewhere."""
-    frame = _users_frame()
-    plain = [each for each in dis.get_instructions(frame.f_code) if each.opname not in ("CACHE", "EXTENDED_ARG", "NOP")]
-    after = next((each for each in plain if each.offset > frame.f_lasti and each.opname.startswith("STORE_")), None)
-    names = {after.argval} if after is not None else set()
+    """Whether the code that called takes the result for a condition, or keeps it in a variable that it takes so."""
+    plain, at = _running()
+    after = plain[at + 1] if at + 1 < len(plain) else None
+    if after is None or not after.opname.startswith("STORE_"):
+        asked = after is not None and after.opname in ("LOAD_ATTR", "LOAD_METHOD")
+        return not asked and not (after is not None and after.opname == "LOAD_CONST" and after.argval is not None)
     for load, test in pairwise(plain):
-        held = names & set(load.argval if isinstance(load.argval, tuple) else (load.argval,))
+        held = {after.argval} & set(load.argval if isinstance(load.argval, tuple) else (load.argval,))
         if held and load.opname.startswith(("LOAD_", "STORE_FAST_LOAD")) and _tests(test, plain):
             return True
     return False

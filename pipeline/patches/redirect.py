@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
+from ..proxies.base import is_free_shape, is_traced
 from .bytecode import SAYS_CALLEE, called
 
 STAND_INS: dict[str, Any] = {}
@@ -133,6 +134,22 @@ class _Math:
         return STAND_INS.get(name) or STAND_INS.get(f"math.{name}") or getattr(math, name)
 
 
+class Uncached:
+    """Stands for a function with `functools.lru_cache`, whose cache shall keep nothing of a recording."""
+
+    def __init__(self, plain: Any) -> None:
+        self.plain = plain
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Calls the function: without the cache where an argument is traced."""
+        traced = any(map(_holds_traced, (*args, *kwargs.values())))
+        return (self.plain.__wrapped__ if traced else self.plain)(*args, **kwargs)
+
+
+def _holds_traced(thing: Any) -> bool:
+    return any(map(_holds_traced, thing)) if type(thing) is tuple else is_traced(thing) or is_free_shape(thing)
+
+
 def _calls(code: CodeType, known: Mapping[str, Any], names: Mapping[Any, str]) -> Iterator[_Call]:
     """Where the code loads a global to call it, or looks up a function of math.
 
@@ -153,6 +170,8 @@ def _calls(code: CodeType, known: Mapping[str, Any], names: Mapping[Any, str]) -
             else:
                 pushes = bool(this.arg & 1) or _is_method(after)
                 yield _Call(this.offset, end.offset, _constant(name), pushes)
+        elif isinstance(thing, functools._lru_cache_wrapper) and called(instructions, index):
+            yield _Call(this.offset, after.offset, Uncached(thing), pushes=SAYS_CALLEE)
         elif isinstance(thing, Hashable) and thing in names and called(instructions, index):
             yield _Call(this.offset, after.offset, _constant(names[thing]), pushes=SAYS_CALLEE)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
+
 from ...ops.graph.graph import Value
 from .tracer import Tracer
 
@@ -55,3 +57,8 @@ class Traced:
 def is_traced(thing: Any) -> bool:
     """Whether a thing is a stand-in, by its real type: `isinstance` also asks for the class that it pretends to be."""
     return issubclass(type(thing), Traced)
+
+
+def is_free_shape(thing: Any) -> bool:
+    """Whether a thing is a shape with a size of the recording."""
+    return type(thing) is torch.Size and any(map(is_traced, thing))

@@ -39,6 +39,12 @@ class TracedBytes:
         """As for bytes."""
         return self.tracer.scalar("decode", self.tensor, encoding, errors)
 
+    def hex(self, *separators: Any) -> Any:
+        """As for bytes."""
+        if separators:
+            self.tracer.refuse("bytes.hex was given a separator", "Write data.hex() alone.")
+        return self.tracer.scalar("hex", self.tensor)
+
     def length(self) -> Any:
         """How many there are, traced."""
         return self.tracer.scalar("size", self.tensor, 0)
@@ -56,19 +62,25 @@ class TracedBytes:
         found = self.tensor[index]
         return TracedBytes(self.tracer, found) if isinstance(index, slice) else self.tracer.scalar("item", found)
 
-    def __add__(self, other: Any) -> Any:
+    def _tensor(self, other: object) -> Any:
+        """The tensor of other bytes; None for what is none."""
         if type(other) is bytes:
-            other = TracedBytes(self.tracer, torch.tensor(list(other), dtype=torch.uint8))
-        if type(other) is not TracedBytes:
-            return NotImplemented
-        return TracedBytes(self.tracer, torch.cat([self.tensor, other.tensor]))
+            return torch.tensor(list(other), dtype=torch.uint8)
+        return other.tensor if type(other) is TracedBytes else None
+
+    def __add__(self, other: Any) -> Any:
+        more = self._tensor(other)
+        return NotImplemented if more is None else TracedBytes(self.tracer, torch.cat([self.tensor, more]))
+
+    def __radd__(self, other: Any) -> Any:
+        more = self._tensor(other)
+        return NotImplemented if more is None else TracedBytes(self.tracer, torch.cat([more, self.tensor]))
 
     def __eq__(self, other: object) -> Any:
-        if type(other) is bytes:
-            other = TracedBytes(self.tracer, torch.tensor(list(other), dtype=torch.uint8))
-        if type(other) is not TracedBytes:
+        more = self._tensor(other)
+        if more is None:
             return NotImplemented
-        return self.tracer.scalar("item", self.tracer.scalar("same_bytes", self.tensor, other.tensor))
+        return self.tracer.scalar("item", self.tracer.scalar("same_bytes", self.tensor, more))
 
     def tensor_of(self, dtype: torch.dtype, count: int = -1, offset: int = 0) -> Any:
         """What `torch.frombuffer` makes of them, but for the memory, which is new."""

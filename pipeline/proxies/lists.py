@@ -20,7 +20,7 @@ _CHANGE = "Build a new one: [*items, item] or a list comprehension."
 _GROWING = ("append", "extend", "insert", "sort", "reverse")
 """The methods that change a list of one name."""
 
-_ASKING = frozenset(("__bool__", "__torch_function__", "dispatch", "_branched"))
+_ASKING = frozenset(("__bool__", "__torch_function__", "dispatch", "_branched", "decided"))
 """The functions between a branch in the user's code and the question which side it takes."""
 
 
@@ -31,10 +31,12 @@ class Rounds:
         open: the loops whose results are not collected yet.
         closing: the loop that has just given its last item; None once its results are collected.
         left: the values of rounds that are over, by id: nothing may use them.
+        plain: the loops over constants that go on.
     """
 
     def __init__(self) -> None:
         self.open: list[Any] = []
+        self.plain: list[Any] = []
         self.closing: Any = None
         self.left: dict[int, Value] = {}
 
@@ -54,13 +56,23 @@ class Rounds:
 
     def decided(self, found: Any) -> bool | None:
         """The side that a loop takes where the user's code branches on a stand-in in it; None elsewhere."""
-        loop = self.open[-1] if self.open else None
-        frame: FrameType | None = sys._getframe(1)
-        while frame is not None and frame.f_code.co_name in _ASKING:
-            frame = frame.f_back
+        loop, frame = self.open[-1] if self.open else None, self.asking()
         if loop is None or loop.closed or frame is None or not is_users(frame.f_code.co_filename):
             return None
         return bool(loop.decide(found))
+
+    def asking(self) -> FrameType | None:
+        """The frame of the code that branches; the innermost loop over constants around it takes note of that."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and frame.f_code.co_name in _ASKING:
+            frame = frame.f_back
+        outer, inside = frame, None
+        while self.plain and outer is not None and inside is None:
+            inside = next((loop for loop in reversed(self.plain) if loop.frame is outer), None)
+            outer = outer.f_back
+        if inside is not None:
+            inside.branched()
+        return frame
 
     def inside(self, value: Value | None) -> Value | None:
         """The value, unless it belongs to a round that is over.

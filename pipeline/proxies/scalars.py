@@ -179,9 +179,11 @@ class TracedBool(TracedNumber, torch.SymBool):
 
     Attributes:
         equal: the text that must stay as it is for this to stay True; None where there is no such text.
+        matched: whether it says that a pattern matches, where Python has a match or None.
     """
 
     equal: Any = None
+    matched: bool = False
 
     def __init__(self, tracer: Tracer, value: Value, concrete: bool, varies: bool) -> None:
         self._bind(tracer, value, concrete, varies)

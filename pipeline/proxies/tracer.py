@@ -20,11 +20,13 @@ class KnownTensors(Protocol):
         captured: tensors that the function used without being given them, by id.
         varying: ids of the Values whose sizes, or whose existence, data decides.
         loose: ids of the Values whose rank may hang on sizes.
+        chosen: tensors in whose place Python has a number on other data.
     """
 
     captured: dict[int, Constant]
     varying: set[int]
     loose: set[int]
+    chosen: Any
 
     def __contains__(self, tensor: Any) -> bool:
         """Whether a tensor is a value of the recording, rather than a captured one."""

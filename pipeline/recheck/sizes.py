@@ -16,7 +16,7 @@ from ...ops.graph.graph import BodyCall, Facts, Graph, Guard, Node, Operator, Re
 from ...ops.graph.guards import Expression
 from ...ops.graph.program import Parameter, Parameters
 from ...ops.graph.traverse import leaves, uses
-from ...ops.graph.types import ANY, STRINGS, ListType, ScalarType, TensorType
+from ...ops.graph.types import ANY, STR, STRINGS, ListType, ScalarType, TensorType
 from ...ops.lowering.sizes import dimension, equal_sizes, settle
 from .kind_claims import forget_chosen_kinds, is_of
 
@@ -121,19 +121,22 @@ def name_sizes(graph: Graph, other: Graph | None, leaves_of_example: Sequence[An
         for size in value.type.shape
     )
     varying: set[int] = set()
+    of_texts: set[int] = set()
     for a, b in zip(graph.nodes, moved.nodes, strict=True):
         exact = _body_shapes(a)
         varies = _decided_by_data(a, exact) or any(id(leaf) in varying for leaf in uses(a))
+        of_text = _is_of_text(a) or any(id(leaf) in of_texts for leaf in uses(a))
         for index, (value, now) in enumerate(zip(leaves(a.output), leaves(b.output), strict=True)):
             if not isinstance(value, Value):
                 continue
             varying |= {id(value)} if varies else set()
+            of_texts |= {id(value)} if of_text else set()
             if not isinstance(value.type, TensorType):
                 continue
             shape = _named(value.type.shape, now.type.shape, {} if varies else letters)
             fixed = exact[index] if index < len(exact) else ()
-            if free or varies:
-                shape = tuple("?" if _may_differ(a, s, fixed, free) else s for s in shape)
+            if free or varies or of_text:
+                shape = tuple("?" if _may_differ(a, s, fixed, free or of_text) else s for s in shape)
                 shape = (*shape[:-1], value.type.shape[-1]) if shape and not free and _is_place(a) else shape
             value.type = TensorType(value.type.dtype, shape)
 
@@ -144,6 +147,12 @@ def _decided_by_data(node: Node, exact: list[tuple[Any, ...]]) -> bool:
         return any(re.search(r"\bu\d", str(size)) for shape in exact for size in shape)
     kinds = [leaf.type for leaf in uses(node) if isinstance(leaf, Value)]
     return node.varying or any(kind in (ANY, STRINGS) or isinstance(kind, ListType) for kind in kinds)
+
+
+def _is_of_text(node: Node) -> bool:
+    """Whether a node makes a tensor of a text, as long as that is; where few texts are valid, no other run shows it."""
+    kinds = [leaf.type for leaf in uses(node) if isinstance(leaf, Value)]
+    return isinstance(node.target, Operator) and isinstance(node.output, Value) and STR in kinds
 
 
 def _may_differ(node: Node, size: Any, fixed: tuple[Any, ...], free: bool) -> bool:

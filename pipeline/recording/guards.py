@@ -8,7 +8,8 @@ import numpy as np
 
 from ...ops.graph.errors import RecordError
 from ...ops.graph.graph import Guard, Node, Operator, SourceLine, Value
-from ...ops.graph.types import ARRAY
+from ...ops.graph.traverse import leaves, uses
+from ...ops.graph.types import ARRAY, STR, ScalarType
 from ...ops.runtime.user_code import running_instruction, user_line
 from ..proxies.tracer import Tracer
 from ..rules.advice import for_branch, instead
@@ -52,24 +53,25 @@ def _fix(recorder: Tracer, scalar: Any, reason: str, line: SourceLine | None) ->
 
 
 def is_about_text(recorder: Tracer, value: Value) -> bool:
-    """Whether a text, or the length of a text or a list, decides a condition, as the last nodes say."""
-    node = _maker(recorder, value)
-    if node is None:
-        return False
-    given = [each for each in node.args if isinstance(each, Value)]
-    lengths = (_maker(recorder, each) for each in given)
-    return any(getattr(each.type, "kind", "") == "str" for each in given) or any(
-        isinstance(made.target, Operator) and made.target.name == "py.len" for made in lengths if made is not None
-    )
+    """Whether a text, or the length of a text or a list, decides a condition or a number, as the last nodes say."""
+    made = {id(leaf): node for node in recorder.nodes[-_MOST_BACK:] for leaf in leaves(node.output)}
+    waiting, seen = [value], set[int]()
+    while waiting:
+        asked = waiting.pop()
+        if asked.type == STR:
+            return True
+        node = made.get(id(asked))
+        if node is None or id(asked) in seen:
+            continue
+        seen.add(id(asked))
+        if isinstance(node.target, Operator) and node.target.name == "py.len":
+            return True
+        waiting += [leaf for leaf in uses(node) if isinstance(leaf, Value) and isinstance(leaf.type, ScalarType)]
+    return False
 
 
-def _maker(recorder: Tracer, value: Value) -> Node | None:
-    """The node that made a value a moment ago."""
-    return next((node for node in recorder.nodes[: -_MOST_BACK - 1 : -1] if node.output is value), None)
-
-
-_MOST_BACK = 20
-"""How far back a condition looks for what it is about."""
+_MOST_BACK = 200
+"""How many nodes back a condition looks for what it is about."""
 
 
 MATCH = "the function asks whether there is a match"
@@ -81,8 +83,11 @@ _PLAINLY = (
 )  # fmt: skip
 
 
-def may_stay_free(found: Any, reason: str) -> bool:
+def may_stay_free(recorder: Tracer, scalar: Any, reason: str) -> bool:
     """Whether a guard may not be needed where operations of Python are recorded, too: subscripts, texts, loops."""
+    found = scalar.concrete
+    if type(found) is bool and is_about_text(recorder, scalar.value):
+        return True
     if isinstance(found, str | list | dict) or reason in _PLAINLY or reason.startswith("the length of"):
         return True
     asked = running_instruction()

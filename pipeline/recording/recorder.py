@@ -111,6 +111,7 @@ class Recorder(TorchFunctionMode):
         return to_ir(result, self._output_leaf, self._key, SizeTuple)
 
     def _output_leaf(self, leaf: Any) -> Any:
+        self.values.refuse_chosen(leaf, self.nodes)
         return self._argument_leaf(leaf) if is_recordable(leaf) else plain_output(leaf)
 
     # -- torch functions ---------------------------------------------------------------------------------------
@@ -234,7 +235,7 @@ class Recorder(TorchFunctionMode):
         self.refuse_ended()
         if self.printing:
             return scalar.concrete
-        self.plainly_used = self.plainly_used or (reason if may_stay_free(scalar.concrete, reason) else "")
+        self.plainly_used = self.plainly_used or (reason if may_stay_free(self, scalar, reason) else "")
         return pin(self, scalar, reason)
 
     @contextmanager
@@ -308,14 +309,10 @@ class Recorder(TorchFunctionMode):
             raise RecordError(what, where=str(user_line() or ""), fix=fix)
 
     def refuse_ended(self) -> None:
-        """Refuses to go on when the recording is over.
-
-        Raises:
-            RecordError: a stand-in was kept beyond the recording, and is used now.
-        """
+        """Refuses to go on when the recording is over: a stand-in was kept beyond it, and is used now."""
         if self.ended:
-            what = "a number or an array of a trace that has ended was kept, and is used now"
-            self.refuse(what, "Return it instead of storing it. Of a function with lru_cache call f.__wrapped__(x).")
+            fix = "Return it instead of storing it. Of a function with lru_cache call f.__wrapped__(x)."
+            self.refuse("a number or an array of a trace that has ended was kept, and is used now", fix)
 
     def own_backward(self, name: str) -> None:
         """Writes into the graph that a function has a custom backward, which is not recorded."""

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 
 from ...ops.graph.errors import RecordError
-from ...ops.graph.graph import Constant, Value
+from ...ops.graph.graph import Constant, Node, Value
 from ...ops.graph.traverse import leaves
 from ...ops.runtime.user_code import user_line
 from ..proxies.base import is_traced
 from ..proxies.trees import tensor_type
+from ..rules.number_or_tensor import Chosen
 from .aliases import Twins, version
 
 _WRITTEN = -1  # no tensor has this version
@@ -25,6 +27,7 @@ class Values:
         varying: ids of the Values whose sizes, or whose existence, data decides.
         loose: ids of the Values whose rank may hang on sizes.
         twins: tensors that may be one object or two, depending on the inputs.
+        chosen: tensors in whose place Python has a number on other data.
     """
 
     def __init__(self) -> None:
@@ -33,6 +36,7 @@ class Values:
         self.varying: set[int] = set()
         self.loose: set[int] = set()
         self.twins = Twins()
+        self.chosen = Chosen()
         self._open: dict[
             int, tuple[torch.Tensor, torch.Tensor]
         ] = {}  # tensors that numpy can write unseen, with copies of their content
@@ -104,6 +108,11 @@ class Values:
                 ):  # it shares the memory of an array
                     self.open(tensor)
         return constant
+
+    def refuse_chosen(self, leaf: Any, nodes: Sequence[Node]) -> None:
+        """Refuses to return a tensor in whose place Python has a number on other data."""
+        if isinstance(leaf, torch.Tensor):
+            self.chosen.refuse(self.of(leaf), nodes)
 
     def twin(self, tensor: torch.Tensor) -> torch.Tensor:
         """Another tensor object that shares the memory of a tensor."""

@@ -54,6 +54,7 @@ def _branched(recorder: Tracer, tensor: torch.Tensor) -> bool | None:
     """The side that a loop over a list of any length takes where it branches on a tensor of one number."""
     with torch._C.DisableTorchFunction():
         single = tensor.dim() == 0
+    recorder.rounds.asking()
     if not recorder.rounds.open or not single or tensor not in recorder.values or recorder.rank(tensor):
         return None
     taken: bool | None = recorder.rounds.decided(recorder.scalar("bool", recorder.scalar("item", tensor)))

@@ -37,6 +37,16 @@ def window(size):
     return torch.hann_window(size)
 
 
+@functools.lru_cache(maxsize=4)
+def places(count, width=2):
+    return torch.arange(count)[:, None] * torch.ones(width)
+
+
+@functools.cache
+def cleaned(text):
+    return text.strip().lower()
+
+
 class Model:
     @functools.cached_property
     def factor(self):
@@ -118,6 +128,8 @@ CASES = {
     "a model that is where it should be": one(lambda x: GAIN.to("cpu").to(x.device).to(torch.float32)(x[:, None])),
     "device compared": one(lambda x: x if x.device == torch.device("cpu") else x.cpu()),
     "cached constant": one(lambda x: x[:2] * window(2) * MODEL.factor),
+    "a cache by a size": one(lambda x: x[:, None] * places(x.shape[0], width=3) + window(len(x))[:, None]),
+    "a cache by a text": Case(lambda texts: [cleaned(text) for text in texts], [[" A", "b"]], [[["C "]], [[]]]),
     "fraction": one(lambda x: x * float(Fraction(1, 3))),
     "statistics": one(lambda x: (statistics.mean(x.tolist()), statistics.median(x.tolist()))),
     "statistics with options": one(
@@ -170,5 +182,10 @@ CASES = {
     "sorted by size": one(lambda x: sorted(x.tolist(), key=abs)),
     "nearest": one(lambda x: min(x.tolist(), key=lambda value: (value - 0.4) ** 2)),
     "rows backwards": one(lambda x: torch.stack([row * 2 for row in reversed(x)])),
+    "a shape in texts": one(
+        lambda x: (f"{x.shape}", str(x[1:].shape), f"{x.shape} {1!r}", f"{x.shape!r:>30}", repr(x.shape))
+    ),
+    "sizes in a text": one(lambda x: "x".join(map(str, x.shape))),
+    "a shape in a message": one(lambda x: LOGGER.info(f"{x.shape}") or x * 2),
     "print": one(lambda x: print(f"{x.mean():.2f}") or x),
 }

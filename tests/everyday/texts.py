@@ -51,6 +51,12 @@ def many(process):
     return Case(process, [TEXTS], LISTS)
 
 
+class Shown:
+    @staticmethod
+    def bool(match):
+        return "none" if match is None else match.group()
+
+
 def data(process):
     return Case(process, [b"ab\ncd"], [[b"xx"], ["é中 ".encode()], [b"\x00\xff" * 50]])
 
@@ -133,6 +139,8 @@ CASES = {
     "prefix": one(lambda s: "query: " + s),
     "suffix": one(lambda s: s + "!"),
     "f-string": one(lambda s: f"query: {s!r:>30}|{s:<20}|"),
+    "filled in by names": one(lambda s: "%(a)s|%(n)5d" % {"a": s, "n": len(s)}),  # noqa: UP031  # it is what is tested
+    "formatted by a dict": one(lambda s: "{a!r}: {n}".format_map({"a": s, "n": len(s)})),
     "width of run time": one(lambda s: f"{s:{len(s) + 3}}|"),
     "slices": one(lambda s: (s[:5], s[-3:], s[::-1])),
     "length": one(lambda s: {"n": len(s), "short": len(s) < 5}),
@@ -165,6 +173,8 @@ CASES = {
     "text of a list": one(lambda s: f"{s.split()}"),
     "prefixes": many(prefixed),
     "lower of each": many(lambda texts: [text.lower() for text in texts]),
+    "mapped by a builtin": many(lambda texts: tracepack.map(len, texts)),
+    "mapped by a method": many(lambda texts: tracepack.map(str.strip, texts)),
     "mapped": many(lambda texts: tracepack.map(lambda text: text.strip().lower(), texts)),
     "words of each": many(lambda texts: [[word.lower() for word in text.split()] for text in texts]),
     "ids of each": many(lambda texts: tracepack.map(lambda text: tracepack.lookup(VOCABULARY, text.split(), 0), texts)),
@@ -195,6 +205,11 @@ CASES = {
     "one of two by a match": many(lambda texts: ["word" if re.fullmatch(r"\w+", text) else "text" for text in texts]),
     "matches in a loop": many(first_words),
     "a verdict by a match": one(number_or_word),
+    "whether there is a match": one(lambda s: {"digit": re.search(r"\d", s) is not None, "no": WORD.match(s) is None}),
+    "a match as a flag": one(lambda s: bool(re.fullmatch(r"\s*\w+", s.strip()))),
+    "a match for a function of that name": Case(lambda s: Shown.bool(re.search("[a-z]", s)), ["ab"], [["1b"], ["xyz"]]),
+    "matches as flags": one(lambda s: [bool(WORD.fullmatch(word)) for word in s.split()]),
+    "any match": one(lambda s: any(re.search(pattern, s) is not None for pattern in (r"\d", "[A-C]"))),
     "accents dropped": one(
         lambda s: "".join(c for c in unicodedata.normalize("NFD", s) if not unicodedata.combining(c))
     ),

@@ -103,6 +103,9 @@ FREE = {
     "f-string of a tensor": lambda x: {f"{x.sum()}": x},
     "json of a size": lambda x: {json.dumps(x.shape[0]): x},
     "list of a tensor": lambda x: (torch.tensor(x.tolist()), x[:, 0].tolist(), x.sum().tolist()),
+    "str of the shape": lambda x: {str(x.shape): x},
+    "float that map calls": lambda x: x * sum(map(float, [x.sum(), x.min()])),
+    "math that map calls": lambda x: x * sum(map(math.tanh, [x.sum().item()])),
     "result type": lambda x: x.to(torch.promote_types(x.dtype, torch.float64)),
 }
 
@@ -122,7 +125,6 @@ GUARDED = {
     "branch on a size": lambda x: x + 1 if x.shape[0] == 3 else x - 1,
     "comparison of shapes": lambda x: x + 1 if x.shape == (3, 2) else x - 1,
     "size in a list": lambda x: x + 1 if x.shape[0] in (3, 4) else x - 1,
-    "str of the shape": lambda x: {str(x.shape): x},
     "list repeated": lambda x: [x] * x.shape[0],
     "numpy of a size": lambda x: x * np.float32(x.shape[0]),
 }

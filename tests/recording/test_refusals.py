@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins as own
 import pathlib
 import random
+from itertools import starmap
 from math import tanh
 
 import pytest
@@ -15,11 +16,11 @@ from tests.recording.cases import X
 
 
 def helper(x):
-    return next(map(float, [x.sum()]))
+    return next(starmap(float, [(x.sum(),)]))
 
 
 def shrunk(number):
-    return next(map(tanh, [number]))
+    return next(starmap(tanh, [(number,)]))
 
 
 def swallow(x):
@@ -55,9 +56,9 @@ REFUSED = {
     "if": (lambda x: x if x.sum() > 0 else -x, BRANCH),
     "and": (lambda x: x.any() and x.sum(), BRANCH),
     "in": (lambda x: x if 0.5 in x else -x, BRANCH),
-    "float that map calls": (lambda x: x * helper(x), NUMBER),
+    "float that starmap calls": (lambda x: x * helper(x), NUMBER),
     "an own float": (lambda x: x * own.float(x.sum()), NUMBER),
-    "math that map calls": (lambda x: x * shrunk(x.sum().item()), DATA + "it was taken as a plain float, as math does"),
+    "math that starmap calls": (lambda x: x * shrunk(x.sum().item()), DATA + "it was taken as a plain float, as math"),
     "no answer": (swallow_unanswered, "a branch was taken on NotImplemented"),
     "branch on an item": (lambda x: x if x.sum().item() > 0 else -x, DATA + "a branch was taken on it"),
     "max of two types": (lambda x: max(0, x.min().item()), r"max of an int and a float: .*Write .*: max\(0.0, x\)"),

@@ -63,6 +63,12 @@ WRONG = {
     "a table": ("py.str_translate", TEXT, ["a" * 100]),
     "a match": ("py.re_start", TEXT),
     "a character": ("py.ord", 3),
+    "base64 of a text": ("py.b64encode", TEXT),
+    "base64 of a number": ("py.b64decode", 7),
+    "letters of base64": ("py.b64decode", TEXT, "abc"),
+    "letters of base64 that are none": ("py.b64decode", TEXT, 7),
+    "hexadecimal digits of a text": ("py.hex", TEXT),
+    "hexadecimal digits that are none": ("py.from_hex", TEXT),
     "a way to match": ("py.re_found", "finditer", "a", 0, TEXT),
 }
 

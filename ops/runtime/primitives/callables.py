@@ -111,7 +111,8 @@ def resolve(name: str) -> Callable[..., Any]:
 @cache
 def _rare() -> dict[str, Callable[..., Any]]:
     """The operators that few pipelines call: imported by those that do, for they take time."""
-    from . import control_flow, random, tables, texts
+    from . import control_flow, random, tables
+    from .text import byte_codes, texts
 
     def draw(source: Any, name: str, args: Any, kwargs: Any) -> Any:
         return random.drawing_from(source, resolve(name), args, kwargs)
@@ -119,7 +120,7 @@ def _rare() -> dict[str, Callable[..., Any]]:
     drawing: dict[str, Callable[..., Any]] = {
         "generator": random.generator, "seeded": random.seeded, "draw": draw,
     }  # fmt: skip
-    return {**tables.FUNCTIONS, **texts.FUNCTIONS, **control_flow.FUNCTIONS, **drawing}
+    return {**tables.FUNCTIONS, **texts.FUNCTIONS, **byte_codes.FUNCTIONS, **control_flow.FUNCTIONS, **drawing}
 
 
 def _checked(name: str, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from ...graph.errors import GraphError, TrustError
 from ..interrupts.unheard import Unheard
-from ..primitives.texts import LONGEST_PATTERN, pattern_of
+from ..primitives.text.texts import LONGEST_PATTERN, pattern_of
 from .characters import Characters, characters_of
 
 try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import collections
 import copy
 import functools
@@ -28,8 +29,10 @@ from ...proxies.byte_strings import TracedBytes
 from ...proxies.lists import TracedList
 from ...proxies.strings import TracedStr
 from ...recording.recorder import Recorder
+from ...rules.assertions import required
 from ..python.operations import active, asserted, holds_traced
 from ..redirect import stand_in_of
+from .base64_calls import OF_BASE64, fromhex
 from .tallies import counted, flattened, from_keys
 
 
@@ -196,11 +199,20 @@ def naming_device(plain: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def _require_bytes(buffer: TracedBytes, least: Any) -> None:
+    """Checks in every run that a buffer holds what is read of it: a slice would be as long as there are bytes."""
+    recorder = active()
+    enough = recorder is None or (type(least) is int and least <= 0) or buffer.length() >= least
+    if recorder is not None and enough is not True and not required(recorder, enough, "a buffer is too short"):
+        raise ValueError(f"the buffer has fewer bytes than the {least} that are read")
+
+
 def from_buffer(
     buffer: Any, *, dtype: torch.dtype, count: int = -1, offset: int = 0, requires_grad: bool = False
 ) -> Any:
-    """Stands for `torch.frombuffer`."""
+    """Stands for `torch.frombuffer`, which takes no empty buffer."""
     if type(buffer) is TracedBytes:
+        _require_bytes(buffer, offset + (1 if count < 0 else count * dtype.itemsize))
         return buffer.tensor_of(dtype, count, offset)
     return torch.frombuffer(buffer, dtype=dtype, count=count, offset=offset, requires_grad=requires_grad)
 
@@ -208,6 +220,7 @@ def from_buffer(
 def array_from_buffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0, **options: Any) -> Any:
     """Stands for `numpy.frombuffer`."""
     if type(buffer) is TracedBytes:
+        _require_bytes(buffer, offset + (0 if count < 0 else count * np.dtype(dtype).itemsize))
         return buffer.array_of(dtype, count, offset)
     return np.frombuffer(buffer, dtype, count, offset, **options)
 
@@ -249,6 +262,8 @@ MODULES: dict[str, tuple[Any, dict[str, Callable[..., Any]]]] = {
     "reduce": (functools, {"reduce": reduce}),
     "accumulate": (itertools, {"accumulate": accumulate}),
     **{name: (itertools, {name: function}) for name, function in OF_ITERABLES.items()},
+    **{name: (base64, {name: function}) for name, function in OF_BASE64.items()},
+    "fromhex": (bytes, {"fromhex": fromhex}),
     "pad_sequence": (torch.nn.utils.rnn, {"pad_sequence": padded}),
 }
 """The name of a function -> its module, and what stands for it there."""

@@ -5,6 +5,7 @@ They take part only where the operations of `operations` are recorded, too.
 
 from __future__ import annotations
 
+import base64
 import functools
 import itertools
 import json
@@ -19,36 +20,40 @@ from typing import Any
 import torch
 
 from ....ops.graph.operators.names import TEXT_METHODS
+from ...lists import mapping
 from ...lists.fold import Fold
 from ...lists.iterating import are_nobodys, beside, first, goes_through_list, references, until
 from ...lists.loop import Loop, collected
 from ...lists.mapping import each, rows_of
 from ...lists.reductions import with_default
 from ...proxies.arrays import TracedArray
-from ...proxies.base import is_traced
+from ...proxies.base import is_free_shape, is_traced
 from ...proxies.lists import TracedDict, TracedList
 from ...proxies.sets import TracedSet
 from ...proxies.strings import TracedStr
 from ...recording.recorder import Recorder
+from ...rules.number_or_tensor import number_of
 from ..expressions import EXPRESSIONS, RegularExpressions
+from ..library.base64_calls import OF_BASE64
 from ..library.replacements import OF_ITERABLES, accumulate, buffer_of, dumps, normalize, padded, reduce
 from ..library.tallies import counted, to_set
 from ..redirect import STAND_INS, deep_stand_in, own, stand_in_of
-from .operations import SUBSCRIPT, active, formatted, holds_traced, number_of, to_dict
+from .operations import SUBSCRIPT, active, formatted, holds_traced, to_dict
 from .traced_range import traced_range
 
 
 def _text(*args: Any, **kwargs: Any) -> Any:
     """Stands for `str`."""
     one = active() is not None and len(args) == 1 and not kwargs
-    if one and holds_traced(args[0]) and type(args[0]) is not TracedArray:
+    if one and (holds_traced(args[0]) or is_free_shape(args[0])) and type(args[0]) is not TracedArray:
         return args[0] if type(args[0]) is TracedStr else formatted(args[0], "", "s")
     return str(*args, **kwargs)
 
 
 def _shown(thing: Any, /) -> Any:
     """Stands for `repr`."""
-    return formatted(thing, "", "r") if active() is not None and holds_traced(thing) else repr(thing)
+    traced = active() is not None and (holds_traced(thing) or is_free_shape(thing))
+    return formatted(thing, "", "r") if traced else repr(thing)
 
 
 def _format(thing: Any, spec: Any = "", /) -> Any:
@@ -202,9 +207,16 @@ def _added(recorder: Recorder, items: TracedList, start: Any = 0) -> Any:
 def _mapped(function: Any, *lists: Any) -> Any:
     """Stands for `map`."""
     recorder = active()
-    if recorder is None or len(lists) != 1 or type(lists[0]) is not TracedList:
+    if recorder is None or len(lists) != 1:
         return map(function, *lists)
+    if type(lists[0]) is not TracedList:
+        return map(recorded(function), *lists)
     return each(recorder, recorded(function), lists[0])
+
+
+def _mapped_by_us(function: Any, items: Any) -> Any:
+    """Stands for `tracepack.map`, which knows nothing of what stands for a builtin."""
+    return mapping.map(function if active() is None else recorded(function), items)
 
 
 def _filtered(function: Any, items: Any) -> Any:
@@ -307,12 +319,13 @@ _STAND_INS: list[tuple[Any, Callable[..., Any]]] = [
     (str, _text), (repr, _shown), (format, _format), (list, _listed), (zip, _zipped), (enumerate, _numbered),
     (range, traced_range),
     (sorted, _sorted), (sum, _of_list("total", sum)), (any, _of_list("any", any)), (all, _of_list("all", all)),
-    (reversed, _reversed), (map, _mapped), (filter, _filtered), (dict, _dict),
+    (reversed, _reversed), (map, _mapped), (mapping.map, _mapped_by_us), (filter, _filtered), (dict, _dict),
     (math.fsum, _of_list("fsum", math.fsum)), (math.prod, _of_list("prod", math.prod)), (math.pow, _power),
     (torch.nn.utils.rnn.pad_sequence, padded), (functools.reduce, reduce), (itertools.accumulate, accumulate),
     (set, to_set), (frozenset, to_set), (Counter, counted), (next, _next),
     *((kind, buffer_of(kind)) for kind in (bytes, bytearray, memoryview)),
     *((getattr(itertools, name), function) for name, function in OF_ITERABLES.items()),
+    *((getattr(base64, name), function) for name, function in OF_BASE64.items()),
     (json.dumps, dumps), (unicodedata.normalize, normalize),
     *((getattr(re, name), getattr(RegularExpressions(re), name)) for name in EXPRESSIONS),
 ]  # fmt: skip

@@ -20,7 +20,8 @@ from ...proxies.scalars import TracedNumber
 from ...proxies.strings import TracedStr
 from ...recording.guards import is_about_text
 from ...recording.recorder import Recorder
-from .operations import HandedOver, active, number_of
+from ...rules.number_or_tensor import number_of
+from .operations import HandedOver, active
 
 _KINDS = (str, int, float, bool)
 _CONSTANTS = ("LOAD_CONST", "RETURN_CONST")  # the second is of Python 3.12 and 3.13

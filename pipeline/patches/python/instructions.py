@@ -25,6 +25,7 @@ from .loops.flow import raised_by
 from .loops.growing import goes_into_loop
 from .loops.leaving import GoingOn, loops_left_early, names_for
 from .methods import PIECES, RECEIVERS
+from .none_tests import NONE_TESTS, tests_call
 from .operations import (
     APPENDED,
     ASSERTED,
@@ -137,7 +138,7 @@ def _assembler() -> Any:
 _OPERATIONS = frozenset(
     """BINARY_SUBSCR FORMAT_VALUE FORMAT_SIMPLE FORMAT_WITH_SPEC CONVERT_VALUE BUILD_STRING CONTAINS_OP UNARY_NOT
     BUILD_MAP MAP_ADD GET_ITER LIST_EXTEND LIST_TO_TUPLE LIST_APPEND LOAD_ASSERTION_ERROR RAISE_VARARGS BINARY_MODULO
-    INPLACE_MODULO""".split()
+    INPLACE_MODULO IS_OP""".split()
 )
 
 
@@ -240,6 +241,10 @@ def _of(this: Any, index: int, instructions: Sequence[Any], rounds: Comprehensio
             return [*_applied(PIECES), this]
         case "LOAD_ATTR" | "LOAD_METHOD" if this.argval in _RECEIVERS:
             return [*_applied(_RECEIVERS[this.argval]), this]
+        case "LOAD_CONST" if tests_call(instructions, index + 1):
+            return [_assembler().create_instruction("NOP")]
+        case "IS_OP" if tests_call(instructions, index):
+            return _applied(NONE_TESTS[this.arg])
         case "BINARY_OP" if this.arg in _MODULO:
             return [*_replaced_pair(RECEIVERS["%"]), this]
         case "BINARY_MODULO" | "INPLACE_MODULO":

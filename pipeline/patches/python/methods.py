@@ -9,23 +9,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import torch
 
 from ....ops.graph.operators.names import TEXT_METHODS
+from ...lists import mapping
 from ...lists.formats import filled_in
 from ...lists.loop import collected
 from ...lists.pieces import Pieces
-from ...proxies.base import is_traced
+from ...proxies.base import is_free_shape, is_traced
 from ...proxies.strings import method_of
 from ...recording.recorder import Recorder
+from ...rules.number_or_tensor import number_of
 from ..expressions import EXPRESSIONS, RegularExpressions
 from ..library import special
 from ..library.asked_table import AskedTable
 from ..library.replacements import MODULES, array_from_buffer, naming_device
-from .operations import HandedOver, active, formatted, holds_traced, number_of
+from ..redirect import stand_in_of
+from .operations import HandedOver, active, formatted, holds_traced
+
+_FORMATS = ("format", "format_map")
 
 
 class PlainText(str):
@@ -35,7 +41,11 @@ class PlainText(str):
         recorder = active()
         if recorder is None or not _any_traced(values):
             return str.__mod__(self, values)
-        return recorder.scalar("mod", str(self), values if isinstance(values, tuple) else (values,))
+        if type(values) is dict:
+            return recorder.scalar("mod", str(self), values)
+        given = values if isinstance(values, tuple) else (values,)
+        given = tuple(formatted(value) if is_free_shape(value) else value for value in given)
+        return recorder.scalar("mod", str(self), given)
 
     def format(self, *args: Any, **kwargs: Any) -> Any:
         """As for str."""
@@ -44,6 +54,10 @@ class PlainText(str):
             return str.format(self, *args, **kwargs)
         parts = filled_in(recorder, str(self), args, kwargs, formatted)
         return recorder.scalar("join_texts", *parts)
+
+    def format_map(self, mapping: Any) -> Any:
+        """As for str."""
+        return self.format(**mapping) if type(mapping) is dict else str.format_map(self, mapping)
 
     def join(self, items: Any) -> Any:
         """As for str."""
@@ -58,7 +72,7 @@ def _any_traced(tree: Any) -> bool:
     recorder = active()
     if isinstance(tree, torch.Tensor):
         return recorder is not None and tree in recorder.values
-    if type(tree) in (tuple, list):
+    if type(tree) in (tuple, list, torch.Size):
         return any(map(_any_traced, tree))
     return any(map(_any_traced, tree.values())) if type(tree) is dict else is_traced(tree)
 
@@ -98,10 +112,12 @@ def _receiver(name: str) -> Callable[[Any], Any]:
         recorder = active()
         if recorder is None:
             return thing
-        if type(thing) is str and (name in TEXT_METHODS or name == "format"):
+        if type(thing) is str and (name in TEXT_METHODS or name in _FORMATS):
             return PlainText(thing)
         if name in EXPRESSIONS and (thing is re or isinstance(thing, re.Pattern)):
             return RegularExpressions(thing)
+        if name == "map" and isinstance(thing, ModuleType) and vars(thing).get(name) is mapping.map:
+            return _Module(thing, {name: stand_in_of(mapping.map)})
         if name == "frombuffer" and thing is np:
             return _Module(np, {name: array_from_buffer})
         if name in special.NAMES and thing is special.module():
@@ -159,7 +175,18 @@ def _modulo(operands: Any) -> Any:
 
 RECEIVERS: dict[str, HandedOver] = {
     name: HandedOver(_receiver(name))
-    for name in (*TEXT_METHODS, "format", "get", "to", "manual_seed", *EXPRESSIONS, *MODULES, *special.NAMES)
+    for name in (
+        *TEXT_METHODS,
+        "format",
+        "format_map",
+        "get",
+        "to",
+        "manual_seed",
+        "map",
+        *EXPRESSIONS,
+        *MODULES,
+        *special.NAMES,
+    )
 }
 RECEIVERS["%"] = HandedOver(_modulo)
 """What gives the receiver, by the name of the method; of the operator % of texts, too."""

@@ -22,7 +22,7 @@ from ...lists.iterating import listed
 from ...lists.loop import Loop
 from ...lists.mapping import each, rows_of
 from ...proxies.arrays import TracedArray
-from ...proxies.base import is_traced
+from ...proxies.base import is_free_shape, is_traced
 from ...proxies.byte_strings import TracedBytes
 from ...proxies.lists import TracedDict, TracedList
 from ...proxies.scalars import TracedNumber
@@ -30,7 +30,9 @@ from ...proxies.sets import TracedCounter, TracedSet
 from ...proxies.strings import TracedStr
 from ...recording.recorder import Recorder
 from ...rules.assertions import required
+from ...rules.number_or_tensor import number_of
 from ..library.asked_table import AskedTable
+from .loops.constants import rounds_over
 from .loops.leaving import Leavable
 
 
@@ -66,16 +68,6 @@ def holds_traced(tree: Any) -> bool:
     return type(tree) is slice and holds_traced((tree.start, tree.stop, tree.step))
 
 
-def number_of(recorder: Recorder, thing: Any) -> Any:
-    """A tensor of no dimensions as a traced number; any other thing as it is."""
-    if isinstance(thing, torch.Tensor) and thing in recorder.values:
-        with torch._C.DisableTorchFunction():
-            single = thing.dim() == 0
-        if single and recorder.rank(thing) == 0:
-            return recorder.scalar("item", thing)
-    return thing
-
-
 # -- subscripts ----------------------------------------------------------------------------------------------------
 
 
@@ -104,6 +96,9 @@ def formatted(value: Any, spec: Any = "", conversion: str = "") -> Any:
     recorder = active()
     if recorder is not None:
         value = number_of(recorder, value) if not conversion else value
+        if is_free_shape(value):
+            parts = ("torch.Size(", recorder.scalar("format", list(value), "", "r"), ")")
+            value, conversion = recorder.scalar("join_texts", *parts), ""
         if (holds_traced(value) and type(value) is not TracedArray) or is_traced(spec):
             if type(value) is TracedStr and not conversion and type(spec) is str and not spec:
                 return value
@@ -192,6 +187,7 @@ def _iterated(items: Any, place: int | None = None, into: list[Any] | None = Non
         items = recorder.scalar("list", items)
     items = items.tensor.tolist() if type(items) is TracedBytes else items
     items = items.keys() if issubclass(type(items), TracedDict) else items
+    items = items if recorder is None or is_traced(items) else rounds_over(recorder, items, sys._getframe(3))
     return items if recorder is None or type(items) is not TracedList else Loop(recorder, items, place, into)
 
 
@@ -273,7 +269,7 @@ def iterated(place: int | None) -> HandedOver:
 
 
 def _leavable(items: Any) -> Any:
-    own = isinstance(items, torch.Tensor) or is_traced(items) or type(items) is TracedBytes
+    own = isinstance(items, torch.Tensor | TracedBytes) or is_traced(items)
     return items if own and active() is not None else Leavable(items)
 
 

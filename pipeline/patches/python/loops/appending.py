@@ -14,9 +14,10 @@ from typing import Any
 from .flow import LOADS, LocalFlow, is_rare
 from .new_lists import is_new_list
 
-_CHANGES = frozenset(
+CHANGES = frozenset(
     "append extend insert sort reverse pop remove clear add update setdefault discard popitem write next send".split()
 )
+"""Methods that change what they are called on."""
 _REFUSED = (
     "STORE_SUBSCR", "STORE_ATTR", "STORE_GLOBAL", "STORE_DEREF", "STORE_NAME", "YIELD_VALUE", "IMPORT_NAME",
     "FOR_ITER", "RETURN_VALUE", "RETURN_CONST",
@@ -87,7 +88,7 @@ class Appending:
         stored = {code[at].argval for at in body if code[at].opname == "STORE_FAST"}
         for at in range(end, len(code)):
             each = code[at]
-            changes = each.opname in _METHODS and each.argval in _CHANGES and code[at - 1].argval == listed
+            changes = each.opname in _METHODS and each.argval in CHANGES and code[at - 1].argval == listed
             if each.opname == "STORE_FAST":
                 stored.discard(each.argval)
             elif changes or stored.intersection(_names(each)):
@@ -121,7 +122,7 @@ def changes_others(code: Sequence[Any], body: Sequence[int], lists: set[str], fr
     body = [at for at in body if at == 0 or code[at - 1].argval not in free]
     appends = [at for at in body if _is_method(code[at], "append") and code[at - 1].argval in lists]
     uses = sum(code[at].opname in LOADS and code[at].argval in lists for at in body)
-    changes = sum(code[at].argval in _CHANGES and code[at].opname in _METHODS for at in body)
+    changes = sum(code[at].argval in CHANGES and code[at].opname in _METHODS for at in body)
     return changes != len(appends) or uses != len(appends)
 
 

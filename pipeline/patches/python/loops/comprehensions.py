@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from types import CodeType
 from typing import Any
 
-_OWN_FUNCTIONS = ("<listcomp>", "<dictcomp>", "<genexpr>")
+OWN_FUNCTIONS = ("<listcomp>", "<dictcomp>", "<genexpr>")
 _CALLS = ("PRECALL", "CALL", "CALL_FUNCTION")
 _BUILDS = ("BUILD_LIST", "BUILD_MAP")
 _APPENDS = ("LIST_APPEND", "MAP_ADD")
@@ -29,7 +29,7 @@ class Comprehensions:
 
     def __init__(self, instructions: Sequence[Any], code: CodeType) -> None:
         loops = [each for each in instructions if each.opname == "FOR_ITER"]
-        own = code.co_name in _OWN_FUNCTIONS and len(loops) == 1
+        own = code.co_name in OWN_FUNCTIONS and len(loops) == 1
         self.begins: dict[int, int | None] = dict.fromkeys(_calls(instructions))
         self.heads: dict[int, int | None] = {id(loops[0]): None} if own else {}
         self.returns = own and code.co_name != "<genexpr>"
@@ -58,10 +58,10 @@ def _calls(instructions: Sequence[Any]) -> Iterator[int]:
     waiting: list[CodeType] = []
     for index, each in enumerate(instructions[:-1]):
         made = each.argval if each.opname == "LOAD_CONST" and isinstance(each.argval, CodeType) else None
-        if made is not None and made.co_name in (*_OWN_FUNCTIONS, "<setcomp>"):
+        if made is not None and made.co_name in (*OWN_FUNCTIONS, "<setcomp>"):
             waiting.append(made)
         if each.opname == "GET_ITER" and instructions[index + 1].opname in _CALLS and waiting:
             inner = waiting.pop()
             loops = [other.opname for other in dis.get_instructions(inner)].count("FOR_ITER")
-            if loops == 1 and inner.co_name in _OWN_FUNCTIONS:
+            if loops == 1 and inner.co_name in OWN_FUNCTIONS:
                 yield index

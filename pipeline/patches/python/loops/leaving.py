@@ -143,7 +143,7 @@ class Leavable:
     """An iterator of Python's that can be told to end."""
 
     def __init__(self, items: Any) -> None:
-        self.iterator, self.left = iter(items), False
+        self.items, self.iterator, self.left = items, iter(items), False
 
     def __iter__(self) -> Iterator[Any]:
         return self

@@ -13,12 +13,10 @@ from collections.abc import Callable
 from functools import cache, lru_cache
 from typing import Any
 
-import torch
-
-from ...graph.errors import GuardError
-from ...graph.operators.names import TEXT_METHODS
-from .bounded import MOST_ITEMS
-from .tables import bounded_items
+from ....graph.errors import GuardError
+from ....graph.operators.names import TEXT_METHODS
+from ..bounded import MOST_ITEMS
+from ..tables import bounded_items
 
 _SPEC = r"(?s:.?[<>=^])?[-+ ]?z?#?0?[0-9]{0,4}[,_]?(?:\.[0-9]{1,4})?[a-zA-Z%]?"
 _FLAGS = re.IGNORECASE | re.MULTILINE | re.DOTALL | re.ASCII | re.UNICODE | re.VERBOSE
@@ -264,45 +262,6 @@ def as_json(
 _LONGEST_SEPARATOR = 16
 
 
-_ENCODINGS = ("utf-8", "utf8", "ascii", "latin-1", "latin1", "iso-8859-1", "cp1252", "utf-16", "utf-32")
-_HANDLERS = ("strict", "ignore", "replace", "backslashreplace")
-
-
-def _require_encoding(encoding: Any, errors: Any) -> None:
-    if str(encoding).lower() not in _ENCODINGS or errors not in _HANDLERS:
-        got = f"{str(encoding)[:20]!r}, {str(errors)[:20]!r}"
-        raise GuardError("there is no such encoding", got=got, expected=f"one of {', '.join(_ENCODINGS)}")
-
-
-def encoded(text: str, encoding: str = "utf-8", errors: str = "strict") -> torch.Tensor:
-    """`text.encode` as a tensor of uint8."""
-    _require_encoding(encoding, errors)
-    _require_text(text, "encode")
-    _within("an encoded text", len(text) * 10)
-    try:
-        found = bytearray(text.encode(encoding, errors))
-    except UnicodeEncodeError as error:
-        raise GuardError("a text cannot be encoded", got=str(error)[:80]) from None
-    return torch.frombuffer(found, dtype=torch.uint8) if found else torch.empty(0, dtype=torch.uint8)
-
-
-def decoded(data: torch.Tensor, encoding: str = "utf-8", errors: str = "strict") -> str:
-    """`bytes.decode` of a tensor of uint8."""
-    _require_encoding(encoding, errors)
-    if not isinstance(data, torch.Tensor) or data.dtype is not torch.uint8 or data.dim() != 1:
-        raise GuardError("decode takes a tensor of uint8 with one dimension", got=type(data).__name__)
-    _within("a decoded text", data.numel() * 4)
-    try:
-        return data.detach().cpu().contiguous().numpy().tobytes().decode(encoding, errors)
-    except UnicodeDecodeError as error:
-        raise GuardError("bytes cannot be decoded", got=str(error)[:80]) from None
-
-
-def same_bytes(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
-    """Whether two tensors are equal, as a tensor of one flag."""
-    return torch.tensor(torch.equal(one, other))
-
-
 def _of_character(name: str) -> Callable[[Any], Any]:
     """A function of `unicodedata` that takes one character."""
 
@@ -321,7 +280,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "re_findall": _search("findall"), "re_sub": substituted, "re_split": split, "re_group": group,
     "re_found": matches, "re_finditer": found_all, "re_start": _edge("start"), "re_end": _edge("end"),
     "ord": code_of, "chr": chr, "json_dumps": as_json,
-    "encode": encoded, "decode": decoded, "same_bytes": same_bytes,
     "combining": _of_character("combining"), "category": _of_character("category"),
 }  # fmt: skip
 """The operators on texts by their names in the family ``py.…``."""

@@ -1,0 +1,1 @@
+"""Operators on texts, and on bytes, which are tensors of uint8 in a graph."""

@@ -1,0 +1,259 @@
+"""Whether code does nothing but compute, as far as its bytecode tells; in doubt it counts as doing more.
+
+It reads local variables, constants and plain data, and calls methods that change nothing, functions of a few packages
+and functions of the user that do nothing else either. How often such code runs is seen by nobody.
+"""
+
+from __future__ import annotations
+
+import dis
+import enum
+import re
+import sys
+from collections import ChainMap, Counter, OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+import torch
+
+from ....ops.graph.operators.names import TEXT_METHODS
+from ....ops.runtime.user_code import OURS
+from ...proxies.base import is_traced
+from ..redirect import STAND_INS, Uncached
+from .loops.appending import CHANGES
+
+_PACKAGES = frozenset("torch math re json numpy operator unicodedata statistics base64 html string tracepack".split())
+_BUILTINS = frozenset(
+    """abs all any ascii bool bytes chr dict divmod enumerate filter float format frozenset int isinstance len list map
+    max min ord pow range repr reversed round set slice sorted str sum tuple zip""".split()
+)
+_METHODS = frozenset(
+    """format encode decode hex get items keys values group groups groupdict start end span is_integer name value
+    bit_length""".split()
+)
+_WRITES = ("STORE_GLOBAL", "STORE_NAME", "STORE_DEREF", "STORE_ATTR", "STORE_SUBSCR", "STORE_SLICE")
+_BEGINS = (
+    "DELETE_", "IMPORT_", "SETUP_", "BEFORE_WITH", "BEFORE_ASYNC", "PUSH_EXC", "WITH_", "GET_AWAITABLE", "SEND",
+    "GET_YIELD", "LOAD_BUILD", "LOAD_NAME", "LOAD_CLASSDEREF", "LOAD_SUPER",
+)  # fmt: skip
+
+
+_NONE: Mapping[str, Any] = {}
+
+
+@cache
+def _safe_names() -> frozenset[str]:
+    """The names of methods and attributes that change nothing, whatever they are asked of."""
+    of_tensors = {name for name in dir(torch.Tensor) if name[0] != "_" and name[-1] != "_"}
+    return frozenset({*TEXT_METHODS, *_METHODS, *of_tensors} - CHANGES - {"apply", "backward", "map", "put", "resize"})
+
+
+def is_pure(code: CodeType, known: Mapping[str, Any], seen: frozenset[int] = frozenset()) -> bool:
+    """Whether the code of a function does nothing but compute.
+
+    Args:
+        code: of the function.
+        known: what the names in it mean that are no local variables.
+        seen: the ids of functions that are looked at already.
+    """
+    return are_pure(list(dis.get_instructions(code)), known, seen, generator=code.co_name == "<genexpr>")
+
+
+def are_pure(
+    instructions: Iterable[dis.Instruction],
+    known: Mapping[str, Any],
+    seen: frozenset[int] = frozenset(),
+    local: Mapping[str, Any] = _NONE,
+    generator: bool = False,
+) -> bool:
+    """Whether some instructions do nothing but compute.
+
+    Args:
+        instructions: of a function.
+        known: what the names in them mean.
+        seen: the ids of functions that are looked at already.
+        local: the local variables of a loop, which may change lists that were made for it.
+        generator: whether they are those of a generator expression.
+    """
+    reader = _EffectReader(_own(instructions), known, local, seen, generator)
+    return all(map(reader.is_pure, range(len(reader.code)))) and reader.calls >= 0
+
+
+class _EffectReader:
+    """Reads instructions one by one.
+
+    Attributes:
+        module: the module that the last instruction loaded, if it did.
+        calls: on Python 3.10, which does not say what is called, how many things that can be called were loaded, less
+            the calls.
+    """
+
+    def __init__(
+        self,
+        code: Sequence[dis.Instruction],
+        known: Mapping[str, Any],
+        local: Mapping[str, Any],
+        seen: frozenset[int],
+        generator: bool,
+    ) -> None:
+        self.code, self.known, self.local, self.seen, self.generator = code, known, local, seen, generator
+        self.module: Any = None
+        self.calls = 0
+
+    def is_pure(self, index: int) -> bool:
+        """Whether an instruction does nothing but compute."""
+        each = self.code[index]
+        name, before, self.module = each.opname, self.module, None
+        if name in ("LOAD_GLOBAL", "LOAD_DEREF") or (name == "LOAD_FAST" and each.argval in self.local):
+            return self._reads((self.local if name == "LOAD_FAST" else self.known).get(each.argval, each))
+        if name == "LOAD_CONST":
+            return self._is_plain_constant(each.argval)
+        if name in ("LOAD_ATTR", "LOAD_METHOD"):
+            return self._asks(before, each.argval)
+        if name == "PUSH_NULL":
+            self.module = before
+            return _is_callee(self.code, index, self.local)
+        if _is_in_place(each):
+            return bool(self.local) and _stored(self.code, index) in _numbers(self.local)
+        self.calls -= name.startswith("CALL_FUNCTION") and sys.version_info < (3, 11)
+        yields = name == "YIELD_VALUE" and not self.generator
+        return not (name in _WRITES or name.startswith(_BEGINS) or yields)
+
+    def _reads(self, thing: Any) -> bool:
+        self.calls += callable(thing)
+        self.module = thing if isinstance(thing, ModuleType) else None
+        return _is_plain(thing, self.seen)
+
+    def _is_plain_constant(self, thing: Any) -> bool:
+        self.calls += isinstance(thing, CodeType) or callable(thing)
+        if isinstance(thing, CodeType):
+            return _is_plain_code(thing, self.known, self.seen)
+        return not callable(thing) or (isinstance(thing, Uncached) and _is_plain(thing.plain.__wrapped__, self.seen))
+
+    def _asks(self, module: Any, name: str) -> bool:
+        """Whether to look up an attribute, of a module or of anything else, and to call it, changes nothing."""
+        if module is None:
+            return name in _safe_names() or (bool(self.local) and name in CHANGES)
+        found = vars(module).get(name)
+        self.calls += 1
+        self.module = found if isinstance(found, ModuleType) else None
+        return _is_of_package(found)
+
+
+def _own(instructions: Iterable[dis.Instruction]) -> list[dis.Instruction]:
+    """The instructions without those that hand operands over to us."""
+    code = [each for each in instructions if each.opname not in ("CACHE", "EXTENDED_ARG", "NOP", "PRECALL", "RESUME")]
+    found, index = [], 0
+    while index < len(code):
+        ours = code[index].opname == "LOAD_CONST" and hasattr(code[index].argval, "asks_truth")
+        if ours:
+            index += 3  # the constant, the exchange and the subscript
+            continue
+        found.append(code[index])
+        index += 1
+    return found
+
+
+def _is_callee(code: Sequence[dis.Instruction], index: int, local: Mapping[str, Any]) -> bool:
+    """Whether what is called beside a NULL is known."""
+    at = index - 1 if sys.version_info >= (3, 13) else index + 1
+    each = code[at] if 0 <= at < len(code) else None
+    if each is None or each.opname != "LOAD_FAST":
+        return each is not None and each.opname in _CALLEES
+    return each.argval in local
+
+
+def _is_in_place(each: dis.Instruction) -> bool:
+    """Whether an instruction is an operator such as ``+=``, which changes a list."""
+    return each.opname.startswith("INPLACE_") or (each.opname == "BINARY_OP" and (each.arg or 0) >= _FIRST_IN_PLACE)
+
+
+_FIRST_IN_PLACE = 13  # the argument of BINARY_OP for +=
+
+
+def _stored(code: Sequence[dis.Instruction], index: int) -> Any:
+    """The name under which the next instruction stores a result."""
+    after = code[index + 1] if index + 1 < len(code) else None
+    return after.argval if after is not None and after.opname == "STORE_FAST" else None
+
+
+def _numbers(local: Mapping[str, Any]) -> set[str]:
+    """The names of local variables that no operator changes in place."""
+    changed = (list, set, dict, bytearray)
+    return {name for name, value in local.items() if is_traced(value) or not isinstance(value, changed)}
+
+
+_CALLEES = ("LOAD_GLOBAL", "LOAD_DEREF", "LOAD_CONST", "MAKE_FUNCTION", "LOAD_ATTR")
+
+
+def _is_plain_code(code: CodeType, known: Mapping[str, Any], seen: frozenset[int]) -> bool:
+    """Whether a code object stands for a builtin that only computes, or is a function of the code that does."""
+    if code.co_filename.startswith(OURS):
+        return code.co_name.rpartition(".")[2] in _BUILTINS or code.co_name in _of_math()
+    return is_pure(code, known, seen)
+
+
+@cache
+def _of_math() -> frozenset[str]:
+    return frozenset(name for name in STAND_INS if not name.startswith("builtins.") and name not in ("id", "hash"))
+
+
+def _is_plain(thing: Any, seen: frozenset[int]) -> bool:
+    """Whether to read a thing, and to call it if it can be called, changes nothing."""
+    if isinstance(thing, ModuleType):
+        return _package(thing.__name__) in _PACKAGES
+    if isinstance(thing, FunctionType):
+        if id(thing) in seen:
+            return True
+        cells = dict(zip(thing.__code__.co_freevars, thing.__closure__ or (), strict=True))
+        known = ChainMap(_contents(cells), thing.__globals__, vars(sys.modules["builtins"]))
+        return is_pure(thing.__code__, known, seen | {id(thing)})
+    if isinstance(thing, BuiltinFunctionType) or (isinstance(thing, type) and not issubclass(thing, enum.Enum)):
+        return thing.__module__ == "builtins" and thing.__name__ in _BUILTINS
+    return _is_data(thing)
+
+
+MOST_DATA = 10_000
+_PLAIN = (
+    type(None), bool, int, float, complex, str, bytes, range, slice, dis.Instruction, re.Pattern, np.ndarray,
+    np.generic, torch.Tensor, torch.dtype, torch.device, enum.Enum, enum.EnumMeta,
+)  # fmt: skip
+_CONTAINERS = (list, tuple, set, frozenset, dict, OrderedDict, Counter, torch.Size)
+
+
+def _is_data(thing: Any) -> bool:
+    """Whether a thing is data all through: no iterator, which is another one once it is read, and nothing to call."""
+    waiting, count = [thing], 0
+    while waiting:
+        item = waiting.pop()
+        count += 1
+        if is_traced(item) or isinstance(item, _PLAIN):
+            continue
+        if count > MOST_DATA or type(item) not in _CONTAINERS:
+            return False
+        waiting += [*item, *item.values()] if isinstance(item, dict) else item
+    return True
+
+
+def _contents(cells: Mapping[str, Any]) -> dict[str, Any]:
+    found = {}
+    for name, cell in cells.items():
+        try:
+            found[name] = cell.cell_contents
+        except ValueError:  # it is not set yet
+            continue
+    return found
+
+
+def _package(name: str) -> str:
+    return name.partition(".")[0]
+
+
+def _is_of_package(thing: Any) -> bool:
+    """Whether what was found in a module of one of the packages is a module of one, a function or plain data."""
+    if isinstance(thing, ModuleType):
+        return _package(thing.__name__) in _PACKAGES
+    return thing is not None and (not isinstance(thing, type) or thing.__module__ in ("torch", "numpy"))
