@@ -97,9 +97,7 @@ def models() -> dict[str, Callable[[], Model]]:
 # -- the ways ----------------------------------------------------------------------------------------------------------
 
 
-def peers(
-    model: Model, data: bytes, threads: int, compiled: bool
-) -> dict[str, Callable[[dict[str, torch.Tensor]], Any]]:
+def peers(model: Model, data: bytes, threads: int, compiled: bool) -> dict[str, Callable[[dict[str, Any]], Any]]:
     """Each runtime as a function of the inputs, from the model or its export; one that cannot take it is left out."""
     makers = {
         "eager": lambda: eager(model),
@@ -117,9 +115,7 @@ def peers(
                 way = make()
                 way(model.tensors(model.inputs))
         except Exception as error:
-            print(
-                f"  {name}: left out: {type(error).__name__}: {str(error).splitlines()[0][:100] if str(error) else ''}"
-            )
+            print(f"  {name}: left out: {type(error).__name__}: {str(error).partition(chr(10))[0][:100]}")
             continue
         found[name] = way if not model.tokenizer else lambda inputs, way=way: way(model.tensors(inputs))
     return found
@@ -279,9 +275,8 @@ def from_files(pipeline: tracepack.Pipeline, model: Model, data: bytes, threads:
             file.write(data)
         torch.save((model.inputs, model.tensors(model.inputs)), os.path.join(folder, "inputs"))
         found = {
-            way: [fresh(way, path, threads) for _ in range(3)]
-            for way, path in (("tracepack", mine), (peer, other))
-        }  # fmt: skip
+            way: [fresh(way, path, threads) for _ in range(3)] for way, path in (("tracepack", mine), (peer, other))
+        }
     (start, size), (peer_start, peer_size) = (
         [min(each) for each in zip(*runs, strict=True)] for runs in found.values()
     )

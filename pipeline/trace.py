@@ -1,8 +1,7 @@
 """`trace`: records a processing function into a Pipeline.
 
-The function runs on copies of the examples and is recorded. Then it is recorded again, on other data and at another
-batch size where it takes one. A difference between the two recordings that no guard explains would be frozen into the
-graph, and is refused.
+The function runs on copies of the examples and is recorded, then again on other data, and at another batch size where
+it takes one. A difference between the two that no guard explains would be frozen into the graph, and is refused.
 """
 
 from __future__ import annotations

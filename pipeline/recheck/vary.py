@@ -172,7 +172,7 @@ def _far(tensor: torch.Tensor, beyond: float) -> torch.Tensor:
     return found
 
 
-MOST_MET = 12
+MOST_MET, MOST_INTS = 12, 6
 
 
 def _met(leaves: Sequence[Any], known: Iterable[Any]) -> Iterator[list[Any]]:
@@ -226,14 +226,8 @@ def one_float(leaf: Any, to: Callable[[float], int]) -> Any:
 
 def named_ints(constants: Sequence[Any]) -> list[Callable[[float], int]]:
     """What puts an int that code names in the place of a float, as ``n is 1`` may want it; of a few ints."""
-
-    def always(number: int) -> Callable[[float], int]:
-        return lambda _: number
-
-    return [always(each) for each in sorted({each for each in constants if type(each) is int}, key=abs)[:MOST_INTS]]
-
-
-MOST_INTS = 6
+    found = sorted({each for each in constants if type(each) is int}, key=abs)[:MOST_INTS]
+    return [partial(lambda number, _: number, number) for number in found]
 
 
 def has_float(leaf: Any) -> bool:
@@ -277,18 +271,15 @@ def _resized(leaf: Any, sizes: dict[int, int]) -> Any:
         return [leaf[index % len(leaf)] for index in range(sizes[len(leaf)])] if leaf else leaf
     if not isinstance(leaf, torch.Tensor) or leaf.device.type == "meta":
         return leaf
-    found = leaf.detach()
-    for dim, size in enumerate(leaf.shape):
-        if size in sizes and size:
-            found = _taken(found, dim, torch.arange(sizes[size], device=leaf.device) % size)
-    return found
+    return with_sizes(leaf, {dim: sizes[size] for dim, size in enumerate(leaf.shape) if size in sizes and size})
 
 
 def with_sizes(leaf: torch.Tensor, sizes: dict[int, int]) -> torch.Tensor:
     """A tensor with new sizes of some of its dimensions; elements are repeated."""
+    found = leaf.detach()
     for dim, size in sizes.items():
-        leaf = _taken(leaf.detach(), dim, torch.arange(size, device=leaf.device) % leaf.shape[dim])
-    return leaf
+        found = _taken(found, dim, torch.arange(size, device=leaf.device) % leaf.shape[dim])
+    return found
 
 
 def _taken(tensor: torch.Tensor, dim: int, index: torch.Tensor) -> torch.Tensor:
