@@ -17,6 +17,7 @@ from .container.schema import (
     LEAST_STATE,
     MAIN_GRAPH,
     MOST_DIMENSIONS,
+    MOST_ELEMENTS,
     MOST_EXPANDED,
     MOST_ROWS,
     STATE_TIMES,
@@ -101,9 +102,9 @@ def _expansion(graph: Graph, sizes: dict[int, tuple[int, int]]) -> tuple[int, in
 
 def is_shape(shape: Sequence[Any]) -> bool:
     """Whether a list is a shape that torch accepts, also of an empty tensor."""
-    if len(shape) > MOST_DIMENSIONS or not all(type(size) is int and 0 <= size < 1 << 62 for size in shape):
+    if len(shape) > MOST_DIMENSIONS or not all(type(size) is int and 0 <= size <= MOST_ELEMENTS for size in shape):
         return False
-    return bool(math.prod(size or 1 for size in shape) < 1 << 62)
+    return bool(math.prod(size or 1 for size in shape) <= MOST_ELEMENTS)
 
 
 def check_copies(tensors: Sequence[Any], stored: int, where: str) -> None:

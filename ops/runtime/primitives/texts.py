@@ -29,7 +29,8 @@ MOST_MARKS = 1000
 """The combining marks that may follow each other in a text that is normalised."""
 LONGEST_PATTERN = 1000
 MOST_GROUPS = 1 << 22
-_INDENTS = (None, *range(17))
+_WIDEST_INDENT = 16
+_INDENTS = (None, *range(_WIDEST_INDENT + 1))
 
 
 def _within(what: str, length: int) -> None:
@@ -251,7 +252,7 @@ def as_json(
 ) -> str:
     """`json.dumps` of numbers, texts, and containers of them."""
     if indent not in _INDENTS:
-        raise GuardError("json.dumps has too large an indent", got=indent, expected="16 at most")
+        raise GuardError("json.dumps has too large an indent", got=indent, expected=f"{_WIDEST_INDENT} at most")
     _require_plain(tree)
     if len(items or "") > _LONGEST_SEPARATOR or len(entries) > _LONGEST_SEPARATOR:
         raise GuardError("json.dumps has too long a separator", expected=f"{_LONGEST_SEPARATOR} characters at most")

@@ -21,6 +21,9 @@ LONGEST_WORD = 256  # characters, of which WordPiece tries each part
 LONGEST_PIECE = 256  # characters, of a Unigram vocabulary, which is tried at each place; and of a model's prefix
 MOST_REPLACED = 128  # bytes in place of one
 MOST_COPIES = 8  # parts of a template
+MOST_IDS = 64  # of a token in a template
+MOST_MULTIPLE = 4096  # of which padding makes a length one
+LONGEST_CONTENT = 1000  # characters, of a replacement and of the padding token
 _STEPS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 _AROUND = ("TemplateProcessing", "BertProcessing", "RobertaProcessing")
 
@@ -137,10 +140,10 @@ def _check_padding(given: Any) -> None:
         case _:
             raise _wrong("its padding", given, f"BatchLongest, or Fixed to at most {LONGEST}")
     multiple = given.get("pad_to_multiple_of")
-    if multiple is not None and not (type(multiple) is int and 0 < multiple <= 4096):
-        raise _wrong("its padding", multiple, "a multiple of 1 to 4096")
+    if multiple is not None and not (type(multiple) is int and 0 < multiple <= MOST_MULTIPLE):
+        raise _wrong("its padding", multiple, f"a multiple of 1 to {MOST_MULTIPLE}")
     numbers = (given.get("pad_id", 0), given.get("pad_type_id", 0))
-    if not all(type(number) is int and 0 <= number < 1 << 32 for number in numbers) or len(token) > 1000:
+    if not all(type(number) is int and 0 <= number < 1 << 32 for number in numbers) or len(token) > LONGEST_CONTENT:
         raise _wrong("its padding", numbers, "ids of 32 bits")
     _check_choices("its padding", {"direction": given.get("direction", "Right")})
 
@@ -156,7 +159,7 @@ def _check_step(step: dict[str, Any]) -> None:
     match step["type"]:
         case "Replace" | "Prepend":
             content = step.get("content", step.get("prepend"))
-            if not isinstance(content, str) or len(content) > 1000:
+            if not isinstance(content, str) or len(content) > LONGEST_CONTENT:
                 raise _wrong("its replacements", content, "a short text")
         case "Precompiled":
             _check_charsmap(step.get("precompiled_charsmap"))
@@ -238,8 +241,8 @@ def _check_templates(given: Any) -> None:
             if len(set(names)) < len(texts):
                 raise _wrong("its template", "a text twice", "each text once")
     tokens = [part.get("ids") for part in parts_of(given) if isinstance(part.get("ids"), list)]
-    if any(len(ids) > 64 for ids in tokens if ids is not None):
-        raise _wrong("its template", "a token of many ids", "64 at most")
+    if any(len(ids) > MOST_IDS for ids in tokens if ids is not None):
+        raise _wrong("its template", "a token of many ids", f"{MOST_IDS} at most")
 
 
 def _wrong(what: str, got: Any, expected: str) -> GraphError:
