@@ -177,11 +177,27 @@ def _check_model(model: dict[str, Any]) -> None:
     for name in ("continuing_subword_prefix", "end_of_word_suffix"):
         if len(str(model.get(name))) > LONGEST_PIECE:
             raise _wrong(f"its {name}", f"{len(str(model[name]))} characters", f"{LONGEST_PIECE} at most")
+    _check_merges(model)
     rows = model.get("vocab")
     if isinstance(rows, list):  # of Unigram: pairs of a piece and its score
         sizes = (len(row[0]) for row in rows if isinstance(row, list) and row and isinstance(row[0], str))
         if (most := max(sizes, default=0)) > LONGEST_PIECE:
             raise _wrong("its longest piece", f"{most} characters", f"{LONGEST_PIECE} at most")
+
+
+def _check_merges(model: dict[str, Any]) -> None:
+    """Checks that what follows in a merge has the prefix of what follows.
+
+    The library cuts as many bytes off as the prefix has characters, also inside of a character; the text that is left
+    is none, and ends the process where it is shown.
+    """
+    prefix, rows = model.get("continuing_subword_prefix"), model.get("merges")
+    if not prefix or not isinstance(rows, list):
+        return
+    for row in rows:
+        second = row.split(" ", 1)[-1] if isinstance(row, str) else row[-1] if isinstance(row, list) and row else None
+        if not isinstance(second, str) or not second.startswith(str(prefix)) or not str(prefix).isascii():
+            raise _wrong("a merge of it", row, "a second part that begins with the prefix, in ASCII")
 
 
 def _check_added(given: Any) -> None:
