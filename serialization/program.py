@@ -40,6 +40,7 @@ def save_program(target: Any, program: Program, examples: Sequence[Example] = ()
     from .encoder import encode, encode_parameters
     from .engine_rows import encode_engines
     from .golden import encode_examples, encode_golden
+    from .readable import check_readable
 
     contents = Contents(program.name, program.graph, encode_parameters(program.parameters), program.facts)
     producer = {"tracepack": __version__, "torch": torch.__version__, "python": platform.python_version()}
@@ -56,6 +57,7 @@ def save_program(target: Any, program: Program, examples: Sequence[Example] = ()
     members.append(weights.member(WEIGHTS))
     if rows:
         members.append(tensors.member(EXAMPLES))
+    check_readable(manifest, members, tables.kernels, tables.constants)
     write(target, manifest, members)
 
 
