@@ -105,6 +105,9 @@ LONGER = {
     "a text twice, and each piece of one with each of the other":
         ({"post_processor": {"type": "TemplateProcessing", "single": [TEXT, TEXT], "pair": [], "special_tokens": {}}},
          "its template; got a text twice"),
+    "a template for one text without it, by which those of a pair would be counted as nothing":
+        ({"post_processor": {"type": "TemplateProcessing", "single": [], "pair": [TEXT, {"Sequence": {"id": "B",
+         "type_id": 0}}], "special_tokens": {}}}, "its template; got none of the text"),
     "a template of a template":
         (steps("post_processor", "processors", *[{
             "type": "TemplateProcessing", "single": [TEXT], "pair": [], "special_tokens": {}}] * 2), "its template"),

@@ -256,6 +256,8 @@ def _check_templates(given: Any) -> None:
             names = [name for text in texts for name in ("'A'", "'B'") if name in text]
             if len(set(names)) < len(texts):
                 raise _wrong("its template", "a text twice", "each text once")
+            if key == "single" and names != ["'A'"]:  # by which the pieces of both texts of a pair are counted
+                raise _wrong("its template", "none of the text", "the text once")
     tokens = [part.get("ids") for part in parts_of(given) if isinstance(part.get("ids"), list)]
     if any(len(ids) > MOST_IDS for ids in tokens if ids is not None):
         raise _wrong("its template", "a token of many ids", f"{MOST_IDS} at most")
