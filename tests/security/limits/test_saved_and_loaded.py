@@ -8,12 +8,14 @@ import pytest
 import torch
 
 import tracepack
-from tests.security.forge import apply, archive_of, body_of, call, tensor
+from tests.security.forge import NO_FACTS, apply, archive_of, body_of, call, tensor
 from tracepack.ops.graph.graph import Body, Constant, Graph, Node, Value
+from tracepack.ops.graph.program import Parameter, Parameters, Program, Slot
 from tracepack.ops.graph.traverse import callers_first
 from tracepack.ops.graph.types import ANY
 from tracepack.serialization.container import schema
 from tracepack.serialization.container.archive import Archive
+from tracepack.serialization.program import save_program
 
 X = torch.arange(4.0)
 
@@ -56,6 +58,16 @@ def test_ops_keep_the_order_of_their_first_call_where_callers_allow_it():
     assert torch.equal(tracepack.load(archive_of(graph))(X), X)  # negated six times
 
 
+def file_of(graph: Graph) -> bytes:
+    """The archive of a graph, written as `save` does."""
+    names = tuple(f"x{index}" for index in range(len(graph.inputs)))
+    items = tuple(Parameter(name, "positional", Slot(index)) for index, name in enumerate(names))
+    types = tuple(value.type for value in graph.inputs)
+    file = io.BytesIO()
+    save_program(file, Program("forged", graph, Parameters(items, names, types), NO_FACTS))
+    return file.getvalue()
+
+
 def saved(function, *args) -> bytes:
     file = io.BytesIO()
     tracepack.trace(function, *args).save(file)
@@ -82,21 +94,21 @@ def test_ops_that_call_ops_too_deeply_are_refused_at_save():
     body = negated("leaf")
     for depth in range(schema.DEEPEST_CALLS):
         body = calling(f"op{depth}", body)
-    archive_of(body.graph)
+    file_of(body.graph)
     with pytest.raises(tracepack.ArchiveError, match="cannot hold this pipeline: the graph is too large when its ops"):
-        archive_of(graph_of(calling("more", body)))
+        file_of(graph_of(calling("more", body)))
 
 
 def test_a_tree_that_is_too_deep_is_refused_at_save():
     tree: object = Value(ANY)
     graph = Graph((tree,), (), tree)
-    archive_of(graph)
+    file_of(graph)
     for _ in range(schema.DEEPEST + 1):
         tree = [tree]
     with pytest.raises(
         tracepack.ArchiveError, match="cannot hold this pipeline: malformed; got 'more than 200 levels'"
     ):
-        archive_of(Graph(graph.inputs, (), tree))
+        file_of(Graph(graph.inputs, (), tree))
 
 
 def test_an_integer_of_too_many_digits_is_refused_at_save():
@@ -113,7 +125,7 @@ def test_state_of_which_copies_are_too_large_is_refused_at_save():
     with pytest.raises(
         tracepack.ArchiveError, match="the state: a file cannot hold this pipeline: the file asks for too"
     ):
-        archive_of(Graph((start,), (node,), node.output))
+        file_of(Graph((start,), (node,), node.output))
 
 
 def test_half_of_a_character_is_refused_at_save():
