@@ -50,7 +50,7 @@ coverage: $(STAMPS)/dev
 	$(BIN)/python -m tests.campaigns
 
 # FUZZ="--calls 2000 --first N": how many hostile calls of each operator, and which; --share K/N for a part of them.
-# FIRST=...: the number of the first mutated file, text, schedule and save; others are other ones.
+# FIRST=...: the number of the first mutated file, tokenizer, text, schedule and save; others are other ones.
 FUZZ ?= --calls 300
 FIRST ?= 0
 fuzz: $(STAMPS)/dev
@@ -58,6 +58,7 @@ fuzz: $(STAMPS)/dev
 	$(BIN)/python -m tests.fuzz edges $(FUZZ)
 	$(BIN)/python -m tests.fuzz changed $(FUZZ)
 	$(BIN)/python -m tests.fuzz archives --calls 5000 --first $(FIRST)
+	$(BIN)/python -m tests.fuzz tokenizers --calls 3000 --first $(FIRST)
 	$(BIN)/python -m tests.fuzz comprehensions --calls 200 --first $(FIRST)
 	$(BIN)/python -m tests.fuzz schedules --calls 200 --first $(FIRST)
 	$(BIN)/python -m tests.fuzz blowups --calls 3000

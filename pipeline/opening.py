@@ -193,7 +193,8 @@ def _is_limited(budget: Mapping[str, float] | None) -> bool:
 
 def _named(packages: Sequence[str], trust: bool) -> tuple[str, ...]:
     """The packages that may be imported."""
-    if isinstance(packages, str) or not all(isinstance(each, str) and each for each in packages):
+    listed = isinstance(packages, list | tuple | set | frozenset)
+    if not listed or not all(isinstance(each, str) and each for each in packages):
         raise ArchiveError(
             "packages is no list of names", got=repr(packages), expected="a list such as ['torchvision']"
         )

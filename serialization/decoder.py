@@ -42,9 +42,9 @@ from ..ops.graph.guards import FUNCTIONS, Expression, is_plain_name
 from ..ops.graph.kernel import Kernel
 from ..ops.graph.operators.names import check_name
 from ..ops.graph.types import DTYPES, ListType, ScalarType, TensorType, Type
-from .container.schema import DEEPEST, LEVELS_OF_SUBGRAPH, MOST_NODES, MOST_SYMBOLS
+from .container.schema import DEEPEST, LEVELS_OF_SUBGRAPH, MOST_DIGITS, MOST_NODES, MOST_SYMBOLS
 
-_INTEGER = r"-?[0-9]{1,99}"
+_INTEGER = rf"-?[0-9]{{1,{MOST_DIGITS}}}"
 LONGEST_PATH = 100  # characters of a member's name in messages: a file chooses the name, and every path begins with it
 
 

@@ -26,6 +26,7 @@ from ..ops.graph.graph import (
 )
 from ..ops.graph.kernel import Kernel
 from ..ops.graph.program import Parameter, Parameters, Slot
+from ..ops.graph.traverse import callers_first
 from ..ops.graph.types import ListType, ScalarType, Type
 from .container.archive_writer import Member, member, pack
 from .container.schema import FORMAT, MAIN_GRAPH, VERSION
@@ -53,9 +54,11 @@ class Tables:
 def encode(contents: Contents, producer: dict[str, str]) -> tuple[dict[str, Any], list[Member], Tables]:
     """The manifest without constants and examples, the members without tensors, and the tables of numbered objects."""
     tables = Tables()
+    for body in callers_first(contents.graph):  # a body may call those after it only
+        tables.number(body, tables.bodies)
     members = [member(MAIN_GRAPH, pack(Encoder(tables).graph(contents.graph)))]
     bodies: list[dict[str, Any]] = []
-    for index, body in enumerate(tables.bodies):  # grows while bodies call other bodies
+    for index, body in enumerate(tables.bodies):
         name = f"graphs/op{index}.msgpack"
         members.append(member(name, pack(Encoder(tables).graph(body.graph))))
         bodies.append(_body_row(body, name))

@@ -6,17 +6,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ..ops.graph.errors import ArchiveError
-from ..ops.graph.graph import Body, BodyCall, Constant, Graph, Node
-from ..ops.graph.traverse import walk
+from ..ops.graph.graph import BodyCall, Constant, Graph
+from ..ops.graph.traverse import callers_first, walk
 from .container.schema import (
     DEEPEST_CALLS,
     LEAST_STATE,
     MAIN_GRAPH,
     MOST_DIMENSIONS,
+    MOST_ELEMENTS,
     MOST_EXPANDED,
     MOST_ROWS,
     STATE_TIMES,
@@ -61,7 +62,7 @@ def check_expansion(graph: Graph) -> None:
         ArchiveError: they do, or calls of ops are nested too deeply.
     """
     sizes: dict[int, tuple[int, int]] = {}
-    for body in _callees_first(graph):
+    for body in reversed(callers_first(graph)):
         sizes[id(body.graph)] = _expansion(body.graph, sizes)
     nodes, depth = _expansion(graph, sizes)
     if nodes > MOST_EXPANDED or depth > DEEPEST_CALLS:
@@ -69,25 +70,6 @@ def check_expansion(graph: Graph) -> None:
             "the graph is too large when its ops are inlined", got=f"{nodes} nodes, {depth} ops deep",
             expected=f"{MOST_EXPANDED} nodes and {DEEPEST_CALLS} ops deep at most",
         )  # fmt: skip
-
-
-def _callees_first(graph: Graph) -> list[Body]:
-    """Every body after those that it calls."""
-    order: list[Body] = []
-    seen: set[int] = set()
-    stack: list[tuple[Body | None, Iterator[Node]]] = [(None, walk(graph))]
-    while stack:
-        owner, nodes = stack[-1]
-        for node in nodes:
-            if isinstance(node.target, BodyCall) and id(node.target.body) not in seen:
-                seen.add(id(node.target.body))
-                stack.append((node.target.body, walk(node.target.body.graph)))
-                break
-        else:
-            stack.pop()
-            if owner is not None:
-                order.append(owner)
-    return order
 
 
 def _expansion(graph: Graph, sizes: dict[int, tuple[int, int]]) -> tuple[int, int]:
@@ -101,9 +83,9 @@ def _expansion(graph: Graph, sizes: dict[int, tuple[int, int]]) -> tuple[int, in
 
 def is_shape(shape: Sequence[Any]) -> bool:
     """Whether a list is a shape that torch accepts, also of an empty tensor."""
-    if len(shape) > MOST_DIMENSIONS or not all(type(size) is int and 0 <= size < 1 << 62 for size in shape):
+    if len(shape) > MOST_DIMENSIONS or not all(type(size) is int and 0 <= size <= MOST_ELEMENTS for size in shape):
         return False
-    return bool(math.prod(size or 1 for size in shape) < 1 << 62)
+    return bool(math.prod(size or 1 for size in shape) <= MOST_ELEMENTS)
 
 
 def check_copies(tensors: Sequence[Any], stored: int, where: str) -> None:

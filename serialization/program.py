@@ -21,6 +21,8 @@ from .user_metadata import decode_metadata
 from .weights import TensorTable, mapped_weights, tensors_of
 
 if TYPE_CHECKING:
+    from .container.archive_writer import Member
+    from .encoder import Tables
     from .golden import Example, Golden
 
 
@@ -34,9 +36,24 @@ def save_program(target: Any, program: Program, examples: Sequence[Example] = ()
         golden: the terms by which a replay compares outputs.
 
     Raises:
-        ArchiveError: the file cannot be written.
+        ArchiveError: the file cannot be written, or no load would take it.
     """
     from .container.archive_writer import write  # what loading does not need is imported here
+    from .readable import check_readable
+
+    manifest, members, tables = packed(program, examples, golden)
+    check_readable(manifest, members, tables.kernels, tables.constants)
+    write(target, manifest, members)
+
+
+def packed(
+    program: Program, examples: Sequence[Example] = (), golden: Golden | None = None
+) -> tuple[dict[str, Any], list[Member], Tables]:
+    """A program as an archive holds it: the manifest, the members, and what its graphs refer to by number.
+
+    Raises:
+        ArchiveError: it holds what no archive can.
+    """
     from .encoder import encode, encode_parameters
     from .engine_rows import encode_engines
     from .golden import encode_examples, encode_golden
@@ -56,7 +73,7 @@ def save_program(target: Any, program: Program, examples: Sequence[Example] = ()
     members.append(weights.member(WEIGHTS))
     if rows:
         members.append(tensors.member(EXAMPLES))
-    write(target, manifest, members)
+    return manifest, members, tables
 
 
 def load_program(

@@ -13,9 +13,9 @@ from hostile calls, effects from calls that are watched:
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -209,15 +209,24 @@ def base_of(name: str) -> str:
 
 def main() -> None:
     """Writes the table from the journals of calls and of effects; of one kind, a later journal wins."""
-    *journals, watched = sys.argv[1:]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "journals", nargs="+", type=Path, help="journals of calls, of `operators`, `edges` and `changed`"
+    )
+    parser.add_argument("watched", type=Path, help="the journal of `effects`")
+    given = parser.parse_args()
+    for path in (*given.journals, given.watched):
+        if not path.is_file():
+            parser.error(f"there is no file {str(path)!r}")
+    journals, watched = given.journals, given.watched
     known: dict[str, dict[str, Any]] = {}
     for row in (
-        row for journal in journals for row in map(json.loads, Path(journal).read_text(encoding="utf-8").splitlines())
+        row for journal in journals for row in map(json.loads, journal.read_text(encoding="utf-8").splitlines())
     ):
         other = known.get(row["name"])
         if other is None or row["losses"] or other.get("kind", "hostile") == row.get("kind", "hostile"):
             known[row["name"]] = row
-    effects = dict(map(json.loads, Path(watched).read_text(encoding="utf-8").splitlines()))
+    effects = dict(map(json.loads, watched.read_text(encoding="utf-8").splitlines()))
     lost = {
         name: f"{row['losses'][0][1]} in {row.get('kind', 'hostile')} call {row['losses'][0][0]}"
         for name, row in known.items()

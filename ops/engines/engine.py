@@ -83,6 +83,18 @@ def described(task: Task) -> dict[str, Any]:
     return {WAY: task.way} if task.way else {}
 
 
+def file_of(artefact: Artefact, name: str) -> bytes:
+    """A file of an artefact.
+
+    Raises:
+        Declined: the archive that the artefact is from has no such file for it.
+    """
+    if name not in artefact.files:
+        held = ", ".join(map(repr, artefact.files)) or "nothing"
+        raise Declined(f"the archive holds no {name!r} for it, only {held:.200}")
+    return artefact.files[name]
+
+
 def lowers(way: str) -> bool:
     """Whether a way computes in lower precision than the region."""
     return way not in ("", SIDE_BY_SIDE)

@@ -19,7 +19,7 @@ from ..lowering.patches.lock import lowering
 from ..lowering.patches.silence import Silence
 from ..runtime.interrupts.unheard import Unheard
 from .checks.index_checks import checked, index_checks
-from .engine import BF16, Declined, Engine, Task, cause, described
+from .engine import BF16, Declined, Engine, Task, cause, described, file_of
 from .region import Region
 
 MODULE = "frozen.pt"
@@ -63,9 +63,10 @@ class Frozen(Engine):
         Raises:
             Declined: torch cannot load it.
         """
+        data = file_of(artefact, MODULE)
         with Unheard(), torch.no_grad():  # a load imports nothing of torch.export
             try:
-                module: Any = jit.optimize_for_inference(jit.load(BytesIO(artefact.files[MODULE])))
+                module: Any = jit.optimize_for_inference(jit.load(BytesIO(data)))
             except Exception as error:
                 raise Declined(f"torch.jit cannot load it: {cause(error)}") from error
 

@@ -22,7 +22,7 @@ from ..graph.program import Artefact
 from ..lowering.patches.lock import KeptProcess, lowering
 from ..lowering.patches.silence import Silence
 from .checks.index_checks import all_within, checked, index_checks
-from .engine import BF16, TORCHAO, Declined, Engine, Task, cause, described
+from .engine import BF16, TORCHAO, Declined, Engine, Task, cause, described, file_of
 from .region import Region
 
 PACKAGE = "model.pt2"
@@ -70,7 +70,7 @@ class Inductor(Engine):
         Raises:
             Declined: the package names files outside of itself, or torch cannot load it.
         """
-        data = artefact.files[PACKAGE]
+        data = file_of(artefact, PACKAGE)
         names = zipfile.ZipFile(BytesIO(data)).namelist()
         if any(".." in Path(name).parts or Path(name).is_absolute() for name in names):
             raise Declined("the package names files outside of itself")

@@ -19,7 +19,7 @@ from ..onnx.external_data import refuse_external_data
 from ..onnx.session import Session, first_line, session_options
 from .checks.finite_checks import floating_inputs, require_finite_array
 from .checks.index_checks import checked, index_checks
-from .engine import DYNAMIC, SIDE_BY_SIDE, STATIC, WAY, Declined, Engine, Task, lowers
+from .engine import DYNAMIC, SIDE_BY_SIDE, STATIC, WAY, Declined, Engine, Task, file_of, lowers
 from .exporting.onnx_weights import MODEL, WITHIN, declared, embedded
 from .region import Region
 
@@ -60,9 +60,9 @@ class OnnxRuntime(Engine):
         """
         weights = {name: constant.tensor.detach() for name, constant in artefact.constants.items()}
         if not device.is_cpu:
-            return self._open_on_card(artefact.files[MODEL] + embedded(weights), region, str(device))
+            return self._open_on_card(file_of(artefact, MODEL) + embedded(weights), region, str(device))
         together = artefact.description.get(WAY) == SIDE_BY_SIDE
-        session = _session(artefact.files[MODEL], weights, region.name, together)
+        session = _session(file_of(artefact, MODEL), weights, region.name, together)
         given, made = [each.name for each in session.get_inputs()], [each.name for each in session.get_outputs()]
         places = list(zip(_places(region, given, made), given, strict=True))
         function = _function(session, places, made, floating_inputs(region.graph))

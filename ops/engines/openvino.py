@@ -20,7 +20,7 @@ from .checks.finite_checks import floating_inputs, require_finite_array
 from .checks.index_checks import checked, index_checks
 from .checks.left_to_torch import LeftToTorch
 from .checks.number_checks import LARGEST, MOST_SIZE, refused_in_32_bits, takes_integers
-from .engine import BF16, WAY, Declined, Engine, Task
+from .engine import BF16, WAY, Declined, Engine, Task, file_of
 from .exporting.onnx_weights import MODEL, addressed, embedded
 from .region import Region
 
@@ -55,7 +55,7 @@ class OpenVino(Engine):
         Raises:
             Declined: OpenVINO does not take the model, or it has other inputs and outputs than the region.
         """
-        refuse_external_data(artefact.files[MODEL], region.name)
+        refuse_external_data(file_of(artefact, MODEL), region.name)
         weights = {name: constant.tensor.detach().contiguous() for name, constant in artefact.constants.items()}
         core = _core()
         settings = {
@@ -64,7 +64,7 @@ class OpenVino(Engine):
             "ENABLE_CPU_PINNING": False,
         }  # fmt: skip
         try:
-            model = _read(core, artefact.files[MODEL], weights)
+            model = _read(core, file_of(artefact, MODEL), weights)
             compiled = core.compile_model(model, "CPU", settings)
         except Exception as error:
             raise Declined(f"OpenVINO cannot load the model: {_cause(error)}") from error

@@ -41,6 +41,9 @@ _LONGEST = 10_000
 _DEEPEST = 100  # levels of brackets and operators, so that Python's own parser and compiler have room
 _TRIES = 20
 _MOST_POWERS = 4  # each with an exponent of 8 at most: so nested powers stay small
+_LARGEST_POWER = 8
+_MOST_BITS = 64  # of an integer
+_LONGEST_NAME = 200
 
 
 def syntax_tree(text: str) -> ast.Expression:
@@ -90,7 +93,8 @@ def _levels(tree: ast.AST, text: str) -> Iterator[ast.AST]:
 
 def _allowed(node: ast.AST) -> bool:
     if isinstance(node, ast.Constant):
-        return type(node.value) in (int, float, bool) and not (type(node.value) is int and node.value.bit_length() > 64)
+        long = type(node.value) is int and node.value.bit_length() > _MOST_BITS
+        return type(node.value) in (int, float, bool) and not long
     if isinstance(node, ast.Call):
         named = isinstance(node.func, ast.Name) and node.func.id in FUNCTIONS and not node.keywords
         several = isinstance(node.func, ast.Name) and node.func.id in ("min", "max")
@@ -98,7 +102,7 @@ def _allowed(node: ast.AST) -> bool:
     if isinstance(node, ast.Name):
         return is_plain_name(node.id)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
-        return isinstance(node.right, ast.Constant) and node.right.value in (*range(9), 0.5)
+        return isinstance(node.right, ast.Constant) and node.right.value in (*range(_LARGEST_POWER + 1), 0.5)
     return isinstance(node, _NODES)
 
 
@@ -238,6 +242,6 @@ def is_plain_name(text: str) -> bool:
         >>> is_plain_name("scale"), is_plain_name("\\ufb01ll"), is_plain_name("__debug__"), is_plain_name("if")
         (True, False, False, False)
     """
-    if not text.isidentifier() or keyword.iskeyword(text) or len(text) > 200:
+    if not text.isidentifier() or keyword.iskeyword(text) or len(text) > _LONGEST_NAME:
         return False
     return unicodedata.normalize("NFKC", text) == text and not text.startswith("__")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from heapq import heappop, heappush
 from typing import Any
 
 from .graph import Body, BodyCall, Constant, Graph, Node, Record, Value
@@ -103,6 +105,28 @@ def bodies(graph: Graph) -> Iterator[Body]:
                 break
         else:
             open_.pop()
+
+
+def callers_first(graph: Graph) -> list[Body]:
+    """The bodies of `bodies`, each after all that call it; where that leaves a choice, in order of first call."""
+    found = list(bodies(graph))
+    called = {id(body): _called(body.graph) for body in found}
+    callers = Counter(inner for each in called.values() for inner in each)
+    numbers = {id(body): number for number, body in enumerate(found)}
+    ready = [number for number, body in enumerate(found) if not callers[id(body)]]
+    order: list[Body] = []
+    while ready:
+        body = found[heappop(ready)]
+        order.append(body)
+        for inner in called[id(body)]:
+            callers[inner] -= 1
+            if not callers[inner]:
+                heappush(ready, numbers[inner])
+    return order
+
+
+def _called(graph: Graph) -> set[int]:
+    return {id(node.target.body) for node in walk(graph) if isinstance(node.target, BodyCall)}
 
 
 def named_bodies(graph: Graph) -> dict[str, Body]:

@@ -13,13 +13,12 @@ from functools import lru_cache
 from typing import Any
 
 from ..graph.errors import SignatureError
-from ..runtime.safety.tokenizer_json import LONGEST
+from ..runtime.safety.tokenizer_json import LONGEST, MOST_MULTIPLE
 
 PADDING = ("longest", "max_length", "do_not_pad")
 TRUNCATION = ("longest_first", "only_first", "only_second", "do_not_truncate")
 SIDES = ("right", "left")
 TASKS = ("decode", "batch_decode", "tokens")
-MOST_MULTIPLE = 4096
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,9 @@ from typing import Any
 
 from ..graph.errors import SignatureError
 
-MOST_PIECES = 1 << 23
-"""Tokens in all pieces of one call, a gigabyte; texts of which there are more are their own measure."""
+MOST_PIECES = 1 << 21
+"""Tokens in all pieces of one call, a gigabyte: of a pair each takes up to 540 bytes while pieces are joined. Texts of
+which there are more are their own measure."""
 _MOST_REPEATED = 4
 _OVERHEAD = 32  # tokens that take the memory of a piece without any
 

@@ -69,6 +69,25 @@ class TokenizerKernel(Kernel):
         self.plain.no_padding()
         self._spare: Any = self.plain
 
+    def _check_added(self, tokens: Any) -> None:
+        """Refuses added tokens of which the normalizer leaves nothing, or spaces that take those on their sides.
+
+        The library looks for what is left: nothing is found at every byte, also inside of a character.
+
+        Raises:
+            GraphError: there is one.
+        """
+        normalizer = self.plain.normalizer
+        for token in tokens if isinstance(tokens, list) and normalizer is not None else ():
+            content, plain = token.get("content"), token.get("normalized") is False
+            if not content or plain:
+                continue
+            with _panics():
+                left = normalizer.normalize_str(content)
+            if not left or not (left.strip() or token.get("lstrip") is token.get("rstrip") is False):
+                what = "the tokenizer of a file is refused: its normalizer leaves nothing of an added token"
+                raise GraphError(what, got=repr(content)[:80])
+
     def _tokenizer(self) -> Any:
         library = tokenizers()
         with _panics():
@@ -96,7 +115,9 @@ class TokenizerKernel(Kernel):
         """
         source = cls._source(assets)
         check_tokenizer(source)
-        return cls(source)
+        found = cls(source)
+        found._check_added(json.loads(source).get("added_tokens"))
+        return found
 
     @classmethod
     def build_trusted(cls, description: Mapping[str, Any], assets: Mapping[str, bytes]) -> TokenizerKernel:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -194,7 +195,7 @@ def golden_terms(graph: Graph, devices: Iterable[str], tolerance: float | None) 
     Raises:
         SignatureError: the tolerance is not a finite number of at least 0.
     """
-    if tolerance is not None and not (type(tolerance) in (int, float) and 0 <= tolerance < float("inf")):
+    if tolerance is not None and not (type(tolerance) in (int, float) and 0 <= tolerance <= sys.float_info.max):
         raise SignatureError("not a tolerance", got=repr(tolerance), expected="a number of at least 0")
     return Golden(
         None if tolerance is None else float(tolerance),

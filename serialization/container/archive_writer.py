@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 
 import msgpack
 
+from ...ops.graph.errors import ArchiveError
 from .archive import CHUNK
 from .replacing import replacing, write_error
 from .schema import ALIGNMENT, MANIFEST
@@ -23,8 +24,16 @@ _PADDING_ID = 0x7470  # "tp": an extra field for padding
 
 
 def pack(data: Any) -> bytes:
-    """Plain data as msgpack; equal data gives equal bytes."""
-    return msgpack.packb(data, use_bin_type=True)  # type: ignore[no-any-return]  # torch leaves it untyped
+    """Plain data as msgpack; equal data gives equal bytes.
+
+    Raises:
+        ArchiveError: it holds a text with half of a character, an integer of more than 64 bits, or too many levels.
+    """
+    try:
+        found: bytes = msgpack.packb(data, use_bin_type=True)
+    except (ValueError, OverflowError, TypeError, RecursionError) as error:
+        raise ArchiveError("an archive cannot hold this", got=f"{type(error).__name__}: {error}"[:200]) from error
+    return found
 
 
 Chunks = Callable[[], Iterable[Any]]

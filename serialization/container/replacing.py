@@ -28,11 +28,13 @@ def path_of(target: Any) -> str:
         if isinstance(target, bytes | bytearray | memoryview):
             raise TypeError
         path = os.fsdecode(os.fspath(target))
-        if "\0" in path:
+        if b"\0" in os.fsencode(path):  # which halves of characters are refused by
             raise ValueError
     except (TypeError, ValueError):
         raise ArchiveError(
-            "not a path", got=repr(target)[:80], expected="a path, as text without NUL, or a binary file object"
+            "not a path",
+            got=repr(target)[:80],
+            expected="a path, as text without NUL and halves of characters, or a binary file object",
         ) from None
     return os.path.abspath(path)
 

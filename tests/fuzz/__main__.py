@@ -3,11 +3,11 @@
 `operators` makes hostile calls of every operator of the table (`--calls`, `--share K/N` for a part of them, which CI
 rotates), `edges` makes others, of least integers, nothing, NaN and wild indices, `changed` changes the calls that
 torch's own samples make (of a part of the samples), `effects` watches what calls do to memory, `archives` mutates
-files, `comprehensions` writes texts whose integers lie at the ends of their types and builds them with the address
-sanitizer, `schedules` does so with schedules and options of a file. `blowups` doubles files and watches the time,
-`saves` ends saves in every way, `caches` kills compilations.
+files, `tokenizers` changes tokenizers and writes others, `comprehensions` writes texts whose integers lie at the ends
+of their types and builds them with the address sanitizer, `schedules` does so with schedules and options of a file.
+`blowups` doubles files and watches the time, `saves` ends saves in every way, `caches` kills compilations.
 A journal is gone on from; what is lost is printed, and the exit code is 1 where an operator that is not for trusted
-files was lost, or a file, a text, a schedule, a kind of file or a save was.
+files was lost, or a file, a tokenizer, a text, a schedule, a kind of file or a save was.
 """
 
 from __future__ import annotations
@@ -144,6 +144,12 @@ def _blowups(chosen: argparse.Namespace, share: int, parts: int) -> int:
     return run(chosen.calls)
 
 
+def _tokenizers(chosen: argparse.Namespace, share: int, parts: int) -> int:
+    from tests.fuzz.tokenizers.attempts import run
+
+    return run(chosen.calls, chosen.first + share * chosen.calls)
+
+
 def _saves(chosen: argparse.Namespace, share: int, parts: int) -> int:
     from tests.fuzz.saving.saves import run
 
@@ -165,6 +171,7 @@ _RUNS: dict[str, Callable[[argparse.Namespace, int, int], int]] = {
     "comprehensions": _comprehensions,
     "schedules": _schedules,
     "blowups": _blowups,
+    "tokenizers": _tokenizers,
     "saves": _saves,
     "caches": _caches,
 }

@@ -7,6 +7,7 @@ signal, or a hang. A file that was lost is kept in `tests/fuzz/files`, and a tes
 from __future__ import annotations
 
 import contextlib
+import copy
 import hashlib
 import io
 import json
@@ -139,7 +140,7 @@ def _change(owner: Any, key: Any, source: random.Random, places: list[tuple[Any,
 
 
 def _copied(value: Any) -> Any:
-    return msgpack.unpackb(msgpack.packb(value), strict_map_key=False)
+    return copy.deepcopy(value)
 
 
 def attempt(data: bytes, feed: dict[str, Any]) -> str:

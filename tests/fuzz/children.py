@@ -37,7 +37,13 @@ class Loss:
 
 
 def survive(
-    count: int, call: Callable[[int], str], *, still: float = STILL, slow: float = SLOW, most: int = 5
+    count: int,
+    call: Callable[[int], str],
+    *,
+    still: float = STILL,
+    slow: float = SLOW,
+    most: int = 5,
+    memory: int = MEMORY,
 ) -> Iterator[Loss]:
     """Makes calls 0 to count - 1, each in a child, and yields those that went wrong.
 
@@ -47,10 +53,11 @@ def survive(
         still: seconds after which a call hangs.
         slow: seconds after which a call is lost, though it ended.
         most: stops after so many losses.
+        memory: bytes of address space that a child may have beyond what the parent has.
     """
     start, lost = 0, 0
     while start < count and lost < most:
-        loss = _child(start, count, call, still, slow)
+        loss = _child(start, count, call, still, slow, memory)
         if loss is None:
             return
         yield loss
@@ -58,13 +65,13 @@ def survive(
         start = loss.index + 1
 
 
-def _child(start: int, count: int, call: Callable[[int], str], still: float, slow: float) -> Loss | None:
+def _child(start: int, count: int, call: Callable[[int], str], still: float, slow: float, memory: int) -> Loss | None:
     read, write = os.pipe()
     sys.stdout.flush()
     pid = os.fork()
     if pid == 0:
         os.close(read)
-        _work(start, count, call, write, slow)
+        _work(start, count, call, write, slow, memory)
     os.close(write)
     at, said, since = start - 1, "", 0.0
     spent, awake = 0.0, time.monotonic()
@@ -105,7 +112,7 @@ def _spent(pid: int) -> float:
         return 0.0
 
 
-def _work(start: int, count: int, call: Callable[[int], str], write: int, slow: float) -> None:
+def _work(start: int, count: int, call: Callable[[int], str], write: int, slow: float, memory: int) -> None:
     """The child: never returns."""
     code = 1
     try:
@@ -114,7 +121,7 @@ def _work(start: int, count: int, call: Callable[[int], str], write: int, slow: 
         os.dup2(quiet, 2)
         torch.set_num_threads(1)  # the threads of torch's pool stayed with the parent, which it would wait for
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        limit = _size() + MEMORY
+        limit = _size() + memory
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
         for index in range(start, count):
             os.write(write, b".")

@@ -8,7 +8,8 @@ from typing import Any
 from tracepack.ops.graph.graph import Body, BodyCall, Facts, Graph, Node, Operator, Value
 from tracepack.ops.graph.program import Parameter, Parameters, Program, Slot
 from tracepack.ops.graph.types import ANY, TensorType
-from tracepack.serialization.program import save_program
+from tracepack.serialization.container.archive_writer import write
+from tracepack.serialization.program import packed
 
 VECTOR = TensorType("float32", ("N",))
 NO_FACTS = Facts({}, ())
@@ -30,7 +31,8 @@ def archive_of(graph: Graph, facts: Facts = NO_FACTS) -> bytes:
     items = tuple(Parameter(name, "positional", Slot(i)) for i, name in enumerate(names))
     parameters = Parameters(items, names, tuple(value.type for value in graph.inputs))
     file = io.BytesIO()
-    save_program(file, Program("forged", graph, parameters, facts))
+    manifest, members, _ = packed(Program("forged", graph, parameters, facts))  # no check: `save` would refuse most
+    write(file, manifest, members)
     return file.getvalue()
 
 

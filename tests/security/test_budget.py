@@ -157,3 +157,21 @@ def test_sizes_are_computed_without_a_check():
     mod = tracepack.trace(lambda x: x.reshape(x.shape[0] * x.shape[1] + 0 * x.shape[0]), torch.rand(2, 3))
     mod(torch.rand(3, 4))
     assert " * " in mod._runner.plan.source
+
+
+@pytest.mark.parametrize("limit", [float("inf"), 10**400, 1 << 62, 1e300])
+def test_a_limit_without_end_is_none(limit):
+    data = one_node("torch.zeros", [3])
+    for budget in ({"seconds": limit}, {"bytes": limit}, {"seconds": limit, "bytes": limit}):
+        assert torch.equal(tracepack.load(data, budget=budget)(X), torch.zeros(3))
+
+
+def test_arguments_of_load_and_save_that_no_number_holds_are_refused(tmp_path):
+    data = one_node("torch.zeros", [3])
+    for packages in (5, True, b"torchvision", {"a": 1}):
+        with pytest.raises(tracepack.ArchiveError, match="packages is no list of names; got"):
+            tracepack.load(data, packages=packages)
+    mod = tracepack.trace(lambda x: x + 1, X)
+    with pytest.raises(tracepack.SignatureError, match="tolerance"):
+        mod.save(tmp_path / "a.tpk", examples=[{"x": X}], tolerance=10**400)
+    assert list(tmp_path.iterdir()) == []

@@ -105,6 +105,9 @@ LONGER = {
     "a text twice, and each piece of one with each of the other":
         ({"post_processor": {"type": "TemplateProcessing", "single": [TEXT, TEXT], "pair": [], "special_tokens": {}}},
          "its template; got a text twice"),
+    "a template for one text without it, by which those of a pair would be counted as nothing":
+        ({"post_processor": {"type": "TemplateProcessing", "single": [], "pair": [TEXT, {"Sequence": {"id": "B",
+         "type_id": 0}}], "special_tokens": {}}}, "its template; got none of the text"),
     "a template of a template":
         (steps("post_processor", "processors", *[{
             "type": "TemplateProcessing", "single": [TEXT], "pair": [], "special_tokens": {}}] * 2), "its template"),
@@ -147,7 +150,28 @@ def test_pieces_of_pairs_are_counted_before_they_are_made(strategy):
         kernel(["hello " * 300_000], [other], truncation=strategy, max_length=8)
 
 
+def added(content: str, **flags) -> dict:
+    """An added token, and a normalizer that removes control characters and accents."""
+    token = {"id": 9, "content": content, "single_word": False, "lstrip": False, "rstrip": False, "normalized": True}
+    cleans = {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": False, "strip_accents": True,
+              "lowercase": True}  # fmt: skip
+    return {"normalizer": cleans, "added_tokens": [{**token, "special": False, **flags}]}
+
+
+def merging(prefix: str, second: str) -> dict:
+    """A tokenizer of pairs of bytes with one merge."""
+    vocab = {"a": 0, second: 1, "a" + second: 2, "a" + second.removeprefix(prefix): 3}
+    return {"model": {"type": "BPE", "vocab": vocab, "merges": [["a", second]], "continuing_subword_prefix": prefix}}
+
+
+NOTHING = "its normalizer leaves nothing of an added token"
 REFUSED = {
+    "a merge whose second part is cut inside of a character": (merging("##", "\u2581a"), "a merge of it"),
+    "a merge whose second part is shorter than the prefix": (merging("##", "b"), "a merge of it"),
+    "a prefix of characters of several bytes": (merging("\u2581", "\u2581a"), "a merge of it"),
+    "an added token of which nothing is left, which is found at every byte": (added("\0"), NOTHING),
+    "an added accent": (added("\u0301", single_word=True), NOTHING),
+    "an added token of which spaces are left that take others": (added("\0 ", rstrip=True), NOTHING),
     "padding that no memory holds": ({"padding": {"strategy": {"Fixed": 10**12}}}, "its padding"),
     "padding to a multiple of nothing": ({"padding": {"pad_to_multiple_of": 0}}, "its padding; got 0"),
     "padding to a huge multiple": ({"padding": {"pad_to_multiple_of": 10**9}}, "its padding; got 1000000000"),
@@ -216,6 +240,13 @@ def test_a_panic_of_the_library_is_an_error_of_ours():
     unigram = {"type": "Unigram", "unk_id": 7, "vocab": [["a", -1.0]], "byte_fallback": False}
     with pytest.raises(tracepack.GraphError, match="the tokenizer"):
         tracepack.load(archive_of_json(json.dumps({**BASE, "model": unigram})))(["b"])
+
+
+def test_merges_with_a_prefix_and_tokens_that_stay_are_taken():
+    bytes_apart = {**merging("##", "##b"), "pre_tokenizer": None, "padding": None}
+    assert tracepack.load(archive_of_json(json.dumps({**BASE, **bytes_apart})))(["ab"]).tolist() == [[3]]
+    assert tracepack.load(archive(**added("H\u00c9LLO")))(["h\u00e9llo"]).tolist() == [[3]]
+    assert tracepack.load(archive(**added("\0", normalized=False)))(["hello"]).tolist() == [[2]]
 
 
 def test_bounds_leave_room_for_real_ones():

@@ -79,7 +79,7 @@ class TuningCache:
         try:
             return [(float(b["ms"]), Options.from_plain(b["options"])) for e in entries for b in e["best"]]
         except (OptionsError, KeyError, TypeError, ValueError, OverflowError) as error:
-            self.ignored(f"an entry ({error})")
+            self.ignored(f"an entry ({str(error)[:200]})")
             return []
 
     def is_stale(self, layer: str, shapes: Sequence[tuple[int, ...]]) -> bool:
@@ -114,7 +114,7 @@ class TuningCache:
         try:
             if not self.path.exists():
                 return []
-            data = json.loads(self.path.read_text())
+            data = json.loads(self.path.read_text()) if self.path.is_file() else {}  # of a pipe it would wait
             if data["version"] == VERSION:
                 return list(data["entries"])
         except (ValueError, KeyError, TypeError, RecursionError, OSError):

@@ -19,6 +19,7 @@ MOST_DIGITS = 4300
 """Digits of the longest text that is read as an integer."""
 MOST_ITEMS = 1 << 24
 """Items of the longest list, and characters of the longest text."""
+_MOST_ROUNDED = 400  # digits before or after the point, to which a number is rounded
 
 _WIDTH = r"%(?:\([^)]*\))?[^%a-zA-Z]*?(\*|\d{5,})"
 
@@ -196,8 +197,8 @@ def text_length(value: Any) -> int:
 def rounded(a: Any, digits: Any = None) -> Any:
     """``round(a, digits)``."""
     whole_digits = as_int(digits)
-    if whole_digits is not None and abs(whole_digits) > 400:
-        raise GuardError("round has too many digits", got=digits, expected="-400 to 400")
+    if whole_digits is not None and abs(whole_digits) > _MOST_ROUNDED:
+        raise GuardError("round has too many digits", got=digits, expected=f"{-_MOST_ROUNDED} to {_MOST_ROUNDED}")
     return round(a) if digits is None else round(a, digits)
 
 

@@ -239,6 +239,8 @@ def statistic(name: str, items: Any, n: int = 4) -> Any:
         raise GuardError("there is no such statistic", got=repr(name)[:80], expected=str(STATISTICS))
     if any(isinstance(item, int) and item.bit_length() > MOST_STATISTIC for item in items):
         raise GuardError("a number is too large for a statistic", expected=f"at most {MOST_STATISTIC} bits")
+    if name in ("mode", "multimode"):  # which count the items in a dict
+        _check_hashes(items)
     import statistics  # with fractions and decimal behind it, which few pipelines need
 
     if name == "quantiles":
@@ -253,6 +255,7 @@ def _keys(items: Any) -> list[Any]:
         raise GuardError(
             "a key is a text, a number or a tuple of them", got=str(sorted({type(item).__name__ for item in found}))
         )
+    _check_hashes(found)
     return found
 
 

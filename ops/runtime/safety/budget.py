@@ -21,6 +21,7 @@ from ...graph.traverse import leaves, map_leaves
 STEPS = 1 << 32
 """The steps of a kernel that a second is reckoned to be enough for, by more than one thread with vectors."""
 
+_NO_LIMIT = 1 << 62
 _FORM = "{'seconds': a number, 'bytes': an integer}, one of them or both"
 
 
@@ -49,8 +50,8 @@ class Budget:
         known = isinstance(given, Mapping) and given and not set(given) - {"seconds", "bytes"}
         if not known or not all(type(n) in (int, float) and n > 0 for n in given.values()):
             raise SignatureError("budget has a wrong form", got=repr(given)[:80], expected=_FORM)
-        limit = given.get("bytes")
-        return cls(given.get("seconds"), None if limit is None else int(limit))
+        seconds, limit = (None if n is None else min(n, _NO_LIMIT) for n in map(given.get, ("seconds", "bytes")))
+        return cls(seconds, None if limit is None else int(limit))
 
     @contextmanager
     def running(self) -> Iterator[None]:

@@ -21,6 +21,9 @@ LONGEST_WORD = 256  # characters, of which WordPiece tries each part
 LONGEST_PIECE = 256  # characters, of a Unigram vocabulary, which is tried at each place; and of a model's prefix
 MOST_REPLACED = 128  # bytes in place of one
 MOST_COPIES = 8  # parts of a template
+MOST_IDS = 64  # of a token in a template
+MOST_MULTIPLE = 4096  # of which padding makes a length one
+LONGEST_CONTENT = 1000  # characters, of a replacement and of the padding token
 _STEPS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 _AROUND = ("TemplateProcessing", "BertProcessing", "RobertaProcessing")
 
@@ -137,10 +140,10 @@ def _check_padding(given: Any) -> None:
         case _:
             raise _wrong("its padding", given, f"BatchLongest, or Fixed to at most {LONGEST}")
     multiple = given.get("pad_to_multiple_of")
-    if multiple is not None and not (type(multiple) is int and 0 < multiple <= 4096):
-        raise _wrong("its padding", multiple, "a multiple of 1 to 4096")
+    if multiple is not None and not (type(multiple) is int and 0 < multiple <= MOST_MULTIPLE):
+        raise _wrong("its padding", multiple, f"a multiple of 1 to {MOST_MULTIPLE}")
     numbers = (given.get("pad_id", 0), given.get("pad_type_id", 0))
-    if not all(type(number) is int and 0 <= number < 1 << 32 for number in numbers) or len(token) > 1000:
+    if not all(type(number) is int and 0 <= number < 1 << 32 for number in numbers) or len(token) > LONGEST_CONTENT:
         raise _wrong("its padding", numbers, "ids of 32 bits")
     _check_choices("its padding", {"direction": given.get("direction", "Right")})
 
@@ -156,7 +159,7 @@ def _check_step(step: dict[str, Any]) -> None:
     match step["type"]:
         case "Replace" | "Prepend":
             content = step.get("content", step.get("prepend"))
-            if not isinstance(content, str) or len(content) > 1000:
+            if not isinstance(content, str) or len(content) > LONGEST_CONTENT:
                 raise _wrong("its replacements", content, "a short text")
         case "Precompiled":
             _check_charsmap(step.get("precompiled_charsmap"))
@@ -174,11 +177,27 @@ def _check_model(model: dict[str, Any]) -> None:
     for name in ("continuing_subword_prefix", "end_of_word_suffix"):
         if len(str(model.get(name))) > LONGEST_PIECE:
             raise _wrong(f"its {name}", f"{len(str(model[name]))} characters", f"{LONGEST_PIECE} at most")
+    _check_merges(model)
     rows = model.get("vocab")
     if isinstance(rows, list):  # of Unigram: pairs of a piece and its score
         sizes = (len(row[0]) for row in rows if isinstance(row, list) and row and isinstance(row[0], str))
         if (most := max(sizes, default=0)) > LONGEST_PIECE:
             raise _wrong("its longest piece", f"{most} characters", f"{LONGEST_PIECE} at most")
+
+
+def _check_merges(model: dict[str, Any]) -> None:
+    """Checks that what follows in a merge has the prefix of what follows.
+
+    The library cuts as many bytes off as the prefix has characters, also inside of a character; the text that is left
+    is none, and ends the process where it is shown.
+    """
+    prefix, rows = model.get("continuing_subword_prefix"), model.get("merges")
+    if not prefix or not isinstance(rows, list):
+        return
+    for row in rows:
+        second = row.split(" ", 1)[-1] if isinstance(row, str) else row[-1] if isinstance(row, list) and row else None
+        if not isinstance(second, str) or not second.startswith(str(prefix)) or not str(prefix).isascii():
+            raise _wrong("a merge of it", row, "a second part that begins with the prefix, in ASCII")
 
 
 def _check_added(given: Any) -> None:
@@ -237,9 +256,11 @@ def _check_templates(given: Any) -> None:
             names = [name for text in texts for name in ("'A'", "'B'") if name in text]
             if len(set(names)) < len(texts):
                 raise _wrong("its template", "a text twice", "each text once")
+            if key == "single" and names != ["'A'"]:  # by which the pieces of both texts of a pair are counted
+                raise _wrong("its template", "none of the text", "the text once")
     tokens = [part.get("ids") for part in parts_of(given) if isinstance(part.get("ids"), list)]
-    if any(len(ids) > 64 for ids in tokens if ids is not None):
-        raise _wrong("its template", "a token of many ids", "64 at most")
+    if any(len(ids) > MOST_IDS for ids in tokens if ids is not None):
+        raise _wrong("its template", "a token of many ids", f"{MOST_IDS} at most")
 
 
 def _wrong(what: str, got: Any, expected: str) -> GraphError:

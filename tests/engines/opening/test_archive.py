@@ -15,6 +15,7 @@ import torch
 
 import tracepack
 from tests.engines.fakes import Mirror
+from tracepack.ops.engines.engine import file_of
 from tracepack.ops.engines.rescue import Engaged, Reference
 from tracepack.serialization.container.archive import Archive
 
@@ -107,6 +108,16 @@ def test_where_an_engine_cannot_run_the_flat_function_does(data, mirror, fields,
     assert reason in str(found[0].message)
     assert mod.engines == {"pipeline": "aten"}
     assert mod.run(FEED).shape == (3, 2)
+
+
+def test_a_file_that_an_engine_lacks_is_named(data, mirror, monkeypatch) -> None:
+    monkeypatch.setattr(mirror, "open", lambda self, artefact, region, device: file_of(artefact, "model.onnx"))
+    mod = tracepack.load(data, trust=True)
+    said = "the engine 'mirror' fails on pipeline .*: Declined: the archive holds no 'model.onnx' for it, only 'note'"
+    with pytest.warns(UserWarning, match=said):
+        assert mod.run(FEED).shape == (3, 2)
+    with pytest.raises(tracepack.ArchiveError, match="member 'engines/0/7': a member is missing"):
+        tracepack.load(forged(data, assets={"note": "engines/0/7"}), trust=True)
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,8 @@ MOST_MARKS = 1000
 """The combining marks that may follow each other in a text that is normalised."""
 LONGEST_PATTERN = 1000
 MOST_GROUPS = 1 << 22
-_INDENTS = (None, *range(17))
+_WIDEST_INDENT = 16
+_INDENTS = (None, *range(_WIDEST_INDENT + 1))
 
 
 def _within(what: str, length: int) -> None:
@@ -249,14 +250,29 @@ def as_json(
 ) -> str:
     """`json.dumps` of numbers, texts, and containers of them."""
     if indent not in _INDENTS:
-        raise GuardError("json.dumps has too large an indent", got=indent, expected="16 at most")
+        raise GuardError("json.dumps has too large an indent", got=indent, expected=f"{_WIDEST_INDENT} at most")
     _require_plain(tree)
     if len(items or "") > _LONGEST_SEPARATOR or len(entries) > _LONGEST_SEPARATOR:
         raise GuardError("json.dumps has too long a separator", expected=f"{_LONGEST_SEPARATOR} characters at most")
+    _check_layout(tree, indent or 0, max(len(items or ""), len(entries)))
     separators = None if items is None else (items, entries)
-    return json.dumps(
+    found = json.dumps(
         tree, indent=indent, sort_keys=bool(sort_keys), ensure_ascii=bool(ensure_ascii), separators=separators
     )
+    _within("the text of json.dumps", len(found))
+    return found
+
+
+def _check_layout(tree: Any, indent: int, separator: int) -> None:
+    """Checks how long a text of JSON is without its texts and numbers: each item has a line that begins with spaces."""
+    waiting, size = [(tree, 1)], 0
+    while waiting:
+        items, level = waiting.pop()
+        if isinstance(items, dict | list | tuple):
+            size += len(items) * (indent * level + 2 * separator)
+            _within("the text of json.dumps", size)
+            inner = items.values() if isinstance(items, dict) else items
+            waiting += [(item, level + 1) for item in inner if isinstance(item, dict | list | tuple)]
 
 
 _LONGEST_SEPARATOR = 16

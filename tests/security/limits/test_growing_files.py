@@ -143,17 +143,6 @@ def test_examples_that_share_a_tensor_are_bounded(cell_file):
         tracepack.load(rewritten(path, repeat), verify="golden")
 
 
-def test_the_page_names_every_limit():
-    from pathlib import Path
-
-    from tracepack.serialization.container import schema
-
-    page = (Path(__file__).parents[2] / "docs" / "format.md").read_text(encoding="utf-8").replace(" ", "")
-    for name in ("MOST_MEMBERS", "MOST_NODES", "MOST_EXPANDED", "MOST_ROWS", "MOST_SYMBOLS", "MOST_DIMENSIONS",
-                 "DEEPEST_CALLS", "DEEPEST", "STATE_TIMES"):  # fmt: skip
-        assert str(getattr(schema, name)) in page, name
-
-
 def test_types_that_share_a_hash_take_linear_time(cell_file):
     """In Python -1 and -2 have one hash, and so have all tuples of them: each was compared with all before it."""
     from itertools import islice, product

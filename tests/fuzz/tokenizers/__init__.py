@@ -1,0 +1,1 @@
+"""Fuzzes the JSON of tokenizers, and calls of them."""
