@@ -109,6 +109,8 @@ def open_pipeline(make: Callable[..., P], path: Any, terms: Terms, digest: str |
         terms: on which it is loaded.
         digest: the sha256 that its manifest must have.
     """
+    if not isinstance(terms.trust, bool):  # "no" is true
+        raise ArchiveError("trust is no flag", got=repr(terms.trust), expected="True or False")
     if terms.verify not in VERIFY:
         raise ArchiveError("unknown value of verify", got=repr(terms.verify), expected=f"one of {list(VERIFY)}")
     check_choices(terms.gpu_ops, terms.cpu_ops)

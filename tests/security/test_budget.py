@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 
@@ -175,3 +176,11 @@ def test_arguments_of_load_and_save_that_no_number_holds_are_refused(tmp_path):
     with pytest.raises(tracepack.SignatureError, match="tolerance"):
         mod.save(tmp_path / "a.tpk", examples=[{"x": X}], tolerance=10**400)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("trust", ["no", "False", 0, 1, None, []])
+def test_what_is_no_flag_trusts_nothing(tmp_path, trust) -> None:
+    path = tmp_path / "double.tpk"
+    tracepack.trace(lambda x: x * 2, torch.ones(3)).save(path)
+    with pytest.raises(tracepack.ArchiveError, match=rf"trust is no flag; got {re.escape(repr(trust))}; expected True"):
+        tracepack.load(path, trust=trust)
