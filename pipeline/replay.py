@@ -1,7 +1,7 @@
 """Proof by replay: compares a pipeline with the function it was recorded from, which runs outside of any recording.
 
-Both are called in turn, on the example several times and on other data, sizes, layouts and numbers. What the function
-leaves in Python's objects stays there from call to call, so that state shows; all of it is restored at the end.
+Both are called in turn, on the example and on other data, sizes, layouts and numbers. What the function leaves in
+Python's objects stays there from call to call, so that state shows; all of it is restored at the end.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .recheck.answers import difference, shares_otherwise
 from .recheck.containers import has_dict, ordered, plain
 from .recheck.glimpses import brief, itself, outline, parameter, shapes
 from .recheck.key_order import has_order, key_orders, turned
-from .recheck.mismatch import Mismatch
+from .recheck.mismatch import Mismatch, raised
 from .recheck.reach.hidden import MOVED
 from .recheck.reach.later import age
 from .recheck.reach.objects import Objects
@@ -289,7 +289,7 @@ class Replay:
         try:
             wanted = self._plain(handed)
         except Exception as error:
-            return False, f"it answers where the function raises {type(error).__name__}: {error}" if own else ""
+            return False, raised(error, own)
         self.exact = self.exact and models_run() == before  # an op made by the function has nothing lowered
         found = self._difference(wanted, got) or self._difference(handed, given)
         found = found or (shares_otherwise([wanted, handed], [got, given]) if own else "")

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import torch
+
 from .reach.places import Location
 
 
@@ -24,3 +26,19 @@ class Mismatch:
     leaves: Sequence[Any]
     repeated: bool = False
     place: tuple[Location, Any] | None = None
+
+
+def raised(error: Exception, own: bool) -> str:
+    """How a pipeline that answers differs from the function, which raises; empty where that need not be a difference.
+
+    A function may refuse data that were made up, which a pipeline computes. An assertion of a TorchScript function that
+    is called in it is another matter: the recording has seen nothing of it.
+
+    Args:
+        error: what the function raised.
+        own: whether it did so on its own example.
+    """
+    if not own and not isinstance(error, torch.jit.Error):
+        return ""
+    said = (str(error).strip().splitlines() or [""])[-1]  # the lines before are TorchScript's stack
+    return f"it answers where the function raises {type(error).__name__}: {said}"
