@@ -18,7 +18,7 @@ import pytest
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "format.md").read_text(encoding="utf-8")
 SCHEMA, GUARDS = "serialization.container.schema", "ops.graph.guards"
-JSON, TEXTS = "ops.runtime.safety.tokenizer_json", "ops.runtime.primitives.texts"
+JSON, TEXTS = "ops.runtime.safety.tokenizer_json", "ops.runtime.primitives.text.texts"
 SCHEDULES, BOUNDED = "ops.comprehension.loops.description", "ops.runtime.primitives.bounded"
 PATTERNS, TABLES = "ops.runtime.safety.patterns", "ops.runtime.primitives.tables"
 

@@ -11,7 +11,8 @@ import torch
 import tracepack
 from tests.security.forge import apply, archive_of, tensor
 from tracepack.ops.graph.graph import Graph
-from tracepack.ops.runtime.primitives import tables, texts
+from tracepack.ops.runtime.primitives import tables
+from tracepack.ops.runtime.primitives.text import texts
 
 X = torch.ones(2)
 PRIME = 2**61 - 1
