@@ -3,6 +3,8 @@
 python samples/batch/spark.py
 """
 
+import os
+import sys
 import tempfile
 from pathlib import Path
 
@@ -26,6 +28,7 @@ def predictor():
     return lambda x: mod.run({"x": np.ascontiguousarray(x)}).numpy()
 
 
+os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # by itself Spark takes the python3 of PATH
 spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
 spark.sparkContext.setLogLevel("ERROR")
 predict = predict_batch_udf(predictor, return_type=ArrayType(FloatType()), batch_size=64, input_tensor_shapes=[[4]])
