@@ -98,8 +98,15 @@ _LOWEST_BIT = bytes(value & 1 for value in range(256))
 
 def _private() -> Iterator[tuple[int, int]]:
     """Memory of this process that no file lies behind and that it may write."""
-    for line in _MAPS.read_text().splitlines():
-        span, flags, _, _, inode, *name = line.split(maxsplit=5)
-        if flags == "rw-p" and inode == "0" and (not name or name[0].startswith(("[heap]", "[anon"))):
-            start, end = (int(each, 16) for each in span.split("-"))
+    try:
+        lines = _MAPS.read_bytes().split(b"\n")  # bytes: the names of mapped files are any, in no encoding
+    except OSError:  # no /proc, as in some sandboxes
+        return
+    for line in lines:
+        span, flags, _, _, inode, *name = line.split(maxsplit=5) if line else _NO_REGION
+        if flags == b"rw-p" and inode == b"0" and (not name or name[0].startswith((b"[heap]", b"[anon"))):
+            start, end = (int(each, 16) for each in span.split(b"-"))
             yield start, end
+
+
+_NO_REGION = [b""] * 5

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.engines.opening import page_trials
+from tracepack.ops.engines import huge_pages
 
 pytestmark = pytest.mark.skipif(
     not page_trials.collapses(), reason="this system has no huge pages that may be had later"
@@ -41,3 +42,18 @@ def test_nothing_is_done_where_the_system_wants_no_huge_pages(tmp_path, text) ->
     if text is not None:
         (tmp_path / "enabled").write_text(text)
     require("nothing_is_done_where_the_system_wants_no_huge_pages", tmp_path)
+
+
+def test_names_of_mapped_files_are_any_bytes(tmp_path, monkeypatch) -> None:
+    maps = tmp_path / "maps"
+    maps.write_bytes(
+        b"1000-3000 rw-p 00000000 00:00 0 \n"
+        b"4000-5000 rw-p 00000000 08:01 77    /data/\xff\xfe\x0b\x1c\xc2\x85 b.so\n"
+        b"6000-7000 r--p 00000000 00:00 0 \n"
+        b"8000-9000 rw-p 00000000 00:00 0     [heap]\n"
+        b"a000-b000 rw-p 00000000 00:00 0     [stack]\n"
+    )
+    monkeypatch.setattr(huge_pages, "_MAPS", maps)
+    assert list(huge_pages._private()) == [(0x1000, 0x3000), (0x8000, 0x9000)]
+    monkeypatch.setattr(huge_pages, "_MAPS", tmp_path / "missing")
+    assert list(huge_pages._private()) == []
