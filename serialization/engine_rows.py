@@ -7,13 +7,15 @@ with its version, the kind of processor. Weights are named by their numbers amon
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..ops.graph.graph import Constant
 from ..ops.graph.program import Artefact, EngineChoice
 from .container.archive import Archive
-from .container.archive_writer import Member, member
 from .decoder import expect, malformed, tolerance_in
+
+if TYPE_CHECKING:
+    from .container.archive_writer import Member
 
 
 def encode_engines(
@@ -25,6 +27,8 @@ def encode_engines(
         choices: the engines of the program.
         constants: those of the archive, by their numbers; weights that an engine folded are added.
     """
+    from .container.archive_writer import member  # which loading does not need
+
     numbers = {id(constant): number for number, constant in enumerate(constants)}
     rows, members = [], []
     for index, choice in enumerate(choices):

@@ -240,7 +240,8 @@ def _pure(graph: Graph) -> str:
         return "it takes or gives no tensor"
     if {id(value) for value in graph.inputs} & {id(value) for value in graph.output}:
         return "it gives back an input"
-    if touched(graph).written or touched(graph).reshaped:
+    writes = touched(graph)
+    if writes.written or writes.reshaped:
         return "it writes to an input or a weight"
     return ""
 

@@ -34,7 +34,8 @@ from ..runtime.plan import Plan
 from ..runtime.user_code import user_stacklevel
 from .checks.left_to_torch import LeftToTorch
 from .engine import WAY, Engine
-from .huge_pages import NewMemory
+from .memory.file_pages import release
+from .memory.huge_pages import NewMemory
 from .region import Region
 from .rest import state
 
@@ -138,9 +139,11 @@ class Engaged:
         """The function of the engine, which is made once."""
         with self._lock:  # two threads may ask at once
             if self._open is None:
-                self._memory = NewMemory()
+                weights = [constant.tensor for constant in self.artefact.constants.values()]
+                self._memory = NewMemory(sum(weight.nbytes for weight in weights))
                 self._open = self.engine.open(self.artefact, self.region, self.reference.device)
                 self._memory.gather_soon()
+                release(weights)
             return self._open
 
     def settle(self) -> None:

@@ -19,9 +19,14 @@ def processor(devices: Iterable[str]) -> dict[str, str]:
     Args:
         devices: where the ops of a pipeline run; accelerators among them are named.
     """
-    found = {"machine": platform.machine(), "capability": torch.backends.cpu.get_cpu_capability(), MODEL: _model()}
+    return {**kind_of_processor(devices), MODEL: _model(), "torch": str(torch.__version__)}
+
+
+def kind_of_processor(devices: Iterable[str]) -> dict[str, str]:
+    """The same without its make and torch: what instructions it has, and which accelerators are beside it."""
+    found = {"machine": platform.machine(), "capability": torch.backends.cpu.get_cpu_capability()}
     names = sorted({_accelerator(device) for device in devices if device != "cpu"})
-    return found | ({"accelerator": ", ".join(names)} if names else {}) | {"torch": str(torch.__version__)}
+    return found | ({"accelerator": ", ".join(names)} if names else {})
 
 
 def moved(recorded: Mapping[str, str], here: Mapping[str, str]) -> bool:

@@ -15,7 +15,7 @@ from ...ops.graph.program import EngineChoice, Program
 from ...ops.graph.traverse import bodies
 from ...ops.runtime.engine_call import EngineCall
 from ...ops.runtime.user_code import user_stacklevel
-from ..comparing.processor import MODEL, processor
+from ..comparing.processor import kind_of_processor
 
 ATEN = catalogue.ATEN
 
@@ -32,8 +32,7 @@ def only_device(places: Iterable[Device]) -> Device | None:
 
 def here(device: Device) -> dict[str, str]:
     """The kind of this machine's processor, and of the accelerator, on which a measurement holds."""
-    found = processor(() if device.is_cpu else (str(device),))
-    return {name: text for name, text in found.items() if name not in ("torch", MODEL)}
+    return kind_of_processor(() if device.is_cpu else (str(device),))
 
 
 def engage(program: Program, places: Iterable[Device]) -> list[Engaged]:

@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
 from tests.engines.opening import page_trials
-from tracepack.ops.engines import huge_pages
+from tracepack.ops.engines.memory import huge_pages
 
 pytestmark = pytest.mark.skipif(
     not page_trials.collapses(), reason="this system has no huge pages that may be had later"
 )
-ROOT = Path(__file__).parents[3]
-
-
-def require(trial: str, *given: object) -> None:
-    """Runs a trial in a process of its own."""
-    command = [sys.executable, "-m", page_trials.__name__, trial, *map(str, given)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, timeout=120)
-    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize(
@@ -33,7 +21,7 @@ def require(trial: str, *given: object) -> None:
     ],
 )
 def test_in_a_process_of_its_own(trial: str) -> None:
-    require(trial)
+    page_trials.require(trial)
 
 
 @pytest.mark.parametrize("text", ["always madvise [never]", None])
@@ -41,7 +29,7 @@ def test_nothing_is_done_where_the_system_wants_no_huge_pages(tmp_path, text) ->
     (tmp_path / "hpage_pmd_size").write_text("2097152")
     if text is not None:
         (tmp_path / "enabled").write_text(text)
-    require("nothing_is_done_where_the_system_wants_no_huge_pages", tmp_path)
+    page_trials.require("nothing_is_done_where_the_system_wants_no_huge_pages", tmp_path)
 
 
 def test_names_of_mapped_files_are_any_bytes(tmp_path, monkeypatch) -> None:

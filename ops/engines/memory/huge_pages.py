@@ -16,19 +16,26 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from .libc import advise, libc
+
 SOON = 0.25  # seconds; the first answer comes first
 _SETTINGS = Path("/sys/kernel/mm/transparent_hugepage")
 _MAPS = Path("/proc/self/maps")
 _COLLAPSE = 25  # MADV_COLLAPSE
+_LEAST = 4 << 20  # bytes, below which a processor keeps the addresses of small pages, too
 _FULL = 0.9  # of its small pages that are in memory, from which on a huge one takes hardly more of it
 
 
 class NewMemory:
-    """The memory that this process takes from now on."""
+    """The memory that this process takes from now on.
 
-    def __init__(self) -> None:
+    Args:
+        expected: about how many bytes that will be; where they are few, nothing is done.
+    """
+
+    def __init__(self, expected: int) -> None:
         self._before: dict[int, int] | None = None
-        if size := _huge_size():
+        if expected >= _LEAST and (size := _huge_size()):
             _return_free_memory()
             self._before = dict(_resident(size))
 
@@ -51,12 +58,7 @@ class NewMemory:
         size = _huge_size()
         enough = int(_FULL * size / mmap.PAGESIZE)
         new = [at for at, pages in _resident(size) if pages >= enough > before.get(at, 0)]
-        return sum(_libc().madvise(ctypes.c_void_p(at), ctypes.c_size_t(size), _COLLAPSE) == 0 for at in new)
-
-
-@cache
-def _libc() -> ctypes.CDLL:
-    return ctypes.CDLL(None, use_errno=True)
+        return sum(advise(at, size, _COLLAPSE) for at in new)
 
 
 @cache
@@ -73,7 +75,7 @@ def _huge_size() -> int:
 
 def _return_free_memory() -> None:
     """Gives the system what the C library keeps of memory that was freed; else new weights would lie in old pages."""
-    trim = getattr(_libc(), "malloc_trim", None)  # glibc's own
+    trim = getattr(libc(), "malloc_trim", None)  # glibc's own
     if trim is not None:
         trim(ctypes.c_size_t(0))
 
@@ -86,7 +88,7 @@ def _resident(size: int) -> Iterator[tuple[int, int]]:
         if start >= end:
             continue
         held = (ctypes.c_ubyte * ((end - start) // mmap.PAGESIZE))()
-        if _libc().mincore(ctypes.c_void_p(start), ctypes.c_size_t(end - start), held):
+        if libc().mincore(ctypes.c_void_p(start), ctypes.c_size_t(end - start), held):
             continue  # another thread gave it back
         in_memory = bytes(held).translate(_LOWEST_BIT)
         for number, at in enumerate(range(start, end, size)):
