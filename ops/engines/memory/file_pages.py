@@ -28,7 +28,7 @@ def release(tensors: Iterable[torch.Tensor]) -> int:
     """Gives back the pages of files in which tensors lie, but for those that were written to since they were mapped.
 
     Returns:
-        How many bytes of the tensors' memory were given back.
+        How many bytes were given back.
     """
     if not sys.platform.startswith("linux"):
         return 0
@@ -36,8 +36,9 @@ def release(tensors: Iterable[torch.Tensor]) -> int:
         with open(_PAGES, "rb", buffering=0) as pages:
             return sum(
                 size
-                for first, last in _spans(tensors)
-                for at, size in _unwritten(pages, first, last)
+                for start, end in _spans(tensors)
+                if end - start >= _LEAST
+                for at, size in _unwritten(pages, start, end)
                 if advise(at, size, mmap.MADV_DONTNEED)
             )
     except OSError:  # no /proc, as in some sandboxes
@@ -45,25 +46,25 @@ def release(tensors: Iterable[torch.Tensor]) -> int:
 
 
 def _spans(tensors: Iterable[torch.Tensor]) -> Iterator[tuple[int, int]]:
-    """The first and the last address of each tensor that is large enough."""
-    for tensor in tensors:
-        if tensor.device.type == "cpu" and tensor.layout == torch.strided:
-            memory = tensor.untyped_storage()
-            if memory.nbytes() >= _LEAST:
-                yield memory.data_ptr(), memory.data_ptr() + memory.nbytes()
-
-
-def _unwritten(pages: io.FileIO, first: int, last: int) -> Iterator[tuple[int, int]]:
-    """The whole pages between two addresses that are the file's own: runs of them, as address and size."""
+    """The pages in which tensors lie, as addresses of the first and of the one after the last; neighbours as one."""
     page = mmap.PAGESIZE
-    start, end = -(-first // page), last // page
-    if start >= end:
-        return
-    pages.seek(start * _ENTRY)
-    entries = pages.read((end - start) * _ENTRY)
-    at = start
+    memory = {tensor.data_ptr(): tensor.nbytes for tensor in tensors if tensor.device.type == "cpu"}
+    start = end = 0
+    for at, size in sorted(memory.items()):
+        first, last = at // page * page, -(-(at + size) // page) * page
+        if first > end:
+            yield start, end
+            start = first
+        end = max(end, last)
+    yield start, end
+
+
+def _unwritten(pages: io.FileIO, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """The pages between two addresses that are a file's own: runs of them, as address and size."""
+    pages.seek(start // mmap.PAGESIZE * _ENTRY)
+    entries = pages.read((end - start) // mmap.PAGESIZE * _ENTRY)
     for unwritten, run in groupby(entries[_ENTRY - 1 :: _ENTRY].translate(_KINDS)):
-        count = sum(1 for _ in run)
+        size = sum(1 for _ in run) * mmap.PAGESIZE
         if unwritten:
-            yield at * page, count * page
-        at += count
+            yield start, size
+        start += size
