@@ -13,6 +13,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 import tracepack
 from tests.engines.fakes import in_turn
+from tracepack.ops.graph.traverse import constants
 
 onnxruntime = pytest.importorskip("onnxruntime", reason="the extra 'onnx' is not installed")
 pytest.importorskip("onnxscript", reason="the extra 'onnx' is not installed")
@@ -114,6 +115,15 @@ def test_a_file_holds_the_weights_once_and_answers_alike(made) -> None:
     with pytest.warns(UserWarning, match="runs on aten in place of onnxruntime: its engines need trust=True"):
         plain = tracepack.load(data)
     torch.testing.assert_close(plain.run({"ids": ids})["scores"], mod.run({"ids": ids})["scores"])
+
+
+def test_a_matrix_that_the_export_transposes_is_stored_once(made) -> None:
+    mod, _, _ = made
+    (choice,) = mod.program.engines
+    held = {id(constant) for constant in constants(mod.graph)}
+    taken = choice.artefact.constants
+    assert [name for name, constant in taken.items() if id(constant) not in held] == []
+    assert len([name for name in taken if name.endswith(" turned")]) == 2  # of the layers `keys` and `head`
 
 
 def test_a_model_that_onnx_cannot_say_stays_with_the_flat_function() -> None:

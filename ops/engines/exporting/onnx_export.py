@@ -248,9 +248,32 @@ def _detach_weights(model: Any, held: Sequence[Constant]) -> dict[str, Constant]
                 continue
             tensor = torch.from_numpy(array.copy())
         tensor = tensor.detach().contiguous()
-        found[name] = known.get(_memory(tensor)) or Constant(tensor, f"folded {name}")
         del model.graph.initializers[name]
+        turned = None if _memory(tensor) in known else _turned(tensor, held)
+        if turned is None:
+            found[name] = known.get(_memory(tensor)) or Constant(tensor, f"folded {name}")
+        else:
+            found[_turn(model.graph, value)] = turned
     return found
+
+
+def _turned(tensor: torch.Tensor, held: Sequence[Constant]) -> Constant | None:
+    """The matrix of the archive that the export transposed: a second copy would double the file."""
+    if tensor.dim() != 2:
+        return None
+    alike = (each for each in held if each.tensor.shape == tensor.shape[::-1] and each.tensor.dtype == tensor.dtype)
+    data = tensor.view(torch.uint8)  # bit for bit, zeros with their signs
+    return next((each for each in alike if torch.equal(each.tensor.T.contiguous().view(torch.uint8), data)), None)
+
+
+def _turn(graph: Any, value: Any) -> str:
+    """Has a graph transpose a matrix itself, which runtimes do once, and returns the name of what it takes."""
+    import onnx_ir
+
+    matrix = onnx_ir.Value(name=f"{value.name} turned", type=value.type)
+    perm = onnx_ir.AttrInt64s("perm", [1, 0])
+    graph.insert_before(graph[0], onnx_ir.Node("", "Transpose", [matrix], [perm], outputs=[value]))
+    return str(matrix.name)
 
 
 def _memory(tensor: torch.Tensor) -> Any:
