@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +114,18 @@ def test_a_source_that_changes_meanwhile_is_never_mixed(tmp_path: Path) -> None:
     with pytest.raises(tracepack.BatchError, match="the file was changed while the job read it"):
         ran(source, part_rows=4, progress=change)
     assert {row["x"] for row in read(tmp_path / "out")} == {1.0}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names themselves")
+def test_names_that_are_not_utf8_are_refused_before_anything_is_written(tmp_path: Path) -> None:
+    """pyarrow opens no such path, and a target of this name could be written once and never read."""
+    pq.write_table(pa.table({"x": [1.0, 2.0]}), tmp_path / "in.parquet")
+    odd = tmp_path / os.fsdecode(b"\xe9.parquet")
+    shutil.copy(tmp_path / "in.parquet", odd)
+    for source, target in ((odd, tmp_path / "out"), (tmp_path / "in.parquet", odd.with_name("out" + odd.name))):
+        with pytest.raises(tracepack.BatchError, match=r"udce9.*the name is not in UTF-8. Rename the file or folder."):
+            tracepack.batch.run(NUMBERS, source, target, batch_size=2)
+        assert not target.exists()
 
 
 def test_a_target_that_cannot_be_written_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..ops.graph.errors import BatchError
-from .reading.parts import BadRow
+from .reading.parts import BadRow, require_utf8
 
 MANIFEST, WORK, LOCK = "_tracepack.json", "_work", "_lock"
 VERSION = 1
@@ -67,10 +67,13 @@ class TargetFolder:
     Args:
         path: the folder, which is made.
         id_type: the type of the column of ids; None where there is none, and the number of a row stands for it.
+
+    Raises:
+        BatchError: the name of the folder is not in UTF-8.
     """
 
     def __init__(self, path: str | os.PathLike[str], id_type: pa.DataType | None) -> None:
-        self.path = Path(os.path.abspath(path))
+        self.path = Path(require_utf8(os.path.abspath(path)))
         self.errors_path = self.path.with_name(self.path.name + ".errors.parquet")
         self._has_ids = id_type is not None
         text = pa.string()

@@ -8,6 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from ...ops.graph.errors import BatchError
+
 SAMPLE_BYTES = 1 << 20  # of a text file, from which its columns are inferred
 
 
@@ -52,6 +54,19 @@ class Part:
 def taken(rows: pa.Table, wanted: Sequence[int]) -> pa.Table:
     """Some rows of a table; of none Arrow would not know the type of their numbers."""
     return rows.take(pa.array(wanted, pa.int64()))
+
+
+def require_utf8(path: str) -> str:
+    """A path that pyarrow can open, and a table of bad rows can name.
+
+    Raises:
+        BatchError: its name is no text in UTF-8, as a file of another system's may be.
+    """
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        raise BatchError("the name is not in UTF-8", where=repr(path), fix="Rename the file or folder.") from None
+    return path
 
 
 Found = Iterator[tuple[int, pa.Table, Sequence[int], list[BadRow]]]

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from ...ops.graph.errors import BatchError
 from .parquet_files import parquet_parts
-from .parts import SAMPLE_BYTES, Part
+from .parts import SAMPLE_BYTES, Part, require_utf8
 from .text_files import csv_parts, csv_schema, json_parts, json_schema_of, merged
 
 KINDS = {
@@ -161,7 +161,7 @@ def _counts(path: Path, root: Path) -> bool:
 def _file(path: Path, root: Path) -> SourceFile:
     status = path.stat()
     name = path.name if path == root else path.relative_to(root).as_posix()
-    return SourceFile(str(path), name, status.st_size, status.st_mtime_ns)
+    return SourceFile(require_utf8(str(path)), name, status.st_size, status.st_mtime_ns)
 
 
 def _schema(kind: str, files: Sequence[SourceFile], numbers: Mapping[str, str]) -> pa.Schema:
