@@ -18,7 +18,8 @@ from ..graph.program import Artefact
 from ..lowering.patches.lock import lowering
 from ..lowering.patches.silence import Silence
 from ..runtime.interrupts.unheard import Unheard
-from .checks.index_checks import checked, index_checks
+from .checks.finite_checks import NanChecks, floating_inputs
+from .checks.index_checks import all_within, checked, index_checks
 from .engine import BF16, Declined, Engine, Task, cause, described, file_of
 from .region import Region
 
@@ -42,7 +43,16 @@ class Frozen(Engine):
         """
         from .exporting.onnx_export import Exporting
 
-        module = Exporting(task, grad=False).eval()
+        class NanChecking(Exporting):
+            """A region that also gives whether it made a NaN, where it may."""
+
+            def forward(self, *values: torch.Tensor) -> Any:
+                with NanChecks() as checks:
+                    found = super().forward(*values)
+                within = checks.all_hold()
+                return found if within is None else (*found, within)
+
+        module = NanChecking(task, grad=False).eval()
         buffer = BytesIO()
         with Silence(), lowering(), torch.no_grad():
             module(*task.examples[0])
@@ -70,10 +80,14 @@ class Frozen(Engine):
             except Exception as error:
                 raise Declined(f"torch.jit cannot load it: {cause(error)}") from error
 
-        def call(*values: torch.Tensor) -> list[torch.Tensor]:
-            return [found.contiguous() for found in module.forward(*values)]
+        count = len(region.graph.output)
 
-        return checked(call, index_checks(region.graph))
+        def call(*values: torch.Tensor) -> list[torch.Tensor]:
+            found = module.forward(*values)
+            return [each.contiguous() for each in (found if len(found) == count else all_within(found))]
+
+        # A rectifier that is fused with a convolution makes zero of a NaN.
+        return checked(call, index_checks(region.graph), floating=floating_inputs(region.graph))
 
     def accepts(self, package: str) -> bool:
         """Whether it was traced by the installed version."""

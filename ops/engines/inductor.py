@@ -21,6 +21,7 @@ from ..graph.device import Device
 from ..graph.program import Artefact
 from ..lowering.patches.lock import KeptProcess, lowering
 from ..lowering.patches.silence import Silence
+from .checks.finite_checks import floating_inputs
 from .checks.index_checks import all_within, checked, index_checks
 from .engine import BF16, TORCHAO, Declined, Engine, Task, cause, described, file_of
 from .region import Region
@@ -90,7 +91,8 @@ class Inductor(Engine):
             found: Sequence[torch.Tensor] = run([value.contiguous() for value in values])
             return found if len(found) == count else all_within(found)
 
-        return checked(call, index_checks(region.graph))
+        # A rectifier that is fused with a convolution makes zero of a NaN.
+        return checked(call, index_checks(region.graph), floating=floating_inputs(region.graph))
 
     def accepts(self, package: str) -> bool:
         """Whether the package is of the installed version."""

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
 from math import isfinite
 from typing import Any
 
 import numpy as np
 import torch
 from numpy import vdot
+from torch.overrides import TorchFunctionMode
 
 from ...graph.graph import Graph
 from ...graph.types import TensorType
@@ -25,6 +27,7 @@ _LIMITED = (
     "log", "log2", "log10", "log1p", "xlogy", "logit", "sqrt", "acos", "arccos", "asin", "arcsin", "acosh", "arccosh",
     "atanh", "arctanh", "remainder", "fmod", "mod", "rmod", "std", "var", "std_mean", "var_mean",
 )  # fmt: skip
+_EXPONENTIAL = ("exp", "exp2")
 _POWERS = ("pow", "rpow", "float_power", "ipow")
 _NORMALISING = ("softmax", "log_softmax", "softmin", "logsumexp")
 
@@ -77,7 +80,8 @@ class FiniteChecks:
         values = (*args, *given.values())
         self.infinite |= any(type(value) is float and math.isinf(value) for value in values)
         self.infinite |= name.startswith("log") and name in _LIMITED
-        if name in _DIVIDING and not _divides_by_number(name, args, given):
+        divides = name in _DIVIDING and not _divides_by_number(name, args, given)
+        if divides or name.removeprefix("special_") in _EXPONENTIAL:
             check: Callable[[torch.Tensor], torch.Tensor] = _are_finite
         elif name in _LIMITED or (name in _POWERS and not _is_whole(values)) or self._normalises(name):
             check = _are_numbers
@@ -89,6 +93,36 @@ class FiniteChecks:
 
     def _normalises(self, name: str) -> bool:
         return self.infinite and name in _NORMALISING
+
+
+class NanChecks(TorchFunctionMode):
+    """Finds, while a region runs to be exported, whether it makes a NaN, and nothing else.
+
+    Attributes:
+        within: for each function that may make one whether it did not, as tensors.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.within: list[torch.Tensor] = []
+        self.finite = FiniteChecks()
+
+    def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
+        """Runs a function, and checks what it made."""
+        given = kwargs or {}
+        found = func(*args, **given)
+        self.within += self.finite.of(plain_name(func), args, given, found)
+        return found
+
+    def all_hold(self) -> torch.Tensor | None:
+        """Whether no function made one; None where none may."""
+        return reduce(torch.logical_and, self.within) if self.within else None
+
+
+def plain_name(func: Any) -> str:
+    """The name of a function, without its overload, `_` for in place, and what makes it a method."""
+    name = str(getattr(func, "__name__", "")).split(".")[0]
+    return name.strip("_")
 
 
 def _are_finite(value: torch.Tensor) -> torch.Tensor:

@@ -19,7 +19,7 @@ from torch.overrides import TorchFunctionMode
 
 from ...graph.graph import BodyCall, Constant, Graph, Node, Operator, Value
 from ...graph.traverse import leaves
-from .finite_checks import FiniteChecks, require_finite
+from .finite_checks import FiniteChecks, plain_name, require_finite
 from .known_ranges import Ends, KnownRanges, Range, is_small, is_within
 from .left_to_torch import LeftToTorch
 from .number_checks import (
@@ -178,7 +178,7 @@ class DataChecks(TorchFunctionMode):
             Unfit: torch alone is to run it.
         """
         given = kwargs or {}
-        name = _plain_name(func)
+        name = plain_name(func)
         if name.startswith(_LEFT_TO_TORCH):
             raise Unfit(f"torch checks the indices of {name}")
         if name == "tensor_split" and any(isinstance(each, torch.Tensor) for each in (*args[1:], *given.values())):
@@ -292,12 +292,6 @@ def _taken(item: Any, of_python: bool) -> int:
     if isinstance(item, torch.Tensor) and item.dtype in (torch.bool, torch.uint8):
         return item.dim()
     return 0 if (item is None and of_python) or type(item) is bool else 1
-
-
-def _plain_name(func: Any) -> str:
-    """The name of a function, without its overload, `_` for in place, and what makes it a method."""
-    name = str(getattr(func, "__name__", "")).split(".")[0]
-    return name.strip("_")
 
 
 def _argument(args: Sequence[Any], given: Any, place: int, names: Sequence[str]) -> Any:

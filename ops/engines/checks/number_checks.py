@@ -29,6 +29,7 @@ _OTHERWISE = {
     **dict.fromkeys(("log1p", "expm1", "xlog1py", "sinh", "cosh"), "it keeps the digits of small numbers"),
     "binary_cross_entropy_with_logits": "it takes the logarithm of a sigmoid",
     **dict.fromkeys(("logaddexp", "logaddexp2", "logcumsumexp"), "it takes the logarithm of a sum of exponentials"),
+    **dict.fromkeys(("grid_sample", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d"), "it rounds coordinates"),
     **dict.fromkeys(("signbit", "copysign", "atan2", "arctan2"), "it asks for the sign of zeros"),
 }
 _DIVISIONS = ("div", "divide")
@@ -55,12 +56,15 @@ _KEEPING = frozenset(
     "empty_like zeros_like ones_like full_like new_zeros new_ones new_full new_empty new_tensor tensor "
     "as_tensor scalar_tensor lift_fresh_copy lift_fresh as_strided get device repeat_interleave meshgrid "
     "tensor_split hsplit vsplit max_pool1d max_pool2d max_pool3d squeeze_copy numpy item contiguous sym_size "
-    "numpy_T matrix_H iand ior ixor rshift rrshift irshift bitwise_right_shift copy fill zero slice_scatter "
+    "numpy_T matrix_H iand ior ixor copy fill zero slice_scatter "
     "select_scatter masked_select unique_consecutive argwhere tril_indices triu_indices nan_to_num resolve_conj "
     "resolve_neg reshape_alias unsafe_view view_copy unsqueeze_copy alias_copy clone_copy positive pos absolute "
     "size stride result_type promote_types unique cartesian_prod count_nonzero ravel".split()
 )  # give no integer that is further from zero than what they are given, or than the size of a tensor
-SHIFTS = ("lshift", "rlshift", "ilshift", "bitwise_left_shift")
+SHIFTS = (
+    "lshift", "rlshift", "ilshift", "bitwise_left_shift", "rshift", "rrshift", "irshift", "bitwise_right_shift",
+)  # fmt: skip
+"""OpenVINO shifts negative integers as if they had no sign."""
 _CONVERSIONS = ("to", "long", "int", "short", "char", "byte", "type", "_to_copy", "to_copy", "type_as")
 _WIDE = (torch.int32, torch.int64)
 _NARROW = ("int8", "uint8", "int16", "uint16")

@@ -48,6 +48,9 @@ CASES: dict[str, tuple[Callable[[torch.Tensor], torch.Tensor], list[float]]] = {
     "a broken power of a negative number": (lambda x: (x**0.3).relu().sum(-1), [-1.0, 1.0, 2.0]),
     "an arc of too much": (lambda x: torch.asin(x).relu().sum(-1), [2.0, 0.5, 0.2]),
     "nothing to attend to": (attention, [-1.0, -2.0, -3.0]),
+    "a quotient of exponentials": (lambda x: (x.exp() / x.exp().sum(-1, True)).amax(-1), [100.0, 1.0, 2.0]),
+    "an infinity by zero": (lambda x: (x.exp() * (x < 0)).relu().sum(-1), [100.0, 1.0, 2.0]),
+    "the logarithm of an exponential": (lambda x: torch.log(1 + torch.exp(x)).sum(-1), [100.0, 1.0, 2.0]),
 }
 
 
@@ -70,6 +73,38 @@ def test_what_is_no_number_is_answered_as_torch_does(case: str, engine: str, mon
     with pytest.warns(UserWarning, match=r"does not answer on pipeline .* left to the flat function: an"):
         found = mod(unusual)
     torch.testing.assert_close(found, function(unusual), rtol=1e-5, atol=1e-6, equal_nan=True)
+
+
+class Rectified(torch.nn.Module):
+    """A layer and a convolution, each before a rectifier, which torch's own compilers put into one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer, self.filter = torch.nn.Linear(8, 8), torch.nn.Conv2d(1, 4, 3)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        filtered = self.filter(torch.relu(self.layer(x / x.amax((-1, -2), keepdim=True))))
+        return torch.relu(filtered).amax((-1, -2))
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")
+@pytest.mark.parametrize("engine", ["frozen", pytest.param("inductor", marks=pytest.mark.campaign)])
+def test_torch_compiled_gives_nan_where_torch_does(engine: str) -> None:
+    model = Rectified().eval()
+    usual = torch.rand(2, 1, 8, 8)
+    op = tracepack.script(model, engine=engine)
+    mod = tracepack.trace(lambda x: op(x), usual)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        torch.testing.assert_close(mod(usual), model(usual), rtol=1e-4, atol=1e-5)
+    for number in (0.0, nan, inf):
+        unusual = usual.clone()
+        unusual[1] = number
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it is said once
+            found = mod(unusual)
+        assert found[1].isnan().all()
+        torch.testing.assert_close(found, model(unusual), rtol=1e-4, atol=1e-5, equal_nan=True)
 
 
 @pytest.mark.filterwarnings("ignore:the engine 'onnxruntime' does not answer on")  # of the example with a NaN, rightly

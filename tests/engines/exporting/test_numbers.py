@@ -36,6 +36,7 @@ def test_openvino_gives_integers_of_64_bits(process, values) -> None:
         (lambda x: x + x, torch.tensor([1, 2], dtype=torch.int8)),
         (lambda x: x == 10**12, torch.tensor([1, 2])),
         (lambda x: x << 4, torch.tensor([1, 2])),
+        (lambda x: x >> 2, torch.tensor([1, 2])),
     ],
 )
 def test_openvino_declines_what_it_computes_in_fewer_bits(process, example) -> None:
@@ -50,6 +51,7 @@ def test_openvino_declines_what_it_computes_in_fewer_bits(process, example) -> N
         torch.signbit,
         lambda x: torch.atan2(x, x - 1),
         lambda x: torch.div(x, 0.7, rounding_mode="floor"),
+        lambda x: torch.nn.functional.grid_sample(x[None, None], x.view(1, 2, 3, 2), "nearest", align_corners=True),
     ],
 )
 def test_functions_that_onnx_has_by_another_formula_stay_with_torch(process) -> None:
