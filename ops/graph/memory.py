@@ -226,9 +226,11 @@ class _Follower:
             self.written += given
         elif kind in (WRITES, RESHAPES) or _writes_by_option(node, name):
             self.written += first
-        if kind == RESHAPES:
+        if kind == RESHAPES or (name in _RESHAPING_BY_OPTION and _writes_by_option(node, name)):
             self.reshaped += first
-        self.written += _shared([*_receivers(node, name), *_statistics(node, name)])
+        receivers = _shared(_receivers(node, name))
+        self.written += [*receivers, *_shared(_statistics(node, name))]
+        self.reshaped += [] if name.startswith(OF_ARRAYS) else receivers  # torch resizes the tensor for a result
         is_new = kind == FRESH or (name in _COPYING and node.kwargs.get("copy", True) is True)
         if not is_new or _hands_on(node, name):
             self._define(leaves(node.output), given)
@@ -302,6 +304,8 @@ INPLACE_AT = {
 }
 """The functions of `torch.nn.functional` that can be asked to work in place, and at which position."""
 
+_RESHAPING_BY_OPTION = ("torch.nn.functional.dropout1d", "torch.nn.functional.dropout3d")
+"""Functions that give a tensor another dimension until they end: for good where torch refuses the rest of the call."""
 _OVERWRITING_AT = {
     f"numpy.{prefix}{name}": place
     for prefix in ("", "nan")

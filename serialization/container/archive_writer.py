@@ -6,11 +6,12 @@ The bytes are a function of the content: the date is fixed, and the order is the
 from __future__ import annotations
 
 import hashlib
+import io
 import struct
 import zipfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import Any
 
 import msgpack
 
@@ -64,12 +65,39 @@ def write(target: Any, manifest: dict[str, Any], members: list[Member]) -> None:
             _write_stream(file, manifest, members)
         return
     try:
-        _write_stream(target, manifest, members)
+        _write_stream(_Whole(target), manifest, members)
     except (OSError, ValueError, TypeError) as error:  # the disk is full, or the file is closed or opened for text
         raise write_error(target, error) from error
 
 
-def _write_stream(file: BinaryIO, manifest: dict[str, Any], members: list[Member]) -> None:
+class _Whole:
+    """A file object of the caller, whose writes are repeated until all is written: an unbuffered one may take less."""
+
+    def __init__(self, target: Any) -> None:
+        self._target = target
+
+    def write(self, data: Any) -> int:
+        """Writes all of the data.
+
+        Raises:
+            OSError: the object takes no more.
+        """
+        view = memoryview(data).cast("B")
+        left = view
+        while len(left):
+            count = self._target.write(left)
+            if count is None and not isinstance(self._target, io.RawIOBase):  # it does not say: it takes all
+                break
+            if not count:
+                raise OSError("the file object takes no more bytes")
+            left = left[count:]
+        return len(view)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._target, name)
+
+
+def _write_stream(file: Any, manifest: dict[str, Any], members: list[Member]) -> None:
     hashes: dict[str, Any] = {}
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
         for item in members:

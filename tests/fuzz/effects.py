@@ -6,6 +6,7 @@ tensors. What a schema declares counts as well; an operator that hardly any call
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import re
@@ -190,7 +191,7 @@ def _seen(name: str, source: Hostile, args: list[Any], kwargs: dict[str, Any]) -
 
 
 _TAILS: tuple[tuple[Any, ...], ...] = ((), (0,), (1,), (2,), (-1,), ([2],), ([2, 2],), (0, 0), (1, 1), (0, 1))
-_OPTIONS: tuple[dict[str, Any], ...] = ({}, {"copy": None}, {"copy": False}, {"copy": True})
+_OPTIONS: tuple[dict[str, Any], ...] = ({}, {"axes": ()}, {"copy": None}, {"copy": False}, {"copy": True})
 
 
 def _plain_calls(name: str, source: Hostile) -> list[tuple[list[Any], dict[str, Any]]]:
@@ -229,7 +230,8 @@ def _places(leaf: Any) -> Any:
 
 def _content(leaf: Any) -> bytes:
     if isinstance(leaf, torch.Tensor):
-        return bytes(leaf.untyped_storage())
+        storage = leaf.untyped_storage()
+        return ctypes.string_at(storage.data_ptr(), storage.nbytes()) if storage.nbytes() else b""
     return leaf.tobytes()
 
 

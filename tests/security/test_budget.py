@@ -47,6 +47,14 @@ def test_memory_is_foreseen_before_it_is_taken():
             tracepack.load(data, budget={"bytes": 1_000_000})(X)
 
 
+def test_a_size_of_nothing_counts_as_one():
+    """Operators go through a batch of empty tensors, and `unbind` makes a tensor for each."""
+    data = one_node("torch.zeros", [2**40, 0])
+    assert tracepack.load(data)(X).shape == (2**40, 0)
+    with pytest.raises(tracepack.BudgetError, match="takes more memory than its budget; got 4398046511104; expected"):
+        tracepack.load(data, budget={"bytes": 1 << 30})(X)
+
+
 def test_memory_is_counted_over_the_whole_run():
     x, a, b = tensor(), tensor(), tensor()
     step = apply("aten.cat.default", [b, b], output=tensor())

@@ -286,6 +286,18 @@ def test_an_operator_is_graded_wrapped_where_a_check_of_ours_precedes_it():
     assert found == {name for name in names if operators.grade(name) == operators.WRAPPED}
 
 
+@pytest.mark.filterwarnings("ignore:torch.triangular_solve is deprecated")
+@pytest.mark.parametrize("name", ["torch.linalg.qr", "aten.qr.default", "torch.geqrf", "torch.triangular_solve"])
+def test_matrices_without_elements_are_counted(name) -> None:
+    """Each of them calls LAPACK, and all together take no memory that a budget could count."""
+    x = tensor("N", "A", "B")
+    node = apply(name, x, x) if "solve" in name else apply(name, x)
+    mod = tracepack.load(archive_of(Graph((x,), (node,), node.output)))
+    assert mod(torch.zeros(5, 0, 0))[0].shape == (5, 0, 0)
+    with pytest.raises(tracepack.GuardError, match="too many empty matrices; got .1099511627776, 0, 0.; expected"):
+        mod(torch.zeros(2**40, 0, 0))
+
+
 CUT, LEAST_32 = {"rounding_mode": "trunc"}, torch.full((4,), -(2**31), dtype=torch.int32)
 DIVISIONS = {  # an operator of integers, what it is called with, and its keywords: each ended the process
     "a number by a tensor": ("aten.div.Tensor_mode", [-(2**63), torch.full((4,), -1)], CUT),

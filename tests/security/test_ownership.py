@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 import pytest
 import torch
@@ -139,6 +141,36 @@ def test_a_hidden_write_is_named(name):
     assert name.startswith("a draw that") or not torch.equal(given, torch.ones(4))
 
 
+@pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")
+@pytest.mark.parametrize(
+    ("name", "args", "options", "given"),
+    [
+        ("torch.add", (torch.ones(5), 1), {"out": "x"}, torch.ones(2)),
+        ("torch.cat", ([torch.ones(5), torch.ones(3)],), {"out": "x"}, torch.ones(2)),
+        ("torch.nn.functional.normalize", (torch.ones(5, 2), 2.0, 1, 1e-12, "x"), {}, torch.ones(2)),
+        ("torch.nn.functional.dropout1d", ("x", -1.0, True, True), {}, torch.ones(2, 3)),
+        ("torch.nn.functional.dropout1d", ("x",), {"p": 0.5, "inplace": True}, torch.ones(2, 3)),
+        ("torch.nn.functional.dropout3d", ("x", "none", True, True), {}, torch.ones(2, 3, 1, 2)),
+    ],
+)
+def test_what_takes_a_result_keeps_its_sizes(name, args, options, given):
+    """torch resizes a tensor for a result of other sizes; a dropout in place adds a dimension before it may fail."""
+    x = tensor(*[f"N{at}" for at in range(given.dim())])
+
+    def place(arg):
+        if isinstance(arg, torch.Tensor):
+            return Constant(arg, "weight")
+        return [place(each) for each in arg] if isinstance(arg, list) else x if arg == "x" else arg
+
+    node = apply(name, *map(place, args), **{key: place(arg) for key, arg in options.items()})
+    graph = Graph((x,), (node,), node.output)
+    assert touched(graph).reshaped == {0}
+    shape = given.shape
+    with contextlib.suppress(tracepack.NodeError):
+        tracepack.load(archive_of(graph))(given)
+    assert given.shape == shape
+
+
 OVERWRITING = {
     "median": ("numpy.median", (None, None, True)),
     "percentile": ("numpy.percentile", (50, None, None, True)),
@@ -213,6 +245,8 @@ HANDED_ON = [
     ("aten.unsafe_split.Tensor", "float32", (2,), {}),
     ("aten.unsafe_split_with_sizes.default", "float32", ([2, 2],), {}),
     ("numpy.imag", "complex64", (), {}),
+    ("numpy.fft.fft2", "complex64", (), {"axes": []}),
+    ("numpy.fft.ifft2", "complex64", (), {"axes": []}),
     ("numpy.array", "float32", (), {"copy": None}),
     ("numpy.array", "float32", (), {"copy": False}),
     ("numpy.meshgrid", "float32", (), {"copy": False}),

@@ -230,6 +230,23 @@ def _has_nan(given: Any) -> bool:
     return isinstance(given, float) and math.isnan(given)
 
 
+def of_batches(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of matrices that checks how many without elements there are: LAPACK is called for each of them."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        for given in leaves((args, kwargs)):
+            empty = type(given) is torch.Tensor and given.numel() == 0
+            if empty and math.prod(size or 1 for size in given.shape) > _MOST_EMPTY:
+                got, most = list(given.shape), f"{_MOST_EMPTY} at most"
+                raise GuardError("there are too many empty matrices", got=got, expected=most)
+        return function(*args, **kwargs)
+
+    return call
+
+
+_MOST_EMPTY = 1 << 24
+
+
 def of_counts(function: Callable[..., Any]) -> Callable[..., Any]:
     """`binomial`, which checks its counts: torch draws without end for one that is infinite or NaN."""
 
@@ -298,6 +315,7 @@ TORCH: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
     **dict.fromkeys(("_weight_norm", "_weight_norm_interface"), of_weight_norm),
     **dict.fromkeys(("embedding_bag", "_embedding_bag", "_embedding_bag_forward_only"), of_bags),
     **dict.fromkeys(("linalg_eigvals", "eigvals"), of_finite),
+    **dict.fromkeys(("qr", "linalg_qr", "geqrf", "triangular_solve"), of_batches),
     "native_group_norm": of_groups,
     "binomial": of_counts,
     "cov": of_observations,

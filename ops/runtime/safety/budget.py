@@ -6,6 +6,7 @@ operators, and the memory of a result is computed beforehand from shapes where t
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -185,8 +186,9 @@ def _bytes_in(result: Any) -> int:
 
 
 def _bytes_of(leaf: Any) -> int:
-    if isinstance(leaf, torch.Tensor):
-        return int(leaf.numel() * leaf.element_size()) if leaf.layout is torch.strided else 0
+    if isinstance(leaf, torch.Tensor):  # a size of 0 counts as 1: LAPACK's kernels go through a batch of empty matrices
+        count = leaf.numel() or math.prod(size or 1 for size in leaf.shape)
+        return int(count * leaf.element_size()) if leaf.layout is torch.strided else 0
     return int(getattr(leaf, "nbytes", 0)) if hasattr(leaf, "dtype") else 0
 
 
