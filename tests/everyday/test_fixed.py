@@ -6,7 +6,6 @@ import cmath
 import logging
 import re
 import unicodedata
-import warnings
 
 import numpy as np
 import pytest
@@ -103,13 +102,6 @@ def test_a_fixed_value_is_said_at_once_and_in_the_signature(name) -> None:
         mod = loaded(process, *example)
     assert len(found) == 1
     assert signature in mod.signature
-
-
-@pytest.mark.parametrize("process", [lambda x, n: x if n > 1 else -x, lambda x, n: x if n != 1 else -x])
-def test_a_branch_that_leaves_a_choice_is_in_the_signature_only(process) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert " where " in loaded(process, X, 2).signature
 
 
 def test_a_text_for_a_function_that_takes_plain_ones_is_refused_with_what_is_recorded() -> None:
