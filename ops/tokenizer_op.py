@@ -11,8 +11,9 @@ from .graph.errors import ScriptError, SignatureError
 from .graph.graph import KernelCall, Target
 from .op import KernelOp
 from .runtime.state import State
+from .runtime.user_code import user_line
 from .tokenizer.batch import TokenBatch
-from .tokenizer.call_settings import NUMBERS, canonical, settings_of, wrong
+from .tokenizer.call_settings import NUMBERS, TokenizerAttributeError, canonical, settings_of, wrong
 from .tokenizer.kernel import TokenizerKernel, tokenizers
 from .tokenizer.origin import habits_of, json_of, padding_of, truncation_of
 from .tracing_hook import current
@@ -128,7 +129,9 @@ class TokenizerOp(KernelOp):
         )
 
     def convert_ids_to_tokens(self, ids: Any, skip_special_tokens: bool = False) -> Any:
-        """The tokens of the ids of one text, as a list."""
+        """The tokens of the ids of one text, as a list; of a single id its token."""
+        if isinstance(ids, int):
+            return self([ids], task="tokens")[0]
         return self(ids, task="tokens", skip_special_tokens=skip_special_tokens)
 
     def _cleans(self, given: bool | None) -> bool:
@@ -146,7 +149,7 @@ class TokenizerOp(KernelOp):
         if isinstance(tokens, list | tuple):
             return [self.convert_tokens_to_ids(token) for token in tokens]
         if type(tokens) is not str:
-            fix = "Use op(texts, is_split_into_words=True, add_special_tokens=False) for tokens of run time."
+            fix = "Write tracepack.lookup(op.get_vocab(), tokens, default=op.unk_token_id) for tokens of run time."
             raise wrong("tokens", type(tokens).__name__, "a constant text", what="this is no constant token", fix=fix)
         found = self.kernel.plain.token_to_id(tokens)
         if found is None:
@@ -158,6 +161,19 @@ class TokenizerOp(KernelOp):
         """The number of tokens, without added ones."""
         return int(self.kernel.plain.get_vocab_size(with_added_tokens=False))
 
+    def get_vocab(self) -> dict[str, int]:
+        """The id of each token, added ones among them, by id: the library gives another order in each call."""
+        return dict(sorted(self.kernel.plain.get_vocab().items(), key=lambda pair: pair[1]))
+
+    @property
+    def vocab(self) -> dict[str, int]:
+        """The id of each token, as `get_vocab` gives it."""
+        return self.get_vocab()
+
+    def num_special_tokens_to_add(self, pair: bool = False) -> int:
+        """How many special tokens stand around a text, or around a pair of texts."""
+        return int(self.kernel.plain.num_special_tokens_to_add(pair))
+
     def __len__(self) -> int:
         return int(self.kernel.plain.get_vocab_size())
 
@@ -168,26 +184,39 @@ class TokenizerOp(KernelOp):
         kernel = self.__dict__.get("kernel")
         if kernel is not None and name in kernel.habits.tokens:
             return kernel.habits.tokens[name]
-        fix = _INSTEAD.get(name)
-        if fix is None and name.removesuffix("_id").endswith("_token"):
-            fix = "use convert_tokens_to_ids('[MASK]') with the token itself"
-        raise AttributeError(f"a tokenizer op has no {name!r}" + (f": {fix}" if fix else ""))
+        fix = _INSTEAD.get(name, "")
+        if name.startswith("__"):  # Python and its libraries ask for these
+            raise AttributeError(name)
+        if not fix and name.removesuffix("_id").endswith("_token"):
+            fix = "Write convert_tokens_to_ids('[MASK]') with the token itself."
+        raise TokenizerAttributeError(f"a tokenizer op has no {name!r}", where=str(user_line() or ""), fix=fix)
 
 
 _TABLES = ("numpy", "pandas", "polars")
+_BEFORE = "Do it to the tokenizer before script()."
+_IDS = "Write op(text, truncation=False)['input_ids'][0], and .tolist() for a list."
 _INSTEAD = {
-    "encode": "write op(text)['input_ids'][0]",
-    "encode_plus": "call the op itself",
-    "batch_encode_plus": "call the op itself",
-    "encode_batch": "call the op itself",
-    "tokenize": "write op.convert_ids_to_tokens(op(text, add_special_tokens=False)['input_ids'][0])",
-    "pad": "call the op with padding=True on the texts, or use torch.nn.utils.rnn.pad_sequence",
-    "apply_chat_template": "write the template as an f-string, and tokenize that",
-    "convert_tokens_to_string": "write op.decode(ids)",
-    "save_pretrained": "save the pipeline, or the tokenizer that the op was made from",
-    "add_tokens": "add them to the tokenizer before script()",
-    "add_special_tokens": "add them to the tokenizer before script()",
-    "get_vocab": "use convert_tokens_to_ids for a constant token",
+    "encode": _IDS,
+    "encode_plus": "Call the op itself.",
+    "batch_encode_plus": "Call the op itself.",
+    "encode_batch": "Call the op itself.",
+    "tokenize": "Write op.convert_ids_to_tokens(op(text, add_special_tokens=False, truncation=False)['input_ids'][0]).",
+    "pad": "Call the op with padding=True on the texts, or use torch.nn.utils.rnn.pad_sequence.",
+    "apply_chat_template": "Write the template as an f-string, and tokenize that.",
+    "convert_tokens_to_string": "Write op.decode(ids).",
+    "decode_batch": "Write op.batch_decode(ids).",
+    "token_to_id": "Write op.convert_tokens_to_ids('[MASK]') with the token itself.",
+    "id_to_token": "Write op.convert_ids_to_tokens(ids).",
+    "get_vocab_size": "Write len(op).",
+    "get_special_tokens_mask": "Call the op with return_special_tokens_mask=True.",
+    "build_inputs_with_special_tokens": "Call the op with two texts: op(text, text_pair).",
+    "prepare_for_model": "Call the op on the texts.",
+    "truncate_sequences": "Call the op with truncation=True and a max_length.",
+    "padding_side": "Call the op with padding_side=….",
+    "truncation_side": "Call the op with truncation_side=….",
+    "save_pretrained": "Save the pipeline, or the tokenizer that the op was made from.",
+    "chat_template": "Write the template as an f-string, and tokenize that.",
+    **dict.fromkeys(("add_tokens", "add_special_tokens", "enable_padding", "enable_truncation", "no_padding"), _BEFORE),
 }
 
 

@@ -8,21 +8,25 @@ but that.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
+from ..ops.graph.errors import RecordError
 from ..ops.graph.graph import Guard
 from ..ops.graph.traverse import walk
+from ..ops.runtime.user_code import first_line
 from .examples import Examples
 from .patches.python.loops.constants import Key, attempting
 from .recheck.answers import difference
 from .recheck.vary import clones, trials
+
+Made = TypeVar("Made", bound=Callable[..., Any])
 
 MOST_TRIALS = 6
 MOST_MORE = 3
 """Further recordings in which loops over constants become loops of the graph: one may show another one inside of it."""
 
 
-def with_constant_loops(make: Callable[[], Any], recorded: Callable[[Any], Any]) -> tuple[Any, Any]:
+def with_constant_loops(make: Callable[[], Any], recorded: Callable[[Any], Made]) -> tuple[Any, Made]:
     """The pipeline of a function whose loops over constants branch on what is recorded, and the tracing that made it.
 
     Each is recorded anew, as a loop of the graph, where that fixes less.
@@ -31,7 +35,7 @@ def with_constant_loops(make: Callable[[], Any], recorded: Callable[[Any], Any])
         make: begins a tracing.
         recorded: gives the pipeline of one.
     """
-    best: tuple[Any, Any] | None = None
+    best: tuple[Any, Made] | None = None
     problem: Exception | None = None
     looped: frozenset[Key] = frozenset()
     for _ in range(1 + MOST_MORE):
@@ -41,7 +45,7 @@ def with_constant_loops(make: Callable[[], Any], recorded: Callable[[Any], Any])
                 found = recorded(tracing)
             except Exception as error:
                 problem, found = problem or error, None
-        if found is not None and (best is None or _guards(found) < _guards(best[1])):
+        if found is not None and (best is None or guards_of(found) < guards_of(best[1])):
             best = tracing, found
         elif looped:
             break
@@ -55,11 +59,31 @@ def with_constant_loops(make: Callable[[], Any], recorded: Callable[[Any], Any])
     return best
 
 
-def _guards(pipeline: Any) -> int:
+def guards_of(pipeline: Any) -> int:
+    """How many conditions a pipeline checks in each run."""
     return sum(isinstance(node.target, Guard) for node in walk(pipeline.graph))
 
 
-def agree(
+def agreeing(found: Made, earlier: Sequence[Made], tracing: Any, problem: Exception | None) -> Made:
+    """A pipeline that answers as the first recordings of all that were given up do.
+
+    Args:
+        found: the pipeline.
+        earlier: those recordings.
+        tracing: the one that made the pipeline.
+        problem: why an earlier recording was given up; None where it was not refused.
+
+    Raises:
+        RecordError: it answers otherwise.
+    """
+    if earlier and not _agree(earlier, found, tracing.examples, tracing.objects.plain_values()):
+        what = "the function keeps state out of sight: it does not answer as it did when it was called first"
+        fix = "Pass it as an input, or keep it in an attribute, a list or a dict."
+        raise problem or RecordError(what, where=str(first_line(tracing.user) or ""), fix=fix)
+    return found
+
+
+def _agree(
     earlier: Sequence[Callable[..., Any]], found: Callable[..., Any], examples: Examples, plain: list[Any]
 ) -> bool:
     """Whether pipelines answer alike, on the example and on other data, as far as they take it."""

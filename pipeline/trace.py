@@ -27,7 +27,7 @@ from ..ops.runtime.interrupts.verbs import undisturbed
 from ..ops.runtime.placement import runs_on
 from ..ops.runtime.user_code import first_line, unpacks, user_stacklevel, writing_line
 from ..ops.tracing_hook import current, recording
-from .attempts import agree, with_constant_loops
+from .attempts import agreeing, guards_of, with_constant_loops
 from .blame import blamed, refuse_swallowed, with_own_line
 from .examples import Examples, describe
 from .lists.fixed import fixed_lengths, lengths, telling
@@ -39,6 +39,7 @@ from .patches.threads import threads
 from .patches.torch import generation, questions
 from .patches.unanswered import answered
 from .pipeline import Pipeline
+from .proxies.branches import BRANCH
 from .recheck.diff import Difference, difference
 from .recheck.key_order import with_marks
 from .recheck.mismatch import Mismatch
@@ -150,25 +151,18 @@ def _recorded(
             problem = error
             earlier += plainly.begun()
         if found is not None and not plainly.fixed:
-            return _agreeing(found, earlier, plainly, problem)
+            return agreeing(found, earlier, plainly, problem)
     with LentCode(objects.functions, deeply=True):
         try:
             make = partial(_Tracing, process, examples, names, objects, deeply=True)
             deeply, made = with_constant_loops(make, _Tracing.pipeline)
-            return _agreeing(made, earlier, deeply, problem)
+            if found is not None and plainly.fixed == BRANCH and guards_of(made) >= guards_of(found):
+                return agreeing(found, earlier, plainly, problem)
+            return agreeing(made, earlier, deeply, problem)
         except Exception as error:
             if found is not None:
                 return found
             raise error if isinstance(error, RecordError) or problem is None else problem from None
-
-
-def _agreeing(found: Pipeline, earlier: Sequence[Pipeline], tracing: _Tracing, problem: Exception | None) -> Pipeline:
-    """A pipeline that answers as the first recordings of all that were given up do."""
-    if earlier and not agree(earlier, found, tracing.examples, tracing.objects.plain_values()):
-        what = "the function keeps state out of sight: it does not answer as it did when it was called first"
-        fix = "Pass it as an input, or keep it in an attribute, a list or a dict."
-        raise problem or RecordError(what, where=str(first_line(tracing.user) or ""), fix=fix)
-    return found
 
 
 def _here(program: Program) -> Pipeline:

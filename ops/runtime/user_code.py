@@ -34,6 +34,11 @@ def is_users(path: str) -> bool:
     )  # installed packages lie inside the folder of Python's library
 
 
+def is_own(path: str) -> bool:
+    """Whether a file is the user's own, and not of an installed package."""
+    return is_users(path) and "-packages" not in path and not path.startswith("<string")
+
+
 def user_stacklevel() -> int:
     """The `stacklevel` with which a caller's warning shows the innermost line of the user."""
     frame, level = sys._getframe(1), 1
@@ -58,8 +63,7 @@ def own_line(trace: TracebackType | None) -> SourceLine | None:
     """The innermost line of the user's own code, and not of an installed package, that an error came through."""
     found = None
     while trace is not None:
-        path = trace.tb_frame.f_code.co_filename
-        if is_users(path) and "-packages" not in path and not path.startswith("<string"):
+        if is_own(trace.tb_frame.f_code.co_filename):
             found = source_line(trace.tb_frame, trace.tb_lineno)
         trace = trace.tb_next
     return found
@@ -129,18 +133,22 @@ def user_line() -> SourceLine | None:
 
 def asked_by(path: str) -> bool:
     """Whether the innermost frame outside of this package is of a given file."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(OURS):
-        frame = frame.f_back
+    frame = asking_frame()
     return frame is not None and frame.f_code.co_filename == path
 
 
 def is_called_by_user() -> bool:
     """Whether the innermost frame outside of this package is the user's, and not torch's."""
+    frame = asking_frame()
+    return frame is not None and is_users(frame.f_code.co_filename)
+
+
+def asking_frame() -> FrameType | None:
+    """The innermost frame outside of this package."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(OURS):
         frame = frame.f_back
-    return frame is not None and is_users(frame.f_code.co_filename)
+    return frame
 
 
 def is_asked_by_user() -> bool:
@@ -154,17 +162,13 @@ def is_asked_by_user() -> bool:
 
 def running_instruction() -> str:
     """The name of the instruction that called this package, in the innermost frame outside of it."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(OURS):
-        frame = frame.f_back
+    frame = asking_frame()
     return "" if frame is None else dis.opname[frame.f_code.co_code[frame.f_lasti]]
 
 
 def following_instruction() -> str:
     """The name of the instruction after the one that `running_instruction` names."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(OURS):
-        frame = frame.f_back
+    frame = asking_frame()
     return "" if frame is None else _next_instruction(frame)
 
 

@@ -9,10 +9,14 @@ import torch
 from torch.utils import _pytree as pytree
 
 from ..graph.errors import SignatureError
-from .call_settings import Encode, wrong
+from ..runtime.user_code import user_line
+from .call_settings import Encode, TokenizerAttributeError, wrong
 
 MOST_TOKENS = 1 << 26
 """The token ids of one call, with padding."""
+
+NOTHING = -1
+"""The number of the word and of the text of a special token, where transformers gives None."""
 
 _TEXTS = "a str, or a list of str"
 _WORDS = "a list of str, or a list of such lists"
@@ -91,7 +95,7 @@ class Padding:
         self.left = stored.get("direction", "right").lower() == "left"
         self.fills = {
             "input_ids": stored.get("pad_id", 0), "token_type_ids": stored.get("pad_type_id", 0), "attention_mask": 0,
-            "special_tokens_mask": 1, "offset_mapping": (0, 0),
+            "special_tokens_mask": 1, "offset_mapping": (0, 0), "word_ids": NOTHING, "sequence_ids": NOTHING,
         }  # fmt: skip
 
     def target(self, lengths: Sequence[int]) -> int:
@@ -140,6 +144,14 @@ def _columns(rows: Sequence[Any], settings: Encode) -> Iterator[tuple[str, list[
         yield "special_tokens_mask", [row.special_tokens_mask for row in rows]
     if settings.return_offsets_mapping:
         yield "offset_mapping", [row.offsets for row in rows]
+    if settings.return_word_ids:
+        yield "word_ids", [_numbers(row.word_ids) for row in rows]
+    if settings.return_sequence_ids:
+        yield "sequence_ids", [_numbers(row.sequence_ids) for row in rows]
+
+
+def _numbers(column: Sequence[int | None]) -> list[int]:
+    return [NOTHING if each is None else each for each in column]
 
 
 def _ragged(padding: Padding | None) -> SignatureError:
@@ -156,21 +168,49 @@ class TokenBatch(dict[str, Any]):
     def __getattr__(self, name: str) -> Any:
         if name in self:
             return self[name]
-        raise AttributeError(f"the tokenizer returned no {name!r}: {_WITHOUT.get(name, ', '.join(self))}")
+        if name.startswith("__"):  # Python and its libraries ask for these
+            raise AttributeError(name)
+        what = f"the batch of a tokenizer op has no {name!r}"
+        fix = _WITHOUT.get(name, "")
+        raise TokenizerAttributeError(
+            what, where=str(user_line() or ""), expected=None if fix else ", ".join(self), fix=fix
+        )
+
+    def __missing__(self, name: Any) -> Any:
+        if type(name) is int:
+            what, fix = "the batch of a tokenizer op has columns, and no encodings", "Write batch['input_ids'][i]."
+            raise SignatureError(what, where=str(user_line() or ""), got=name, fix=fix)
+        raise KeyError(name)
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The columns as a plain dict."""
+        return dict(self)
 
     def to(self, device: Any) -> TokenBatch:
         """The batch with its tensors on a device."""
         return TokenBatch({name: column.to(device) for name, column in self.items()})
 
 
-_PLACES = "pass return_offsets_mapping=True, and compare offset_mapping with the places in the text"
+_ENCODINGS = "Its columns are batch['input_ids'][i], batch['attention_mask'][i] and what return_… asks for."
 _WITHOUT = {
-    "word_ids": _PLACES, "sequence_ids": _PLACES, "char_to_token": _PLACES, "token_to_chars": _PLACES,
-    "tokens": "use convert_ids_to_tokens(ids)",
-    "offset_mapping": "pass return_offsets_mapping=True",
-    "special_tokens_mask": "pass return_special_tokens_mask=True",
-    "token_type_ids": "pass return_token_type_ids=True",
-    "overflow_to_sample_mapping": "pass return_overflowing_tokens=True",
+    "word_ids": "Pass return_word_ids=True, and read batch['word_ids'][i], which has -1 in place of None.",
+    "words": "Pass return_word_ids=True, and read batch['word_ids'][i], which has -1 in place of None.",
+    "sequence_ids": "Pass return_sequence_ids=True, and read batch['sequence_ids'][i], which has -1 in place of None.",
+    "char_to_token": "Pass return_offsets_mapping=True, and ask for the token around a place: low, high = "
+    "batch['offset_mapping'][i].unbind(-1), then ((low <= place) & (place < high)).int().argmax().",
+    "token_to_chars": "Pass return_offsets_mapping=True, and read batch['offset_mapping'][i, token].",
+    "token_to_word": "Pass return_word_ids=True, and read batch['word_ids'][i, token].",
+    "token_to_sequence": "Pass return_sequence_ids=True, and read batch['sequence_ids'][i, token].",
+    "word_to_tokens": "Pass return_word_ids=True, and write (batch['word_ids'][i] == word).nonzero().",
+    "tokens": "Write op.convert_ids_to_tokens(batch['input_ids'][i]).",
+    "encodings": _ENCODINGS, "ids": "Write batch['input_ids'][i].", "offsets": "Pass return_offsets_mapping=True.",
+    "offset_mapping": "Pass return_offsets_mapping=True.",
+    "special_tokens_mask": "Pass return_special_tokens_mask=True.",
+    "token_type_ids": "Pass return_token_type_ids=True.",
+    "length": "Pass return_length=True.",
+    "overflow_to_sample_mapping": "Pass return_overflowing_tokens=True.",
+    "convert_to_tensors": "The columns are tensors already.",
 }  # fmt: skip
 
 pytree.register_pytree_node(

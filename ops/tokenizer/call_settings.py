@@ -28,6 +28,8 @@ class Encode:
     Attributes:
         max_length: of a text in tokens, for truncation and for `padding="max_length"`.
         stride: the number of tokens that a piece of a truncated text has in common with the one before.
+        return_word_ids, return_sequence_ids: what `word_ids()` and `sequence_ids()` of a batch of transformers give, as
+            columns with -1 in place of None.
     """
 
     padding: str | None = None
@@ -43,6 +45,8 @@ class Encode:
     return_token_type_ids: bool = True
     return_special_tokens_mask: bool = False
     return_offsets_mapping: bool = False
+    return_word_ids: bool = False
+    return_sequence_ids: bool = False
     return_length: bool = False
     return_overflowing_tokens: bool = False
 
@@ -70,6 +74,10 @@ def wrong(name: str, got: object, expected: object = None, *, fix: str = "", wha
         what or "a tokenizer does not take this value",
         where=f"argument {name!r}", got=str(text)[:80], expected=expected, fix=fix,
     )  # fmt: skip
+
+
+class TokenizerAttributeError(SignatureError, AttributeError):
+    """What a tokenizer of transformers, or a batch of one, has, and an op has in another form."""
 
 
 def _choice(*known: str) -> tuple[Callable[[Any], bool], str]:

@@ -13,6 +13,7 @@ from ...ops.graph.traverse import leaves, uses, walk
 from ...ops.graph.types import SCALARS, STR, ScalarType, TensorType
 from ...ops.runtime.safety.patterns import is_at_start, is_linear, pattern_among
 from ...ops.runtime.user_code import user_stacklevel
+from ..proxies.branches import BRANCH
 from ..recording.guards import MATCH
 from ..rules.advice import instead
 from ..rules.gradients import ASKS_GRAD_MODE
@@ -27,7 +28,6 @@ class _HasGraph(Protocol):
 
 
 Traced = TypeVar("Traced", bound=_HasGraph)
-_BRANCH = "a branch was taken on it"
 _LENGTHS = ("the length of the list was read", "the length of the dict was read", "its length was read")
 _CUTS = ("split", "chunk", "tensor_split", "vsplit", "hsplit", "dsplit")
 _COUNTS = ("split_size", "split_size_or_sections", "chunks", "indices_or_sections", "sections")
@@ -36,10 +36,7 @@ _ONLY = "the recording holds for one value only, because "
 
 
 def telling(pipeline: Traced, lines: Iterable[str] = ()) -> Traced:
-    """A pipeline, with a line of warning for each value that it fixes, and for a need of trust; and some more lines.
-
-    A branch that leaves a choice of numbers, such as `n > 2`, is no news: the signature shows its condition.
-    """
+    """A pipeline, with a line of warning for each value that it fixes, and for a need of trust; and some more lines."""
     for line in dict.fromkeys([*lines, *_lines(pipeline.graph)]):
         warnings.warn(line, UserWarning, stacklevel=user_stacklevel())
     return pipeline
@@ -83,7 +80,7 @@ def _lines(graph: Graph) -> Iterator[str]:
             if id(value) not in constant or node.target.reason == ROWS:
                 yield from _fixed(node, node.target, what)
             compared = list(_compared(node, node.target, made.get(id(value)), inputs))
-            yield from compared or _of_text(node, node.target, made)
+            yield from compared or _of_condition(node, node.target, made, constant)
         elif _asks_for_gradients(node, inputs):
             yield f"{f'{node.line}: ' if node.line else ''}the function asks whether gradients are on. {_AS_WITHOUT}"
         elif isinstance(node.output, tuple | list) and _is_cut(node):
@@ -151,51 +148,62 @@ def _fixed(node: Node, guard: Guard, what: str) -> Iterator[str]:
             f"{node.line}: the number of rows is fixed to {found}. A list comprehension over them, or "
             "tracepack.map(fn, rows), keeps it free"
         )
-    elif why == guard.reason or (why == _BRANCH and (type(found) is not bool or what != "an argument")):
+    elif why == guard.reason or (why == BRANCH and (type(found) is not bool or what != "an argument")):
         return
     elif isinstance(found, str | list):
         form = f". {_COND}" if why == "it was compared" else ""
         yield f"{node.line}: a text is fixed to {found!r}, because {why}{form}"
     elif type(found) in (int, float, complex, bool) and (type(found) is not bool or what == "an argument"):
-        form = instead(node.line) or (_COND if why == _BRANCH else "")
+        form = instead(node.line) or (_COND if why == BRANCH else "")
         yield f"{node.line}: {what} is fixed to {found!r}, because {why}{'. ' if form else ''}{form.rstrip('.')}"
 
 
 def _rounds(node: Node, guard: Guard) -> Iterator[str]:
     """The line for a `while` loop that Python ran: as many rounds as for the example."""
-    if guard.reason == _ONLY + _BRANCH and node.line is not None and node.line.code.lstrip().startswith("while "):
+    if guard.reason == _ONLY + BRANCH and _is_while(node):
         yield (
             f"{node.line}: the number of rounds is fixed. A for loop over the list, the rows or a range, or "
             "tracepack.while_loop, keeps it free"
         )
 
 
-def _of_text(node: Node, guard: Guard, made: Mapping[int, Node]) -> Iterator[str]:
-    """The line for a condition on a text: a text that takes the other way is refused."""
+def _is_while(node: Node) -> bool:
+    return node.line is not None and node.line.code.lstrip().startswith("while ")
+
+
+def _of_condition(node: Node, guard: Guard, made: Mapping[int, Node], constant: set[int]) -> Iterator[str]:
+    """The line for a condition: a text, a size or a number that takes the other way is refused."""
     value, why = node.args[0], guard.reason.removeprefix(_ONLY)
-    if why not in (_BRANCH, MATCH) or type(guard.expected) is not bool or not isinstance(value, Value):
+    if why not in (BRANCH, MATCH) or type(guard.expected) is not bool or not isinstance(value, Value):
         return
-    if value.type == SCALARS[bool] and _hangs_on_text(value, made):
+    what = _subject(value, made, constant)
+    if value.type == SCALARS[bool] and what and not _is_while(node):
         form = _MATCHED if why == MATCH else _COND
-        yield f"{node.line}: a condition on a text is fixed to {guard.expected}, because {why}. {form}"
+        yield f"{node.line}: a condition on {what} is fixed to {guard.expected}, because {why}. {form}"
 
 
 _COND = "tracepack.cond(condition, lambda: a, lambda: b) keeps both ways"
 _MATCHED = "next((m[1] for m in re.finditer(pattern, text)), default) keeps both ways, and so does re.sub"
 
 
-def _hangs_on_text(value: Value, made: Mapping[int, Node]) -> bool:
-    """Whether a text, or the length of one, is what a condition compares."""
-    seen, waiting = set[int](), [value]
+def _subject(value: Value, made: Mapping[int, Node], constant: set[int]) -> str:
+    """What a condition compares, a text before a size; empty where it is nothing that a call decides."""
+    seen, waiting, sized, number = set[int](), [value], False, False
     while waiting:
         asked = waiting.pop()
         if asked.type == STR:
-            return True
+            return "a text"
         node = made.get(id(asked))
-        if node is not None and id(asked) not in seen:
-            seen.add(id(asked))
-            waiting += [leaf for leaf in uses(node) if isinstance(leaf, Value) and isinstance(leaf.type, ScalarType)]
-    return False
+        if id(asked) in seen or id(asked) in constant:
+            continue
+        seen.add(id(asked))
+        if node is None:
+            number = number or asked is not value
+            continue
+        parts = [leaf for leaf in uses(node) if isinstance(leaf, Value)]
+        sized = sized or any(not isinstance(leaf.type, ScalarType) for leaf in parts)
+        waiting += [leaf for leaf in parts if isinstance(leaf.type, ScalarType)]
+    return "a size" if sized else "a number" if number else ""
 
 
 def _compared(node: Node, guard: Guard, made: Node | None, inputs: set[int]) -> Iterator[str]:

@@ -25,7 +25,7 @@ from ...ops.runtime.user_code import is_users
 from ..proxies.arrays import TracedArray
 from ..proxies.base import is_traced
 from ..proxies.byte_strings import TracedBytes
-from ..proxies.lists import TracedList
+from ..proxies.lists import TracedDict, TracedList
 from ..proxies.scalars import TracedNumber
 from ..proxies.sets import TracedSet
 from ..proxies.strings import TracedStr
@@ -82,7 +82,7 @@ def _len(thing: Any, /) -> Any:
             return recorder.scalar("array_size", thing, 0)
         if type(thing) in (TracedList, TracedBytes, TracedSet):
             return thing.length()
-        if type(thing) is TracedStr:
+        if type(thing) is TracedStr or issubclass(type(thing), TracedDict):
             return recorder.scalar("len", thing)
     return len(thing)
 

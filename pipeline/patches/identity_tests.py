@@ -9,6 +9,7 @@ from types import CodeType
 from typing import Any
 
 from ..proxies.base import is_traced
+from ..proxies.branches import BRANCH
 from .python.instructions import rewritten
 
 _SAME_SIZE = sys.version_info < (3, 13)
@@ -36,7 +37,7 @@ class _Identity:
         if is_traced(thing):
             if type(thing.concrete) is not type(self.constant):
                 return False
-            thing = thing.tracer.pin(thing, "a branch was taken on it")
+            thing = thing.tracer.pin(thing, BRANCH)
         return thing is self.constant
 
 

@@ -19,6 +19,7 @@ from ...ops.graph.operators.names import allowed
 from ...ops.runtime.primitives.numpy import METHOD
 from ...ops.runtime.user_code import running_instruction
 from .base import Traced
+from .branches import BRANCH
 from .tracer import Tracer
 
 _USE = "Use numpy's functions on it, or torch.from_numpy to get a tensor."
@@ -125,7 +126,7 @@ class TracedArray(Traced):
         return found
 
     def __contains__(self, item: Any) -> bool:
-        return bool(self._pin("a branch was taken on it"))
+        return bool(self._pin(BRANCH))
 
     def __index__(self) -> int:
         return int(self._pin("it was used as a plain integer"))

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from ...ops.graph.graph import Value
+from .branches import branch_reason
 from .tracer import Tracer
 
 
@@ -42,7 +43,7 @@ class Traced:
         return hash(self._pin("it was used as a key"))
 
     def __bool__(self) -> bool:
-        return bool(self._pin("a branch was taken on it"))
+        return bool(self._pin(branch_reason(self.concrete)))
 
     def __reduce__(self) -> Any:
         raise TypeError("a traced value cannot be pickled or copied deeply")

@@ -11,6 +11,7 @@ from ...ops.graph.graph import Guard, Node, Operator, SourceLine, Value
 from ...ops.graph.traverse import leaves, uses
 from ...ops.graph.types import ARRAY, STR, ScalarType
 from ...ops.runtime.user_code import running_instruction, user_line
+from ..proxies.branches import BRANCH
 from ..proxies.tracer import Tracer
 from ..rules.advice import for_branch, instead
 
@@ -88,11 +89,18 @@ def may_stay_free(recorder: Tracer, scalar: Any, reason: str) -> bool:
     found = scalar.concrete
     if type(found) is bool and is_about_text(recorder, scalar.value):
         return True
+    if reason == BRANCH and type(found) is bool and _is_made(recorder, scalar.value):
+        return True
     if isinstance(found, str | list | dict) or reason in _PLAINLY or reason.startswith("the length of"):
         return True
     asked = running_instruction()
     used = reason == "it was used as a plain integer" and ("SUBSCR" in asked or "CALL" in asked)  # a key, or a range
     return asked in ("UNARY_NOT", "TO_BOOL") or used
+
+
+def _is_made(recorder: Tracer, value: Value) -> bool:
+    """Whether one of the last nodes gives a value, which is an argument otherwise."""
+    return any(leaf is value for node in recorder.nodes[-_MOST_BACK:] for leaf in leaves(node.output))
 
 
 def _brief(found: Any) -> str:

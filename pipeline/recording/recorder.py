@@ -27,6 +27,7 @@ from ...ops.runtime.state import State
 from ...ops.runtime.user_code import user_line
 from ...ops.tracing_hook import Application, current, recording
 from ..proxies.base import is_traced
+from ..proxies.branches import BRANCH
 from ..proxies.lists import Rounds
 from ..proxies.make import traced_argument
 from ..proxies.trees import concrete, is_recordable, list_type, plain_leaf, plain_output, refuse_foreign, title, to_ir
@@ -235,7 +236,8 @@ class Recorder(TorchFunctionMode):
         self.refuse_ended()
         if self.printing:
             return scalar.concrete
-        self.plainly_used = self.plainly_used or (reason if may_stay_free(self, scalar, reason) else "")
+        if self.plainly_used in ("", BRANCH) and may_stay_free(self, scalar, reason):
+            self.plainly_used = reason
         return pin(self, scalar, reason)
 
     @contextmanager

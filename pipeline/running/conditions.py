@@ -15,6 +15,7 @@ from ...ops.runtime.primitives.callables import template
 _ASKED = {
     "py.contiguous": "{}.is_contiguous()", "py.stride": "{}.stride({})", "py.requires_grad": "{}.requires_grad",
     "py.storage_offset": "{}.storage_offset()", "py.is_conj": "{}.is_conj()", "py.is_neg": "{}.is_neg()",
+    "py.numel": "{}.numel()",
 }  # fmt: skip
 """What no type of a tensor tells, as a function asks for it."""
 

@@ -61,6 +61,21 @@ def axis(x, mode):
     return x.sum(dim=0 if mode == "rows" else 1)
 
 
+def by_number(x, n):
+    scale = 2.0 if n > 3 else 0.5 if n > 1 else -1.0
+    return x * scale, "big" if n > 3 else "small"
+
+
+def by_size(x):
+    mode = "nearest" if x.shape[-1] > 3 else "bilinear"
+    return torch.nn.functional.interpolate(x, size=(2, 2), mode=mode)
+
+
+def of_constants(n):
+    sizes = {"a": 1, "bb": 2, "ccc": 3}
+    return [key for key in sizes if len(key) > n], {key: size for key, size in sizes.items() if size != n}
+
+
 _X = torch.tensor([0.5, 0.25])
 _NUMBERS = (
     [torch.tensor([0.1, 0.2])],
@@ -77,6 +92,9 @@ CASES = {
     "crossed": of_item(crossed),
     "a text": Case(by_mode, [_X, "x"], [[_X, mode] for mode in ("y", "z", "")]),
     "a dimension, which stays fixed": Case(axis, [torch.eye(2, 3), "rows"], [[torch.rand(4, 3), "rows"]]),
+    "a number": Case(by_number, [_X, 5], [[_X, n] for n in (4, 3, 2, 1, 0)]),
+    "a size": Case(by_size, [torch.rand(1, 2, 4, 4)], [[torch.rand(1, 2, 3, 3)], [torch.rand(2, 1, 5, 7)]]),
+    "constants by a number": Case(of_constants, [1], [[0], [2], [3], [9]]),
     "items": Case(
         lambda cells: [1 if cell == "yes" else -1 if cell == "no" else 0 for cell in cells],
         [["yes", "no"]],

@@ -64,6 +64,15 @@ def logged(x):
     return x * 2
 
 
+def validated(x, n):
+    assert x.shape[0] > 1
+    if n < 1 or n > 9:
+        raise ValueError(f"n must be in 1..9, not {n}")
+    if not x.numel():
+        raise ValueError("empty")
+    return x * n
+
+
 def asserted(x):
     assert (x > -100).all(), "too small"
     assert x.shape[0] < 100 and x.isfinite().all().item()  # noqa: PT018  # the form is what is tested

@@ -10,6 +10,7 @@ from tests.campaigns.check import difference
 from tests.everyday import choices, idioms, labels, lists, tallies, texts
 from tests.everyday.case import check, loaded
 from tests.everyday.loops import appending, branches, carrying, growing, iterators, leaving, nested, pieces, reductions
+from tests.everyday.values import filling
 
 
 @pytest.mark.parametrize("name", labels.CASES)
@@ -40,6 +41,11 @@ def test_choices_among_constants(name) -> None:
 @pytest.mark.parametrize("name", appending.CASES)
 def test_loops_that_append(name) -> None:
     check(appending.CASES[name])
+
+
+@pytest.mark.parametrize("name", filling.CASES)
+def test_loops_that_fill_a_dict_and_sets(name) -> None:
+    check(filling.CASES[name])
 
 
 @pytest.mark.parametrize("name", branches.CASES)

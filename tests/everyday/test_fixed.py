@@ -6,7 +6,6 @@ import cmath
 import logging
 import re
 import unicodedata
-import warnings
 
 import numpy as np
 import pytest
@@ -103,13 +102,6 @@ def test_a_fixed_value_is_said_at_once_and_in_the_signature(name) -> None:
         mod = loaded(process, *example)
     assert len(found) == 1
     assert signature in mod.signature
-
-
-@pytest.mark.parametrize("process", [lambda x, n: x if n > 1 else -x, lambda x, n: x if n != 1 else -x])
-def test_a_branch_that_leaves_a_choice_is_in_the_signature_only(process) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert " where " in loaded(process, X, 2).signature
 
 
 def test_a_text_for_a_function_that_takes_plain_ones_is_refused_with_what_is_recorded() -> None:
@@ -271,7 +263,7 @@ def test_a_number_of_rows_that_data_decides_is_said_where_it_is_fixed() -> None:
     def process(x):
         found = {}
         for row in x[x > 0]:
-            found["last"] = row
+            found.update(last=row)
         return found
 
     example = torch.tensor([1.0, -1.0, 2.0])

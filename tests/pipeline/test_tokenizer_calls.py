@@ -27,7 +27,7 @@ def _template(made, start, end):
     return made
 
 
-def _word_piece():
+def word_piece():
     made = tokenizers.Tokenizer(models.WordPiece(unk_token="[UNK]"))
     made.normalizer = normalizers.BertNormalizer()
     made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
@@ -74,7 +74,7 @@ def _wrapped(made, **options):
 
 MADE = {
     "MiniLM": _minilm,
-    "WordPiece": lambda: _wrapped(_word_piece(), clean_up_tokenization_spaces=True),
+    "WordPiece": lambda: _wrapped(word_piece(), clean_up_tokenization_spaces=True),
     "byte-level BPE": lambda: _wrapped(
         _byte_level(), padding_side="left", truncation_side="left", model_input_names=["input_ids", "attention_mask"]
     ),
@@ -166,7 +166,7 @@ def test_decoding_answers_as_transformers(which, reloaded):
 
 
 def test_without_arguments_it_pads_and_truncates_as_the_source():
-    made = _word_piece()
+    made = word_piece()
     made.enable_truncation(6, direction="left", strategy="longest_first")
     made.enable_padding(pad_id=0, pad_token="[PAD]", direction="left")
     op = tracepack.script(made)
@@ -178,7 +178,7 @@ def test_without_arguments_it_pads_and_truncates_as_the_source():
 
 
 def test_a_call_of_the_source_changes_nothing():
-    fast = _wrapped(_word_piece())
+    fast = _wrapped(word_piece())
     fast(["a"], padding="max_length", truncation=True, max_length=4)
     assert (
         tracepack.script(fast)(DOCUMENTS)["input_ids"].shape[1]
@@ -327,16 +327,3 @@ def test_ids_that_do_not_fit_are_named():
         tracepack.SignatureError, match="argument 'tokens': .*got '\\[X\\]'; expected a token of the voc"
     ):
         op.convert_tokens_to_ids("[X]")
-
-
-def test_what_it_lacks_says_what_to_write():
-    op = tracepack.script(_word_piece())
-    for name, words in (
-        ("encode", r"op\(text\)\['input_ids'\]\[0\]"),
-        ("apply_chat_template", "write the template as an f-string"),
-        ("mask_token_id", "use convert_tokens_to_ids"),
-    ):
-        with pytest.raises(AttributeError, match=words):
-            getattr(op, name)
-    with pytest.raises(AttributeError, match="pass return_offsets_mapping=True"):
-        op("a").word_ids(0)

@@ -18,7 +18,6 @@ from ...proxies.base import is_traced
 from ...proxies.lists import TracedList
 from ...proxies.scalars import TracedNumber
 from ...proxies.strings import TracedStr
-from ...recording.guards import is_about_text
 from ...recording.recorder import Recorder
 from ...rules.number_or_tensor import number_of
 from .operations import HandedOver, active
@@ -57,10 +56,8 @@ class Choice:
             found = recorder.scalar("bool", found)
         before = self.reached.get(recorder) if at else None
         traced = issubclass(type(found), TracedNumber)
-        if before is None and not (
-            traced and (found.varies or recorder.rounds.open or is_about_text(recorder, found.value))
-        ):
-            return found  # a condition of the signature, or of no stand-in
+        if before is None and not traced:
+            return found
         found = recorder.scalar("bool", found) if traced else bool(found)
         self.reached[recorder] = self._next(recorder, at, found, before)
         return self.ways[at]

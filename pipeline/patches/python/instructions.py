@@ -137,8 +137,8 @@ def _assembler() -> Any:
 
 _OPERATIONS = frozenset(
     """BINARY_SUBSCR FORMAT_VALUE FORMAT_SIMPLE FORMAT_WITH_SPEC CONVERT_VALUE BUILD_STRING CONTAINS_OP UNARY_NOT
-    BUILD_MAP MAP_ADD GET_ITER LIST_EXTEND LIST_TO_TUPLE LIST_APPEND LOAD_ASSERTION_ERROR RAISE_VARARGS BINARY_MODULO
-    INPLACE_MODULO IS_OP""".split()
+    BUILD_MAP MAP_ADD SET_ADD GET_ITER LIST_EXTEND LIST_TO_TUPLE LIST_APPEND LOAD_ASSERTION_ERROR RAISE_VARARGS
+    BINARY_MODULO INPLACE_MODULO IS_OP""".split()
 )
 
 
@@ -222,6 +222,8 @@ def _changed(instructions: Sequence[Any], code: CodeType) -> Iterable[list[Any]]
             head, listed = appending.begins[index]
             load = _assembler().create_instruction("LOAD_FAST", argval=listed.argval)
             yield [load, *_of_pair(appended_to(head)), this]
+        elif index in appending.stores:
+            yield [*_applied(KEY), this]
         elif index in carrying.begins:
             yield [*_applied(FOLDED), this]
         elif index in carrying.heads:
@@ -269,6 +271,8 @@ def _of(this: Any, index: int, instructions: Sequence[Any], rounds: Comprehensio
             return [_tuple(2 * this.arg), *_applied(MAP)]
         case "MAP_ADD":
             return [_swap(), *_applied(KEY), _swap(), this]
+        case "SET_ADD":
+            return [*_applied(KEY), this]
         case "LIST_EXTEND" | "LIST_APPEND" if this.arg == 1:
             return _of_pair(EXTENDED if name == "LIST_EXTEND" else APPENDED)
         case "LIST_TO_TUPLE":

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from ...lists.carried import Carried
 from ...lists.fold import Fold
 from ...lists.iterating import listed
 from ...lists.loop import Loop
-from ...lists.mapping import each, rows_of
+from ...lists.mapping import rows_of
 from ...proxies.arrays import TracedArray
 from ...proxies.base import is_free_shape, is_traced
 from ...proxies.byte_strings import TracedBytes
@@ -32,6 +31,7 @@ from ...recording.recorder import Recorder
 from ...rules.assertions import required
 from ...rules.number_or_tensor import number_of
 from ..library.asked_table import AskedTable
+from .entries import dict_of, gathered, hashable, set_of
 from .loops.constants import rounds_over
 from .loops.leaving import Leavable
 
@@ -151,25 +151,13 @@ def _not(thing: Any) -> Any:
 # -- dicts ---------------------------------------------------------------------------------------------------------
 
 
-class TracedKey:
-    """A traced key, for as long as a dict is built."""
-
-    def __init__(self, key: Any) -> None:
-        self.key = key
-
-
 def _hashable(key: Any) -> Any:
-    recorder = active()
-    return TracedKey(key) if recorder is not None and is_traced(key) else key
+    return hashable(active(), key)
 
 
 def to_dict(items: Any) -> Any:
     """The dict of some pairs, recorded where a key is traced."""
-    recorder = active()
-    pairs = [(key.key if isinstance(key, TracedKey) else key, item) for key, item in items]
-    if recorder is None or not any(is_traced(key) for key, _ in pairs):
-        return dict(pairs)
-    return recorder.scalar("dict", [key for key, _ in pairs], [item for _, item in pairs])
+    return dict_of(active(), items)
 
 
 def _map_of(items: Any) -> Any:
@@ -195,11 +183,9 @@ def _collected(result: Any) -> Any:
     recorder = active()
     loop = None if recorder is None else recorder.rounds.closing
     if recorder is not None and isinstance(loop, Loop) and loop.frame is sys._getframe(2):
-        if type(result) is not dict:
-            return loop.gathered(result)
-        pairs = loop.gathered([[key.key if isinstance(key, TracedKey) else key, item] for key, item in result.items()])
-        keys, entries = (each(recorder, itemgetter(index), pairs) for index in (0, 1))
-        return recorder.scalar("dict", keys, entries)
+        return gathered(recorder, loop, result)
+    if type(result) is set:
+        return set_of(recorder, result)
     return to_dict(result.items()) if type(result) is dict else result
 
 

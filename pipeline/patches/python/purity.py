@@ -34,11 +34,18 @@ _METHODS = frozenset(
     """format encode decode hex get items keys values group groups groupdict start end span is_integer name value
     bit_length""".split()
 )
-_WRITES = ("STORE_GLOBAL", "STORE_NAME", "STORE_DEREF", "STORE_ATTR", "STORE_SUBSCR", "STORE_SLICE")
-_BEGINS = (
-    "DELETE_", "IMPORT_", "SETUP_", "BEFORE_WITH", "BEFORE_ASYNC", "PUSH_EXC", "WITH_", "GET_AWAITABLE", "SEND",
-    "GET_YIELD", "LOAD_BUILD", "LOAD_NAME", "LOAD_CLASSDEREF", "LOAD_SUPER",
+_KNOWN = (
+    "BINARY_", "BUILD_", "CALL", "COMPARE_OP", "CONTAINS_OP", "CONVERT_VALUE", "COPY", "DICT_", "DUP_TOP", "END_FOR",
+    "FORMAT_", "FOR_ITER", "GEN_START", "GET_ITER", "GET_LEN", "IS_OP", "JUMP_", "KW_NAMES", "LIST_", "LOAD_ASSERTION",
+    "LOAD_CLOSURE", "LOAD_FAST", "MAKE_", "MAP_ADD", "MATCH_", "POP_JUMP", "POP_TOP", "RAISE_VARARGS", "RERAISE",
+    "RETURN_", "ROT_", "SET_", "STORE_FAST", "SWAP", "TO_BOOL", "UNARY_", "UNPACK_", "YIELD_VALUE",
 )  # fmt: skip
+"""How instructions of Python 3.10 to 3.13 begin that change but the stack, local variables and new objects."""
+_CHANGING = (
+    "copyto", "dump", "fill_diagonal", "load", "manual_seed", "place", "put", "putmask", "random", "save", "seed",
+    "set_", "use_",
+)  # fmt: skip
+"""How the names begin of what changes something in a module of one of the packages, or reads what changes."""
 
 
 _NONE: Mapping[str, Any] = {}
@@ -120,7 +127,7 @@ class _EffectReader:
             return bool(self.local) and _stored(self.code, index) in _numbers(self.local)
         self.calls -= name.startswith("CALL_FUNCTION") and sys.version_info < (3, 11)
         yields = name == "YIELD_VALUE" and not self.generator
-        return not (name in _WRITES or name.startswith(_BEGINS) or yields)
+        return name.startswith(_KNOWN) and not yields
 
     def _reads(self, thing: Any) -> bool:
         self.calls += callable(thing)
@@ -140,7 +147,7 @@ class _EffectReader:
         found = vars(module).get(name)
         self.calls += 1
         self.module = found if isinstance(found, ModuleType) else None
-        return _is_of_package(found)
+        return _is_of_package(found) and not (name.startswith(_CHANGING) and name not in ("dumps", "loads"))
 
 
 def _own(instructions: Iterable[dis.Instruction]) -> list[dis.Instruction]:

@@ -1,8 +1,9 @@
-"""Finds plain loops that only append to a new list, which do what a comprehension does.
+"""Finds plain loops that only append to a new list, or only fill a new dict, which do what a comprehension does.
 
-``out = []``, then ``for item in items:`` whose body appends to it, at most once on each way through the body. The body
-hands no value from one round to the next, and changes nothing else that bytecode shows; the list is known by one name
-only. Any other loop is run as Python runs it, and fixes its length.
+``out = []``, then ``for item in items:`` whose body appends to it, at most once on each way through the body; or
+``out = {}`` and ``out[key] = value``. The body hands no value from one round to the next, and changes nothing else
+that bytecode shows; the list or dict is known by one name only. Any other loop is run as Python runs it, and fixes its
+length.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Sequence, Set
 from typing import Any
 
 from .flow import LOADS, LocalFlow, is_rare
+from .growing import taker_of
 from .new_lists import is_new_list
 
 CHANGES = frozenset(
@@ -23,6 +25,8 @@ _REFUSED = (
     "FOR_ITER", "RETURN_VALUE", "RETURN_CONST",
 )  # fmt: skip
 _METHODS = ("LOAD_METHOD", "LOAD_ATTR")
+_OF_CONTAINER = 2
+"""How deep a container lies on the stack, below its key, when an entry is stored in it."""
 
 
 class Appending:
@@ -32,6 +36,7 @@ class Appending:
         begins: the indices of the instructions that make their iterators -> the number of the loop, and the
             instruction that loads its list.
         ends: the indices of the instructions at which a loop is over -> the instruction that loads its list.
+        stores: the indices of the instructions that put an entry into the dict of a loop.
     """
 
     def __init__(self, instructions: Sequence[Any]) -> None:
@@ -39,6 +44,7 @@ class Appending:
         self.places = {id(each): index for index, each in enumerate(instructions)}
         self.begins: dict[int, tuple[int, Any]] = {}
         self.ends: dict[int, Any] = {}
+        self.stores: set[int] = set()
         for head, each in enumerate(instructions):
             if each.opname == "FOR_ITER" and head and instructions[head - 1].opname == "GET_ITER":
                 self._add(head)
@@ -47,11 +53,15 @@ class Appending:
         code = self.instructions
         end = self.places[id(code[head].target)]
         body = range(head + 1, end)
-        listed = self._appended_to(body)
-        if listed is None or not self._is_plain(body, head, listed.argval):
+        stores = self._stores(body)
+        listed = self._filled_by(body, stores) if stores else self._appended_to(body)
+        if listed is None or not self._is_plain(body, head, listed.argval, stores):
             return
-        if not self._is_new(listed.argval, head) or not self._is_left(body, listed.argval, head, end):
+        if not is_new_list(code, self.places, listed.argval, head, made_by="BUILD_MAP" if stores else "BUILD_LIST"):
             return
+        if not self._is_left(body, listed.argval, head, end, stores):
+            return
+        self.stores |= stores
         after = end
         if code[end].opname == "END_FOR":  # of Python 3.12; in 3.13 a second one follows
             after += 1 + (code[end + 1].opname == "POP_TOP")
@@ -65,25 +75,42 @@ class Appending:
         uses = sum(code[at].opname in LOADS and code[at].argval in names for at in body)
         return found[0] if len(names) == 1 and uses == len(found) else None
 
-    def _is_plain(self, body: range, head: int, listed: str) -> bool:
+    def _stores(self, places: range) -> set[int]:
+        return {at for at in places if self.instructions[at].opname == "STORE_SUBSCR"}
+
+    def _filled(self, places: range) -> list[Any]:
+        """The instructions that load local variables in which entries are stored."""
+        code = self.instructions
+        takers = [(code[at], *taker_of(code, at)) for at in places if code[at].opname in LOADS]
+        return [load for load, taker, depth in takers if depth == _OF_CONTAINER and taker.opname == "STORE_SUBSCR"]
+
+    def _filled_by(self, body: range, stores: set[int]) -> Any:
+        """The instruction that loads the dict which a loop fills, if it is one that all of its stores fill."""
+        found = self._filled(body)
+        return found[0] if len({each.argval for each in found}) == 1 and len(found) == len(stores) else None
+
+    def _is_plain(self, body: range, head: int, listed: str, stores: set[int]) -> bool:
         """Whether a body stays within itself, and stores only what each round reads after it stored that."""
         code = self.instructions
-        if leaves_itself(code, body, head, self.places) or changes_others(code, body, {listed}):
+        if leaves_itself(code, body, head, self.places, stores):
+            return False
+        uses = sum(code[at].opname in LOADS and code[at].argval == listed for at in body)
+        if changes_others(code, body, set() if stores else {listed}) or (stores and uses != len(stores)):
             return False
         if any(is_rare(code[at]) for at in body):  # torch takes the pairs of Python 3.13 apart
             return False
         stored = {code[at].argval for at in body if code[at].opname == "STORE_FAST"}
         flow = LocalFlow(code)
-        appends = flow.most(body, lambda each: _is_method(each, "append"))
+        appends = flow.most(body, lambda each: each.opname == "STORE_SUBSCR" or _is_method(each, "append"))
         return listed not in stored and appends < 2 and not flow.unstored(body, stored)
 
-    def _is_new(self, listed: str, head: int) -> bool:
-        return is_new_list(self.instructions, self.places, listed, head)
-
-    def _is_left(self, body: range, listed: str, head: int, end: int) -> bool:
+    def _is_left(self, body: range, listed: str, head: int, end: int, stores: set[int]) -> bool:
         """Whether nothing after a loop reads what its rounds stored, or changes the list."""
         code = self.instructions
-        if sum(each.target is code[end] for each in code) != 1 or any(each.opname == "STORE_SUBSCR" for each in code):
+        after = range(end, len(code))
+        others = [each.argval for each in self._filled(after)]
+        known = len(others) == len(self._stores(after)) and listed not in others
+        if sum(each.target is code[end] for each in code) != 1 or not known:
             return False
         stored = {code[at].argval for at in body if code[at].opname == "STORE_FAST"}
         for at in range(end, len(code)):

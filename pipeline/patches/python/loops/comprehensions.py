@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from types import CodeType
 from typing import Any
 
-OWN_FUNCTIONS = ("<listcomp>", "<dictcomp>", "<genexpr>")
+OWN_FUNCTIONS = ("<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>")
 _CALLS = ("PRECALL", "CALL", "CALL_FUNCTION")
-_BUILDS = ("BUILD_LIST", "BUILD_MAP")
-_APPENDS = ("LIST_APPEND", "MAP_ADD")
+_BUILDS = ("BUILD_LIST", "BUILD_MAP", "BUILD_SET")
+_APPENDS = ("LIST_APPEND", "MAP_ADD", "SET_ADD")
 
 
 class Comprehensions:
@@ -35,11 +35,7 @@ class Comprehensions:
         self.returns = own and code.co_name != "<genexpr>"
         self.ends: set[int] = set()
         for index, each in enumerate(instructions):
-            if (
-                each.opname == "FOR_ITER"
-                and index > 1
-                and instructions[index - 2].opname in ("BUILD_LIST", "BUILD_MAP")
-            ):
+            if each.opname == "FOR_ITER" and index > 1 and instructions[index - 2].opname in _BUILDS:
                 self._inlined(instructions, index)
 
     def _inlined(self, instructions: Sequence[Any], head: int) -> None:
@@ -58,7 +54,7 @@ def _calls(instructions: Sequence[Any]) -> Iterator[int]:
     waiting: list[CodeType] = []
     for index, each in enumerate(instructions[:-1]):
         made = each.argval if each.opname == "LOAD_CONST" and isinstance(each.argval, CodeType) else None
-        if made is not None and made.co_name in (*OWN_FUNCTIONS, "<setcomp>"):
+        if made is not None and made.co_name in OWN_FUNCTIONS:
             waiting.append(made)
         if each.opname == "GET_ITER" and instructions[index + 1].opname in _CALLS and waiting:
             inner = waiting.pop()

@@ -45,7 +45,7 @@ class Uses:
                 self._meet(code, at)
 
     def _meet(self, code: Sequence[Any], at: int) -> None:
-        taker, depth = _taker(code, at)
+        taker, depth = taker_of(code, at)
         name = "" if taker is None else taker.opname
         if name in _ATTRIBUTES:
             self.known &= taker.argval in _METHODS
@@ -82,7 +82,7 @@ def goes_into_loop(code: Sequence[Any], at: int) -> bool:
     It does so itself, by `enumerate` or `zip`, or by a variable that is used for nothing else.
     """
     for _ in range(3):
-        taker, _ = _taker(code, at)
+        taker, _ = taker_of(code, at)
         if taker is None or not taker.opname.startswith("CALL"):
             return False
         at = next(place for place in range(at, len(code)) if code[place] is taker)
@@ -97,7 +97,7 @@ def goes_into_loop(code: Sequence[Any], at: int) -> bool:
 
 def _is_gone_through(code: Sequence[Any], at: int) -> bool:
     """Whether an instruction loads a variable for a loop, or for its length."""
-    taker, _ = _taker(code, at)
+    taker, _ = taker_of(code, at)
     if not code[at].opname.startswith("LOAD_FAST") or taker is None:
         return False
     asked = _asked(code, at) if taker.opname.startswith("CALL") else ""
@@ -114,7 +114,7 @@ def may_change_later(code: Sequence[Any], places: dict[int, int], name: str, sta
     return bool(changes) and Uses(code, name, range(start, end + 1)).known
 
 
-def _taker(code: Sequence[Any], start: int) -> tuple[Any, int]:
+def taker_of(code: Sequence[Any], start: int) -> tuple[Any, int]:
     """The instruction that takes what one has pushed from the stack, and how deep that lies then."""
     depth = 1
     for at in range(start + 1, len(code)):

@@ -10,7 +10,14 @@ _COPIES = ("COPY", "DUP_TOP", "DUP_TOP_TWO", "ROT_THREE", "ROT_FOUR", "ROT_N")
 _ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
 
 
-def is_new_list(code: Sequence[Any], places: dict[int, int], listed: str, head: int, filled: bool = False) -> bool:
+def is_new_list(
+    code: Sequence[Any],
+    places: dict[int, int],
+    listed: str,
+    head: int,
+    filled: bool = False,
+    made_by: str = "BUILD_LIST",
+) -> bool:
     """Whether a list is made before a loop, with nothing between that could know of it or run twice.
 
     Args:
@@ -19,9 +26,10 @@ def is_new_list(code: Sequence[Any], places: dict[int, int], listed: str, head: 
         listed: the name of the list.
         head: of the loop.
         filled: whether the list may have items from the beginning.
+        made_by: the instruction that makes it; of a dict another one.
     """
     stores = [at for at in range(head) if code[at].opname == "STORE_FAST" and code[at].argval == listed]
-    made = _made(code, stores[-1], filled) if stores else None
+    made = _made(code, stores[-1], filled, made_by) if stores else None
     if made is None:
         return False
     between = range(stores[-1] + 1, head)
@@ -36,11 +44,11 @@ def stores_new_list(code: Sequence[Any], at: int) -> bool:
     return _made(code, at, filled=True) is not None
 
 
-def _made(code: Sequence[Any], store: int, filled: bool) -> int | None:
+def _made(code: Sequence[Any], store: int, filled: bool, made_by: str = "BUILD_LIST") -> int | None:
     """The place of the instruction that makes the list that another one stores."""
     for start in range(store - 1, -1, -1):
         each = code[start]
-        if each.opname == "BUILD_LIST" and (filled or not each.arg) and _stored_by(code, start) == store:
+        if each.opname == made_by and (filled or not each.arg) and _stored_by(code, start) == store:
             return start
         if each.target is not None:
             return None

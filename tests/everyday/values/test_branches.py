@@ -1,0 +1,87 @@
+"""A branch by a number or a size is said at the trace and stands in the signature; one of a library is not said."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+import torch
+
+import tracepack
+from tests.everyday.case import loaded
+from tests.everyday.idioms import validated
+
+X = torch.ones(2)
+
+
+def by_size(x):
+    def more(size):
+        return x + size if x.shape[0] > size else x
+
+    return more(0), more(1)
+
+
+CHOICES = {
+    "a number": (lambda x, n: x if n > 1 else -x, [X, 2], "number", "n > 1"),
+    "a number that differs": (lambda x, n: x if n != 1 else -x, [X, 2], "number", "n != 1"),
+    "one side of two": (lambda x, n: x if 0 < n < 9 else -x, [X, 2], "number", "n > 0 and n < 9"),
+    "a size": (by_size, [X], "size", "N > 0 and N > 1"),
+    "a size by len": (lambda x: x[:1] if len(x) > 1 else x, [X], "size", "N > 1"),
+    "as many elements": (lambda x: x[:1] if x.numel() else x, [X], "size", "x.numel() != 0"),
+    "equal sizes": (lambda x, y: x + 1 if x.shape == y.shape else x, [X, X], "size", "N == M"),
+    "a size of what was computed": (lambda x: x if torch.cat([x, x]).shape[0] > 3 else -x, [X], "size", "2 * N > 3"),
+}
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_a_branch_that_leaves_a_choice_is_said_once_and_in_the_signature(name) -> None:
+    process, example, what, condition = CHOICES[name]
+    with pytest.warns(UserWarning, match="is fixed to") as found:
+        mod = loaded(process, *example)
+    said = f"a condition on a {what} is fixed to True, because a branch was taken on it. tracepack.cond"
+    assert [said in str(each.message) for each in found] == [True]
+    assert mod.signature.endswith(f" where {condition}")
+
+
+def test_a_branch_to_an_error_fixes_nothing_that_python_takes() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mod = loaded(validated, X, 2)
+    assert torch.equal(mod(torch.ones(5), 3), torch.full((5,), 3.0))
+    for x, n in ((torch.ones(1), 2), (X, 0), (X, 10)):
+        with pytest.raises(tracepack.GuardError, match="because the function raises an error otherwise"):
+            mod(x, n)
+
+
+def handled(x, n):
+    try:
+        if n < 1:
+            raise ValueError
+        return x * n
+    except ValueError:
+        return x
+
+
+def test_a_branch_to_an_error_that_is_handled_is_said() -> None:
+    with pytest.warns(UserWarning, match="a condition on a number is fixed to False"):
+        loaded(handled, X, 2)
+
+
+def test_branches_of_libraries_are_not_said() -> None:
+    def process(x, q):
+        x = torch.nn.functional.interpolate(x, scale_factor=2.0, mode="bilinear")
+        x = torch.nn.functional.pad(x, (1, 1, 1, 1), mode="reflect")
+        found = torch.nn.functional.multi_head_attention_forward(
+            q, q, q, 4, 2, WEIGHTS, None, None, None, False, 0.0, torch.eye(4), None, training=False
+        )
+        return x, found[0]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mod = loaded(process, torch.rand(1, 3, 6, 5), torch.rand(3, 2, 4))
+    x, q = torch.rand(2, 3, 7, 9), torch.rand(5, 3, 4)
+    for found, wanted in zip(mod(x, q), process(x, q), strict=True):
+        assert torch.equal(found, wanted)
+
+
+WEIGHTS = torch.rand(12, 4)
