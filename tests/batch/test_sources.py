@@ -195,7 +195,7 @@ def test_no_row_is_lost_for_a_column_that_no_input_takes(tmp_path: Path, cells: 
 
 
 @pytest.mark.parametrize(
-    "order", [("1\n2", "six\n7"), ("six\n7", "1\n2"), ("2020-01-01\n", "3\n4"), ("true\n", "1.5\n2")]
+    "order", [("1\n2", "six\n7"), ("six\n7", "1\n2"), ("2020-01-01\n", "3\n4"), ("1\n2", "NA\n"), ("true\n", "1.5\n2")]
 )
 def test_files_that_differ_in_a_column_that_no_input_takes(tmp_path: Path, order: tuple[str, str]) -> None:
     (tmp_path / "in").mkdir()

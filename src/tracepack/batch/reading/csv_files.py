@@ -41,22 +41,18 @@ def csv_schema(path: str, delimiter: str, wanted: Mapping[str, str] = MappingPro
         )  # bytes are texts with cells that are not in UTF-8
     if len(set(schema.names)) < len(schema.names):
         return schema
-    names = [each.name for each in schema if each.name in wanted or not _is_plain(each.type)]
+    names = [each.name for each in schema if each.name in wanted or not pa.types.is_string(each.type)]
     texts = pa_csv.ConvertOptions(column_types=dict.fromkeys(schema.names, pa.binary()), include_columns=names)
     with pa_csv.open_csv(path, reading, parsing, texts) as reader:
         sample: Any = next(iter(reader), None) if names else None
     return pa.schema([_field(each, sample, wanted) for each in schema])
 
 
-def _is_plain(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_null(kind))
-
-
 def _field(field: pa.Field, sample: Any, wanted: Mapping[str, str]) -> pa.Field:
     """A column with the type that suits the cells of a sample; None is one without rows."""
     if field.name not in wanted:
         field = field.with_metadata(KEPT)
-        if sample is None or _is_plain(field.type) or _are(sample[field.name], field.type):
+        if sample is None or pa.types.is_string(field.type) or _are(sample[field.name], field.type):
             return field
         return field.with_type(pa.string())
     dtype = wanted[field.name]
@@ -72,7 +68,9 @@ def _field(field: pa.Field, sample: Any, wanted: Mapping[str, str]) -> pa.Field:
 
 
 def _are(cells: pa.Array, kind: pa.DataType) -> bool:
-    """Whether all cells of a column that no input takes are of a type; Arrow casts no text to a time."""
+    """Whether all cells of a column that no input takes are of a type; Arrow casts no text to a time, nor to null."""
+    if pa.types.is_null(kind):
+        return not pc.max(pc.binary_length(cells)).as_py()
     try:
         _cells(pa.chunked_array([cells]), kind, _changing(kind, None))
     except pa.ArrowException:
