@@ -172,6 +172,61 @@ def test_a_column_of_texts_stays_one_where_few_of_them_are_numbers(tmp_path: Pat
     assert [row["note"] for row in ran(tmp_path / "b.csv")] == ["4", "5", "six"]
 
 
+@pytest.mark.parametrize(
+    ("cells", "kept"),
+    [
+        ("1 2 NA", ["1", "2", "NA"]),
+        ("true NA false", ["true", "NA", "false"]),
+        ("2020-01-01 null 2020-01-02", ["2020-01-01", "null", "2020-01-02"]),
+        ("12:30 12:31 12:32:05", ["12:30", "12:31", "12:32:05"]),
+        ("0x10 11 12", ["0x10", "11", "12"]),
+        ("1  3", [1, None, 3]),
+        ("1.5 nan 3", [1.5, None, 3.0]),
+        ("true  False", [True, None, False]),
+    ],
+)
+def test_no_row_is_lost_for_a_column_that_no_input_takes(tmp_path: Path, cells: str, kept: list[Any]) -> None:
+    """Cells that are none of the others' type make it one of texts."""
+    lines = [f"{index},{cell}" for index, cell in enumerate(cells.split(" "))]
+    (tmp_path / "a.csv").write_text("\n".join(["x,k", *lines]) + "\n")
+    found = ran(tmp_path / "a.csv")
+    assert [row["y"] for row in found] == [0, 2, 4]
+    assert [None if row["k"] != row["k"] else row["k"] for row in found] == kept
+
+
+@pytest.mark.parametrize(
+    "order", [("1\n2", "six\n7"), ("six\n7", "1\n2"), ("2020-01-01\n", "3\n4"), ("1\n2", "NA\n"), ("true\n", "1.5\n2")]
+)
+def test_files_that_differ_in_a_column_that_no_input_takes(tmp_path: Path, order: tuple[str, str]) -> None:
+    (tmp_path / "in").mkdir()
+    for index, text in enumerate(order):
+        cells = text.strip("\n").split("\n")
+        (tmp_path / "in" / f"{index}.csv").write_text("x,k\n" + "".join(f"{index},{cell}\n" for cell in cells))
+    assert [row["k"] for row in ran(tmp_path / "in")] == [
+        cell for text in order for cell in text.strip("\n").split("\n")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("process", "example", "cells", "answers", "bad"),
+    [
+        (lambda x: ~x, torch.tensor([True, False]), "true oops false", [False, True], [1]),
+        (lambda x: x + 1, 3, "7 oops 007", [8, 8], [1]),
+        (lambda x: x * 2, 1.5, "1.5 NA 2.5", [3.0, 5.0], [1]),
+        (lambda x: x + "!", "a", "007 1.50 NA", ["007!", "1.50!", "NA!"], []),
+        (lambda x: [each + "!" for each in x], ["a", "b"], "1 true 12:30", ["1!", "true!", "12:30!"], []),
+    ],
+    ids=["flags", "int", "float", "text", "texts"],
+)
+def test_a_column_of_csv_has_the_type_that_its_input_takes(
+    tmp_path: Path, process: Any, example: Any, cells: str, answers: list[Any], bad: list[int]
+) -> None:
+    (tmp_path / "a.csv").write_text("\n".join(["x,k", *(f"{cell},a" for cell in cells.split(" "))]) + "\n")
+    found = ran(tmp_path / "a.csv", tracepack.trace(process, example))
+    assert [row["output"] for row in found] == answers
+    assert [row["row"] for row in (errors(tmp_path / "out") if bad else [])] == bad
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.int64])
 def test_numbers_with_leading_zeros_are_numbers_where_an_input_takes_them(tmp_path: Path, dtype: torch.dtype) -> None:
     """As pyarrow and pandas read them; a column that no input takes keeps its zeros."""

@@ -14,7 +14,8 @@ from ..pipeline.pipeline import Pipeline
 from .reading.parts import Part
 from .reading.source_files import Source, find_source
 from .rows.batch_size import check_alone, measured, sound_values
-from .rows.columns import bind, columns_of_numbers
+from .rows.cell_dtypes import wanted_dtypes
+from .rows.columns import bind
 from .rows.compute import Work
 from .rows.output_columns import OutputTable
 from .target import JobKey, TargetFolder
@@ -107,7 +108,7 @@ def prepared(
     Raises:
         BatchError: something is missing, or does not fit.
     """
-    found = find_source(source, columns_of_numbers(pipeline, named))
+    found = find_source(source, wanted_dtypes(pipeline, named))
     names = found.schema.names
     kept = tuple(names if keep is None else keep)
     for name in (*kept, *([id_column] if id_column else [])):

@@ -17,9 +17,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ...ops.graph.errors import BatchError
+from .csv_files import csv_parts, csv_schema
+from .json_lines import json_parts, json_schema_of
 from .parquet_files import parquet_parts
 from .parts import SAMPLE_BYTES, Part, require_utf8
-from .text_files import csv_parts, csv_schema, json_parts, json_schema_of, merged
+from .schemas import merged
 
 KINDS = {
     ".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl",
@@ -48,14 +50,14 @@ class Source:
         kind: ``"parquet"``, ``"csv"``, ``"tsv"`` or ``"jsonl"``.
         files: in their order.
         schema: their columns.
-        numbers: the columns of which inputs take numbers, with the dtypes of the inputs.
+        wanted: the columns that inputs take, with the dtypes of the inputs.
     """
 
     path: str
     kind: str
     files: tuple[SourceFile, ...]
     schema: pa.Schema
-    numbers: Mapping[str, str]
+    wanted: Mapping[str, str]
 
     def check(self, file: int) -> None:
         """Checks that a file is still the one that was found, so that no part mixes two.
@@ -114,7 +116,7 @@ class Source:
                     found = json_parts(each.path, schema, size, is_done, strict, id_column)
                 case _:
                     cells = "\t" if self.kind == "tsv" else ","
-                    found = csv_parts(each.path, schema, size, is_done, cells, self.numbers, id_column)
+                    found = csv_parts(each.path, schema, size, is_done, cells, self.wanted, id_column)
             for number, rows, at, bad in found:
                 yield Part(file, number, rows.cast(schema), at, bad)
         except (pa.ArrowException, OSError) as error:
@@ -128,12 +130,12 @@ def _decoded(path: str) -> float:
     return 0.0 if first is None else first.nbytes / max(first.num_rows, 1)
 
 
-def find_source(path: str | os.PathLike[str], numbers: Mapping[str, str] = MappingProxyType({})) -> Source:
+def find_source(path: str | os.PathLike[str], wanted: Mapping[str, str] = MappingProxyType({})) -> Source:
     """The source that a path names: a file, or a folder of files of one kind.
 
     Args:
         path: of the file or the folder.
-        numbers: the columns of which inputs take numbers, with the dtypes of the inputs.
+        wanted: the columns that inputs take, with the dtypes of the inputs.
 
     Raises:
         BatchError: there is none, or its files are of several kinds or schemas.
@@ -150,7 +152,7 @@ def find_source(path: str | os.PathLike[str], numbers: Mapping[str, str] = Mappi
         )  # fmt: skip
     files = tuple(_file(each, root) for each in found)
     kind = kinds.pop()
-    return Source(str(root), kind, files, _schema(kind, files, numbers), dict(numbers))
+    return Source(str(root), kind, files, _schema(kind, files, wanted), dict(wanted))
 
 
 def _counts(path: Path, root: Path) -> bool:
@@ -164,7 +166,7 @@ def _file(path: Path, root: Path) -> SourceFile:
     return SourceFile(require_utf8(str(path)), name, status.st_size, status.st_mtime_ns)
 
 
-def _schema(kind: str, files: Sequence[SourceFile], numbers: Mapping[str, str]) -> pa.Schema:
+def _schema(kind: str, files: Sequence[SourceFile], wanted: Mapping[str, str]) -> pa.Schema:
     """The schema of all files.
 
     Raises:
@@ -179,7 +181,7 @@ def _schema(kind: str, files: Sequence[SourceFile], numbers: Mapping[str, str]) 
                 case "jsonl":
                     schema = json_schema_of(each.path)
                 case _:
-                    schema = csv_schema(each.path, "\t" if kind == "tsv" else ",", numbers)
+                    schema = csv_schema(each.path, "\t" if kind == "tsv" else ",", wanted)
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise BatchError("cannot read the file", where=repr(each.path), got=str(error)[:200]) from error
         if len(set(schema.names)) < len(schema.names):

@@ -113,17 +113,6 @@ def _items(value: Any, each: InputColumns) -> Any:
     return to_input(value, each.kind, each.name) if isinstance(each.kind, ListType) else value
 
 
-def columns_of_numbers(pipeline: Pipeline, named: Mapping[str, str | Sequence[str]]) -> dict[str, str]:
-    """The columns of which inputs take numbers, whether the source has them or not, with the dtypes of the inputs."""
-    parameters = pipeline.program.parameters
-    found: dict[str, str] = {}
-    for full, kind in zip(parameters.names, parameters.types, strict=True):
-        if isinstance(kind, TensorType) and kind.dtype != "bool":
-            given = named.get(plain_name(full), plain_name(full))
-            found.update(dict.fromkeys((given,) if isinstance(given, str) else given, kind.dtype))
-    return found
-
-
 def bind(
     pipeline: Pipeline, schema: pa.Schema, named: Mapping[str, str | Sequence[str]], first: pa.Table
 ) -> ColumnBinding:

@@ -1,5 +1,5 @@
-"""The connections of HTTP, with what uvicorn leaves open: how many there are, how long a request may take to arrive,
-and how large its head may be. Whatever is refused here is answered as ``{"error": …}``, too.
+"""The connections of HTTP, with what uvicorn leaves open: how many there are, how long a request may take to arrive
+and an answer to be taken, and how large a head may be. Whatever is refused here is answered as ``{"error": …}``, too.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from ..protocol.http_body import dumps
 from ..protocol.rejections import BAD_REQUEST, HEAD_TOO_LARGE, TOO_MANY, TOO_SLOW
 
 MOST_HEAD = 1 << 16  # bytes of a request before its body
+LEAST_TAKEN = 1 << 16  # bytes of an answer, where it is taken at all
 
 _PHRASES = {
     BAD_REQUEST: "Bad Request", TOO_SLOW: "Request Timeout", TOO_MANY: "Too Many Requests",
@@ -20,24 +21,49 @@ _PHRASES = {
 }  # fmt: skip
 
 
-class _HalfOpen:
-    """A transport that drops what is written after its end: uvloop raises an error there, and uvicorn tells only the
-    last of several requests that their connection has ended.
+class _Outgoing:
+    """A transport that drops what is written after its end, and ends where the client does not take what was written.
+
+    uvloop raises an error for what is written after the end, and uvicorn tells only the last of several requests that
+    their connection has ended. An answer that nobody takes would hold its memory and its connection for ever.
 
     Args:
         transport: of a connection.
+        loop: of the server.
+        seconds: in which the client must have taken what waits for it, or `LEAST_TAKEN` bytes of it.
     """
 
-    def __init__(self, transport: Any) -> None:
-        self._transport = transport
+    def __init__(self, transport: Any, loop: asyncio.AbstractEventLoop, seconds: float) -> None:
+        self._transport, self._loop, self._seconds = transport, loop, seconds
+        self._written = self._taken = self._awaited = 0  # bytes: up to now, and up to the last look
+        self._looking: asyncio.TimerHandle | None = None
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transport, name)
 
     def write(self, data: bytes) -> None:
         """Sends data, unless the connection has ended."""
-        if not self._transport.is_closing():
-            self._transport.write(data)
+        if self._transport.is_closing():
+            return
+        self._written += len(data)
+        self._transport.write(data)
+        if self._looking is None:
+            self._looking = self._loop.call_later(self._seconds, self._look)
+
+    def forget(self) -> None:
+        """The connection has ended."""
+        if self._looking is not None:
+            self._looking.cancel()
+
+    def _look(self) -> None:
+        """Ends the connection if what waited at the last look waits still, and hardly anything was taken since."""
+        taken = self._written - self._transport.get_write_buffer_size()
+        if taken < self._awaited and taken - self._taken < LEAST_TAKEN:
+            self._transport.abort()
+            return
+        waits = taken < self._written
+        self._taken, self._awaited = taken, self._written
+        self._looking = self._loop.call_later(self._seconds, self._look) if waits else None
 
 
 def limited_protocol(most: int, seconds: float) -> Any:
@@ -45,7 +71,8 @@ def limited_protocol(most: int, seconds: float) -> Any:
 
     Args:
         most: connections that are open at a time.
-        seconds: in which a request must have arrived as a whole; for a client that says nothing, too.
+        seconds: in which a request must have arrived as a whole, for a client that says nothing, too; and in which a
+            client must take something of an answer that waits for it.
     """
     base: Any = HttpToolsProtocol
 
@@ -58,7 +85,7 @@ def limited_protocol(most: int, seconds: float) -> Any:
         _head = -1  # bytes of a head that is arriving; negative where none is
 
         def connection_made(self, transport: Any) -> None:
-            self.transport = transport = _HalfOpen(transport)
+            self.transport = transport = _Outgoing(transport, self.loop, seconds)
             if len(self.connections) >= most:
                 self._refuse(TOO_MANY, f"too many connections; expected {most} at most")
                 return
@@ -94,6 +121,7 @@ def limited_protocol(most: int, seconds: float) -> Any:
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._end_arrival()
+            self.transport.forget()
             if self in self.connections:
                 super().connection_lost(exc)
 
