@@ -21,6 +21,7 @@ from torch.overrides import TorchFunctionMode
 from ...graph.graph import Graph
 from ...graph.types import TensorType
 from .left_to_torch import LeftToTorch
+from .number_checks import keeps_range
 
 _DIVIDING = ("div", "divide", "true_divide", "truediv", "rtruediv", "rdiv", "reciprocal", "rsqrt")
 _LIMITED = (
@@ -80,16 +81,22 @@ class FiniteChecks:
         values = (*args, *given.values())
         self.infinite |= any(type(value) is float and math.isinf(value) for value in values)
         self.infinite |= name.startswith("log") and name in _LIMITED
+        check = self._check(name, args, given)
+        for made in found if isinstance(found, tuple) else (found,):
+            if not (isinstance(made, torch.Tensor) and made.is_floating_point()):
+                continue
+            if check is not None:
+                yield check(made)
+            if made.dtype == torch.float16 and not keeps_range(name):
+                yield _fits_half(made)
+
+    def _check(self, name: str, args: Sequence[Any], given: Any) -> Callable[[torch.Tensor], torch.Tensor] | None:
+        """What says whether a function made no NaN; None where it makes none."""
         divides = name in _DIVIDING and not _divides_by_number(name, args, given)
         if divides or name.removeprefix("special_") in _EXPONENTIAL:
-            check: Callable[[torch.Tensor], torch.Tensor] = _are_finite
-        elif name in _LIMITED or (name in _POWERS and not _is_whole(values)) or self._normalises(name):
-            check = _are_numbers
-        else:
-            return
-        for made in found if isinstance(found, tuple) else (found,):
-            if isinstance(made, torch.Tensor) and made.is_floating_point():
-                yield check(made)
+            return _are_finite
+        powers = name in _POWERS and not _is_whole((*args, *given.values()))
+        return _are_numbers if powers or name in _LIMITED or self._normalises(name) else None
 
     def _normalises(self, name: str) -> bool:
         return self.infinite and name in _NORMALISING
@@ -129,6 +136,14 @@ def _are_finite(value: torch.Tensor) -> torch.Tensor:
     """Whether all numbers are finite, in few operators: sums beyond the largest number only cost a run of the nodes."""
     wide = value.dtype in (torch.float32, torch.float64)
     return value.abs().sum() < torch.inf if wide else value.isfinite().all()
+
+
+def _fits_half(value: torch.Tensor) -> torch.Tensor:
+    """Whether float16 holds all numbers: compilers compute in float32, and round at the end only."""
+    return (value.float().abs() < _BEYOND_HALF).all()
+
+
+_BEYOND_HALF = 65520.0  # the least number that float16 rounds to infinity
 
 
 def _are_numbers(value: torch.Tensor) -> torch.Tensor:

@@ -30,6 +30,7 @@ from .number_checks import (
     is_large,
     is_unlisted,
     is_watched,
+    raises_integers,
     within_float32,
     within_floats,
 )
@@ -187,6 +188,8 @@ class DataChecks(TorchFunctionMode):
             raise Unfit("it divides integers by numbers of the data, which torch refuses where they are zero")
         if self.in_32_bits and name.startswith(_WRITING):
             raise Unfit("it writes at indices of the data")  # OpenVINO does so before the check, wherever they point
+        if self.in_32_bits and self._reads_anywhere(func, name, args, given):
+            raise Unfit("it reads at indices of the data")  # OpenVINO does so before the check, and the process ends
         if name == "one_hot":
             self._note(_argument(args, given, 0, _NAMES["table"]), _argument(args, given, 1, ("num_classes",)))
         elif name in _INDEXED:
@@ -214,6 +217,8 @@ class DataChecks(TorchFunctionMode):
             raise Unfit("it computes with integers beyond 2**24, which OpenVINO rounds")
         if self.in_32_bits and name in SHIFTS:
             raise Unfit("it shifts integers of 32 bits")
+        if self.in_32_bits and raises_integers(name, args):
+            raise Unfit("it raises integers to powers")
         if not (self.in_32_bits or is_watched(name)):
             return self._made(func, name, args, given, func(*args, **given))
         before = [arg.clone() if isinstance(arg, torch.Tensor) else arg for arg in args]  # it may write to them
@@ -234,6 +239,18 @@ class DataChecks(TorchFunctionMode):
             raise Unfit(f"{name} of integers is not known to be computed as torch does")
         self.within += self.finite.of(name, args, given, found)
         return found
+
+    def _reads_anywhere(self, func: Any, name: str, args: Sequence[Any], given: Any) -> bool:
+        """Whether a function reads at indices that data decides, by an operator that does not look where they point."""
+        if name in ("gather", "take_along_dim"):
+            indices = [self._indexed(func, name, args, given)[2]]
+        elif name == "take":
+            indices = [_argument(args, given, 1, _NAMES["index"])]
+        elif name in _BY_TENSORS:
+            indices = [index for index, _ in _places(args[0], args[1], name.endswith("item"))]
+        else:
+            return False
+        return any(self.ranges.of(index) is None for index in indices)
 
     def _indexed(self, func: Any, name: str, args: Sequence[Any], given: Any) -> tuple[Any, int | None, Any]:
         places = _INDEXED[name]

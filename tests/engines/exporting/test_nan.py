@@ -75,6 +75,33 @@ def test_what_is_no_number_is_answered_as_torch_does(case: str, engine: str, mon
     torch.testing.assert_close(found, function(unusual), rtol=1e-5, atol=1e-6, equal_nan=True)
 
 
+HALVES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "a square": lambda x: (x * x / 1000).relu().flatten(),
+    "a norm": lambda x: (x * torch.rsqrt((x * x).amax(-1, keepdim=True) + 1e-5)).flatten(),
+    "a product": lambda x: (x @ x.t()).clamp(max=3.0).relu(),
+    "an exponential": lambda x: (x / 25).exp().clamp(max=4.0).flatten(),
+}
+
+
+@pytest.mark.parametrize("engine", ["onnxruntime", "openvino", pytest.param("inductor", marks=pytest.mark.campaign)])
+@pytest.mark.parametrize("case", HALVES)
+def test_float16_overflows_where_torch_does(case: str, engine: str) -> None:
+    if engine != "inductor":
+        pytest.importorskip(engine, reason=f"the extra of {engine} is not installed")
+        pytest.importorskip("onnxscript", reason="the extra 'onnx' is not installed")
+    function = HALVES[case]
+    usual = torch.tensor([[0.5, 2.0, 3.0], [1.0, 7.0, 0.25]], dtype=torch.float16)
+    op = tracepack.script(function, name="op", engine=engine)
+    mod = tracepack.trace(lambda x: op(x), usual)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        torch.testing.assert_close(mod(usual), function(usual), rtol=1e-2, atol=1e-3)
+    large = usual * torch.tensor([300.0], dtype=torch.float16)  # squares beyond 65,504
+    with pytest.warns(UserWarning, match="left to the flat function"):
+        found = mod(large)
+    assert torch.equal(found.nan_to_num(7.0), function(large).nan_to_num(7.0))
+
+
 class Rectified(torch.nn.Module):
     """A layer and a convolution, each before a rectifier, which torch's own compilers put into one."""
 
