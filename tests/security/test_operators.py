@@ -256,10 +256,15 @@ def test_a_batch_norm_without_statistics_takes_those_of_the_batch() -> None:
 
     mod, x = tracepack.trace(norm, torch.rand(3, 2, 4)), torch.rand(5, 2, 3)
     torch.testing.assert_close(mod(x), norm(x))
-    x = tensor("N", "C", "L")
-    node = apply("torch.native_batch_norm", x, None, None, None, None, False, True, 1e-5)
-    with pytest.raises(tracepack.GuardError, match="do not fit its channels"):
-        tracepack.load(archive_of(Graph((x,), (node,), node.output)))(torch.rand(3, 2, 4))
+    x, weight = tensor("N", "C", "L"), tensor("C")
+    for node in (
+        apply("torch.native_batch_norm", x, None, None, None, None, False, True, 1e-5),
+        apply("torch.native_batch_norm", x, weight, weight, None, None, False, 0.1, 1e-5),
+        apply("torch.native_batch_norm", x, weight, weight, weight, None, False, 0.1, 1e-5),
+        apply("aten._native_batch_norm_legit.no_stats", x, weight, weight, False, 0.1, 1e-5),
+    ):
+        with pytest.raises(tracepack.GuardError, match="do not fit its channels"):
+            tracepack.load(archive_of(Graph((x, weight), (node,), node.output)))(torch.rand(3, 2, 4), torch.ones(2))
 
 
 @pytest.mark.parametrize("text", ["O", "object", "V8", "U9", "f4,O", "M8[s]"])
