@@ -303,6 +303,17 @@ def test_matrices_without_elements_are_counted(name) -> None:
         mod(torch.zeros(2**40, 0, 0))
 
 
+@pytest.mark.parametrize("name", ["torch.median", "torch.Tensor.nanmedian", "aten.median.dim", "aten.nanmedian.dim"])
+def test_a_median_of_one_element_that_is_shown_many_times_reads_no_other(name) -> None:
+    x = tensor("N", "M", dtype="int64")
+    node = apply(name, x, 1)
+    mod = tracepack.load(archive_of(Graph((x,), (node,), node.output)))
+    for size in (10, 1000):
+        values, indices = mod(torch.ones(3, 1, dtype=torch.int64).expand(3, size))
+        assert values.tolist() == [1, 1, 1]
+        assert all(0 <= index < size for index in indices.tolist())
+
+
 CUT, LEAST_32 = {"rounding_mode": "trunc"}, torch.full((4,), -(2**31), dtype=torch.int32)
 DIVISIONS = {  # an operator of integers, what it is called with, and its keywords: each ended the process
     "a number by a tensor": ("aten.div.Tensor_mode", [-(2**63), torch.full((4,), -1)], CUT),
