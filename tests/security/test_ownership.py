@@ -150,6 +150,7 @@ def test_a_hidden_write_is_named(name):
         ("torch.nn.functional.normalize", (torch.ones(5, 2), 2.0, 1, 1e-12, "x"), {}, torch.ones(2)),
         ("torch.Tensor.addbmm_", ("x", torch.ones(2, 4, 4), torch.ones(2, 4, 4)), {}, torch.ones(4)),
         ("aten.addbmm_.default", ("x", torch.ones(2, 4, 4), torch.ones(2, 4, 4)), {}, torch.ones(4)),
+        ("aten.slow_conv_transpose2d.default", ("x", torch.ones(2, 3, 2, 2), [2, 2]), {}, torch.ones(2, 4, 4)),
         ("torch.nn.functional.dropout1d", ("x", -1.0, True, True), {}, torch.ones(2, 3)),
         ("torch.nn.functional.dropout1d", ("x",), {"p": 0.5, "inplace": True}, torch.ones(2, 3)),
         ("torch.nn.functional.dropout3d", ("x", "none", True, True), {}, torch.ones(2, 3, 1, 2)),
