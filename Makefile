@@ -57,6 +57,7 @@ fuzz: $(STAMPS)/dev
 	$(BIN)/python -m tests.fuzz operators $(FUZZ)
 	$(BIN)/python -m tests.fuzz edges $(FUZZ)
 	$(BIN)/python -m tests.fuzz changed $(FUZZ)
+	$(BIN)/python -m tests.fuzz searched $(FUZZ)
 	$(BIN)/python -m tests.fuzz archives --calls 5000 --first $(FIRST)
 	$(BIN)/python -m tests.fuzz tokenizers --calls 3000 --first $(FIRST)
 	$(BIN)/python -m tests.fuzz comprehensions --calls 200 --first $(FIRST)

@@ -7,8 +7,9 @@ from hostile calls, effects from calls that are watched:
     python -m tests.fuzz operators --calls 2000 --journal calls.jsonl
     python -m tests.fuzz edges --calls 300 --journal edges.jsonl
     python -m tests.fuzz changed --calls 2000 --journal changed.jsonl
+    python -m tests.fuzz searched --calls 500 --journal searched.jsonl
     python -m tests.fuzz effects --journal effects.jsonl
-    python tools/list_operators.py calls.jsonl edges.jsonl changed.jsonl effects.jsonl
+    python tools/list_operators.py calls.jsonl edges.jsonl changed.jsonl searched.jsonl effects.jsonl
 """
 
 from __future__ import annotations
@@ -211,7 +212,7 @@ def main() -> None:
     """Writes the table from the journals of calls and of effects; of one kind, a later journal wins."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "journals", nargs="+", type=Path, help="journals of calls, of `operators`, `edges` and `changed`"
+        "journals", nargs="+", type=Path, help="journals of calls, of `operators`, `edges`, `changed` and `searched`"
     )
     parser.add_argument("watched", type=Path, help="the journal of `effects`")
     given = parser.parse_args()

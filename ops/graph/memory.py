@@ -255,15 +255,15 @@ _COPYING = ("numpy.array", "numpy.meshgrid")
 def _receivers(node: Node, name: str) -> list[Any]:
     """The arguments into which a node writes its result."""
     found = [*leaves(node.kwargs.get("out"))]
-    if name == "torch.nn.functional.normalize":  # the only function of this family that takes a tensor for its result
-        found += leaves(node.args[4:5])
+    found += leaves(node.args[_RESULT_AT[name] :][:1]) if name in _RESULT_AT else []
     if name.startswith(OF_ARRAYS) and name not in _THREE_ARRAYS:
         first = 3 if name.endswith(".clip") else 2
         found += [leaf for leaf in leaves(node.args[first:]) if isinstance(leaf, Value | Constant)]
     return found
 
 
-# Functions of numpy whose third argument is no array for the result.
+# At which position functions of torch in Python take a tensor for the result; and those of numpy that take none third.
+_RESULT_AT = {"torch.nn.functional.normalize": 4, "torch.functional.norm": 4, "torch.functional.tensordot": 3}
 _THREE_ARRAYS = frozenset(
     f"numpy.{name}" for name in "where interp insert select gradient average searchsorted histogram".split()
 )

@@ -16,6 +16,7 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
+from .errors import one_line
 from .graph import BodyCall, Constant, Graph, Guard, Literal, Node, Record, Value, target_name
 from .guards import Expression, is_plain_name
 from .traverse import leaves
@@ -29,8 +30,8 @@ def graph_text(graph: Graph, *, bodies: bool = False, lines: bool = False) -> st
         bodies: also prints the graph of every op that is called, indented below its first call.
         lines: appends the user's line to every node.
     """
-    # A name or a line of source that a file gives must not look like another node.
-    return "\n".join(line.replace("\n", "\\n") for line in _Printer(bodies, lines).graph(graph, ""))
+    # A name, a size or a line of source that a file gives must not look like another node, nor steer a terminal.
+    return "\n".join(map(one_line, _Printer(bodies, lines).graph(graph, "")))
 
 
 def guards_text(guards: Sequence[Expression]) -> str:

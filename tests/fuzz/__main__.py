@@ -1,11 +1,12 @@
-"""Runs the fuzzers: `python -m tests.fuzz operators | edges | changed | effects | archives | comprehensions | …`.
+"""Runs the fuzzers: `python -m tests.fuzz operators | edges | changed | searched | effects | archives | …`.
 
 `operators` makes hostile calls of every operator of the table (`--calls`, `--share K/N` for a part of them, which CI
 rotates), `edges` makes others, of least integers, nothing, NaN and wild indices, `changed` changes the calls that
-torch's own samples make (of a part of the samples), `effects` watches what calls do to memory, `archives` mutates
-files, `tokenizers` changes tokenizers and writes others, `comprehensions` writes texts whose integers lie at the ends
-of their types and builds them with the address sanitizer, `schedules` does so with schedules and options of a file.
-`blowups` doubles files and watches the time, `saves` ends saves in every way, `caches` kills compilations.
+torch's own samples make (of a part of the samples), `searched` is led by what an operator answers to calls that reach
+its kernel, and holds what they do to memory against the table, `effects` watches what calls do to memory, `archives`
+mutates files, `tokenizers` changes tokenizers and writes others, `comprehensions` writes texts whose integers lie at
+the ends of their types and builds them with the address sanitizer, `schedules` does so with schedules and options of a
+file. `blowups` doubles files and watches the time, `saves` ends saves in every way, `caches` kills compilations.
 A journal is gone on from; what is lost is printed, and the exit code is 1 where an operator that is not for trusted
 files was lost, or a file, a tokenizer, a text, a schedule, a kind of file or a save was.
 """
@@ -37,7 +38,7 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="the number of the first call; others are other calls")
     parser.add_argument("--journal", type=Path, help="a file of JSON lines; a temporary one without it")
     chosen = parser.parse_args()
-    if chosen.what in ("operators", "edges", "changed") and _INSIDE not in os.environ:
+    if chosen.what in ("operators", "edges", "changed", "searched") and _INSIDE not in os.environ:
         from tests.fuzz.operators import with_poison
 
         os.environ[_INSIDE] = "1"
@@ -88,6 +89,20 @@ def _changed(chosen: argparse.Namespace, share: int, parts: int) -> int:
     with tempfile.TemporaryDirectory() as folder:
         journal = chosen.journal or Path(folder) / "calls.jsonl"
         return _lost(run(share, parts, chosen.calls, journal, chosen.first), f"{chosen.calls} changed calls")
+
+
+def _searched(chosen: argparse.Namespace, share: int, parts: int) -> int:
+    from tests.fuzz.operators import journaled
+    from tests.fuzz.search.campaign import search
+    from tracepack.ops.graph.operators.names import TRUSTED, grade
+
+    names = [name for name in _names(share, parts) if grade(name) != TRUSTED]
+    with tempfile.TemporaryDirectory() as folder:
+        journal = chosen.journal or Path(folder) / "calls.jsonl"
+        known = journaled(
+            names, chosen.calls, journal, lambda name: search(name, chosen.calls, chosen.first)[0], "searched"
+        )
+    return _lost([known[name] for name in names], f"{chosen.calls} searched calls")
 
 
 def _lost(rows: Sequence[dict[str, Any]], calls: str) -> int:
@@ -166,6 +181,7 @@ _RUNS: dict[str, Callable[[argparse.Namespace, int, int], int]] = {
     "operators": _operators,
     "edges": _edges,
     "changed": _changed,
+    "searched": _searched,
     "effects": _effects,
     "archives": _archives,
     "comprehensions": _comprehensions,

@@ -137,7 +137,8 @@ def _declared(schema: Any) -> str:
 
 _ORDER = (FRESH, VIEW, WRITES, WRITES_ANY, RESHAPES)
 _RESHAPING = frozenset(
-    "as_strided_ unsqueeze_ squeeze_ t_ transpose_ swapaxes_ swapdims_ detach_ rename_ resize_ set_".split()
+    "as_strided_ unsqueeze_ squeeze_ t_ transpose_ swapaxes_ swapdims_ detach_ rename_ resize_ set_ addbmm_ "
+    "slow_conv_transpose2d slow_conv_transpose3d".split()
 )
 # Composed operators that end in a kernel of their own, though few hostile calls reach it.
 _COMPOSED_FRESH = frozenset(

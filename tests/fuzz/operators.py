@@ -259,7 +259,7 @@ def run(names: Iterable[str], calls: int, journal: Path, first: int = 0) -> dict
 
 
 def journaled(
-    names: Iterable[str], calls: int, journal: Path, attempt: Callable[[str], Sequence[Loss]], kind: str = "hostile"
+    names: Iterable[str], calls: int, journal: Path, attempt: Callable[[str], Sequence[Any]], kind: str = "hostile"
 ) -> dict[str, Any]:
     """What a journal says of operators, after those that it lacks were tried and a line of JSON appended for each."""
     warnings.simplefilter("ignore")

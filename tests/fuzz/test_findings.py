@@ -14,13 +14,14 @@ from tests.fuzz.children import survive
 from tests.fuzz.comprehensions import schedules
 from tests.fuzz.operators import try_operator
 from tests.fuzz.saving import saves
+from tests.fuzz.search import campaign as searched
 from tracepack.ops.graph.operators.names import TRUSTED, allowed, grade
 
 LINES = [
     line.split(" ", 2) for line in (Path(__file__).parent / "findings.txt").read_text(encoding="utf-8").splitlines()
 ]
 NAMES = ("scalars", "model", "choices", "texts", "lists", "draws", "tokenizer", "pairs", "pieces", "comprehension")
-FOUND = sorted({(name, int(index)) for name, index, _ in LINES if name in allowed() and grade(name) != TRUSTED})
+FOUND = sorted({(name, index) for name, index, _ in LINES if name in allowed() and grade(name) != TRUSTED})
 
 
 def test_findings_are_kept():
@@ -30,7 +31,7 @@ def test_findings_are_kept():
 
 @pytest.mark.parametrize(("name", "index"), FOUND)
 def test_a_call_that_was_lost_is_lost_no_more(name, index):
-    assert try_operator(name, 1, index) == []
+    assert (searched.attempt(name, index) if ":" in index else try_operator(name, 1, int(index))) == []
 
 
 @pytest.fixture(scope="module")
@@ -113,3 +114,18 @@ def test_schedules_of_a_file_are_refused_or_right():
     tally = {}
     assert [schedules.attempt(index, tally) for index in range(30)] == [""] * 30
     assert min(tally["ran"], tally["refused"]) > 3
+
+
+def test_a_search_reaches_kernels_and_sees_what_the_table_does_not_say(monkeypatch):
+    from tracepack.ops.graph.operators import names
+
+    lost, ran = searched.search("torch.Tensor.mul_", 200)
+    assert lost == []
+    assert ran > 5
+    wrong = names.Row("proven", names.FRESH, 2000, "")
+    monkeypatch.setattr(names, "row", {"torch.Tensor.mul_": wrong, "torch.Tensor.t": wrong}.get)
+    lost, _ = searched.search("torch.Tensor.mul_", 200)
+    assert "an argument is written" in {each.outcome for each in lost}
+    assert all(searched.attempt("torch.Tensor.mul_", each.index) == [each.outcome] for each in lost)
+    lost, _ = searched.search("torch.Tensor.t", 20)
+    assert {each.outcome for each in lost} == {"an argument is handed on"}

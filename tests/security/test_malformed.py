@@ -13,7 +13,8 @@ import tracepack
 from tests.archive.files import rewritten, with_graph
 from tests.security.forge import apply, archive_of, one_node, tensor
 from tracepack.ops.graph.errors import ArchiveError, printable
-from tracepack.ops.graph.graph import Graph, Literal, Node, Record, Value
+from tracepack.ops.graph.graph import Graph, Literal, Node, Operator, Record, SourceLine, Value
+from tracepack.ops.graph.text import graph_text
 from tracepack.ops.graph.types import ANY
 
 X = torch.arange(4.0)
@@ -284,3 +285,16 @@ def with_bytes(path, data):
                 content = msgpack.packb(manifest)
             new.writestr(entry.filename, content)
     return out.getvalue()
+
+
+def test_a_printed_graph_shows_the_texts_of_a_file_as_escapes():
+    """Sizes that are no expression, the names of records and lines of source are texts of the file's author."""
+    x = tensor("N\x1b[2J\u202e\n  %9 = torch.abs(%0)")
+    line = SourceLine("a\u2066.py", 3, "f\x07", "x\r\n  return")
+    made = Node(Operator("torch.abs"), (x,), {}, tensor("M\x1b"), line=line)
+    graph = Graph((x,), (made,), Record("T\x9b", ("a",), (x,)))
+    text = graph_text(graph, lines=True)
+    assert text.replace("\n", "").isprintable()
+    assert len(text.splitlines()) == 3
+    assert r"%0: f32[N\x1b[2J\u202e\n  %9" in text
+    assert str(graph).replace("\n", "").isprintable()

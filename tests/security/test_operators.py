@@ -256,10 +256,15 @@ def test_a_batch_norm_without_statistics_takes_those_of_the_batch() -> None:
 
     mod, x = tracepack.trace(norm, torch.rand(3, 2, 4)), torch.rand(5, 2, 3)
     torch.testing.assert_close(mod(x), norm(x))
-    x = tensor("N", "C", "L")
-    node = apply("torch.native_batch_norm", x, None, None, None, None, False, True, 1e-5)
-    with pytest.raises(tracepack.GuardError, match="do not fit its channels"):
-        tracepack.load(archive_of(Graph((x,), (node,), node.output)))(torch.rand(3, 2, 4))
+    x, weight = tensor("N", "C", "L"), tensor("C")
+    for node in (
+        apply("torch.native_batch_norm", x, None, None, None, None, False, True, 1e-5),
+        apply("torch.native_batch_norm", x, weight, weight, None, None, False, 0.1, 1e-5),
+        apply("torch.native_batch_norm", x, weight, weight, weight, None, False, 0.1, 1e-5),
+        apply("aten._native_batch_norm_legit.no_stats", x, weight, weight, False, 0.1, 1e-5),
+    ):
+        with pytest.raises(tracepack.GuardError, match="do not fit its channels"):
+            tracepack.load(archive_of(Graph((x, weight), (node,), node.output)))(torch.rand(3, 2, 4), torch.ones(2))
 
 
 @pytest.mark.parametrize("text", ["O", "object", "V8", "U9", "f4,O", "M8[s]"])
@@ -296,6 +301,17 @@ def test_matrices_without_elements_are_counted(name) -> None:
     assert mod(torch.zeros(5, 0, 0))[0].shape == (5, 0, 0)
     with pytest.raises(tracepack.GuardError, match="too many empty matrices; got .1099511627776, 0, 0.; expected"):
         mod(torch.zeros(2**40, 0, 0))
+
+
+@pytest.mark.parametrize("name", ["torch.median", "torch.Tensor.nanmedian", "aten.median.dim", "aten.nanmedian.dim"])
+def test_a_median_of_one_element_that_is_shown_many_times_reads_no_other(name) -> None:
+    x = tensor("N", "M", dtype="int64")
+    node = apply(name, x, 1)
+    mod = tracepack.load(archive_of(Graph((x,), (node,), node.output)))
+    for size in (10, 1000):
+        values, indices = mod(torch.ones(3, 1, dtype=torch.int64).expand(3, size))
+        assert values.tolist() == [1, 1, 1]
+        assert all(0 <= index < size for index in indices.tolist())
 
 
 CUT, LEAST_32 = {"rounding_mode": "trunc"}, torch.full((4,), -(2**31), dtype=torch.int32)

@@ -247,6 +247,18 @@ def of_batches(function: Callable[..., Any]) -> Callable[..., Any]:
 _MOST_EMPTY = 1 << 24
 
 
+def of_rows(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`median`, which gets its elements one after another: of one that is shown many times torch reads what follows."""
+
+    def row(given: Any) -> Any:
+        return given.contiguous() if type(given) is torch.Tensor else given
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return function(*map(row, args), **{key: row(given) for key, given in kwargs.items()})
+
+    return call
+
+
 def of_counts(function: Callable[..., Any]) -> Callable[..., Any]:
     """`binomial`, which checks its counts: torch draws without end for one that is infinite or NaN."""
 
@@ -316,6 +328,7 @@ TORCH: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
     **dict.fromkeys(("embedding_bag", "_embedding_bag", "_embedding_bag_forward_only"), of_bags),
     **dict.fromkeys(("linalg_eigvals", "eigvals"), of_finite),
     **dict.fromkeys(("qr", "linalg_qr", "geqrf", "triangular_solve"), of_batches),
+    **dict.fromkeys(("median", "nanmedian"), of_rows),
     "native_group_norm": of_groups,
     "binomial": of_counts,
     "cov": of_observations,

@@ -99,7 +99,9 @@ def of_norm(function: Callable[..., Any]) -> Callable[..., Any]:
         tensors = [leaf for leaf in leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
         channels = tensors[0].size(1) if tensors and tensors[0].dim() > 1 else -1
         training = next((value for value in args if isinstance(value, bool)), kwargs.get("training")) is True
-        if (len(tensors) < 3 and not training) or any(t.shape != (channels,) for t in tensors[1:]):
+        statistics = [*args[3:5], kwargs.get("running_mean"), kwargs.get("running_var")]  # after weight and bias
+        known = sum(isinstance(each, torch.Tensor) for each in statistics) == 2
+        if not (known or training) or any(t.shape != (channels,) for t in tensors[1:]):
             got = [list(tensor.shape) for tensor in tensors][:6]
             raise GuardError(
                 "the statistics of a batch norm do not fit its channels",

@@ -1,0 +1,1 @@
+"""Calls of operators that are searched for: what an operator answers leads to the next call."""
