@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+import numpy as np
 import pytest
 import torch
 
@@ -85,3 +86,17 @@ def test_branches_of_libraries_are_not_said() -> None:
 
 
 WEIGHTS = torch.rand(12, 4)
+
+
+def test_warnings_of_calls_that_only_try_the_function_are_not_shown() -> None:
+    def process(x):
+        if len(x) > 3:
+            warnings.warn("many rows", UserWarning, stacklevel=1)
+        return x.mean(axis=0), x.std(axis=0, ddof=1)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        warnings.simplefilter("ignore", UserWarning)
+        loaded(process, np.ones((3, 2)))  # numpy warns of the mean of no rows
+    with pytest.warns(UserWarning, match="many rows"):
+        loaded(process, np.ones((5, 2)))
