@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -21,6 +21,7 @@ from ..ops.graph.errors import TracepackError
 from ..ops.graph.operators.names import FLOAT_ONLY, KEY_ORDER, KEYWORD_ORDER, LIST_ONLY, SOME_FLOAT, TENSOR_ONLY
 from ..ops.graph.program import Parameter
 from ..ops.graph.traverse import bodies
+from ..ops.runtime.interrupts.unheard import Unheard
 from ..ops.runtime.primitives.control_flow import LimitedRounds
 from ..ops.tracing_hook import models_run, plainly
 from .examples import Examples
@@ -310,11 +311,10 @@ class Replay:
         return any(differing) and (rounded or not all(differing))
 
     def _runs(self, leaves: Sequence[Any], alike: Callable[[Sequence[Any]], list[Any]]) -> bool:
-        try:
+        with suppress(Exception):
             self._plain(alike(leaves))
-        except Exception:
-            return False
-        return True
+            return True
+        return False
 
     def _difference(self, wanted: Any, got: Any) -> str:
         if self.examples.dicts is not None:  # a dict that is handed on keeps its class
@@ -331,12 +331,12 @@ class Replay:
 
     @contextmanager
     def _aside(self) -> Iterator[None]:
-        """Runs calls of the function whose traces are removed: printed text, state, and writes to memory."""
+        """Runs calls of the function whose traces are removed: text, warnings, state, and writes to memory."""
         generators = self.recorder.generators
         generators.restore()
         states, undo = States(), Undo(self.recorder.values if self.recorder.values.captured else None)
         kept, filled = undo if self.recorder.values.captured else nullcontext(), Filled if self.fills else nullcontext
-        with muted(), states, undo.restored(), kept, filled():
+        with muted(), Unheard(), states, undo.restored(), kept, filled():
             for state in self.recorder.states.met():
                 states.enter(state)
             try:

@@ -220,14 +220,10 @@ def forget_sizes(graph: Graph, parameters: Parameters, runs: Sequence[tuple[Sequ
         runs: pairs of flat inputs and their result.
     """
     forget_chosen_kinds(graph)
-    for flat, result in runs:
-        letters = {
-            size: int(tensor.shape[dim])
-            for kind, tensor in zip(parameters.types, flat, strict=True)
-            if isinstance(kind, TensorType) and tensor.dim() == len(kind.shape)
-            for dim, size in enumerate(kind.shape)
-            if isinstance(size, str)
-        }
+    letters_of = [_letters(parameters, flat) for flat, _ in runs]
+    if letters_of and any(letters_of) and all(letters == letters_of[0] for letters in letters_of):
+        _forget_numbers(graph.output)
+    for letters, (_, result) in zip(letters_of, runs, strict=True):
         for value, found in _results(graph.output, result):
             if (
                 isinstance(value.type, TensorType)
@@ -241,6 +237,25 @@ def forget_sizes(graph: Graph, parameters: Parameters, runs: Sequence[tuple[Sequ
                 value.type = TensorType(value.type.dtype, shape)
             elif isinstance(value.type, ScalarType) and not is_of(value.type, found):
                 value.type = ANY
+
+
+def _letters(parameters: Parameters, flat: Sequence[Any]) -> dict[str, int]:
+    """What the free sizes of the inputs are in a run."""
+    return {
+        size: int(tensor.shape[dim])
+        for kind, tensor in zip(parameters.types, flat, strict=True)
+        if isinstance(kind, TensorType) and tensor.dim() == len(kind.shape)
+        for dim, size in enumerate(kind.shape)
+        if isinstance(size, str)
+    }
+
+
+def _forget_numbers(output: Any) -> None:
+    """Hides the sizes of results that are numbers: no run of other sizes has shown that they stay, as in long loops."""
+    for value in leaves(output):
+        if isinstance(value, Value) and isinstance(value.type, TensorType):
+            shape = tuple("?" if isinstance(size, int) else size for size in value.type.shape)
+            value.type = TensorType(value.type.dtype, shape)
 
 
 def _is_like(kind: TensorType, found: torch.Tensor) -> bool:

@@ -41,7 +41,7 @@ from .aliases import versions
 from .effects import Effects
 from .guards import may_stay_free, pin
 from .random import Generators
-from .results import record_scalar, settled_device, settled_dtype, wrapped_result
+from .results import record_scalar, settled_copy, settled_device, settled_dtype, wrapped_result
 from .rollback import States
 from .splice import hold, splice
 from .tensors import Values
@@ -153,6 +153,7 @@ class Recorder(TorchFunctionMode):
         varying = here or effects.varying or (isinstance(target, KernelCall) and target.kernel.varying)
         with self.within():
             node_kwargs |= settled_device(name, kwargs) | settled_dtype(name, kwargs, result)
+            node_kwargs |= settled_copy(name, args, kwargs)
         node = Node(target, node_args, node_kwargs, None, line, varying)
         if effects.drew():
             node = self._drawn(node, effects, name)
@@ -313,7 +314,7 @@ class Recorder(TorchFunctionMode):
     def refuse_ended(self) -> None:
         """Refuses to go on when the recording is over: a stand-in was kept beyond it, and is used now."""
         if self.ended:
-            fix = "Return it instead of storing it. Of a function with lru_cache call f.__wrapped__(x)."
+            fix = "Return it instead of storing it. With lru_cache call f.__wrapped__(x), self.f.__wrapped__(self, x)."
             self.refuse("a number or an array of a trace that has ended was kept, and is used now", fix)
 
     def own_backward(self, name: str) -> None:

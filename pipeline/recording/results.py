@@ -71,6 +71,19 @@ def settled_device(name: str, kwargs: dict[str, Any]) -> dict[str, Any]:
     return {"device": plain_leaf(torch.device(device), name)}
 
 
+def settled_copy(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The keyword for a move to ``cpu:0``: torch copies what lies on the CPU then, and the graph knows no number."""
+    if name != "torch.Tensor.to" or "copy" in kwargs or len(args) > _BEFORE_COPY:
+        return {}
+    device = kwargs.get("device", args[1] if len(args) > 1 else None)
+    numbered = isinstance(device, torch.device) and device.type == "cpu" and device.index is not None
+    return {"copy": True} if numbered or device == "cpu:0" else {}
+
+
+_BEFORE_COPY = 4
+"""The positional arguments of `Tensor.to` that stand before `copy`: the tensor, device, dtype, non_blocking."""
+
+
 def settled_dtype(name: str, kwargs: dict[str, Any], result: Any) -> dict[str, Any]:
     """The keyword that keeps the dtype of a new tensor, which torch's default dtype would decide anew in each process.
 

@@ -71,6 +71,17 @@ def by_size(x):
     return torch.nn.functional.interpolate(x, size=(2, 2), mode=mode)
 
 
+def defaults(text, n):
+    name = text.strip() or "none"
+    both = (n > 3 and text) or "either"
+    key, _, value = text.partition(",")
+    return name.upper(), n or 1, both, value.strip() or key, [word.strip() or "?" for word in text.split(",")]
+
+
+def joined(x):
+    return ", ".join(f"{value:.1f}" for value in x.tolist() if value > 0.5) or "nothing", x.mean().item() or -1.0
+
+
 def of_constants(n):
     sizes = {"a": 1, "bb": 2, "ccc": 3}
     return [key for key in sizes if len(key) > n], {key: size for key, size in sizes.items() if size != n}
@@ -94,6 +105,8 @@ CASES = {
     "a dimension, which stays fixed": Case(axis, [torch.eye(2, 3), "rows"], [[torch.rand(4, 3), "rows"]]),
     "a number": Case(by_number, [_X, 5], [[_X, n] for n in (4, 3, 2, 1, 0)]),
     "a size": Case(by_size, [torch.rand(1, 2, 4, 4)], [[torch.rand(1, 2, 3, 3)], [torch.rand(2, 1, 5, 7)]]),
+    "or a constant": Case(defaults, ["a", 5], [["b, ,c", 4], [" ", 7]]),
+    "or a constant, by data": Case(joined, [torch.ones(2)], [[torch.zeros(3)], [torch.tensor([0.1, 0.7])]]),
     "constants by a number": Case(of_constants, [1], [[0], [2], [3], [9]]),
     "items": Case(
         lambda cells: [1 if cell == "yes" else -1 if cell == "no" else 0 for cell in cells],

@@ -100,3 +100,16 @@ def test_a_tensor_that_the_function_holds_is_an_output_with_its_type() -> None:
         assert [(field.kind, field.dtype, field.shape) for field in each.outputs][1] == ("tensor", "int64", (4,))
         schema = json.loads(json.dumps(each.json_schema()))
         assert schema["properties"]["outputs"]["properties"]["table"]["x-shape"] == [4]
+
+
+def test_a_size_of_a_result_is_no_number_where_no_run_of_other_sizes_shows_it() -> None:
+    def process(x):
+        level, levels = 0.0, []
+        for value in x.tolist():  # in more rounds than a run on other data may take
+            level = 0.9 * level + 0.1 * value
+            levels.append(level)
+        return x.unfold(0, 4, 2), levels
+
+    mod = tracepack.trace(process, torch.rand(20))  # 21 rows, too, give nine windows
+    assert mod.outputs[0].shape == (None, None)
+    assert mod(torch.rand(31))[0].shape == (14, 4)

@@ -298,14 +298,15 @@ def _dict(*args: Any, **kwargs: Any) -> Any:
     recorder = active()
     if recorder is None or len(args) != 1 or kwargs:
         return dict(*args, **kwargs)
-    if type(args[0]) is TracedList:
-        columns = [each(recorder, operator.itemgetter(index), args[0]) for index in (0, 1)]
-        return recorder.scalar("dict", *columns)
     if issubclass(type(args[0]), TracedDict):
         return TracedDict(recorder, args[0].value, args[0].concrete, args[0].varies)
     if isinstance(args[0], dict):
         return dict(args[0])
-    return to_dict(collected(recorder, args[0]))
+    pairs = collected(recorder, args[0])
+    if type(pairs) is TracedList and all(type(pair) is tuple for pair in pairs.concrete):
+        columns = [each(recorder, operator.itemgetter(index), pairs) for index in (0, 1)]
+        return recorder.scalar("dict", *columns)
+    return to_dict(pairs)
 
 
 def _next(iterator: Any, /, *default: Any) -> Any:

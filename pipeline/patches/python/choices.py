@@ -82,6 +82,54 @@ class Choice:
         return constant if recorder is None else self.reached.pop(recorder, constant)
 
 
+def _either(pair: tuple[Any, Any]) -> Any:
+    """Stands for ``x or y`` where both are there already, so that a look-up chooses."""
+    recorder, (found, other) = active(), pair
+    if recorder is None:
+        return found or other
+    found = number_of(recorder, found)
+    kinds = [type(each.concrete) if is_traced(each) else type(each) for each in (found, other)]
+    if not is_traced(found) or kinds[0] is not kinds[1] or kinds[0] not in _KINDS:
+        return found or other
+    return recorder.scalar("lookup", [other, found], recorder.scalar("bool", found))
+
+
+EITHER = HandedOver(_either)
+
+
+class Defaults:
+    """The ``x or y`` in some instructions, where y is a constant or a local variable.
+
+    Attributes:
+        ends: the index of the jump by the truth of x -> the instruction that loads y.
+        dropped: the indices of the instructions that are needed no more.
+    """
+
+    def __init__(self, instructions: Sequence[Any]) -> None:
+        self.ends: dict[int, Any] = {}
+        self.dropped: set[int] = set()
+        targets = {id(each.target) for each in instructions if each.target is not None}
+        for at in range(len(instructions) - 2):
+            names = [each.opname for each in instructions[at : at + 5]]
+            copies = names[0] in ("COPY", "DUP_TOP") and instructions[at].arg in (1, None)
+            jump = next((place for place in (0, 1, 2) if names[place].endswith(_IF_TRUE)), None)
+            if jump is None or (jump > 0) is not copies or (jump > 1) is not (names[1] == "TO_BOOL"):
+                continue
+            pops = names[jump + 1 : jump + 2] == ["POP_TOP"]
+            load = at + jump + 1 + pops
+            if pops is not copies or load + 1 >= len(instructions) or instructions[load].opname not in _READY:
+                continue
+            rest = set(range(at, load + 1)) - {at + jump}
+            entered = any(id(instructions[place]) in targets for place in rest)  # as in `a and b or "c"`
+            if instructions[at + jump].target is instructions[load + 1] and not entered:
+                self.ends[at + jump] = instructions[load]
+                self.dropped |= rest
+
+
+_READY = ("LOAD_CONST", "LOAD_FAST")
+_IF_TRUE = ("JUMP_IF_TRUE_OR_POP", "POP_JUMP_IF_TRUE", "POP_JUMP_FORWARD_IF_TRUE")
+
+
 class Choices:
     """The choices in some instructions.
 
@@ -181,4 +229,6 @@ class Choices:
 
 def may_choose(instructions: Sequence[Any], jumps: Sequence[str]) -> bool:
     """Whether instructions can hold a choice."""
-    return any(a.opname in jumps and b.opname in _CONSTANTS for a, b in pairwise(instructions))
+    if any(a.opname in jumps and b.opname in _CONSTANTS for a, b in pairwise(instructions)):
+        return True
+    return any(each.opname.endswith(_IF_TRUE) for each in instructions)

@@ -16,7 +16,7 @@ from typing import Any
 from ....ops.runtime.user_code import is_users
 from ...lists.carried import Carried
 from ...lists.pieces import NAMES
-from .choices import Choices, may_choose
+from .choices import EITHER, Choices, Defaults, may_choose
 from .dunders import OPERATORS
 from .loops.appending import Appending
 from .loops.carrying import Carrying
@@ -208,10 +208,15 @@ def _swap() -> Any:
 def _changed(instructions: Sequence[Any], code: CodeType) -> Iterable[list[Any]]:
     """For each instruction those that take its place, itself among them where it stays."""
     rounds, choices = Comprehensions(instructions, code), Choices(instructions, _JUMPS)
-    appending = Appending(instructions)
+    appending, defaults = Appending(instructions), Defaults(instructions)
     carrying = Carrying(instructions, code, set(appending.begins))
     for index, this in enumerate(instructions):
-        if index in choices.jumps:
+        if index in defaults.ends:
+            load = defaults.ends[index]
+            yield [_assembler().create_instruction(load.opname, argval=load.argval), *_of_pair(EITHER)]
+        elif index in defaults.dropped:
+            yield [_assembler().create_instruction("NOP")]
+        elif index in choices.jumps:
             yield [*_applied(choices.jumps[index]), *_exact(), this]
         elif index in choices.sides:
             side = _applied(choices.sides[index].side)

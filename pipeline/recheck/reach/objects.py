@@ -23,7 +23,7 @@ from ....ops.op import InferenceOp
 from ....ops.runtime.user_code import OURS, codes_in, decorated, functions_in, names_in, stored_attributes
 from ...proxies.base import is_traced
 from .hidden import access, counts
-from .leads import drawn_from, leads, modules_in, texts_for_names
+from .leads import drawn_from, holds_traced, leads, modules_in, texts_for_names
 from .places import (
     Location,
     attributes,
@@ -94,8 +94,11 @@ class Objects:
         return found
 
     def restore(self) -> None:
-        """Gives everything back what it held."""
+        """Gives everything back what it held, and empties caches that hold things of a recording."""
         with lowering():
+            for cache in self._caches:
+                if holds_traced(cache):
+                    cache.cache_clear()
             for place in self._places:
                 now = place.read()
                 same = len(now) == len(place.before) and all(

@@ -146,8 +146,8 @@ CONDITIONS = {
         BOTH,
     ),
     "whether it is empty": (
-        lambda t: t or "none",
-        lambda t: tracepack.cond(t, lambda: t, lambda: "none"),
+        lambda t: t or f"{len(t)} letters",
+        lambda t: tracepack.cond(t, lambda: t, lambda: f"{len(t)} letters"),
         BOTH,
     ),
     "how it begins": (

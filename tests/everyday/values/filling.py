@@ -74,6 +74,10 @@ def distinct(texts):
     return sorted({text.strip().lower() for text in texts}), len({len(text) for text in texts if text})
 
 
+def made_of_pairs(texts):
+    return dict((text.strip().upper(), len(text)) for text in texts)  # noqa: C402  # the form is what is tested
+
+
 def among(texts, text):
     return text.lower() in {each.lower() for each in texts}
 
@@ -87,6 +91,7 @@ CASES = {
     "one key": Case(last, [torch.tensor([1.0, -1.0, 2.0])], [[torch.tensor([3.0, 4.0, 5.0])], [-torch.ones(2)]]),
     "labels": Case(labels, [torch.rand(2, 4)], [[torch.eye(4)[[3, 1, 3]]]]),
     "constants": Case(of_constants, ["a"], [["b"], [""]]),
+    "dict of a generator": Case(made_of_pairs, [TEXTS], [[["a", "b ", "a"]], [[]]]),
     "a set": Case(distinct, [TEXTS], [[["b", "a", " B", ""]]]),
     "in a set": Case(among, [TEXTS, "DOG"], [[["a", "b", "c"], "c"], [["a"], "x"]]),
 }
