@@ -247,6 +247,14 @@ class TracedDict(Traced):
             raise AttributeError(f"'dict' object has no attribute {name!r}")
         return self.tracer.refuse(f"dict.{name} on a dict with keys of run time cannot be recorded", _CHANGE)
 
+    def __eq__(self, other: object) -> Any:
+        if type(other) not in (dict, type(self)):
+            return self._refuse_comparison() if isinstance(other, Mapping) else NotImplemented
+        return self.tracer.scalar("eq", self, other)
+
+    def _refuse_comparison(self) -> Any:
+        return self.tracer.refuse("a dict with keys of run time is compared with another kind", "Compare with a dict.")
+
     def __setitem__(self, key: Any, item: Any) -> None:
         self.tracer.refuse("a dict with keys of run time cannot be changed", "Build it in one dict comprehension.")
 

@@ -78,6 +78,19 @@ def among(texts, text):
     return text.lower() in {each.lower() for each in texts}
 
 
+def equal_sets(texts, others):
+    found = {text.lower() for text in texts}
+    same = found == {other.lower() for other in others}
+    return same, found == {"b", "a"}, {"dog"} == found, "one" if found == {"a"} else "other", found == ["a"]
+
+
+def equal_dicts(texts):
+    found = {}
+    for text in texts:
+        found[text] = len(text)
+    return found == {"b": 1, "a": 1}, found == {"dog": 3.0}, found == {text: len(text) for text in reversed(texts)}
+
+
 TEXTS = [" Cat ", "dog"]
 CASES = {
     "pairs": Case(pairs, [[("a", 1), ("b", 2)]], [[[("x", 5), ("y", 6), ("x", 7)]]]),
@@ -88,5 +101,7 @@ CASES = {
     "labels": Case(labels, [torch.rand(2, 4)], [[torch.eye(4)[[3, 1, 3]]]]),
     "constants": Case(of_constants, ["a"], [["b"], [""]]),
     "a set": Case(distinct, [TEXTS], [[["b", "a", " B", ""]]]),
+    "equal sets": Case(equal_sets, [TEXTS, ["dog"]], [[["a", "B"], ["b", "A", "b"]], [["A"], []], [["dog"], ["DOG"]]]),
+    "equal dicts": Case(equal_dicts, [TEXTS], [[["a", "b"]], [["dog"]], [["b", "c", "b"]], [[]]]),
     "in a set": Case(among, [TEXTS, "DOG"], [[["a", "b", "c"], "c"], [["a"], "x"]]),
 }
