@@ -91,7 +91,19 @@ def equal_dicts(texts):
     return found == {"b": 1, "a": 1}, found == {"dog": 3.0}, found == {text: len(text) for text in reversed(texts)}
 
 
+def equal_views(texts):
+    table = {text: len(text) for text in texts}
+    same = list(table.items()) == [("a", 1), ("b", 1)], list(table) == ["a", "b"], list(range(len(texts))) == [0, 1]
+    return same, table.items() == [("a", 1), ("b", 1)]
+
+
 TEXTS = [" Cat ", "dog"]
+VIEWS = [
+    lambda texts: dict.fromkeys(texts, 1).keys() == {"a": 1, "b": 1}.keys(),
+    lambda texts: dict.fromkeys(texts, 1).values() == [1],
+    equal_views,
+    lambda texts: range(len(texts)) == [0],
+]
 CASES = {
     "pairs": Case(pairs, [[("a", 1), ("b", 2)]], [[[("x", 5), ("y", 6), ("x", 7)]]]),
     "words": Case(words, [TEXTS], [[["a", "", "A", "bcd "]], [["x"]]]),
