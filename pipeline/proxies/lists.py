@@ -97,11 +97,13 @@ class TracedList(Traced):
         loop: the innermost loop of the code that may change it, False where that is in none; None where none may.
         given: whether its items are those of an argument: where the function asks for one of them by its place, and it
             is a tensor, the argument is a list of fixed length, each of whose tensors has sizes of its own.
+        view: whether it stands for a range, or the keys, values or items of a dict, which equal no list.
     """
 
     sized_by: Any = None
     loop: Any = None
     given: bool = False
+    view: bool = False
 
     def __init__(self, tracer: Tracer, value: Value, concrete: list[Any], varies: bool) -> None:
         self._bind(tracer, value, concrete, varies)
@@ -150,6 +152,12 @@ class TracedList(Traced):
         return self
 
     def __eq__(self, other: object) -> bool:
+        if self.view or (type(other) is TracedList and other.view):
+            what, fix = (
+                "a comparison of a range, or of a dict's keys, values or items, cannot be recorded",
+                "Compare lists of them.",
+            )
+            self.tracer.refuse(what, fix)
         return self.tracer.scalar("eq", self, other)  # type: ignore[no-any-return]  # a traced bool
 
     def __getattr__(self, name: str) -> Any:
@@ -226,15 +234,20 @@ class TracedDict(Traced):
 
     def keys(self) -> Any:
         """Its keys as a list."""
-        return self.tracer.scalar("keys", self)
+        return self._view("keys")
 
     def values(self) -> Any:
         """Its entries as a list."""
-        return self.tracer.scalar("values", self)
+        return self._view("values")
 
     def items(self) -> Any:
         """Its keys and entries as a list of pairs."""
-        return self.tracer.scalar("items", self)
+        return self._view("items")
+
+    def _view(self, name: str) -> Any:
+        found = self.tracer.scalar(name, self)
+        found.view = True
+        return found
 
     def get(self, key: Any, default: Any = None) -> Any:
         """As for dict, with a default of the kind that the entries have."""
@@ -246,6 +259,14 @@ class TracedDict(Traced):
         if name.startswith("__") or not hasattr(dict, name):
             raise AttributeError(f"'dict' object has no attribute {name!r}")
         return self.tracer.refuse(f"dict.{name} on a dict with keys of run time cannot be recorded", _CHANGE)
+
+    def __eq__(self, other: object) -> Any:
+        if type(other) not in (dict, type(self)):
+            return self._refuse_comparison() if isinstance(other, Mapping) else NotImplemented
+        return self.tracer.scalar("eq", self, other)
+
+    def _refuse_comparison(self) -> Any:
+        return self.tracer.refuse("a dict with keys of run time is compared with another kind", "Compare with a dict.")
 
     def __setitem__(self, key: Any, item: Any) -> None:
         self.tracer.refuse("a dict with keys of run time cannot be changed", "Build it in one dict comprehension.")

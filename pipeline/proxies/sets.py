@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn
 
 from .lists import TracedDict, TracedList
@@ -60,6 +60,13 @@ class TracedSet:
         more = sorted(other, key=repr) if more is None else more
         return TracedSet(self.tracer, self.tracer.scalar(name, self.items, more))
 
+    def __eq__(self, other: object) -> Any:
+        if type(other) not in (set, frozenset, TracedSet):
+            return NotImplemented
+        count = other.length() if type(other) is TracedSet else len(other)  # type: ignore[arg-type]
+        pair = self.tracer.scalar("list", [self.length(), (self & other).length()])
+        return self.tracer.scalar("eq", pair, self.tracer.scalar("list", [count, count]))
+
     __ror__ = union = __or__
     __rand__ = intersection = __and__
     difference = __sub__
@@ -84,6 +91,11 @@ class TracedCounter(TracedDict):
     @property  # type: ignore[misc]  # mypy cannot follow the dynamic class
     def __class__(self) -> type:
         return Counter
+
+    def __eq__(self, other: object) -> Any:
+        return self._refuse_comparison() if isinstance(other, Mapping) else NotImplemented
+
+    __hash__ = None
 
     def __getitem__(self, key: Any) -> Any:
         return self.tracer.scalar("lookup", self, key, 0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pytest
 import torch
 
@@ -46,6 +48,17 @@ def test_loops_that_append(name) -> None:
 @pytest.mark.parametrize("name", filling.CASES)
 def test_loops_that_fill_a_dict_and_sets(name) -> None:
     check(filling.CASES[name])
+
+
+@pytest.mark.parametrize("process", filling.VIEWS)
+def test_views_and_ranges_equal_no_lists(process) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the length is fixed
+        mod = loaded(process, ["x", "yy", "z"])
+    assert mod(["x", "yy", "z"]) == process(["x", "yy", "z"])
+    for given in (["b", "a"], ["a", "b"], ["a"]):  # equal, or of equal items
+        with pytest.raises(tracepack.GuardError):
+            mod(given)
 
 
 @pytest.mark.parametrize("name", branches.CASES)

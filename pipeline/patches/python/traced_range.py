@@ -32,6 +32,7 @@ def traced_range(*args: Any) -> Any:
         ends = (start, stop) if type(step) is int and step == 1 else (start, stop, step)
         found = recorder.scalar("tolist", recorder.apply(Operator("torch.arange"), torch.arange, ends, {}))
     found.sized_by = lambda: _steps(recorder, *((start, stop, step) if up else (stop, start, -step)))
+    found.view = True
     return found
 
 

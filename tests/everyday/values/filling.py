@@ -82,7 +82,32 @@ def among(texts, text):
     return text.lower() in {each.lower() for each in texts}
 
 
+def equal_sets(texts, others):
+    found = {text.lower() for text in texts}
+    same = found == {other.lower() for other in others}
+    return same, found == {"b", "a"}, {"dog"} == found, "one" if found == {"a"} else "other", found == ["a"]
+
+
+def equal_dicts(texts):
+    found = {}
+    for text in texts:
+        found[text] = len(text)
+    return found == {"b": 1, "a": 1}, found == {"dog": 3.0}, found == {text: len(text) for text in reversed(texts)}
+
+
+def equal_views(texts):
+    table = {text: len(text) for text in texts}
+    same = list(table.items()) == [("a", 1), ("b", 1)], list(table) == ["a", "b"], list(range(len(texts))) == [0, 1]
+    return same, table.items() == [("a", 1), ("b", 1)]
+
+
 TEXTS = [" Cat ", "dog"]
+VIEWS = [
+    lambda texts: dict.fromkeys(texts, 1).keys() == {"a": 1, "b": 1}.keys(),
+    lambda texts: dict.fromkeys(texts, 1).values() == [1],
+    equal_views,
+    lambda texts: range(len(texts)) == [0],
+]
 CASES = {
     "pairs": Case(pairs, [[("a", 1), ("b", 2)]], [[[("x", 5), ("y", 6), ("x", 7)]]]),
     "words": Case(words, [TEXTS], [[["a", "", "A", "bcd "]], [["x"]]]),
@@ -93,5 +118,7 @@ CASES = {
     "constants": Case(of_constants, ["a"], [["b"], [""]]),
     "dict of a generator": Case(made_of_pairs, [TEXTS], [[["a", "b ", "a"]], [[]]]),
     "a set": Case(distinct, [TEXTS], [[["b", "a", " B", ""]]]),
+    "equal sets": Case(equal_sets, [TEXTS, ["dog"]], [[["a", "B"], ["b", "A", "b"]], [["A"], []], [["dog"], ["DOG"]]]),
+    "equal dicts": Case(equal_dicts, [TEXTS], [[["a", "b"]], [["dog"]], [["b", "c", "b"]], [[]]]),
     "in a set": Case(among, [TEXTS, "DOG"], [[["a", "b", "c"], "c"], [["a"], "x"]]),
 }
