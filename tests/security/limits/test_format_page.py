@@ -89,6 +89,7 @@ ROWS: dict[str, tuple[str, ...]] = {
     "characters that a tokenizer's call decodes": ("{}", "ops.tokenizer.kernel.MOST_CHARACTERS"),
     "digits of `round`": ("{}", f"{BOUNDED}._MOST_ROUNDED"),
     "degree of a polynomial": ("{}", "ops.runtime.primitives.preconditions._LARGEST_DEGREE"),
+    "matrices without elements": ("{}", "ops.runtime.primitives.preconditions._MOST_EMPTY"),
 }  # fmt: skip
 WITHOUT_NUMBER = ("an op's graph, and an asset", "regular expressions |")
 
