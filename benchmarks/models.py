@@ -288,9 +288,8 @@ def from_files(pipeline: tracepack.Pipeline, model: Model, data: bytes, threads:
 
 
 FRESH = """
-import os, sys, time, torch, tracepack
-import tracepack.pipeline.load, tracepack.pipeline.optimizing.engaging, tracepack.serialization.engine_rows
-import tracepack.ops.engines.onnxruntime, tracepack.ops.engines.openvino
+import os, sys, time, torch, tracepack, tracepack.pipeline.load, tracepack.pipeline.optimizing.engaging
+import tracepack.serialization.engine_rows, tracepack.ops.engines.onnxruntime, tracepack.ops.engines.openvino
 from benchmarks import models
 way, path, threads = sys.argv[1], sys.argv[2], int(sys.argv[3])
 torch.set_num_threads(threads)
