@@ -106,12 +106,6 @@ def _is_rounded(value: Any) -> bool:
     return type(value) is float and value == value and torch.tensor(value, dtype=torch.float32).item() != value
 
 
-def raises_integers(name: str, args: Sequence[Any]) -> bool:
-    """Whether integers are raised to a power, upon which OpenVINO ended the process now and then."""
-    integers = [torch.is_tensor(arg) and not (arg.is_floating_point() or arg.is_complex()) for arg in args]
-    return name in ("pow", "rpow", "ipow", "float_power") and any(integers)
-
-
 def is_watched(name: str) -> bool:
     """Whether an export to ONNX may compute integers of a function in floating numbers."""
     return name in (*_DIVISIONS, *_IN_FLOAT64, *_CONVERSIONS)

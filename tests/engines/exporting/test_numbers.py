@@ -37,11 +37,10 @@ def test_openvino_gives_integers_of_64_bits(process, values) -> None:
         (lambda x: x == 10**12, torch.tensor([1, 2])),
         (lambda x: x << 4, torch.tensor([1, 2])),
         (lambda x: x >> 2, torch.tensor([1, 2])),
-        (lambda x: x**2, torch.tensor([1, 2])),
     ],
 )
 def test_openvino_declines_what_it_computes_in_fewer_bits(process, example) -> None:
-    with pytest.raises(tracepack.LoweringError, match="32 bits|which OpenVINO rounds|raises integers"):
+    with pytest.raises(tracepack.LoweringError, match="32 bits|which OpenVINO rounds"):
         engaged(process, example, "openvino")
 
 
