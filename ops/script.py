@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
+from torch.nn.modules.lazy import LazyModuleMixin
 
 from .engines.catalogue import ATEN, find
 from .graph.device import CPU, Device
@@ -156,9 +157,24 @@ def _in_own_mode(model: Any, device: Any, name: str | None, contiguous: bool) ->
 
 
 def _device(model: torch.nn.Module, device: Any) -> Any:
+    _require_sizes(model)
     with lowering():  # another thread may be lowering it, and have stand-ins for its parameters
         found = model_device(model)
     return found if device is None and found is not None else resolve_device(device)
+
+
+def _require_sizes(model: torch.nn.Module) -> None:
+    """Refuses a lazy module that was never called: lowering would be its first call, and leave it half made.
+
+    Raises:
+        ScriptError: naming the part.
+    """
+    for name, module in model.named_modules():
+        if isinstance(module, LazyModuleMixin) and module.has_uninitialized_params():
+            raise ScriptError(
+                "the model has parameters without sizes", where=name or type(model).__name__, got=type(module).__name__,
+                fix="Call the model once with an example.",
+            )  # fmt: skip
 
 
 def _kernel(model: Any) -> Kernel | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import io
+import re
 
 import pytest
 import torch
@@ -198,6 +199,16 @@ def test_what_cannot_be_scripted_is_refused(model, device, error, text):
 
 
 @pytest.mark.skipif(torch.accelerator.is_available(), reason="says what a machine without an accelerator says")
+def test_a_lazy_model_is_refused_until_it_has_sizes(reloaded):
+    model, x = torch.nn.Sequential(torch.nn.ReLU(), torch.nn.LazyLinear(3)), torch.rand(2, 4)
+    text = "the model has parameters without sizes at 1; got LazyLinear. Call the model once with an example."
+    with pytest.raises(tracepack.ScriptError, match=re.escape(text)):
+        tracepack.script(model)
+    wanted = model(x)
+    op = tracepack.script(model)
+    torch.testing.assert_close(reloaded(tracepack.trace(lambda x: op(x), x)).run({"x": x}), wanted.detach())
+
+
 def test_an_op_is_packed_for_a_gpu_that_the_machine_lacks(tmp_path, monkeypatch):
     monkeypatch.setattr("tracepack.ops.runtime.placement._warned", set())
     model, x, h = MyCell(), torch.rand(3, 4), torch.rand(3, 4)
