@@ -172,7 +172,7 @@ def _require_sizes(model: torch.nn.Module) -> None:
     for name, module in model.named_modules():
         if isinstance(module, LazyModuleMixin) and module.has_uninitialized_params():
             raise ScriptError(
-                "the model has parameters without sizes", where=name or type(model).__name__, got=type(module).__name__,
+                "the model has parameters without sizes", where=f"part {name!r}" if name else "", got=type(module).__name__,
                 fix="Call the model once with an example.",
             )  # fmt: skip
 

@@ -201,7 +201,7 @@ def test_what_cannot_be_scripted_is_refused(model, device, error, text):
 @pytest.mark.skipif(torch.accelerator.is_available(), reason="says what a machine without an accelerator says")
 def test_a_lazy_model_is_refused_until_it_has_sizes(reloaded):
     model, x = torch.nn.Sequential(torch.nn.ReLU(), torch.nn.LazyLinear(3)), torch.rand(2, 4)
-    text = "the model has parameters without sizes at 1; got LazyLinear. Call the model once with an example."
+    text = "part '1': the model has parameters without sizes; got LazyLinear. Call the model once with an example."
     with pytest.raises(tracepack.ScriptError, match=re.escape(text)):
         tracepack.script(model)
     wanted = model(x)
