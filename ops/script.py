@@ -171,10 +171,9 @@ def _require_sizes(model: torch.nn.Module) -> None:
     """
     for name, module in model.named_modules():
         if isinstance(module, LazyModuleMixin) and module.has_uninitialized_params():
-            raise ScriptError(
-                "the model has parameters without sizes", where=f"part {name!r}" if name else "", got=type(module).__name__,
-                fix="Call the model once with an example.",
-            )  # fmt: skip
+            where, fix = f"part {name!r}" if name else "", "Call the model once with an example."
+            what = "the model has parameters without sizes"
+            raise ScriptError(what, where=where, got=type(module).__name__, fix=fix)
 
 
 def _kernel(model: Any) -> Kernel | None:
