@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
-from torch.nn.modules.lazy import LazyModuleMixin
+from torch.nn.parameter import is_lazy
 
 from .engines.catalogue import ATEN, find
 from .graph.device import CPU, Device
@@ -170,7 +170,8 @@ def _require_sizes(model: torch.nn.Module) -> None:
         ScriptError: naming the part.
     """
     for name, module in model.named_modules():
-        if isinstance(module, LazyModuleMixin) and module.has_uninitialized_params():
+        tensors = (*module._parameters.values(), *module._buffers.values())
+        if any(is_lazy(tensor) for tensor in tensors if tensor is not None):
             where, fix = f"part {name!r}" if name else "", "Call the model once with an example."
             what = "the model has parameters without sizes"
             raise ScriptError(what, where=where, got=type(module).__name__, fix=fix)
