@@ -228,9 +228,7 @@ class _Follower:
             self.written += first
         if kind == RESHAPES or (name in _RESHAPING_BY_OPTION and _writes_by_option(node, name)):
             self.reshaped += first
-        receivers = _shared(_receivers(node, name))
-        self.written += [*receivers, *_shared(_statistics(node, name))]
-        self.reshaped += [] if name.startswith(OF_ARRAYS) else receivers  # torch resizes the tensor for a result
+        self.written += _shared([*receivers(node, name), *_statistics(node, name)])
         is_new = kind == FRESH or (name in _COPYING and node.kwargs.get("copy", True) is True)
         if not is_new or _hands_on(node, name):
             self._define(leaves(node.output), given)
@@ -252,8 +250,8 @@ _COPYING = ("numpy.array", "numpy.meshgrid")
 """Functions that give new memory unless an option asks for a copy only where one is needed."""
 
 
-def _receivers(node: Node, name: str) -> list[Any]:
-    """The arguments into which a node writes its result."""
+def receivers(node: Node, name: str) -> list[Any]:
+    """The arguments into which a node writes its result; where that has other sizes, torch gives them these."""
     found = [*leaves(node.kwargs.get("out"))]
     found += leaves(node.args[_RESULT_AT[name] :][:1]) if name in _RESULT_AT else []
     if name.startswith(OF_ARRAYS) and name not in _THREE_ARRAYS:
@@ -331,9 +329,7 @@ def _writes_by_option(node: Node, name: str) -> bool:
 
 
 def _hands_on(node: Node, name: str) -> bool:
-    return (
-        bool(_shared(_receivers(node, name))) or _writes_by_option(node, name) or (name in JOINING and may_join(node))
-    )
+    return bool(_shared(receivers(node, name))) or _writes_by_option(node, name) or (name in JOINING and may_join(node))
 
 
 JOINING = ("py.add", "py.mul")

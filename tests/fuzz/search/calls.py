@@ -24,8 +24,8 @@ from tests.fuzz.effects import _content, _overlap, _places, _size
 from tests.fuzz.operators import POISON, _schemas, bytes_of, poisoned, watched
 from tests.fuzz.search.fitting import Fitting
 from tracepack.ops.graph.device import CPU
-from tracepack.ops.graph.graph import Graph, Literal, Node, Operator, Value
-from tracepack.ops.graph.memory import touched
+from tracepack.ops.graph.graph import Graph, Literal, Node, Operator, Value, target_name
+from tracepack.ops.graph.memory import receivers, touched
 from tracepack.ops.graph.operators.names import OF_ARRAYS
 from tracepack.ops.graph.traverse import leaves, map_leaves
 from tracepack.ops.graph.types import ANY
@@ -241,11 +241,11 @@ def _effects(
     arrays = [isinstance(thing, torch.Tensor | numpy.ndarray) for thing in given]
     if any(was != now for was, now, known in zip(before, after, arrays, strict=True) if not known):
         return "a list of another node is changed"
-    said = touched(graph)
+    said, for_result = touched(graph), {id(leaf) for leaf in receivers(node, target_name(node.target))}
     for at, (was, now) in enumerate(zip(before, after, strict=True)):
         if not arrays[at] or was == now:
             continue
-        if was[0] != now[0] and at not in said.reshaped:
+        if was[0] != now[0] and at not in said.reshaped and id(graph.inputs[at]) not in for_result:
             return "an argument is reshaped"
         if was[1] != now[1] and not _in_memory_of(at, said.written, given):
             return "an argument is written"
