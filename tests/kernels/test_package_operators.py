@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -70,6 +71,8 @@ def write(folder: Path, name: str, source: str, version: str = "") -> None:
     """A package, and the metadata of its installation."""
     (folder / name).mkdir(parents=True, exist_ok=True)
     (folder / name / "__init__.py").write_text(source)
+    # Python takes the compiled form of an older text of the same size and second for this one's.
+    shutil.rmtree(folder / name / "__pycache__", ignore_errors=True)
     if version:
         for old in folder.glob(f"{name}-*.dist-info"):
             (old / "METADATA").unlink()
