@@ -63,7 +63,7 @@ class TracedSet:
     def __eq__(self, other: object) -> Any:
         if type(other) not in (set, frozenset, TracedSet):
             return NotImplemented
-        count = other.length() if type(other) is TracedSet else len(other)  # type: ignore[arg-type]
+        count = other.length() if type(other) is TracedSet else len(other)  # type: ignore[arg-type]  # one of the three above
         pair = self.tracer.scalar("list", [self.length(), (self & other).length()])
         return self.tracer.scalar("eq", pair, self.tracer.scalar("list", [count, count]))
 

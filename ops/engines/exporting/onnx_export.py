@@ -261,9 +261,17 @@ def _turned(tensor: torch.Tensor, held: Sequence[Constant]) -> Constant | None:
     """The matrix of the archive that the export transposed: a second copy would double the file."""
     if tensor.dim() != 2:
         return None
-    alike = (each for each in held if each.tensor.shape == tensor.shape[::-1] and each.tensor.dtype == tensor.dtype)
-    data = tensor.view(torch.uint8)  # bit for bit, zeros with their signs
-    return next((each for each in alike if torch.equal(each.tensor.T.contiguous().view(torch.uint8), data)), None)
+    alike = (
+        each
+        for each in held
+        if (each.tensor.dtype, each.tensor.shape) == (tensor.dtype, tensor.shape[::-1])
+        and torch.equal(_bits(each.tensor[:, 0]), _bits(tensor[0]))  # layers are alike in size: few are turned for it
+    )
+    return next((each for each in alike if torch.equal(_bits(each.tensor.T), _bits(tensor))), None)
+
+
+def _bits(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.contiguous().view(torch.uint8)  # zeros with their signs, NaN equal to itself
 
 
 def _turn(graph: Any, value: Any) -> str:
