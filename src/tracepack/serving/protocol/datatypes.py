@@ -36,6 +36,7 @@ DATATYPES = {
 }  # torch's name -> that of the protocol
 _NARROW = ("FP16", "BF16", "FP32")  # than the numbers of JSON
 DTYPES: dict[str, torch.dtype] = {name: getattr(torch, dtype) for dtype, name in DATATYPES.items()}
+_KINDS = {dtype: name for name, dtype in DTYPES.items()}
 
 if sys.byteorder != "little":  # the protocol is little-endian, and no supported platform is anything else
     raise ImportError("tracepack.serving needs a little-endian machine")
@@ -47,7 +48,7 @@ def datatype(tensor: torch.Tensor, name: str) -> str:
     Raises:
         RejectedError: the protocol has none: complex numbers, float8.
     """
-    found = DATATYPES.get(str(tensor.dtype).removeprefix("torch."))
+    found = _KINDS.get(tensor.dtype)
     if found is None:
         raise RejectedError(
             BAD_REQUEST, "the protocol has no such datatype", where=f"output {name!r}", got=tensor.dtype
@@ -106,7 +107,7 @@ def from_bytes(data: Any, kind: str, shape: tuple[int, ...], name: str) -> Any:
         )  # fmt: skip
     if not wanted:
         return torch.empty(shape, dtype=dtype)
-    made = torch.frombuffer(bytearray(data), dtype=dtype).view(shape)
+    made = torch.frombuffer(bytearray(data), dtype=dtype).reshape(shape)
     return made.view(torch.uint8).ne(0) if kind == "BOOL" else made  # a bool of any other byte is undefined behaviour
 
 
@@ -233,9 +234,9 @@ def to_bytes(value: Any) -> Any:
         (b'\x01\x00\x02\x00', b'\x02\x00\x00\x00hi')
     """
     if isinstance(value, torch.Tensor):
-        flat = value.contiguous().reshape(-1)
-        raw: Any = flat.view(torch.uint8).numpy()
-        return memoryview(raw) if flat.numel() else b""
+        numbers = value.resolve_neg()
+        numbers = numbers.view(torch.int16) if numbers.dtype is torch.bfloat16 else numbers  # numpy has no bfloat16
+        return np.ascontiguousarray(numbers.numpy()).data.cast("B") if value.numel() else b""
     parts = [item.encode() for item in value]
     return b"".join(piece for part in parts for piece in (struct.pack("<I", len(part)), part))
 

@@ -149,8 +149,8 @@ def named_output(name: str, value: Any) -> NamedTensor:
     if isinstance(value, np.ndarray | np.generic):
         value = as_tensor(value)
     if isinstance(value, torch.Tensor):
-        found = _sendable(value.detach())
-        found = found if found.device.type == "cpu" else found.cpu()
+        found = _sendable(value.detach() if value.requires_grad else value)
+        found = found if found.is_cpu else found.cpu()
         return NamedTensor(name, datatype(found, name), tuple(found.shape), found)
     if isinstance(value, str):
         return NamedTensor(name, BYTES, (1,), [_encodable(value)])

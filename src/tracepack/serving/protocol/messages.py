@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from .rejections import BAD_REQUEST, RejectedError
 
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 
-@dataclass(frozen=True)
-class NamedTensor:
+
+class NamedTensor(NamedTuple):
     """A tensor of the protocol.
 
     Attributes:
@@ -25,8 +26,7 @@ class NamedTensor:
     value: Any
 
 
-@dataclass(frozen=True)
-class InferRequest:
+class InferRequest(NamedTuple):
     """A request.
 
     Attributes:
@@ -37,13 +37,12 @@ class InferRequest:
     """
 
     inputs: Mapping[str, NamedTensor]
-    outputs: Mapping[str, bool] = field(default_factory=dict)
+    outputs: Mapping[str, bool] = NOTHING
     id: str = ""
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, Any] = NOTHING
 
 
-@dataclass(frozen=True)
-class InferResponse:
+class InferResponse(NamedTuple):
     """A response.
 
     Attributes:
@@ -55,7 +54,7 @@ class InferResponse:
     version: str
     id: str
     outputs: tuple[NamedTensor, ...]
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, Any] = NOTHING
 
 
 _EXTENSIONS = {
@@ -73,6 +72,8 @@ def refuse_extensions(parameters: Mapping[str, Any], where: str) -> None:
     Raises:
         RejectedError: they ask for such an extension.
     """
+    if not parameters:
+        return
     for name, text in _EXTENSIONS.items():
         if parameters.get(name):
             raise RejectedError(BAD_REQUEST, text, where=where, got=f"the parameter {name!r}")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from .datatypes import BYTES, checked_shape, from_bytes, from_json, known, text, to_bytes
-from .messages import InferRequest, InferResponse, NamedTensor, by_name, refuse_extensions
+from .messages import NOTHING, InferRequest, InferResponse, NamedTensor, by_name, refuse_extensions
 from .protobuf import message
 from .rejections import BAD_REQUEST, RejectedError
 
@@ -22,32 +23,38 @@ def parse_message(given: Any) -> InferRequest:
     Raises:
         RejectedError: it is malformed; the error names the input.
     """
-    raw = given.raw_input_contents
-    if raw and len(raw) != len(given.inputs):
+    rows, raw = list(given.inputs), given.raw_input_contents
+    if raw and len(raw) != len(rows):
         raise RejectedError(
-            BAD_REQUEST, "raw_input_contents has another length than inputs", got=len(raw), expected=len(given.inputs)
+            BAD_REQUEST, "raw_input_contents has another length than inputs", got=len(raw), expected=len(rows)
         )
-    inputs = [_input(row, raw[index] if raw else None) for index, row in enumerate(given.inputs)]
+    inputs = [_input(row, raw[index] if raw else None) for index, row in enumerate(rows)]
+    wanted = {}
     for row in given.outputs:
-        refuse_extensions(_parameters(row), f"output {row.name!r}")
-    return InferRequest(by_name(inputs), {row.name: True for row in given.outputs}, given.id, _parameters(given))
+        wanted[row.name] = True
+        if row.parameters:
+            refuse_extensions(_parameters(row), f"output {row.name!r}")
+    return InferRequest(by_name(inputs), wanted, given.id, _parameters(given))
 
 
 def _input(row: Any, raw: bytes | None) -> NamedTensor:
-    refuse_extensions(_parameters(row), f"input {row.name!r}")
-    kind, shape = known(row.datatype, row.name), checked_shape(list(row.shape), row.name)
+    name = row.name
+    if row.parameters:
+        refuse_extensions(_parameters(row), f"input {name!r}")
+    kind, shape = known(row.datatype, name), checked_shape(list(row.shape), name)
     if raw is not None:
-        return NamedTensor(row.name, kind, shape, from_bytes(raw, kind, shape, row.name))
+        return NamedTensor(name, kind, shape, from_bytes(raw, kind, shape, name))
     if kind not in _CONTENTS:
-        raise RejectedError(BAD_REQUEST, f"{kind} comes in raw_input_contents only", where=f"input {row.name!r}")
+        raise RejectedError(BAD_REQUEST, f"{kind} comes in raw_input_contents only", where=f"input {name!r}")
     items = list(getattr(row.contents, _CONTENTS[kind]))
     if kind == BYTES:
-        items = [text(item, row.name) for item in items]
-    return NamedTensor(row.name, kind, shape, from_json(items, kind, shape, row.name))
+        items = [text(item, name) for item in items]
+    return NamedTensor(name, kind, shape, from_json(items, kind, shape, name))
 
 
-def _parameters(given: Any) -> dict[str, Any]:
-    return {name: _parameter(value) for name, value in given.parameters.items()}
+def _parameters(given: Any) -> Mapping[str, Any]:
+    found = given.parameters
+    return {name: _parameter(value) for name, value in found.items()} if found else NOTHING
 
 
 def _parameter(value: Any) -> Any:
