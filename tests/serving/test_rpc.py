@@ -205,3 +205,51 @@ def test_bytes_that_are_no_message_are_named(address) -> None:
         assert failed.value.details() == "the bytes are no ModelInferRequest; got 2 bytes"
         (answer,) = channel.stream_stream(f"{place}StreamInfer")(iter([b"\x0a\xff"]), timeout=30)
         assert b"the bytes are no ModelInferRequest" in answer
+
+
+@contextmanager
+def unsent(address: str, calls: int, **metadata: str) -> Iterator[list[Any]]:
+    """Calls of ``ModelInfer`` that have begun, and whose request does not come."""
+    import grpc
+
+    ended = threading.Event()
+
+    def requests() -> Iterator[bytes]:  # gRPC sends the head of the call, and no message
+        ended.wait(60)
+        yield from ()
+
+    with grpc.insecure_channel(address) as channel:
+        method = channel.stream_unary("/inference.GRPCInferenceService/ModelInfer")
+        yield [method.future(requests(), metadata=[*metadata.items()]) for _ in range(calls)]
+        ended.set()
+
+
+def test_a_request_that_does_not_come_holds_its_place_for_a_time_only(pipelines) -> None:
+    with serving_rpc({"cell": pipelines["cell"]}, timeout=1.0, max_connections=3) as address:
+        with unsent(address, 3) as calls, client.InferenceServerClient(address) as triton:
+            for call in calls:
+                error = call.exception(timeout=30)
+                assert error.code().name == "DEADLINE_EXCEEDED"
+                assert error.details() == "the request did not come in time; expected within 1 s"
+            found = triton.infer("cell", inputs(FEED))
+        assert np.array_equal(found.as_numpy("state"), pipelines["cell"].run(FEED)["state"].numpy())
+
+
+def test_a_token_is_asked_for_before_the_request_is_read(pipelines) -> None:
+    with (
+        serving_rpc({"cell": pipelines["cell"]}, token="secret") as address,
+        unsent(address, 1) as (refused,),
+        unsent(address, 1, authorization="Bearer secret") as (kept,),
+    ):
+        assert refused.exception(timeout=30).code().name == "UNAUTHENTICATED"
+        assert not kept.done()
+        kept.cancel()
+
+
+def test_a_call_without_a_message_is_refused(address) -> None:
+    import grpc
+
+    with grpc.insecure_channel(address) as channel, pytest.raises(grpc.RpcError) as raised:
+        channel.stream_unary("/inference.GRPCInferenceService/ModelInfer")(iter([]), timeout=30)
+    assert raised.value.code().name == "INVALID_ARGUMENT"
+    assert raised.value.details() == "the call has no message; expected one"

@@ -64,7 +64,7 @@ def rpc_server(repository: Repository, config: ServingConfig, watcher: Watcher, 
         ],
         maximum_concurrent_rpcs=config.max_connections,
     )
-    server.add_generic_rpc_handlers((_handlers(Methods(repository, watcher), config.token),))
+    server.add_generic_rpc_handlers((_handlers(Methods(repository, watcher), config),))
     return server
 
 
@@ -143,11 +143,12 @@ def _headers(context: Any) -> dict[str, str]:
     return {name: value for name, value in context.invocation_metadata() or () if isinstance(value, str)}
 
 
-def _handlers(service: Methods, token: str | None) -> Any:
+def _handlers(service: Methods, config: ServingConfig) -> Any:
     """The methods as gRPC calls them, by the names of the protocol."""
-    gate = _Gate(token)
+    gate = _Gate(config)
     methods = {
-        name: grpc.unary_unary_rpc_method_handler(
+        # To the client it is a method of one request. As such, gRPC would read the request before it calls us.
+        name: grpc.stream_unary_rpc_method_handler(
             gate.unary(name, getattr(service, _method(name))),
             request_deserializer=_reader(f"{name}Request"),
             response_serializer=message(f"{name}Response").SerializeToString,
@@ -184,30 +185,43 @@ def _method(name: str) -> str:
 
 
 class _Gate:
-    """Checks the token, and turns errors into the codes of gRPC.
+    """Checks the token before a request is read, ends one that does not come, and turns errors into codes of gRPC.
 
     Args:
-        token: that clients send as ``authorization: Bearer …``; None for no check.
+        config: the token that clients send as ``authorization: Bearer …``, None for no check; and how long a request
+            may take to come: each that has begun holds one of ``max_connections``.
     """
 
-    def __init__(self, token: str | None) -> None:
-        self._wanted = None if token is None else f"Bearer {token}".encode()
+    def __init__(self, config: ServingConfig) -> None:
+        self._wanted = None if config.token is None else f"Bearer {config.token}".encode()
+        self._timeout = config.timeout
 
-    def unary(self, name: str, method: Method) -> Callable[[Any, Any], Awaitable[Any]]:
+    def unary(self, name: str, method: Method) -> Method:
         """A method of one request and one response."""
         asked = name not in OPEN
 
-        async def call(request: Any, context: Any) -> Any:
+        async def call(requests: Any, context: Any) -> Any:
             try:
                 if asked:
                     self._check(context)
-                if isinstance(request, RejectedError):
-                    raise request
-                return await method(request, context)
+                return await method(await self._first(context), context)
             except Exception as error:
                 await context.abort(*_code_and_text(error))
 
         return call
+
+    async def _first(self, context: Any) -> Any:
+        try:
+            request = await asyncio.wait_for(context.read(), self._timeout)
+        except (asyncio.TimeoutError, TimeoutError):
+            raise RejectedError(
+                TIMED_OUT, "the request did not come in time", expected=f"within {self._timeout:g} s"
+            ) from None
+        if request is grpc.aio.EOF:
+            raise RejectedError(BAD_REQUEST, "the call has no message", expected="one")
+        if isinstance(request, RejectedError):
+            raise request
+        return request
 
     def stream(self, method: Method) -> Callable[[Any, Any], AsyncIterator[Any]]:
         """A method of many requests, answered one after the other; one that fails does not end the stream."""
