@@ -106,9 +106,7 @@ def test_ops_nested_too_deeply_are_refused():
         inner = body_of(Graph((x,), (node,), node.output), f"level{level}")
     x = tensor()
     node = call(inner, x)
-    with pytest.raises(
-        tracepack.ArchiveError, match=r"got 0 nodes more, 301 ops deep; expected .* 50 ops deep at"
-    ):
+    with pytest.raises(tracepack.ArchiveError, match=r"got 0 nodes more, 301 ops deep; expected .* 50 ops deep at"):
         tracepack.load(archive_of(Graph((x,), (node,), node.output)))
 
 
