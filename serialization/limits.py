@@ -10,15 +10,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..ops.graph.errors import ArchiveError
-from ..ops.graph.graph import BodyCall, Constant, Graph
-from ..ops.graph.traverse import callers_first, walk
+from ..ops.graph.graph import Constant, Graph
+from ..ops.graph.traverse import written_out
 from .container.schema import (
     DEEPEST_CALLS,
     LEAST_STATE,
     MAIN_GRAPH,
+    MOST_ADDED,
     MOST_DIMENSIONS,
     MOST_ELEMENTS,
-    MOST_EXPANDED,
     MOST_ROWS,
     STATE_TIMES,
 )
@@ -61,24 +61,12 @@ def check_expansion(graph: Graph) -> None:
     Raises:
         ArchiveError: they do, or calls of ops are nested too deeply.
     """
-    sizes: dict[int, tuple[int, int]] = {}
-    for body in reversed(callers_first(graph)):
-        sizes[id(body.graph)] = _expansion(body.graph, sizes)
-    nodes, depth = _expansion(graph, sizes)
-    if nodes > MOST_EXPANDED or depth > DEEPEST_CALLS:
+    added, depth = written_out(graph)
+    if added > MOST_ADDED or depth > DEEPEST_CALLS:
         raise ArchiveError(
-            "the graph is too large when its ops are inlined", got=f"{nodes} nodes, {depth} ops deep",
-            expected=f"{MOST_EXPANDED} nodes and {DEEPEST_CALLS} ops deep at most",
+            "the graph is too large when its ops are inlined", got=f"{added} nodes more, {depth} ops deep",
+            expected=f"{MOST_ADDED} nodes more and {DEEPEST_CALLS} ops deep at most",
         )  # fmt: skip
-
-
-def _expansion(graph: Graph, sizes: dict[int, tuple[int, int]]) -> tuple[int, int]:
-    """The number of nodes of a graph with all ops inlined, and the depth of its calls of ops."""
-    nodes, depth = 0, 0
-    for node in walk(graph):
-        more, below = sizes[id(node.target.body.graph)] if isinstance(node.target, BodyCall) else (0, -1)
-        nodes, depth = min(nodes + 1 + more, 1 << 62), max(depth, below + 1)
-    return nodes, depth
 
 
 def is_shape(shape: Sequence[Any]) -> bool:

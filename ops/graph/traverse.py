@@ -125,6 +125,38 @@ def callers_first(graph: Graph) -> list[Body]:
     return order
 
 
+def written_out(graph: Graph) -> tuple[int, int]:
+    """What the plan of a graph has more than the graph, since every op is written out wherever it is called.
+
+    Returns:
+        The nodes that are added, each four parts of arguments and results counted as one more; and the depth of calls.
+    """
+    sizes: dict[int, tuple[int, int]] = {}
+    own = 0
+    for inner in [*(body.graph for body in reversed(callers_first(graph))), graph]:
+        count, depth = _parts(inner.output) // 4, 0
+        own += count
+        for node in walk(inner):
+            here = 1 + sum(map(_parts, (*node.args, *node.kwargs.values(), node.output))) // 4
+            more, below = sizes[id(node.target.body.graph)] if isinstance(node.target, BodyCall) else (0, -1)
+            own, count, depth = own + here, min(count + here + more, 1 << 62), max(depth, below + 1)
+        sizes[id(inner)] = count, depth
+    count, depth = sizes[id(graph)]
+    return max(count - own, 0), depth
+
+
+def _parts(tree: Any) -> int:
+    """The leaves of a tree and what holds something in it, an empty container counted as a leaf."""
+    match tree:
+        case tuple() | list():
+            return 1 + sum(map(_parts, tree)) if tree else 1
+        case dict():
+            return 1 + sum(map(_parts, tree.values())) if tree else 1
+        case Record():
+            return 1 + _parts(tree.items)
+    return 1
+
+
 def _called(graph: Graph) -> set[int]:
     return {id(node.target.body) for node in walk(graph) if isinstance(node.target, BodyCall)}
 

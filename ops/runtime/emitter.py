@@ -45,6 +45,7 @@ class Emitter:
         self.scope = Scope(bindings, self.table, self._nested)
         self._transposed: dict[Any, Any] = {}
         self._in_place: dict[int, str] = {}
+        self._looked_at: set[int] = set()  # graphs of which the nodes that may write in place are known
         self._metered: dict[str, Callable[..., Any]] = {}
 
     def _nested(self, graph: Graph, device: Device) -> str:
@@ -119,7 +120,8 @@ class Emitter:
         """Writes the nodes of a graph whose inputs are the given variables."""
         for value, name in zip(graph.inputs, inputs, strict=True):
             self.scope.names[id(value)] = name
-        if not self.bindings.grad:
+        if not self.bindings.grad and id(graph) not in self._looked_at:
+            self._looked_at.add(id(graph))
             self._in_place |= in_place(graph)
         replaced = 0  # nodes to come that an engine runs
         for node in graph.nodes:
@@ -157,6 +159,8 @@ class Emitter:
     def _node(self, node: Node, device: Device) -> None:
         scope = self.scope
         scope.reads = []
+        if self.bindings.budget is not None:
+            self.bindings.budget.tick()
         match node.target:
             case Operator("py.grad_mode" | "py.own_backward") if not self.bindings.grad:
                 pass  # these nodes matter with gradients only

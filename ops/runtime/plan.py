@@ -8,7 +8,7 @@ traced back to its node by the failing line, which costs successful runs nothing
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ import torch
 from ..graph.device import CPU, Device, parse_device
 from ..graph.graph import Body, Constant, Graph, Guard, Node
 from ..graph.memory import Touched, touched
+from ..graph.traverse import written_out
 from .checks import fail_guard, input_check, output_check
 from .emitter import Emitter
 from .interrupts.modes import outside
@@ -68,13 +69,18 @@ class Plan:
     @outside
     def checked(self) -> Callable[..., Any]:
         """The function that verifies everything; one positional argument for each graph input."""
-        return Emitter(self._bindings, checked=True).function(self.graph, self.home)
+        return self._function(checked=True)
 
     @cached_property
     @outside
     def fast(self) -> Callable[..., Any]:
         """The function without the checks that an input signature decides."""
-        return Emitter(self._bindings, checked=False).function(self.graph, self.home)
+        return self._function(checked=False)
+
+    def _function(self, *, checked: bool) -> Callable[..., Any]:
+        if self.budget is not None:
+            self.budget.foresee_plan(written_out(self.graph)[0])
+        return Emitter(self._bindings, checked=checked).function(self.graph, self.home)
 
     @property
     def source(self) -> str:
@@ -94,8 +100,8 @@ class Plan:
             place=self._place,
             constant=self._constant,
             home=self.home,
-            check_inputs=input_check,
-            check_outputs=output_check,
+            check_inputs=cache(self._input_check),  # an op that is called often has one
+            check_outputs=cache(output_check),
             record=record_factory,
             guard=_guard_failure,
             kernel=self.state.kernel,
@@ -104,6 +110,10 @@ class Plan:
             engines=self.engines,
             reshaped={place for place in self._touched.reshaped if isinstance(place, int)},
         )
+
+    def _input_check(self, body: Body) -> Callable[..., None]:
+        check = input_check(body)
+        return check if self.budget is None else self.budget.ticking(check)
 
     @cached_property
     def _touched(self) -> Touched:

@@ -18,7 +18,7 @@ from ..graph.types import DTYPES as TORCH_DTYPES
 from .primitives.numpy import numpy_object
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, slots=True)
 class Line:
     """One line of generated source, with the variables that it reads and writes, and the op call that it belongs to."""
 
@@ -51,7 +51,8 @@ def source_of(lines: Sequence[Line], inputs: Sequence[str], result: str, kept: I
         result: the returned expression.
         kept: the variables in the result, which are not freed.
     """
-    last = {name: index for index, line in enumerate(lines) for name in line.variables()}
+    used = [line.variables() for line in lines]
+    last = {name: index for index, names in enumerate(used) for name in names}
     held = {*kept, *inputs}
     text = [f"def plan({', '.join(inputs)}):"]
     nodes: dict[int, Node] = {}
@@ -62,7 +63,7 @@ def source_of(lines: Sequence[Line], inputs: Sequence[str], result: str, kept: I
             nodes[len(text)] = line.node
         if line.call is not None:
             calls[len(text)] = line.call
-        dead = [name for name in line.variables() if last[name] == index and name not in held]
+        dead = [name for name in used[index] if last[name] == index and name not in held]
         if dead and index + 1 < len(lines) and not line.text.startswith("if "):
             text[-1] += f"; del {', '.join(dead)}"
     text.append(f" return {result}")

@@ -10,7 +10,7 @@ import re
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -171,7 +171,7 @@ class Runner:
         key = _signature_key(flat)
         plan = self.reference if any(map(is_traced, flat)) else self.plan
         fast = key is not None and key in self.seen
-        with Taking(flat, self.state() if self.stateful else None):
+        with self._within(), Taking(flat, self.state() if self.stateful else None):
             result = self._execute(plan.fast if fast else plan.checked, flat)
         if self.writes:
             give_back(given, flat)
@@ -188,7 +188,8 @@ class Runner:
 
     def _run_plainly(self, given: Sequence[Any]) -> Any:
         flat = [at_home(value, device) for value, device in zip(given, self.homes, strict=True)]
-        result = self._execute(self.reference.checked, flat)
+        with self._within():
+            result = self._execute(self.reference.checked, flat)
         if self.writes:
             give_back(given, flat)
         return result
@@ -198,9 +199,12 @@ class Runner:
         """Runs the checks outside of the modes that trace the caller, so that they are not traced."""
         self._check(given)
 
+    def _within(self) -> AbstractContextManager[None]:
+        """The budget of a run, of which a plan that it makes is part."""
+        return nullcontext() if self._budget is None else self._budget.running()
+
     def _execute(self, function: Callable[..., Any], flat: Sequence[Any]) -> Any:
-        within = nullcontext() if self._budget is None else self._budget.running()
-        with within, torch.set_grad_enabled(self.grad and torch.is_grad_enabled()):
+        with self._within(), torch.set_grad_enabled(self.grad and torch.is_grad_enabled()):
             try:
                 return function(*flat)
             except Exception as error:
@@ -282,6 +286,12 @@ def _first_run(runner: Runner) -> Callable[[Mapping[str, Any]], Any]:
     prepare._dynamo_marked_constant = True  # type: ignore[attr-defined]  # an attribute of torch's
 
     def first(feed: Mapping[str, Any]) -> Any:
+        if runner._budget is None:
+            return planned(feed)
+        with runner._budget.running():
+            return planned(feed)
+
+    def planned(feed: Mapping[str, Any]) -> Any:
         prepare()
         if torch.compiler.is_dynamo_compiling():
             return runner.run_slowly(feed)

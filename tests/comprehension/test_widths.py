@@ -1,5 +1,7 @@
 """Integers at the ends of their types: what is proven of an index is what every emitter computes."""
 
+import time
+
 import numpy as np
 import pytest
 import torch
@@ -196,6 +198,23 @@ def test_texts_are_bounded():
     lets = ", ".join(f"v{n + 1} = v{n} + v{n}" for n in range(40))
     with pytest.raises(errors.ComprehensionSyntaxError, match="the expression has more than 4096 parts"):
         define(f"def f(float(N) A) -> (O) {{ O(i) = v40 where v0 = A(i), {lets} }}")
+    lets = ", ".join(f"v{n + 1} = v{n} - v{n}" for n in range(9))
+    body = " ".join(f"O{n}(i) = v9 where v0 = A(i), {lets};" for n in range(64))
+    with pytest.raises(errors.ComprehensionSyntaxError, match="all expressions have more than 8192 parts"):
+        define(f"def f(float(N) A) -> (O0) {{ {body} }}")
+
+
+@pytest.mark.parametrize(("sign", "count"), [("*", 7), ("-", 9)], ids=["parts", "levels"])
+def test_gradients_are_bounded(sign, count):
+    """Each of the many reads of one element has a gradient, which is a product of what stands on the way to it."""
+    lets = ", ".join(f"v{n + 1} = v{n} {sign} v{n}" for n in range(count))
+    layer = define(f"def f(float(N) A) -> (O) {{ O(i) = v{count} where v0 = A(i), {lets} }}")
+    a = torch.full((3,), 1.0)
+    began = time.process_time()
+    torch.testing.assert_close(layer(a, options=TORCH), a if sign == "*" else a - a)
+    with pytest.raises(errors.DerivativeError, match="the gradient by 'A' is too large; expected 32768 parts in"):
+        layer(a.requires_grad_(), options=TORCH)
+    assert time.process_time() - began < 20
 
 
 @pytest.mark.parametrize("sign", ["+", "*"])

@@ -11,6 +11,7 @@ import torch
 
 import tracepack
 from tests.security.forge import apply, archive_of, one_node, tensor
+from tests.security.test_bodies import twice_each
 from tracepack.ops.graph.graph import Graph, Node, Value
 from tracepack.ops.graph.types import ANY, INT
 
@@ -45,6 +46,20 @@ def test_memory_is_foreseen_before_it_is_taken():
             tracepack.BudgetError, match=r"takes more memory than its budget; got \d+; expected 1000000"
         ):
             tracepack.load(data, budget={"bytes": 1_000_000})(X)
+
+
+def test_the_plan_of_the_first_run_counts():
+    """Ops are written out wherever they are called, which takes a small file longer than its own nodes foretell."""
+    data = archive_of(twice_each(13))
+    with pytest.raises(tracepack.BudgetError, match="more memory than its budget; got 100544512; expected 1048576"):
+        tracepack.load(data, budget={"bytes": 1 << 20})(X)
+    assert torch.equal(tracepack.load(data, budget={"bytes": 1 << 30, "seconds": 600})(X), X + 8192)
+    mod = tracepack.load(data, budget={"seconds": 0.05})
+    began = time.process_time()
+    with pytest.raises(tracepack.BudgetError, match=r"takes longer than its budget; expected 0.05 seconds at most"):
+        mod(X)
+    assert time.process_time() - began < 0.5  # the whole plan takes more than a second
+    assert mod.state() == {}  # the time of a run that was ended does not count for what follows
 
 
 def test_a_size_of_nothing_counts_as_one():

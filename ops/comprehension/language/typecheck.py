@@ -61,8 +61,8 @@ from .syntax import (
 MOST_STATEMENTS = 256
 """The most statements of one definition: a compiler's time grows with their square."""
 
-LARGEST = 4096
-"""The most parts of one expression after lets are substituted."""
+LARGEST, MOST_PARTS = 4096, 8192
+"""The most parts of one expression, and of all, after lets are substituted: every pass walks them."""
 
 
 def check(definition: DefSyntax) -> Definition:
@@ -72,12 +72,10 @@ def check(definition: DefSyntax) -> Definition:
         ComprehensionError: one of its subclasses, with the place in the text.
     """
     if len(definition.body) > MOST_STATEMENTS:
-        raise ComprehensionSyntaxError(
-            f"the definition has {len(definition.body)} statements, and at most {MOST_STATEMENTS} are taken",
-            at=definition.place,
-        )
+        message = f"the definition has {len(definition.body)} statements, and at most {MOST_STATEMENTS} are taken"
+        raise ComprehensionSyntaxError(message, at=definition.place)
     scope = _Scope(definition)
-    statements = tuple(scope.statement(s) for s in definition.body)
+    statements = tuple(map(scope.statement, definition.body))
     return Definition(definition.name, tuple(scope.params), scope.check_returns(), statements, definition.place)
 
 
@@ -86,7 +84,7 @@ class _Scope:
 
     def __init__(self, definition: DefSyntax) -> None:
         self.params = [self._param(p) for p in definition.params]
-        self.inputs = {p.name for p in self.params}
+        self.inputs, self.parts = {p.name for p in self.params}, 0
         self.returns = {r.name: r for r in definition.returns}
         self.place = definition.place
         self.sizes = {d for p in self.params for d in p.dims or () if isinstance(d, str)}
@@ -169,7 +167,7 @@ class _Scope:
         for clause in s.clauses:
             checker = _Expressions(self, lets)
             if isinstance(clause, ExistsClause):
-                exists.append(checker.value(clause.value))
+                exists.append(self._sized(checker.value(clause.value), clause.place))
             elif isinstance(clause, LetClause):
                 self._check_new(clause.name, clause.place, lets, ranges)
                 lets[clause.name] = self._sized(checker.value(clause.value), clause.place)
@@ -178,11 +176,14 @@ class _Scope:
                 ranges[clause.name] = self._range(clause, checker, s)
         return tuple(ranges.values()), tuple(exists)
 
-    @staticmethod
-    def _sized(e: Expr, place: Place) -> Expr:
+    def _sized(self, e: Expr, place: Place) -> Expr:
         """An expression with its lets in place, which is no larger than passes over it can bear."""
-        if sum(1 for _ in islice(walk(e), LARGEST + 1)) > LARGEST:
+        parts = sum(1 for _ in islice(walk(e), LARGEST + 1))
+        self.parts += parts
+        if parts > LARGEST:
             raise ComprehensionSyntaxError(f"the expression has more than {LARGEST} parts", at=place)
+        if self.parts > MOST_PARTS:
+            raise ComprehensionSyntaxError(f"all expressions have more than {MOST_PARTS} parts", at=place)
         return e
 
     def _check_new(
@@ -192,8 +193,7 @@ class _Scope:
             raise AlreadyDefinedError(f"'{name}' is already defined", at=place)
 
     def _range(self, clause: RangeClause, checker: _Expressions, s: StatementSyntax) -> RangeSpec:
-        bounds = []
-        known = _names_of(s)
+        bounds, known = [], _names_of(s)
         for side in (clause.low, clause.high):
             bound = checker.integral(side)
             if accesses(bound):

@@ -15,7 +15,7 @@ from ..expr.ir import Access, Const, Expr, Nest, Op, Program, TensorType, access
 from .affine import bounds
 from .folding import fold
 from .invariance import independent_of
-from .vjp import mul, number, position, pullback
+from .vjp import MOST_PARTS, mul, number, parts_of, position, pullback
 
 _EXACT = frozenset({"?:", "neg", "abs", "fabs", "min", "max", "fmin", "fmax", "cast"})
 """Operators without rounding; a cast may round, but always to the same value."""
@@ -63,6 +63,7 @@ class _Walk:
     def __init__(self, program: Program, wanted: frozenset[str], clamp: bool, again: bool) -> None:
         self._program, self._wanted, self._clamp, self._again = program, wanted, clamp, again
         self._active = _active(program, wanted)
+        self._left = MOST_PARTS
         self._tensors: dict[str, TensorType] = {}
         self._nests: list[Nest] = []
         self._adjoint: dict[str, str] = {}
@@ -99,6 +100,7 @@ class _Walk:
         known: dict[Expr, Expr] = {nest.value: own} if nest.op == "=" else {}
         for access, grad in pullback(nest.value, seed, known):
             if access.tensor in self._active:
+                self._left -= parts_of(grad, access, self._left)
                 self._scatter(nest, access, grad)
 
     def _scatter(self, nest: Nest, access: Access, grad: Expr) -> None:

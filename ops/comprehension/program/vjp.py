@@ -11,7 +11,10 @@ from math import prod
 
 from ..expr.dtypes import INT32, INT64
 from ..expr.errors import DerivativeError
-from ..expr.ir import Access, Const, Expr, Op, op, var
+from ..expr.ir import Access, Const, Expr, Op, children, op, var
+
+MOST_PARTS, DEEPEST = 32_768, 208
+"""The most parts of all gradients of a definition, and the most levels of one: passes over it are recursive."""
 
 
 def pullback(value: Expr, seed: Expr, known: dict[Expr, Expr]) -> list[tuple[Access, Expr]]:
@@ -29,6 +32,27 @@ def pullback(value: Expr, seed: Expr, known: dict[Expr, Expr]) -> list[tuple[Acc
     found: dict[Access, Expr] = {}
     _pull(value, seed, known, found)
     return list(found.items())
+
+
+def parts_of(gradient: Expr, access: Access, most: int) -> int:
+    """How many parts the gradient of an access has: it is a sum of products, one for each way to the access.
+
+    Raises:
+        DerivativeError: more than so many, or too many levels.
+    """
+    waiting, count = [(gradient, 1)], 0
+    while waiting:
+        e, level = waiting.pop()
+        count += 1
+        if count > most or level > DEEPEST:
+            raise DerivativeError(
+                f"the gradient by '{access.tensor}' is too large",
+                at=access.place,
+                expected=f"{MOST_PARTS} parts in all and {DEEPEST} levels at most",
+                fix="Write parts of the statements to tensors of their own, or name a backward definition.",
+            )
+        waiting += [(child, level + 1) for child in children(e)]
+    return count
 
 
 def number(value: float, like: Expr) -> Const:

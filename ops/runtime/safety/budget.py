@@ -1,7 +1,8 @@
 """A budget for runs of a file that is not trusted: seconds and bytes, checked before and after every node.
 
-Without a budget the generated code has no checks. An operator that runs is not interrupted: time is checked between
-operators, and the memory of a result is computed beforehand from shapes where torch can do so.
+The plan that the first run makes is part of that run: an op is written out wherever it is called, so that a small file
+can ask for a large plan. Without a budget the generated code has no checks. An operator that runs is not interrupted:
+time is checked between operators, and the memory of a result is computed beforehand from shapes where torch can do so.
 """
 
 from __future__ import annotations
@@ -65,7 +66,27 @@ class Budget:
         try:
             yield
         finally:
-            self._run.open = False
+            self._run.open, self._run.spent, self._run.until = False, 0, None
+
+    def foresee_plan(self, added: int) -> None:
+        """Checks the memory of a plan.
+
+        Args:
+            added: the nodes that it has more than the file, whose own nodes are as large as the file foretells.
+
+        Raises:
+            BudgetError: it takes more than is left.
+        """
+        self._within(getattr(self._run, "spent", 0) + _NODE * added)
+
+    def ticking(self, check: Callable[..., Any]) -> Callable[..., Any]:
+        """A check of an op's inputs that looks at the time first."""
+
+        def timed(*args: Any) -> Any:
+            self.tick()
+            return check(*args)
+
+        return timed
 
     def metered(self, function: Callable[..., Any], name: str) -> Callable[..., Any]:
         """A function that checks the budget before and after the given one.
@@ -164,6 +185,8 @@ class Budget:
             )
 
 
+_NODE = 4096
+"""The bytes that Python's compiler takes for a node of a plan, as measured."""
 _POINTER, _TEXT = 8, 48
 """The bytes of a place in a list, and of a text without its characters."""
 _NUMBERS = frozenset((int, float, bool, type(None)))

@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "format.md").read_text(encoding="utf-8")
 SCHEMA, GUARDS = "serialization.container.schema", "ops.graph.guards"
 JSON, TEXTS = "ops.runtime.safety.tokenizer_json", "ops.runtime.primitives.text.texts"
+CHECKED, VJP = "ops.comprehension.language.typecheck", "ops.comprehension.program.vjp"
 SCHEDULES, BOUNDED = "ops.comprehension.loops.description", "ops.runtime.primitives.bounded"
 PATTERNS, TABLES = "ops.runtime.safety.patterns", "ops.runtime.primitives.tables"
 
@@ -28,7 +29,7 @@ ROWS: dict[str, tuple[str, ...]] = {
     "the manifest, and each graph's member": ("{} MiB", f"{SCHEMA}.LARGEST_MANIFEST"),
     "rows of each list of the manifest": ("{}", f"{SCHEMA}.MOST_ROWS"),
     "nodes in all graphs together": ("{}", f"{SCHEMA}.MOST_NODES"),
-    "nodes when every op is written out": ("{}", f"{SCHEMA}.MOST_EXPANDED"),
+    "nodes that are added": ("{}", f"{SCHEMA}.MOST_ADDED"),
     "ops that call ops": ("{} deep", f"{SCHEMA}.DEEPEST_CALLS"),
     "levels of trees, a subgraph counted as 10": ("{}", f"{SCHEMA}.DEEPEST"),
     "symbols of a signature": ("{}", f"{SCHEMA}.MOST_SYMBOLS"),
@@ -63,8 +64,9 @@ ROWS: dict[str, tuple[str, ...]] = {
     "bytes that a table of characters": ("{}", f"{JSON}.MOST_REPLACED"),
     "templates, parts of one": ("1, {}, and 1", f"{JSON}.MOST_COPIES"),
     "ids of a token in a template": ("{}", f"{JSON}.MOST_IDS"),
-    "statements of a definition": ("{}", "ops.comprehension.language.typecheck.MOST_STATEMENTS"),
-    "parts of an expression": ("{}", "ops.comprehension.language.typecheck.LARGEST"),
+    "statements of a definition": ("{}", f"{CHECKED}.MOST_STATEMENTS"),
+    "parts of an expression": ("{}, and {}", f"{CHECKED}.LARGEST", f"{CHECKED}.MOST_PARTS"),
+    "parts, and levels, of the gradients": ("{}, and {}", f"{VJP}.MOST_PARTS", f"{VJP}.DEEPEST"),
     "levels of an expression: 1 for each further term or factor, 3 for": (
         "{}", "ops.comprehension.language.parser.DEEPEST"),
     "elements that one statement computes": ("{}", "ops.comprehension.program.specialise.MOST_STEPS"),
