@@ -32,11 +32,13 @@ class Rounds:
         closing: the loop that has just given its last item; None once its results are collected.
         left: the values of rounds that are over, by id: nothing may use them.
         plain: the loops over constants that go on.
+        nested: the outermost loops of comprehensions with several, where Python runs them, that go on.
     """
 
     def __init__(self) -> None:
         self.open: list[Any] = []
         self.plain: list[Any] = []
+        self.nested: list[Any] = []
         self.closing: Any = None
         self.left: dict[int, Value] = {}
 

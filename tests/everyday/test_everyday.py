@@ -12,7 +12,7 @@ from tests.campaigns.check import difference
 from tests.everyday import choices, idioms, labels, lists, tallies, texts
 from tests.everyday.case import check, loaded
 from tests.everyday.loops import appending, branches, carrying, growing, iterators, leaving, nested, pieces, reductions
-from tests.everyday.values import filling
+from tests.everyday.values import filling, several
 
 
 @pytest.mark.parametrize("name", labels.CASES)
@@ -48,6 +48,11 @@ def test_loops_that_append(name) -> None:
 @pytest.mark.parametrize("name", filling.CASES)
 def test_loops_that_fill_a_dict_and_sets(name) -> None:
     check(filling.CASES[name])
+
+
+@pytest.mark.parametrize("name", several.CASES)
+def test_comprehensions_with_several_loops_and_sets(name) -> None:
+    check(several.CASES[name])
 
 
 @pytest.mark.parametrize("process", filling.VIEWS)
