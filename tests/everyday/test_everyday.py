@@ -13,6 +13,7 @@ from tests.everyday import choices, idioms, labels, lists, tallies, texts
 from tests.everyday.case import check, loaded
 from tests.everyday.loops import appending, branches, carrying, growing, iterators, leaving, nested, pieces, reductions
 from tests.everyday.values import filling, several
+from tests.everyday.values import growing as growing_dicts
 
 
 @pytest.mark.parametrize("name", labels.CASES)
@@ -53,6 +54,20 @@ def test_loops_that_fill_a_dict_and_sets(name) -> None:
 @pytest.mark.parametrize("name", several.CASES)
 def test_comprehensions_with_several_loops_and_sets(name) -> None:
     check(several.CASES[name])
+
+
+@pytest.mark.parametrize("name", growing_dicts.CASES)
+def test_loops_that_read_the_dicts_and_sets_they_fill(name) -> None:
+    check(growing_dicts.CASES[name])
+
+
+def test_a_list_of_a_dict_that_has_another_name_keeps_the_length() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the length and the texts are fixed
+        mod = loaded(growing_dicts.kept_elsewhere, ["a", "a"])
+    assert mod(["a", "a"]) == growing_dicts.kept_elsewhere(["a", "a"]) == [1, 2]
+    with pytest.raises(tracepack.GuardError, match="the length of the list was read"):
+        mod(["a", "a", "a"])
 
 
 @pytest.mark.parametrize("process", filling.VIEWS)

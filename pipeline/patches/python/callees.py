@@ -28,7 +28,8 @@ from ...lists.mapping import each, rows_of
 from ...lists.reductions import with_default
 from ...proxies.arrays import TracedArray
 from ...proxies.base import is_free_shape, is_traced
-from ...proxies.lists import TracedDict, TracedList
+from ...proxies.dicts import TracedDict
+from ...proxies.lists import TracedList
 from ...proxies.sets import TracedSet
 from ...proxies.strings import TracedStr
 from ...recording.recorder import Recorder

@@ -14,7 +14,8 @@ from typing import Any
 from ...lists.iterating import listed
 from ...lists.mapping import each
 from ...proxies.base import is_traced
-from ...proxies.lists import TracedDict, TracedList
+from ...proxies.dicts import TracedDict
+from ...proxies.lists import TracedList
 from ...proxies.sets import TracedSet
 from ...proxies.strings import TracedStr
 from ...recording.recorder import Recorder

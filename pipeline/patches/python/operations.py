@@ -22,7 +22,8 @@ from ...lists.mapping import rows_of
 from ...proxies.arrays import TracedArray
 from ...proxies.base import is_free_shape, is_traced
 from ...proxies.byte_strings import TracedBytes
-from ...proxies.lists import TracedDict, TracedList
+from ...proxies.dicts import TracedDict
+from ...proxies.lists import TracedList
 from ...proxies.scalars import TracedNumber
 from ...proxies.sets import TracedCounter, TracedSet
 from ...proxies.strings import TracedStr
@@ -31,7 +32,7 @@ from ...rules.assertions import required
 from ...rules.number_or_tensor import number_of
 from ..library.asked_table import AskedTable
 from .entries import appended, dict_of, extended, gathered, hashable, set_of, set_updated
-from .loops.comprehensions import Place
+from .loops.comprehensions import LoopPlace
 from .loops.constants import rounds_over
 from .loops.leaving import Leavable
 from .loops.several import begun, note
@@ -177,7 +178,7 @@ def _iterated(items: Any, place: Any = None, into: list[Any] | None = None) -> A
     items = items.tensor.tolist() if type(items) is TracedBytes else items
     items = items.keys() if issubclass(type(items), TracedDict) else items
     items = items if recorder is None or is_traced(items) else rounds_over(recorder, items, sys._getframe(3))
-    if recorder is not None and type(place) is Place and place.several:
+    if recorder is not None and type(place) is LoopPlace and place.several:
         return begun(recorder, items, place)
     return items if recorder is None or type(items) is not TracedList else Loop(recorder, items, place, into)
 
@@ -192,7 +193,7 @@ def _collected(result: Any) -> Any:
     return to_dict(result.items()) if type(result) is dict else result
 
 
-def noting(place: Place, pair: bool = False) -> HandedOver:
+def noting(place: LoopPlace, pair: bool = False) -> HandedOver:
     """What takes note of a result of a comprehension with several loops; a pair goes back as Python unpacks it."""
 
     def noted(result: Any) -> Any:
@@ -251,7 +252,7 @@ KEY, MAP, COLLECTED = map(HandedOver, (_hashable, _map_of, _collected))
 NOT, ASSERTED = HandedOver(_not, asks_truth=True), HandedOver(asserted, asks_truth=True)
 
 
-def iterated(place: Place) -> HandedOver:
+def iterated(place: LoopPlace) -> HandedOver:
     """What makes the iterator of a loop of a comprehension."""
     return HandedOver(lambda items: _iterated(items, place))
 
@@ -297,7 +298,7 @@ def appended_to(place: int) -> HandedOver:
     return HandedOver(lambda pair: _iterated(pair[0], place, pair[1]))
 
 
-def conditional(wanted: bool, place: Place) -> HandedOver:
+def conditional(wanted: bool, place: LoopPlace) -> HandedOver:
     """What takes a condition of a comprehension, which goes on with the item where the condition is as wanted."""
     return HandedOver(_filtered(wanted, place), asks_truth=True)
 

@@ -17,7 +17,7 @@ _BUILDS = ("BUILD_LIST", "BUILD_MAP", "BUILD_SET")
 _APPENDS = ("LIST_APPEND", "MAP_ADD", "SET_ADD")
 
 
-class Place(NamedTuple):
+class LoopPlace(NamedTuple):
     """Where a loop stands.
 
     Attributes:
@@ -45,8 +45,8 @@ class Comprehensions:
     def __init__(self, instructions: Sequence[Any], code: CodeType) -> None:
         self.code, own = instructions, code.co_name in OWN_FUNCTIONS
         self.begins = dict(_calls(instructions))
-        self.heads: dict[int, Place] = {}
-        self.results: dict[int, Place] = {}
+        self.heads: dict[int, LoopPlace] = {}
+        self.results: dict[int, LoopPlace] = {}
         self.ends: set[int] = set()
         heads = [at for at, each in enumerate(instructions) if each.opname == "FOR_ITER" and at > 1]
         inlined = {at: self._end(at) for at in heads if self._is_inlined(at)}
@@ -83,7 +83,7 @@ class Comprehensions:
         found = [at for at in body if _takes_result(self.code[at], len(loops), own)]
         if len(found) != 1:
             return False
-        places = [Place(comprehension, number, several) for number in range(len(loops))]
+        places = [LoopPlace(comprehension, number, several) for number in range(len(loops))]
         self.heads |= {id(self.code[at]): place for at, place in zip(loops, places, strict=True)}
         self.begins |= {at - 1: place for at, place in zip(loops[1:], places[1:], strict=True)}
         self.results |= {found[0]: places[0]} if several else {}
@@ -109,7 +109,7 @@ def _loops(instructions: Iterable[Any]) -> list[int]:
     return found
 
 
-def _calls(instructions: Sequence[Any]) -> Iterator[tuple[int, Place]]:
+def _calls(instructions: Sequence[Any]) -> Iterator[tuple[int, LoopPlace]]:
     """Where iterators are made for comprehensions that are functions of their own."""
     waiting: list[CodeType] = []
     for index, each in enumerate(instructions[:-1]):
@@ -119,4 +119,4 @@ def _calls(instructions: Sequence[Any]) -> Iterator[tuple[int, Place]]:
         if each.opname == "GET_ITER" and instructions[index + 1].opname in _CALLS and waiting:
             loops = len(_loops(dis.get_instructions(waiting.pop())))
             if loops:
-                yield index, Place(several=loops > 1)
+                yield index, LoopPlace(several=loops > 1)

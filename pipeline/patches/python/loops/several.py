@@ -18,7 +18,7 @@ from ....lists.loop import Loop
 from ....lists.ways import Way
 from ....proxies.lists import TracedList
 from ....recording.recorder import Recorder
-from .comprehensions import Place
+from .comprehensions import LoopPlace
 from .constants import ConstantRounds
 
 
@@ -37,7 +37,7 @@ class NestedLoop(Loop):
         joins: whether a round may give another number of results than one or none.
     """
 
-    def __init__(self, recorder: Recorder, source: TracedList, place: Place) -> None:
+    def __init__(self, recorder: Recorder, source: TracedList, place: LoopPlace) -> None:
         self.noted: list[Any] = []
         super().__init__(recorder, source, place, into=self.noted)
         self.joins = False
@@ -89,7 +89,7 @@ class PlainFor:
         noted: what the rounds gave.
     """
 
-    def __init__(self, recorder: Recorder, items: Any, place: Place) -> None:
+    def __init__(self, recorder: Recorder, items: Any, place: LoopPlace) -> None:
         self.recorder, self.place, self.iterator = recorder, place, iter(items)
         self.frame: FrameType | None = None
         self.noted: list[Any] = []
@@ -136,14 +136,14 @@ def _joined(recorder: Recorder, parts: Sequence[Any]) -> TracedList:
     return found
 
 
-def begun(recorder: Recorder, items: Any, place: Place) -> Any:
+def begun(recorder: Recorder, items: Any, place: LoopPlace) -> Any:
     """The iterator of a loop of a comprehension with several."""
     if type(items) is TracedList:
         return NestedLoop(recorder, items, place)
     return items if place.number else PlainFor(recorder, items, place)
 
 
-def note(recorder: Recorder, result: Any, place: Place, frame: FrameType) -> None:
+def note(recorder: Recorder, result: Any, place: LoopPlace, frame: FrameType) -> None:
     """Takes note of a result of a comprehension in the innermost loop of it that goes on."""
     for loop in [*reversed(recorder.rounds.open), *reversed(recorder.rounds.nested)]:
         known = isinstance(loop, NestedLoop | PlainFor) and not getattr(loop, "closed", False)
