@@ -42,6 +42,7 @@ from .operations import (
     MISSES,
     NOT,
     PLAIN,
+    REFUTED,
     SET,
     SUBSCRIPT,
     appended_to,
@@ -235,6 +236,8 @@ def _jump(this: Any, index: int, instructions: Sequence[Any], rounds: Comprehens
         wanted = applied(conditional(falls, rounds.heads[id(after.target)]))
     elif (after if falls else this.target).opname == "LOAD_ASSERTION_ERROR":
         wanted = applied(ASSERTED)
+    elif falls is False and after.opname == "LOAD_ASSERTION_ERROR":
+        wanted = applied(REFUTED)
     elif error := raised_by(instructions, index + 1):
         wanted = applied(raising(error, not falls))
     elif error := raised_by(instructions, next(at for at, each in enumerate(instructions) if each is this.target)):

@@ -17,6 +17,7 @@ import torch
 from ....ops.tracing_hook import current
 from ...lists.carried import Carried
 from ...lists.fold import Fold
+from ...lists.iterating import listed
 from ...lists.loop import Loop
 from ...lists.mapping import rows_of
 from ...proxies.arrays import TracedArray
@@ -176,7 +177,7 @@ def _iterated(items: Any, place: Any = None, into: list[Any] | None = None) -> A
     if recorder is not None and type(items) is TracedStr:
         items = recorder.scalar("list", items)
     items = items.tensor.tolist() if type(items) is TracedBytes else items
-    items = items.keys() if issubclass(type(items), TracedDict) else items
+    items = items.keys() if issubclass(type(items), TracedDict) else listed(recorder, items)
     items = items if recorder is None or is_traced(items) else rounds_over(recorder, items, sys._getframe(3))
     if recorder is not None and type(place) is LoopPlace and place.several:
         return begun(recorder, items, place)
@@ -238,6 +239,13 @@ def asserted(found: Any) -> Any:
     return found
 
 
+def _refuted(found: Any) -> Any:
+    """A condition that must not hold in any run."""
+    recorder = active()
+    found = found if recorder is None else number_of(recorder, found)
+    return not asserted(_not(found)) if issubclass(type(found), TracedNumber) else found
+
+
 SUBSCRIPT, JOINED, CONTAINS, MISSES = map(HandedOver, (_subscript, _joined, _contains, _misses))
 ADDED = {
     "LIST_EXTEND": HandedOver(lambda pair: extended(active(), *pair)),
@@ -249,7 +257,7 @@ ADDED = {
 SET = HandedOver(lambda items: set_updated(active(), set(), items))
 PLAIN = HandedOver(lambda items: list(items) if type(items) is TracedList else items)
 KEY, MAP, COLLECTED = map(HandedOver, (_hashable, _map_of, _collected))
-NOT, ASSERTED = HandedOver(_not, asks_truth=True), HandedOver(asserted, asks_truth=True)
+NOT, ASSERTED, REFUTED = (HandedOver(function, asks_truth=True) for function in (_not, asserted, _refuted))
 
 
 def iterated(place: LoopPlace) -> HandedOver:
