@@ -35,7 +35,7 @@ def blamed(error: Exception, process: Callable[..., Any], examples: Examples) ->
         return own
     line, mine = str(raising_line(error.__traceback__) or ""), own_line(error.__traceback__)
     line = line if mine is None or str(mine) == line else f"{line}, called by {mine}"
-    if "TracedStr" in str(error):
+    if "TracedStr" in str(error) or "must be str" in str(error):
         first = str(error).splitlines()[0].replace(", not TracedStr", "")
         ours = "(): argument '" in first  # as torch's parser of arguments says it
         kind = "of torch" if ours else "that takes plain texts"
@@ -43,7 +43,7 @@ def blamed(error: Exception, process: Callable[..., Any], examples: Examples) ->
             f"a function {kind} was given a text that is decided at run time",
             where=line,
             got=first,
-            fix=_TEXT_OPTION if ours else _PLAIN_TEXT,
+            fix=_TEXT_OPTION if ours else instead(raising_line(error.__traceback__)) or _PLAIN_TEXT,
         )
     if "TracedBytes" in str(error):
         return RecordError(

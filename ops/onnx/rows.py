@@ -34,7 +34,7 @@ class Rows:
     def values(self) -> list[Any]:
         """The inputs of the op: tensors, and lists of strings."""
         return [
-            torch.from_numpy(np.ascontiguousarray(each)) if isinstance(each, np.ndarray) else each
+            torch.from_numpy(np.array(each, order="C")) if isinstance(each, np.ndarray) else each
             for each in self.columns.values()
         ]
 

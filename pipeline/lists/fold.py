@@ -18,8 +18,10 @@ from ...ops.graph.traverse import leaves
 from ...ops.graph.types import ANY, SCALARS, STRINGS, ListType, Type
 from ...ops.runtime.plan import Plan
 from ..proxies.base import is_traced
-from ..proxies.lists import TracedList
+from ..proxies.dicts import TracedDict
+from ..proxies.lists import Growing, TracedList
 from ..proxies.make import traced
+from ..proxies.sets import TracedSet, dict_of, growable, items_of
 from ..proxies.trees import concrete, list_type, tensor_type
 from ..recording.recorder import Recorder
 from .carried import Carried
@@ -36,6 +38,7 @@ class Fold(Loop):
 
     Attributes:
         names: what it carries.
+        sets: the places of sets, which it carries as lists of their items.
         given: the variables before the loop; start: the same, with stand-ins for lists that are read in it.
         carried: a value of the body for each; None for what no round changes.
         floats: the places of whole numbers that a round makes floats of.
@@ -45,7 +48,7 @@ class Fold(Loop):
 
     def __init__(self, recorder: Recorder, source: TracedList) -> None:
         super().__init__(recorder, source)
-        self.names = Carried()
+        self.names, self.sets = Carried(), set[int]()
         self.given: tuple[Any, ...] = ()
         self.start: tuple[Any, ...] = ()
         self.carried: list[Value | None] = []
@@ -92,14 +95,19 @@ class Fold(Loop):
         return tuple(self.handed)
 
     def _started(self, place: int) -> Any:
-        """What a variable is before the loop: a stand-in of a list that is read in it, or that has items."""
+        """What a variable is before the loop: a stand-in of a container that is read in it, or that has items."""
         found = self.given[place]
+        if isinstance(found, set):
+            self.sets.add(place)
+            return items_of(self.recorder, found)
+        if isinstance(found, dict):
+            return dict_of(self.recorder, found)
         reads = type(found) is list and (found or place in self.names.growing)
         return self.recorder.scalar("list", found) if reads else found
 
     def _carried(self, value: Any) -> Value | None:
         """A value of the body for what a variable is before the loop."""
-        if type(value) is TracedList:
+        if type(value) is TracedList or issubclass(type(value), TracedDict):
             return Value(ANY)
         plain = concrete(value)
         if isinstance(plain, torch.Tensor):
@@ -121,8 +129,13 @@ class Fold(Loop):
             recorder.values.add(found, value, True)
             return found
         recorder.values.varying.add(id(value))
+        if self.ways and not found and (place in self.sets or isinstance(found, dict)):
+            found = concrete(self.ways[0].result[place])  # what an earlier round may have put in
         if type(start) is TracedList:
-            return TracedList(recorder, value, list(found), True).grow()
+            items: TracedList = TracedList(recorder, value, list(found), True).grow()
+            return TracedSet(recorder, items).grow() if place in self.sets else items
+        if issubclass(type(start), TracedDict):
+            return start.like(value, dict(found)).grow()
         return traced(recorder, value, float(found) if place in self.floats else found, True)
 
     def _end_turn(self, values: tuple[Any, ...]) -> None:
@@ -139,8 +152,8 @@ class Fold(Loop):
                 self.appends[place].add(len(values[place]))
                 old = TracedList(self.recorder, value, [], True)
                 found[place] = self.recorder.scalar("cat_strings", old, values[place]) if values[place] else old
-            elif type(self.start[place]) is TracedList:
-                found[place] = self._grown(values[place])
+            elif type(self.start[place]) is TracedList or issubclass(type(self.start[place]), TracedDict):
+                found[place] = self._grown(place, values[place])
             elif not self.apart and _is_tensor(values[place]) and not _is_tensor(self.start[place]):
                 self._meets_unlike(place)
         way.result = tuple(found)
@@ -149,11 +162,15 @@ class Fold(Loop):
             if value is not None:
                 self.recorder.rounds.left[id(value)] = value
 
-    def _grown(self, value: Any) -> Any:
-        """What a list that is read in the loop is after a round."""
+    def _grown(self, place: int, value: Any) -> Any:
+        """What a container that is read in the loop is after a round."""
+        if place in self.sets and isinstance(value, set):
+            value = items_of(self.recorder, value)
         if type(value) is list:
             return self.recorder.scalar("list", value)
-        if type(value) is TracedList:
+        if type(value) is dict:
+            return dict_of(self.recorder, value)
+        if isinstance(value, Growing):
             value.loop = None
         return value
 
@@ -188,7 +205,7 @@ class Fold(Loop):
         recorder.nodes.append(Node(guard, (more.value,), {}, None, self.line))
         self.item = self.part(source.value, 0, source.concrete[0], kind.item if isinstance(kind, ListType) else None)
         self.source = recorder.scalar("getitem", source, slice(1, None))
-        return self.given
+        return tuple(growable(recorder, each) for each in self.given)
 
     def _grows_floats(self) -> bool:
         """Whether a round made floats of whole numbers with which the loop begins: it is recorded anew for these."""
@@ -292,12 +309,16 @@ class Fold(Loop):
         kind: Type = SCALARS.get(type(result), ANY)
         if type(result) is list:
             kind = STRINGS if texts else list_type(result) or ANY
-        value = Value(kind)
+        value, start = Value(kind), self.start[place]
         if varies:
             recorder.values.varying.add(id(value))
         stand_in = traced(recorder, value, result, varies)
+        if issubclass(type(start), TracedDict):
+            stand_in = start.like(value, result)
         if type(stand_in) is TracedList and self.appends[place] == {1}:
             stand_in.sized_by = self.source.length
+        if place in self.sets:
+            stand_in = TracedSet(recorder, stand_in)
         if place in self.names.later:
             stand_in.grow()
         return value, stand_in

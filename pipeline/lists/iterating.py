@@ -40,7 +40,7 @@ def until(recorder: Recorder, items: Any, decisive: bool) -> Iterator[Any]:
 def goes_through_list(items: Any) -> bool:
     """Whether something is a generator expression over a list of any length that has not begun."""
     frame = items.gi_frame if type(items) is GeneratorType else None
-    return frame is not None and type(frame.f_locals.get(".0")) is Loop
+    return frame is not None and isinstance(frame.f_locals.get(".0"), Loop)
 
 
 def first(recorder: Recorder, generator: Any, *default: Any) -> Any:

@@ -38,7 +38,7 @@ class Loop:
     Args:
         recorder: the recording that it is part of.
         source: the list.
-        place: which comprehension of its code it is; None where the code holds one only.
+        place: where it stands in its code.
         into: the list to which its rounds append; None for a comprehension, whose rounds give one result each.
 
     Attributes:
@@ -47,7 +47,7 @@ class Loop:
     """
 
     def __init__(
-        self, recorder: Recorder, source: TracedList, place: int | None = None, into: list[Any] | None = None
+        self, recorder: Recorder, source: TracedList, place: Any = None, into: list[Any] | None = None
     ) -> None:
         self.place, self.into = place, into
         self.frame: FrameType | None = None
@@ -197,8 +197,7 @@ class Loop:
         for value in [self.value, *(leaf for way in self.ways for leaf in way.values())]:
             recorder.rounds.left.pop(id(value), None)
         kept = [way for way in self.ways if way.kept]
-        if len({len(way.result) if type(way.result) is list else -1 for way in kept}) > 1:
-            self._list_results(kept)
+        self._list_results(kept)
         inner = {id(self.value): self.value}
         inner |= {id(leaf): leaf for way in self.ways for leaf in way.values()}
         for way in kept:
@@ -224,7 +223,9 @@ class Loop:
             self._refuse("appends nothing", "Append in the traced function itself.")
 
     def _list_results(self, kept: list[Way]) -> None:
-        """Makes one value of each list that a way gives: they have different lengths."""
+        """Makes one value of each list that a way gives, where they have different lengths."""
+        if len({len(way.result) if type(way.result) is list else -1 for way in kept}) < 2:
+            return
         nodes = self.recorder.nodes
         for way in kept:
             mark = len(nodes)
@@ -345,5 +346,4 @@ def collected(recorder: Recorder, items: Any) -> Any:
     loop = recorder.rounds.closing
     if loop is None:
         return found
-    assert isinstance(loop, Loop)
     return loop.gathered(found)

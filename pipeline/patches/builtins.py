@@ -25,7 +25,8 @@ from ...ops.runtime.user_code import is_users
 from ..proxies.arrays import TracedArray
 from ..proxies.base import is_traced
 from ..proxies.byte_strings import TracedBytes
-from ..proxies.lists import TracedDict, TracedList
+from ..proxies.dicts import TracedDict
+from ..proxies.lists import TracedList
 from ..proxies.scalars import TracedNumber
 from ..proxies.sets import TracedSet
 from ..proxies.strings import TracedStr

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..proxies.base import is_traced
 from ..proxies.branches import BRANCH
-from .python.instructions import rewritten
+from .python.assembly import rewritten
 
 _SAME_SIZE = sys.version_info < (3, 13)
 """Whether both tests take as many bytes. From 3.13 on torch's assembler has to work out the jumps anew."""

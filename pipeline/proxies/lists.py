@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from types import FrameType
 from typing import Any
@@ -15,7 +15,7 @@ from ...ops.tracing_hook import current
 from .base import Traced
 from .tracer import Tracer
 
-_CHANGE = "Build a new one: [*items, item] or a list comprehension."
+CHANGE = "Build a new one: [*items, item] or a list comprehension."
 
 _GROWING = ("append", "extend", "insert", "sort", "reverse")
 """The methods that change a list of one name."""
@@ -32,11 +32,13 @@ class Rounds:
         closing: the loop that has just given its last item; None once its results are collected.
         left: the values of rounds that are over, by id: nothing may use them.
         plain: the loops over constants that go on.
+        nested: the outermost loops of comprehensions with several, where Python runs them, that go on.
     """
 
     def __init__(self) -> None:
         self.open: list[Any] = []
         self.plain: list[Any] = []
+        self.nested: list[Any] = []
         self.closing: Any = None
         self.left: dict[int, Value] = {}
 
@@ -89,19 +91,42 @@ class Rounds:
         return value
 
 
-class TracedList(Traced):
+class Growing:
+    """A container of one name, which the code that runs may change: it becomes another value then.
+
+    Attributes:
+        tracer: of the recording.
+        loop: the innermost loop of the code that may change it, False where that is in none; None where none may.
+    """
+
+    tracer: Tracer
+    loop: Any = None
+
+    def grow(self) -> Any:
+        """The container itself, which the code that runs now may change."""
+        loops = self.tracer.rounds.open
+        self.loop = loops[-1] if loops else False
+        return self
+
+    def _allow_change(self, what: str) -> None:
+        """Refuses a change by other code than that which may make one."""
+        tracer, loops = self.tracer, self.tracer.rounds.open
+        running: object = current()
+        if running is not tracer or (loops[-1] if loops else False) is not self.loop:
+            tracer.refuse(f"a {what} that was made outside of a loop or a branch is changed in it", CHANGE)
+
+
+class TracedList(Growing, Traced):
     """A list that is decided at run time.
 
     Attributes:
         sized_by: gives the length from what has it, such as a tensor; None where the list itself is asked.
-        loop: the innermost loop of the code that may change it, False where that is in none; None where none may.
         given: whether its items are those of an argument: where the function asks for one of them by its place, and it
             is a tensor, the argument is a list of fixed length, each of whose tensors has sizes of its own.
         view: whether it stands for a range, or the keys, values or items of a dict, which equal no list.
     """
 
     sized_by: Any = None
-    loop: Any = None
     given: bool = False
     view: bool = False
 
@@ -169,22 +194,14 @@ class TracedList(Traced):
             return lambda: self.tracer.scalar("list", self)
         if name in _GROWING and self.loop is not None:
             return partial(self._changed, name)
-        return self.tracer.refuse(f"list.{name} on a list of any length cannot be recorded", _CHANGE)
-
-    def grow(self) -> TracedList:
-        """The list itself, which the code that runs now may change: it becomes another value."""
-        loops = self.tracer.rounds.open
-        self.loop = loops[-1] if loops else False
-        return self
+        return self.tracer.refuse(f"list.{name} on a list of any length cannot be recorded", CHANGE)
 
     def _changed(self, name: str, *args: Any, **options: Any) -> None:
         """Stands for a method that changes the list."""
-        tracer, loops = self.tracer, self.tracer.rounds.open
-        running: object = current()
-        if running is not tracer or (loops[-1] if loops else False) is not self.loop:
-            tracer.refuse("a list that was made outside of a loop or a branch is changed in it", _CHANGE)
+        tracer = self.tracer
+        self._allow_change("list")
         if options or (name == "insert" and args[:1] != (0,)) or (name in ("sort", "reverse") and args):
-            tracer.refuse(f"list.{name} with such arguments cannot be recorded on a list of any length", _CHANGE)
+            tracer.refuse(f"list.{name} with such arguments cannot be recorded on a list of any length", CHANGE)
         old = TracedList(tracer, self.value, self.concrete, self.varies)
         match name:
             case "append":
@@ -202,80 +219,12 @@ class TracedList(Traced):
         self._bind(tracer, new.value, new.concrete, new.varies)
 
     def __setitem__(self, index: Any, item: Any) -> None:
-        self.tracer.refuse("a list of any length cannot be changed", _CHANGE)
+        self.tracer.refuse("a list of any length cannot be changed", CHANGE)
 
     __hash__ = None  # type: ignore[assignment]  # as for list
 
 
-class TracedDict(Traced):
-    """A dict whose keys are decided at run time."""
-
-    def __init__(self, tracer: Tracer, value: Value, concrete: dict[Any, Any], varies: bool) -> None:
-        self._bind(tracer, value, concrete, varies)
-
-    @property  # type: ignore[misc]  # mypy cannot follow the dynamic class
-    def __class__(self) -> type:
-        return dict
-
-    def __getitem__(self, key: Any) -> Any:
-        return self.tracer.scalar("getitem", self, key)
-
-    def __contains__(self, key: Any) -> bool:
-        return bool(self.tracer.pin(self.tracer.scalar("contains", self, key), "it was searched"))
-
-    def __len__(self) -> int:
-        return int(self.tracer.pin(self.tracer.scalar("len", self), "the length of the dict was read"))
-
-    def __bool__(self) -> bool:
-        return bool(self.tracer.scalar("len", self) != 0)
-
-    def __iter__(self) -> Any:
-        return iter(self.keys())
-
-    def keys(self) -> Any:
-        """Its keys as a list."""
-        return self._view("keys")
-
-    def values(self) -> Any:
-        """Its entries as a list."""
-        return self._view("values")
-
-    def items(self) -> Any:
-        """Its keys and entries as a list of pairs."""
-        return self._view("items")
-
-    def _view(self, name: str) -> Any:
-        found = self.tracer.scalar(name, self)
-        found.view = True
-        return found
-
-    def get(self, key: Any, default: Any = None) -> Any:
-        """As for dict, with a default of the kind that the entries have."""
-        if default is None:
-            return self.tracer.refuse("dict.get without a default gives None or an entry", "Give a default.")
-        return self.tracer.scalar("lookup", self, key, default)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or not hasattr(dict, name):
-            raise AttributeError(f"'dict' object has no attribute {name!r}")
-        return self.tracer.refuse(f"dict.{name} on a dict with keys of run time cannot be recorded", _CHANGE)
-
-    def __eq__(self, other: object) -> Any:
-        if type(other) not in (dict, type(self)):
-            return self._refuse_comparison() if isinstance(other, Mapping) else NotImplemented
-        return self.tracer.scalar("eq", self, other)
-
-    def _refuse_comparison(self) -> Any:
-        return self.tracer.refuse("a dict with keys of run time is compared with another kind", "Compare with a dict.")
-
-    def __setitem__(self, key: Any, item: Any) -> None:
-        self.tracer.refuse("a dict with keys of run time cannot be changed", "Build it in one dict comprehension.")
-
-    __hash__ = None  # type: ignore[assignment]  # as for dict
-
-
-Sequence.register(TracedList)  # which `match` asks for where a case is a list or a dict: nothing shows it another class
-Mapping.register(TracedDict)
+Sequence.register(TracedList)  # which `match` asks for where a case is a list: nothing shows it another class
 
 
 class TracedMatch(Traced):

@@ -9,7 +9,8 @@ import numpy as np
 
 from ...ops.graph.graph import Value
 from .arrays import TracedArray
-from .lists import TracedDict, TracedList, TracedMatch
+from .dicts import TracedDict
+from .lists import TracedList, TracedMatch
 from .scalars import TracedBool, TracedComplex, TracedFloat, TracedInt
 from .strings import TracedStr
 from .tracer import Tracer

@@ -3,16 +3,38 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NoReturn
 
-from .lists import TracedDict, TracedList
+from .base import is_traced
+from .dicts import TracedDict
+from .lists import Growing, TracedList
 from .tracer import Tracer
 
 _ORDER = "Use sorted(…), len(…) or `in`; dict.fromkeys(items) drops repeats and keeps the order."
 
 
-class TracedSet:
+def _of_sets(name: str) -> Callable[[Any, Any], Any]:
+    """An operator of sets, which takes no other container."""
+
+    def operator(one: Any, other: Any) -> Any:
+        return getattr(one, name)(other) if type(other) in _SETS else NotImplemented
+
+    return operator
+
+
+def _items(given: Any) -> Any:
+    """The items of a container in a list."""
+    if type(given) is TracedSet:
+        return given.items
+    if issubclass(type(given), TracedDict):
+        return given.keys()
+    if is_traced(given):
+        return given
+    return sorted(given, key=repr) if isinstance(given, set | frozenset) else list(given)
+
+
+class TracedSet(Growing):
     """A set of run-time values: a list of them without repeats, whose order nobody may see.
 
     Attributes:
@@ -39,37 +61,81 @@ class TracedSet:
     def __contains__(self, item: Any) -> bool:
         return item in self.items
 
-    def __or__(self, other: Any) -> Any:
-        more: Any = other.items if type(other) is TracedSet else None
-        if more is None and type(other) not in (set, frozenset):
-            return NotImplemented
-        more = sorted(other, key=repr) if more is None else more
-        return TracedSet(self.tracer, self.tracer.scalar("unique", self.tracer.scalar("cat_strings", self.items, more)))
+    # -- other sets --------------------------------------------------------------------------------------------
 
-    def __and__(self, other: Any) -> Any:
-        return self._chosen("kept", other)
+    def _made(self, name: str, *lists: Any) -> TracedSet:
+        return TracedSet(self.tracer, self.tracer.scalar(name, *lists))
 
-    def __sub__(self, other: Any) -> Any:
-        return self._chosen("dropped", other)
+    def union(self, *others: Any) -> Any:
+        """As for set."""
+        items: Any = self.items
+        for other in others:
+            items = self.tracer.scalar("cat_strings", items, _items(other))
+        return self._made("unique", items)
 
-    def _chosen(self, name: str, other: Any) -> Any:
-        """The items that are in another set, or those that are not."""
-        more: Any = other.items if type(other) is TracedSet else None
-        if more is None and type(other) not in (set, frozenset):
-            return NotImplemented
-        more = sorted(other, key=repr) if more is None else more
-        return TracedSet(self.tracer, self.tracer.scalar(name, self.items, more))
+    def intersection(self, *others: Any) -> Any:
+        """As for set."""
+        return self._among("kept", others)
+
+    def difference(self, *others: Any) -> Any:
+        """As for set."""
+        return self._among("dropped", others)
+
+    def _among(self, name: str, others: tuple[Any, ...]) -> TracedSet:
+        found = self._made("list", self.items)
+        for other in others:
+            found = self._made(name, found.items, _items(other))
+        return found
+
+    def issubset(self, other: Any) -> Any:
+        """As for set."""
+        return self.difference(other).length() == 0
+
+    def issuperset(self, other: Any) -> Any:
+        """As for set."""
+        return self._made("dropped", _items(other), self.items).length() == 0
+
+    def isdisjoint(self, other: Any) -> Any:
+        """As for set."""
+        return self.intersection(other).length() == 0
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._made("dropped", _items(other), self.items)
 
     def __eq__(self, other: object) -> Any:
-        if type(other) not in (set, frozenset, TracedSet):
+        if type(other) not in _SETS:
             return NotImplemented
-        count = other.length() if type(other) is TracedSet else len(other)  # type: ignore[arg-type]  # one of the three above
+        count = other.length() if type(other) is TracedSet else len(other)  # type: ignore[arg-type]  # one of the three
         pair = self.tracer.scalar("list", [self.length(), (self & other).length()])
         return self.tracer.scalar("eq", pair, self.tracer.scalar("list", [count, count]))
 
-    __ror__ = union = __or__
-    __rand__ = intersection = __and__
-    difference = __sub__
+    __or__, __ror__ = _of_sets("union"), _of_sets("union")
+    __and__, __rand__ = _of_sets("intersection"), _of_sets("intersection")
+    __sub__, __le__, __ge__ = _of_sets("difference"), _of_sets("issubset"), _of_sets("issuperset")
+
+    # -- changes -----------------------------------------------------------------------------------------------
+
+    def add(self, item: Any) -> None:
+        """As for set, in code that may change it."""
+        new = self.tracer.scalar("not_", self.tracer.scalar("contains", self.items, item))
+        self._become(self._appended, self.tracer.scalar("mul", [item], new))
+
+    def _appended(self, items: Any) -> TracedSet:
+        return self._made("cat_strings", self.items, items)
+
+    def update(self, *others: Any) -> None:
+        """As for set, in code that may change it."""
+        self._become(self.union, *others)
+
+    def discard(self, item: Any) -> None:
+        """As for set, in code that may change it."""
+        self._become(self.difference, [item])
+
+    def _become(self, change: Callable[..., TracedSet], *given: Any) -> None:
+        if self.loop is None:
+            self.tracer.refuse("a set of run time cannot be changed", _ORDER)
+        self._allow_change("set")
+        self.items = change(*given).items
 
     def __iter__(self) -> Iterator[Any]:
         return self._refuse()
@@ -85,6 +151,9 @@ class TracedSet:
     __hash__ = None  # type: ignore[assignment]  # as for set
 
 
+_SETS = (set, frozenset, TracedSet)
+
+
 class TracedCounter(TracedDict):
     """A Counter of run-time values: a dict of each of them and how often it is there."""
 
@@ -98,7 +167,7 @@ class TracedCounter(TracedDict):
     __hash__ = None
 
     def __getitem__(self, key: Any) -> Any:
-        return self.tracer.scalar("lookup", self, key, 0)
+        return self.tracer.scalar("lookup", self, key, 0)  # which puts nothing in, as a defaultdict does
 
     def most_common(self, n: Any = None) -> Any:
         """As for Counter."""
@@ -107,3 +176,29 @@ class TracedCounter(TracedDict):
     def total(self) -> Any:
         """As for Counter."""
         return self.tracer.scalar("total", self.values())
+
+
+# -- plain containers ----------------------------------------------------------------------------------------------
+
+
+def items_of(tracer: Tracer, found: Any) -> Any:
+    """The items of a set in a list of the graph."""
+    return found.items if type(found) is TracedSet else tracer.scalar("list", _items(found))
+
+
+def dict_of(tracer: Tracer, found: Any) -> Any:
+    """The stand-in for a dict that a loop fills."""
+    if is_traced(found):
+        return found
+    made = tracer.scalar("dict", list(found), list(found.values()))
+    if type(found) is Counter:
+        return TracedCounter(tracer, made.value, made.concrete, made.varies)
+    made.missing = getattr(found, "default_factory", None)
+    return made
+
+
+def growable(tracer: Tracer, found: Any) -> Any:
+    """A stand-in for a set or a dict that the code which runs now may change; anything else as it is."""
+    if isinstance(found, set):
+        return TracedSet(tracer, items_of(tracer, found)).grow()
+    return dict_of(tracer, found).grow() if isinstance(found, dict) else found

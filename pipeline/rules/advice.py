@@ -9,6 +9,8 @@ _INSTEAD = {
     "default_rng(": "Use generator = torch.Generator().manual_seed(seed), and torch.randn(n, generator=generator).",
     "RandomState(": "Use generator = torch.Generator().manual_seed(seed), and torch.randn(n, generator=generator).",
     "Fraction(": "Write numerator / denominator, which is recorded.",
+    "fromisoformat(": "Take the text apart: year, month, day = map(int, text.split('-')).",
+    "strptime(": "Take the text apart: year, month, day = map(int, text.split('-')).",
     "gcd(": "Use torch.gcd(torch.tensor(a), torch.tensor(b)).item().",
 }
 _ROUNDS = "Use tracepack.while_loop(cond_fn, body_fn, *carried), as docs/guide.md does for boxes."

@@ -12,7 +12,8 @@ from tests.campaigns.check import difference
 from tests.everyday import choices, idioms, labels, lists, tallies, texts
 from tests.everyday.case import check, loaded
 from tests.everyday.loops import appending, branches, carrying, growing, iterators, leaving, nested, pieces, reductions
-from tests.everyday.values import filling
+from tests.everyday.values import filling, first_day, several
+from tests.everyday.values import growing as growing_dicts
 
 
 @pytest.mark.parametrize("name", labels.CASES)
@@ -48,6 +49,45 @@ def test_loops_that_append(name) -> None:
 @pytest.mark.parametrize("name", filling.CASES)
 def test_loops_that_fill_a_dict_and_sets(name) -> None:
     check(filling.CASES[name])
+
+
+@pytest.mark.parametrize("name", several.CASES)
+def test_comprehensions_with_several_loops_and_sets(name) -> None:
+    check(several.CASES[name])
+
+
+@pytest.mark.parametrize("name", growing_dicts.CASES)
+def test_loops_that_read_the_dicts_and_sets_they_fill(name) -> None:
+    check(growing_dicts.CASES[name])
+
+
+def test_a_list_of_a_dict_that_has_another_name_keeps_the_length() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the length and the texts are fixed
+        mod = loaded(growing_dicts.kept_elsewhere, ["a", "a"])
+    assert mod(["a", "a"]) == growing_dicts.kept_elsewhere(["a", "a"]) == [1, 2]
+    with pytest.raises(tracepack.GuardError, match="the length of the list was read"):
+        mod(["a", "a", "a"])
+
+
+@pytest.mark.parametrize("name", first_day.CASES)
+def test_what_else_is_written_on_the_first_day(name) -> None:
+    check(first_day.CASES[name])
+
+
+@pytest.mark.parametrize("process", first_day.ASSERTED)
+def test_a_denied_assertion_is_checked_in_every_run(process) -> None:
+    mod = loaded(process, torch.tensor([1.0, 2.0]))
+    assert difference(process(torch.ones(3)), mod(torch.ones(3))) == ""
+    with pytest.raises(tracepack.GuardError, match="an assertion of the function fails"):
+        mod(torch.tensor([1.0, torch.nan, 9.0]))
+
+
+@pytest.mark.parametrize("process", first_day.DATES)
+def test_a_date_of_run_time_is_refused_with_what_takes_it_apart(process) -> None:
+    words = r"given a text that is decided at run time.*year, month, day = map\(int, text.split\('-'\)\)"
+    with pytest.raises(tracepack.RecordError, match=words):
+        tracepack.trace(process, "2024-01-05")
 
 
 @pytest.mark.parametrize("process", filling.VIEWS)

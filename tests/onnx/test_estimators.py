@@ -289,3 +289,15 @@ def test_an_array_of_numpy_in_the_function(reloaded: Any) -> None:
     assert names == [labels[i] for i in wanted.argmax(1)]
     np.testing.assert_allclose(best.numpy(), wanted.max(1), rtol=1e-9)
     assert mod.placement == {"StandardScaler": "cpu", "LogisticRegression": "cpu"}
+
+
+def test_columns_that_cannot_be_written_are_taken_without_a_warning() -> None:
+    table = pd.DataFrame({"age": [1.0, 2.0, 3.0, 4.0], "city": ["a", "b", "a", "b"]})
+    columns = [("age", preprocessing.StandardScaler(), ["age"]), ("city", preprocessing.OneHotEncoder(), ["city"])]
+    estimator = compose.ColumnTransformer(columns).fit(table)
+    torch.set_warn_always(True)
+    try:
+        op = tracepack.script(estimator, example=table)
+    finally:
+        torch.set_warn_always(False)
+    assert np.allclose(op(age=torch.tensor([9.0], dtype=torch.float64), city=["b"]), [[(9 - 2.5) / 1.25**0.5, 0, 1]])

@@ -15,6 +15,7 @@ import torch
 from ...graph.errors import GuardError, MissingEntryError
 from ...graph.operators.names import STATISTICS
 from .bounded import MOST_ITEMS, as_int, mul
+from .nesting import check_nesting
 
 _NOTHING: Any = object()
 MOST_STATISTIC = 1100
@@ -123,6 +124,16 @@ def to_dict(keys: Any, entries: Any) -> dict[Any, Any]:
     return dict(zip(keys, entries, strict=True))
 
 
+def with_entry(table: Any, key: Any, entry: Any) -> dict[Any, Any]:
+    """A dict with one more entry, or another one under a key: what ``table[key] = entry`` makes of it."""
+    if not isinstance(table, dict):
+        raise GuardError("an entry is put into a dict", got=type(table).__name__)
+    found = {**table, _keys([key])[0]: entry}
+    if isinstance(entry, list | tuple | dict):
+        check_nesting(found)
+    return found
+
+
 MOST_ALIKE = 64
 """The different keys of a large dict that may have one hash."""
 
@@ -190,7 +201,11 @@ def best_by(largest: bool, items: Any, keys: Any) -> Any:
 def bounded_items(items: Any) -> None:
     """Checks a list whose items are compared: its length, and of a long one the characters of its texts."""
     _few(len(items))
-    if len(items) > 256 and sum(len(item) for item in items if isinstance(item, str | bytes)) > MOST_COMPARED:
+    if len(items) <= 256:
+        return
+    kinds = set(map(type, items))
+    texts = items if kinds <= {str, bytes} else [item for item in items if isinstance(item, str | bytes)]
+    if sum(map(len, texts)) > MOST_COMPARED:
         raise GuardError("the texts of a list are too long", expected=f"at most {MOST_COMPARED} characters in all")
 
 
@@ -297,7 +312,7 @@ def from_keys(keys: Any, value: Any = None) -> dict[Any, Any]:
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "unique": unique, "kept": kept, "dropped": dropped, "counts": counts, "most_common": most_common,
-    "from_keys": from_keys,
+    "from_keys": from_keys, "with_entry": with_entry,
     "lookup": lookup, "lookup_all": lookup_all, "tolist": to_list, "dict": to_dict, "zip": pairs,
     "zip_strict": pairs_of_one_length, "reversed": lambda items: items[::-1],
     "counted": counted,

@@ -27,7 +27,12 @@ class AskedTable:
             return recorder.scalar("getitem", list(plain), key)
         if (parts := columns(plain)) is not None:
             return tuple(AskedTable(recorder, part)[key] for part in parts)
-        return recorder.scalar("lookup", plain_table(recorder, plain), key)
+        return recorder.scalar("lookup", self._table(plain), key)
+
+    def _table(self, plain: Any) -> Any:
+        """The table for a look-up: one of constants, or a dict with entries of the recording."""
+        traced = type(plain) is dict and any(map(is_traced, plain.values()))
+        return plain if traced else plain_table(self.recorder, plain)
 
     def get(self, key: Any, default: Any = None) -> Any:
         """As for dict."""
@@ -38,7 +43,7 @@ class AskedTable:
             return tuple(
                 AskedTable(self.recorder, part).get(key, each) for part, each in zip(parts, default, strict=True)
             )
-        return self.recorder.scalar("lookup", plain_table(self.recorder, self.plain), key, default)
+        return self.recorder.scalar("lookup", self._table(self.plain), key, default)
 
     def _has(self, key: Any) -> bool:
         """Whether the table has the key, guarded: what `get` then gives, None or an entry, is of two types."""

@@ -8,6 +8,7 @@ import copy
 import functools
 import itertools
 import json
+import math
 import operator
 import statistics
 import unicodedata
@@ -42,6 +43,14 @@ def normalize(form: Any, text: Any) -> Any:
     if recorder is None or not is_traced(text):
         return unicodedata.normalize(form, text)
     return recorder.scalar("normalize", form, text)
+
+
+def power(base: Any, exponent: Any, /) -> Any:
+    """Stands for `math.pow`."""
+    recorder = active()
+    if recorder is None or not (is_traced(base) or is_traced(exponent)):
+        return math.pow(base, exponent)
+    return recorder.scalar("math_pow", base, exponent)
 
 
 def _of_character(name: str) -> Callable[..., Any]:

@@ -7,7 +7,8 @@ from collections import Counter
 from typing import Any
 
 from ...lists.loop import collected
-from ...proxies.lists import TracedDict, TracedList
+from ...proxies.dicts import TracedDict
+from ...proxies.lists import TracedList
 from ...proxies.sets import TracedCounter, TracedSet
 from ...proxies.strings import TracedStr
 from ...recording.recorder import Recorder

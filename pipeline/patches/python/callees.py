@@ -22,20 +22,21 @@ import torch
 from ....ops.graph.operators.names import TEXT_METHODS
 from ...lists import mapping
 from ...lists.fold import Fold
-from ...lists.iterating import are_nobodys, beside, first, goes_through_list, references, until
+from ...lists.iterating import are_nobodys, beside, first, goes_through_list, listed, references, until
 from ...lists.loop import Loop, collected
 from ...lists.mapping import each, rows_of
 from ...lists.reductions import with_default
 from ...proxies.arrays import TracedArray
 from ...proxies.base import is_free_shape, is_traced
-from ...proxies.lists import TracedDict, TracedList
+from ...proxies.dicts import TracedDict
+from ...proxies.lists import TracedList
 from ...proxies.sets import TracedSet
 from ...proxies.strings import TracedStr
 from ...recording.recorder import Recorder
 from ...rules.number_or_tensor import number_of
 from ..expressions import EXPRESSIONS, RegularExpressions
 from ..library.base64_calls import OF_BASE64
-from ..library.replacements import OF_ITERABLES, accumulate, buffer_of, dumps, normalize, padded, reduce
+from ..library.replacements import OF_ITERABLES, accumulate, buffer_of, dumps, normalize, padded, power, reduce
 from ..library.tallies import counted, to_set
 from ..redirect import STAND_INS, deep_stand_in, own, stand_in_of
 from .operations import SUBSCRIPT, active, formatted, holds_traced, to_dict
@@ -207,11 +208,24 @@ def _added(recorder: Recorder, items: TracedList, start: Any = 0) -> Any:
 def _mapped(function: Any, *lists: Any) -> Any:
     """Stands for `map`."""
     recorder = active()
-    if recorder is None or len(lists) != 1:
+    if recorder is None:
         return map(function, *lists)
-    if type(lists[0]) is not TracedList:
+    lists = tuple(_gone_through(recorder, items) for items in lists)
+    if not any(type(items) is TracedList for items in lists):
         return map(recorded(function), *lists)
-    return each(recorder, recorded(function), lists[0])
+    if len(lists) == 1:
+        return each(recorder, recorded(function), lists[0])
+    together = _zipped(*lists)
+    if type(together) is not TracedList:
+        return map(recorded(function), *lists)
+    return each(recorder, lambda items: recorded(function)(*items), together)
+
+
+def _gone_through(recorder: Recorder, items: Any) -> Any:
+    """What a loop goes through, as a list of any length where it is one; else as it is."""
+    if type(items) is TracedStr:
+        return recorder.scalar("list", items)
+    return listed(recorder, _rows(recorder, items))
 
 
 def _mapped_by_us(function: Any, items: Any) -> Any:
@@ -222,6 +236,7 @@ def _mapped_by_us(function: Any, items: Any) -> Any:
 def _filtered(function: Any, items: Any) -> Any:
     """Stands for `filter`."""
     recorder = active()
+    items = items if recorder is None else _gone_through(recorder, items)
     if recorder is None or type(items) is not TracedList:
         return filter(function, items)
     loop, found = Loop(recorder, items), []
@@ -277,14 +292,6 @@ def _best(plain: Any) -> Callable[..., Any]:
     return best
 
 
-def _power(base: Any, exponent: Any, /) -> Any:
-    """Stands for `math.pow`."""
-    recorder = active()
-    if recorder is None or not (is_traced(base) or is_traced(exponent)):
-        return math.pow(base, exponent)
-    return recorder.scalar("math_pow", base, exponent)
-
-
 def _entry_of(table: Any) -> Callable[[Any], Any]:
     def entry(key: Any) -> Any:
         key, container = SUBSCRIPT[(table, key)]
@@ -321,7 +328,7 @@ _STAND_INS: list[tuple[Any, Callable[..., Any]]] = [
     (range, traced_range),
     (sorted, _sorted), (sum, _of_list("total", sum)), (any, _of_list("any", any)), (all, _of_list("all", all)),
     (reversed, _reversed), (map, _mapped), (mapping.map, _mapped_by_us), (filter, _filtered), (dict, _dict),
-    (math.fsum, _of_list("fsum", math.fsum)), (math.prod, _of_list("prod", math.prod)), (math.pow, _power),
+    (math.fsum, _of_list("fsum", math.fsum)), (math.prod, _of_list("prod", math.prod)), (math.pow, power),
     (torch.nn.utils.rnn.pad_sequence, padded), (functools.reduce, reduce), (itertools.accumulate, accumulate),
     (set, to_set), (frozenset, to_set), (Counter, counted), (next, _next),
     *((kind, buffer_of(kind)) for kind in (bytes, bytearray, memoryview)),

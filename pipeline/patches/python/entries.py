@@ -11,11 +11,15 @@ from collections.abc import Iterable
 from operator import itemgetter
 from typing import Any
 
-from ...lists.loop import Loop
+from ...lists.iterating import listed
 from ...lists.mapping import each
 from ...proxies.base import is_traced
+from ...proxies.dicts import TracedDict
+from ...proxies.lists import TracedList
 from ...proxies.sets import TracedSet
+from ...proxies.strings import TracedStr
 from ...recording.recorder import Recorder
+from .loops.several import NestedLoop, PlainFor
 
 _numbers = itertools.count()
 
@@ -53,13 +57,56 @@ def set_of(recorder: Recorder | None, items: set[Any]) -> Any:
     return _set(recorder, recorder.scalar("list", found)) if any(map(is_traced, found)) else set(found)
 
 
-def gathered(recorder: Recorder, loop: Loop, result: Any) -> Any:
+def extended(recorder: Recorder | None, items: Any, given: Any) -> Any:
+    """A list with more items: ``[*items, *more]``."""
+    more = listed(recorder, given)
+    if recorder is None or not (type(items) is TracedList or type(more) is TracedList):
+        items.extend(more)
+        return items
+    return recorder.scalar("cat_strings", items, more if type(more) is TracedList else list(more))
+
+
+def appended(recorder: Recorder | None, items: Any, item: Any) -> Any:
+    """A list with one more item: ``[*items, item]``."""
+    if type(items) is list:
+        items.append(item)
+        return items
+    return extended(recorder, items, [item])
+
+
+def set_updated(recorder: Recorder | None, items: Any, given: Any) -> Any:
+    """A set with more items: ``{*items, *more, item}``."""
+    more = given if recorder is None else _as_set(recorder, given)
+    if type(items) is TracedSet or type(more) is TracedSet:
+        return items | (more if type(more) is TracedSet else set(more))
+    items.update(more)
+    return items
+
+
+def _as_set(recorder: Recorder, given: Any) -> Any:
+    """The set of some items, where they are a list of any length, or one is traced; else the items."""
+    items = listed(recorder, given)
+    if type(items) is TracedStr or (type(items) in (tuple, list) and any(map(is_traced, items))):
+        items = recorder.scalar("list", items if is_traced(items) else list(items))
+    items = items.keys() if issubclass(type(items), TracedDict) else items
+    return _set(recorder, items) if type(items) is TracedList else items
+
+
+def gathered(recorder: Recorder, loop: Any, result: Any) -> Any:
     """What a loop of the graph makes, from what its rounds put into a list, a dict or a set."""
+    if isinstance(loop, NestedLoop | PlainFor):
+        found = loop.gathered([])
+        if type(result) is set:
+            return _set(recorder, found)
+        return _dict(recorder, found) if type(result) is dict else found
     if type(result) is set:
         return _set(recorder, loop.gathered([item.key for item in sorted(result, key=lambda item: item.number)]))
     if type(result) is not dict:
         return loop.gathered(result)
-    pairs = loop.gathered([[_key(key), item] for key, item in result.items()])
+    return _dict(recorder, loop.gathered([[_key(key), item] for key, item in result.items()]))
+
+
+def _dict(recorder: Recorder, pairs: Any) -> Any:
     keys, entries = (each(recorder, itemgetter(index), pairs) for index in (0, 1))
     return recorder.scalar("dict", keys, entries)
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import dis
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from collections.abc import Iterable, Sequence
 from types import CodeType
 from typing import Any
 
 from ....ops.runtime.user_code import is_users
 from ...lists.carried import Carried
 from ...lists.pieces import NAMES
+from .assembly import applied, assembler, constant, of_pair, replaced_last, replaced_pair, rewritten, swap, tuple_of
 from .choices import EITHER, Choices, Defaults, may_choose
 from .dunders import OPERATORS
 from .loops.appending import Appending
@@ -27,12 +27,11 @@ from .loops.leaving import GoingOn, loops_left_early, names_for
 from .methods import PIECES, RECEIVERS
 from .none_tests import NONE_TESTS, tests_call
 from .operations import (
-    APPENDED,
+    ADDED,
     ASSERTED,
     COLLECTED,
     CONTAINS,
     CONVERTED,
-    EXTENDED,
     FOLDED,
     FORMATTED,
     JOINED,
@@ -43,10 +42,13 @@ from .operations import (
     MISSES,
     NOT,
     PLAIN,
+    REFUTED,
+    SET,
     SUBSCRIPT,
     appended_to,
     conditional,
     iterated,
+    noting,
     raising,
     turned,
 )
@@ -70,75 +72,26 @@ def instrumented(code: CodeType) -> CodeType:
     return rewritten(code, lambda instructions: list(_changed(instructions, code)))
 
 
-def rewritten(
-    code: CodeType, changes: Callable[[list[Any]], list[list[Any]]], variables: tuple[str, ...] = ()
-) -> CodeType:
-    """The code with other instructions: for each one of its own, those that take its place; and more variables."""
-    made = _assembler()
-    instructions = made.cleaned_instructions(code, True)
-    made.propagate_line_nums(instructions)
-    if sys.version_info >= (3, 13):
-        made.remove_fused_load_store(instructions)  # the flow of variables is read from single loads and stores
-    changed = changes(instructions)
-    _redirect_jumps(instructions, changed)
-    return _assembled(code, [each for group in changed for each in group], variables)
-
-
 def staying(code: CodeType) -> CodeType:
     """The code with loops that go on where they were left early; the same object without any."""
     if not any(each.opname == "FOR_ITER" for each in dis.get_instructions(code)):
         return code
-    made = _assembler()
+    made = assembler()
     instructions = made.cleaned_instructions(code, True)
     if sys.version_info >= (3, 13):
         made.remove_fused_load_store(instructions)
     loops = list(loops_left_early(instructions))
     if not loops:
         return code
-    names, writing = names_for(len(loops)), GoingOn(made.create_instruction, _applied, LEAVABLE, LEAVE)
+    names, writing = names_for(len(loops)), GoingOn(made.create_instruction, applied, LEAVABLE, LEAVE)
     more = tuple(name for pair in names for name in pair)
     return rewritten(code, lambda found: writing.groups(found, list(loops_left_early(found)), names), more)
 
 
-_MOST_MORE = 4
-"""The entries of the stack that inserted instructions need at most, beside the variables that a loop carries."""
-
-
-def _assembled(code: CodeType, instructions: list[Any], variables: tuple[str, ...]) -> CodeType:
-    """The code of some instructions; all else is that of the code that they were made from."""
-    made = _assembler()
-    keys = made.get_code_keys()
-    if variables:  # the numbers of all variables are worked out anew
-        names = (*code.co_varnames, *variables)
-        code = code.replace(co_varnames=names, co_nlocals=len(names))
-    options = {key: getattr(code, key) for key in keys}
-    opargs = code._varname_from_oparg if sys.version_info >= (3, 11) else None  # type: ignore[attr-defined]  # CPython's
-    made.fix_vars(instructions, options, varname_from_oparg=opargs)
-    changing = True
-    while changing:
-        made.update_offsets(instructions)
-        made.devirtualize_jumps(instructions)
-        changing = bool(made.fix_extended_args(instructions))
-    made.remove_extra_line_nums(instructions)
-    options["co_code"], options["co_linetable"] = made.assemble(instructions, code.co_firstlineno)
-    options["co_stacksize"] = code.co_stacksize + _MOST_MORE + code.co_nlocals
-    if sys.version_info >= (3, 11):
-        table = made.compute_exception_table(instructions)
-        options["co_exceptiontable"] = made.assemble_exception_table(table)
-    return CodeType(*[options[key] for key in keys])
-
-
-@cache
-def _assembler() -> Any:
-    from torch._dynamo import bytecode_transformation  # its import takes two seconds of processor time
-
-    return bytecode_transformation
-
-
 _OPERATIONS = frozenset(
     """BINARY_SUBSCR FORMAT_VALUE FORMAT_SIMPLE FORMAT_WITH_SPEC CONVERT_VALUE BUILD_STRING CONTAINS_OP UNARY_NOT
-    BUILD_MAP MAP_ADD SET_ADD GET_ITER LIST_EXTEND LIST_TO_TUPLE LIST_APPEND LOAD_ASSERTION_ERROR RAISE_VARARGS
-    BINARY_MODULO INPLACE_MODULO IS_OP""".split()
+    BUILD_MAP MAP_ADD BUILD_SET SET_ADD SET_UPDATE GET_ITER LIST_EXTEND LIST_TO_TUPLE LIST_APPEND YIELD_VALUE
+    LOAD_ASSERTION_ERROR RAISE_VARARGS BINARY_MODULO INPLACE_MODULO IS_OP""".split()
 )
 
 
@@ -152,57 +105,20 @@ _RECEIVERS = {**RECEIVERS, **OPERATORS}
 _MODULO = (6, 19)  # the arguments of BINARY_OP for % and %=
 
 
-def _applied(operation: Any) -> list[Any]:
-    """Instructions that replace the uppermost entry of the stack by what an operation makes of it."""
-    made = _assembler()
-    swap = made.create_instruction("SWAP", arg=2) if sys.version_info >= (3, 11) else made.create_instruction("ROT_TWO")
-    return [_constant(operation), swap, made.create_instruction("BINARY_SUBSCR")]
-
-
-def _constant(thing: Any) -> Any:
-    return _assembler().create_instruction("LOAD_CONST", argval=thing)
-
-
-def _tuple(count: int) -> Any:
-    return _assembler().create_instruction("BUILD_TUPLE", arg=count)
-
-
-def _of_pair(operation: Any) -> list[Any]:
-    """Instructions that replace the two uppermost entries by one."""
-    return [_tuple(2), *_applied(operation)]
-
-
-def _replaced_pair(operation: Any) -> list[Any]:
-    """Instructions that replace the two uppermost entries by two others."""
-    return [*_of_pair(operation), _assembler().create_instruction("UNPACK_SEQUENCE", arg=2)]
-
-
-def _replaced_last(operation: Any) -> list[Any]:
-    """As `_applied`, with the entry on the stack until the end: a handler of exceptions counts on it."""
-    made = _assembler()
-    copy, pop = made.create_instruction("COPY", arg=1), made.create_instruction("POP_TOP")
-    return [copy, *_applied(operation), _swap(), pop]
-
-
 def _gathered(listed: Any) -> list[Any]:
     """Instructions that make the list of a loop that appends to it one of any length."""
-    make = _assembler().create_instruction
-    return [make("LOAD_FAST", argval=listed.argval), *_applied(COLLECTED), make("STORE_FAST", argval=listed.argval)]
+    make = assembler().create_instruction
+    return [make("LOAD_FAST", argval=listed.argval), *applied(COLLECTED), make("STORE_FAST", argval=listed.argval)]
 
 
 def _turned(carried: Carried) -> list[Any]:
     """Instructions that hand over the iterator and the variables of a loop, and store what these are now."""
-    make, names = _assembler().create_instruction, carried.names
+    make, names = assembler().create_instruction, carried.names
     copy = make("COPY", arg=1) if sys.version_info >= (3, 11) else make("DUP_TOP")
     loads = [make("LOAD_FAST", argval=name) for name in names]
     stores = [make("STORE_FAST", argval=name) for name in names]
     unpack = make("UNPACK_SEQUENCE", arg=len(names))
-    return [copy, *loads, _tuple(len(names) + 1), *_applied(turned(carried)), unpack, *stores]
-
-
-def _swap() -> Any:
-    made = _assembler()
-    return made.create_instruction("SWAP", arg=2) if sys.version_info >= (3, 11) else made.create_instruction("ROT_TWO")
+    return [copy, *loads, tuple_of(len(names) + 1), *applied(turned(carried)), unpack, *stores]
 
 
 def _changed(instructions: Sequence[Any], code: CodeType) -> Iterable[list[Any]]:
@@ -213,24 +129,24 @@ def _changed(instructions: Sequence[Any], code: CodeType) -> Iterable[list[Any]]
     for index, this in enumerate(instructions):
         if index in defaults.ends:
             load = defaults.ends[index]
-            yield [_assembler().create_instruction(load.opname, argval=load.argval), *_of_pair(EITHER)]
+            yield [assembler().create_instruction(load.opname, argval=load.argval), *of_pair(EITHER)]
         elif index in defaults.dropped:
-            yield [_assembler().create_instruction("NOP")]
+            yield [assembler().create_instruction("NOP")]
         elif index in choices.jumps:
-            yield [*_applied(choices.jumps[index]), *_exact(), this]
+            yield [*applied(choices.jumps[index]), *_exact(), this]
         elif index in choices.sides:
-            side = _applied(choices.sides[index].side)
+            side = applied(choices.sides[index].side)
             returned = this.opname == "RETURN_CONST"
-            made = [_constant(this.argval), *side, _assembler().create_instruction("RETURN_VALUE")]
+            made = [constant(this.argval), *side, assembler().create_instruction("RETURN_VALUE")]
             yield made if returned else [this, *side]
         elif index in appending.begins:
             head, listed = appending.begins[index]
-            load = _assembler().create_instruction("LOAD_FAST", argval=listed.argval)
-            yield [load, *_of_pair(appended_to(head)), this]
+            load = assembler().create_instruction("LOAD_FAST", argval=listed.argval)
+            yield [load, *of_pair(appended_to(head)), this]
         elif index in appending.stores:
-            yield [*_applied(KEY), this]
+            yield [*applied(KEY), this]
         elif index in carrying.begins:
-            yield [*_applied(FOLDED), this]
+            yield [*applied(FOLDED), this]
         elif index in carrying.heads:
             yield [*_turned(carrying.heads[index]), this]
         elif index in appending.ends:
@@ -243,54 +159,58 @@ def _of(this: Any, index: int, instructions: Sequence[Any], rounds: Comprehensio
     name = this.opname
     match name:
         case "BINARY_SUBSCR":
-            return [*_replaced_pair(SUBSCRIPT), this]
+            return [*replaced_pair(SUBSCRIPT), this]
         case "LOAD_ATTR" | "LOAD_METHOD" if this.argval in NAMES and goes_into_loop(instructions, index):
-            return [*_applied(PIECES), this]
+            return [*applied(PIECES), this]
         case "LOAD_ATTR" | "LOAD_METHOD" if this.argval in _RECEIVERS:
-            return [*_applied(_RECEIVERS[this.argval]), this]
+            return [*applied(_RECEIVERS[this.argval]), this]
         case "LOAD_CONST" if tests_call(instructions, index + 1):
-            return [_assembler().create_instruction("NOP")]
+            return [assembler().create_instruction("NOP")]
         case "IS_OP" if tests_call(instructions, index):
-            return _applied(NONE_TESTS[this.arg])
+            return applied(NONE_TESTS[this.arg])
         case "BINARY_OP" if this.arg in _MODULO:
-            return [*_replaced_pair(RECEIVERS["%"]), this]
+            return [*replaced_pair(RECEIVERS["%"]), this]
         case "BINARY_MODULO" | "INPLACE_MODULO":
-            return [*_replaced_pair(RECEIVERS["%"]), this]
+            return [*replaced_pair(RECEIVERS["%"]), this]
         case "FORMAT_VALUE":
             operation = FORMATTED[_CONVERSIONS[this.arg & 3]]
-            spec = [] if this.arg & 4 else [_constant("")]
-            return [*spec, *_of_pair(operation)]
+            spec = [] if this.arg & 4 else [constant("")]
+            return [*spec, *of_pair(operation)]
         case "FORMAT_SIMPLE":
-            return [_constant(""), *_of_pair(FORMATTED[""])]
+            return [constant(""), *of_pair(FORMATTED[""])]
         case "FORMAT_WITH_SPEC":
-            return _of_pair(FORMATTED[""])
+            return of_pair(FORMATTED[""])
         case "CONVERT_VALUE":
-            return _applied(CONVERTED[_CONVERSIONS[this.arg]])
+            return applied(CONVERTED[_CONVERSIONS[this.arg]])
         case "BUILD_STRING":
-            return [_tuple(this.arg), *_applied(JOINED)]
+            return [tuple_of(this.arg), *applied(JOINED)]
         case "CONTAINS_OP":
-            return _of_pair(MISSES if this.arg else CONTAINS)
+            return of_pair(MISSES if this.arg else CONTAINS)
         case "UNARY_NOT":
-            return _applied(NOT)
+            return applied(NOT)
         case "BUILD_MAP" if this.arg:
-            return [_tuple(2 * this.arg), *_applied(MAP)]
+            return [tuple_of(2 * this.arg), *applied(MAP)]
         case "MAP_ADD":
-            return [_swap(), *_applied(KEY), _swap(), this]
+            return [*_noted(index, rounds, pair=True), swap(), *applied(KEY), swap(), this]
+        case "LIST_EXTEND" | "LIST_APPEND" | "SET_UPDATE" | "SET_ADD" if this.arg == 1:
+            return of_pair(ADDED[name])
         case "SET_ADD":
-            return [*_applied(KEY), this]
-        case "LIST_EXTEND" | "LIST_APPEND" if this.arg == 1:
-            return _of_pair(EXTENDED if name == "LIST_EXTEND" else APPENDED)
+            return [*_noted(index, rounds), *applied(KEY), this]
+        case "BUILD_SET" if this.arg:
+            return [tuple_of(this.arg), *applied(SET)]
+        case "LIST_APPEND" | "YIELD_VALUE" if index in rounds.results:
+            return [*_noted(index, rounds), this]
         case "LIST_TO_TUPLE":
-            return [*_applied(PLAIN), this]
+            return [*applied(PLAIN), this]
         case "GET_ITER" if index in rounds.begins:
-            return [*_applied(iterated(rounds.begins[index])), this]
+            return [*applied(iterated(rounds.begins[index])), this]
         case "RETURN_VALUE" if rounds.returns:
-            return [*_applied(COLLECTED), this]
+            return [*applied(COLLECTED), this]
         case "END_FOR" | "POP_TOP" if index in rounds.ends:
-            return [this, *_replaced_last(COLLECTED)]
+            return [this, *replaced_last(COLLECTED)]
         case "TO_BOOL" if instructions[index + 1].opname in ("UNARY_NOT", *_JUMPS):
             return [
-                _assembler().create_instruction("NOP")
+                assembler().create_instruction("NOP")
             ]  # the stand-in of `not`, or of the jump, sees the thing itself
         case "COMPARE_OP" if _TO_BOOL and this.arg & _TO_BOOL:
             this.arg, this.argval = this.arg & ~_TO_BOOL, None
@@ -311,35 +231,28 @@ def _jump(this: Any, index: int, instructions: Sequence[Any], rounds: Comprehens
     after, falls = instructions[index + 1], this.opname.endswith("_TRUE")  # where the code goes on by falling through
     wanted: list[Any] = []
     if id(this.target) in rounds.heads:
-        wanted = _applied(conditional(not falls, rounds.heads[id(this.target)]))
+        wanted = applied(conditional(not falls, rounds.heads[id(this.target)]))
     elif after.target is not None and id(after.target) in rounds.heads and after.opname.startswith("JUMP"):
-        wanted = _applied(conditional(falls, rounds.heads[id(after.target)]))
+        wanted = applied(conditional(falls, rounds.heads[id(after.target)]))
     elif (after if falls else this.target).opname == "LOAD_ASSERTION_ERROR":
-        wanted = _applied(ASSERTED)
+        wanted = applied(ASSERTED)
+    elif falls is False and after.opname == "LOAD_ASSERTION_ERROR":
+        wanted = applied(REFUTED)
     elif error := raised_by(instructions, index + 1):
-        wanted = _applied(raising(error, not falls))
+        wanted = applied(raising(error, not falls))
     elif error := raised_by(instructions, next(at for at, each in enumerate(instructions) if each is this.target)):
-        wanted = _applied(raising(error, falls))
+        wanted = applied(raising(error, falls))
     return [*wanted, *_exact(), this]
 
 
 def _exact() -> list[Any]:
     """What a jump needs before it: from 3.13 on it takes True and False only."""
-    return [_assembler().create_instruction("TO_BOOL")] if sys.version_info >= (3, 13) else []
+    return [assembler().create_instruction("TO_BOOL")] if sys.version_info >= (3, 13) else []
 
 
-def _redirect_jumps(instructions: Sequence[Any], changed: Sequence[list[Any]]) -> None:
-    """Jumps to an instruction go to the first of those that take its place; so do the tables of exceptions."""
-    firsts = {id(before): (after[0], after[-1]) for before, after in zip(instructions, changed, strict=True)}
-    for before, group in zip(instructions, changed, strict=True):
-        for each in group:
-            if each.target is not None:
-                each.target = firsts[id(each.target)][0]
-            each.starts_line = before.starts_line if each is group[0] else None
-            each.positions = before.positions
-            if each is not before and before.exn_tab_entry is not None:
-                each.exn_tab_entry = before.exn_tab_entry
-    entries = {id(each.exn_tab_entry): each.exn_tab_entry for each in instructions if each.exn_tab_entry is not None}
-    for entry in entries.values():
-        entry.start, entry.end = firsts[id(entry.start)][0], firsts[id(entry.end)][1]
-        entry.target = firsts[id(entry.target)][0]
+def _noted(index: int, rounds: Comprehensions, pair: bool = False) -> list[Any]:
+    """Instructions that take note of a result of a comprehension with several loops."""
+    place = rounds.results.get(index)
+    if place is None:
+        return []
+    return replaced_pair(noting(place, pair)) if pair else applied(noting(place))

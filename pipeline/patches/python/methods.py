@@ -21,6 +21,7 @@ from ...lists.formats import filled_in
 from ...lists.loop import collected
 from ...lists.pieces import Pieces
 from ...proxies.base import is_free_shape, is_traced
+from ...proxies.sets import TracedSet, items_of
 from ...proxies.strings import method_of
 from ...recording.recorder import Recorder
 from ...rules.number_or_tensor import number_of
@@ -130,7 +131,7 @@ def _receiver(name: str) -> Callable[[Any], Any]:
             return Seeding(recorder, thing)
         if (name == "get" and type(thing) is dict) or (name == "index" and type(thing) in (list, tuple)):
             return _Entries(thing)
-        return thing
+        return _PlainSet(recorder, thing) if name in _OF_SETS and type(thing) in (set, frozenset) else thing
 
     return receiver
 
@@ -168,6 +169,24 @@ class _Entries:
         return call
 
 
+_OF_SETS = ("union", "intersection", "difference", "issubset", "issuperset", "isdisjoint")
+
+
+class _PlainSet:
+    """Stands for a plain set whose method is called."""
+
+    def __init__(self, recorder: Recorder, plain: Any) -> None:
+        self.recorder, self.plain = recorder, plain
+
+    def __getattr__(self, name: str) -> Any:
+        def call(*others: Any) -> Any:
+            if not any(type(other) is TracedSet or holds_traced(other) for other in others):
+                return getattr(self.plain, name)(*others)
+            return getattr(TracedSet(self.recorder, items_of(self.recorder, self.plain)), name)(*others)
+
+        return call
+
+
 def _modulo(operands: Any) -> Any:
     text, values = operands
     return values, PlainText(text) if type(text) is str and active() is not None else text
@@ -183,6 +202,7 @@ RECEIVERS: dict[str, HandedOver] = {
         "to",
         "manual_seed",
         "map",
+        *_OF_SETS,
         *EXPRESSIONS,
         *MODULES,
         *special.NAMES,

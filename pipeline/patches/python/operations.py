@@ -23,7 +23,8 @@ from ...lists.mapping import rows_of
 from ...proxies.arrays import TracedArray
 from ...proxies.base import is_free_shape, is_traced
 from ...proxies.byte_strings import TracedBytes
-from ...proxies.lists import TracedDict, TracedList
+from ...proxies.dicts import TracedDict
+from ...proxies.lists import TracedList
 from ...proxies.scalars import TracedNumber
 from ...proxies.sets import TracedCounter, TracedSet
 from ...proxies.strings import TracedStr
@@ -31,9 +32,11 @@ from ...recording.recorder import Recorder
 from ...rules.assertions import required
 from ...rules.number_or_tensor import number_of
 from ..library.asked_table import AskedTable
-from .entries import dict_of, gathered, hashable, set_of
+from .entries import appended, dict_of, extended, gathered, hashable, set_of, set_updated
+from .loops.comprehensions import LoopPlace
 from .loops.constants import rounds_over
 from .loops.leaving import Leavable
+from .loops.several import begun, note
 
 
 def active() -> Recorder | None:
@@ -167,50 +170,43 @@ def _map_of(items: Any) -> Any:
 # -- comprehensions ------------------------------------------------------------------------------------------------
 
 
-def _iterated(items: Any, place: int | None = None, into: list[Any] | None = None) -> Any:
+def _iterated(items: Any, place: Any = None, into: list[Any] | None = None) -> Any:
     recorder = active()
     if recorder is not None and isinstance(items, torch.Tensor) and items in recorder.values and recorder.rank(items):
         items = rows_of(recorder, items)
     if recorder is not None and type(items) is TracedStr:
         items = recorder.scalar("list", items)
     items = items.tensor.tolist() if type(items) is TracedBytes else items
-    items = items.keys() if issubclass(type(items), TracedDict) else items
+    items = items.keys() if issubclass(type(items), TracedDict) else listed(recorder, items)
     items = items if recorder is None or is_traced(items) else rounds_over(recorder, items, sys._getframe(3))
+    if recorder is not None and type(place) is LoopPlace and place.several:
+        return begun(recorder, items, place)
     return items if recorder is None or type(items) is not TracedList else Loop(recorder, items, place, into)
 
 
 def _collected(result: Any) -> Any:
     recorder = active()
     loop = None if recorder is None else recorder.rounds.closing
-    if recorder is not None and isinstance(loop, Loop) and loop.frame is sys._getframe(2):
+    if recorder is not None and loop is not None and loop.frame is sys._getframe(2):
         return gathered(recorder, loop, result)
     if type(result) is set:
         return set_of(recorder, result)
     return to_dict(result.items()) if type(result) is dict else result
 
 
-def _extended(operands: Any) -> Any:
-    recorder = active()
-    items, more = operands[0], listed(recorder, operands[1])
-    if recorder is None or not (type(items) is TracedList or type(more) is TracedList):
-        items.extend(more)
-        return items
-    return recorder.scalar("cat_strings", items, more if type(more) is TracedList else list(more))
+def noting(place: LoopPlace, pair: bool = False) -> HandedOver:
+    """What takes note of a result of a comprehension with several loops; a pair goes back as Python unpacks it."""
+
+    def noted(result: Any) -> Any:
+        recorder = active()
+        if recorder is not None:
+            note(recorder, result, place, sys._getframe(2))
+        return result[::-1] if pair else result
+
+    return HandedOver(noted)
 
 
-def _appended(operands: Any) -> Any:
-    items, item = operands
-    if type(items) is list:
-        items.append(item)
-        return items
-    return _extended((items, [item]))
-
-
-def _plain_list(items: Any) -> Any:
-    return list(items) if type(items) is TracedList else items
-
-
-def _filtered(wanted: bool, place: int | None) -> Callable[[Any], Any]:
+def _filtered(wanted: bool, place: Any) -> Callable[[Any], Any]:
     def condition(found: Any) -> Any:
         recorder = active()
         loop = None if recorder is None or not recorder.rounds.open else recorder.rounds.open[-1]
@@ -243,14 +239,29 @@ def asserted(found: Any) -> Any:
     return found
 
 
+def _refuted(found: Any) -> Any:
+    """A condition that must not hold in any run."""
+    recorder = active()
+    found = found if recorder is None else number_of(recorder, found)
+    return not asserted(_not(found)) if issubclass(type(found), TracedNumber) else found
+
+
 SUBSCRIPT, JOINED, CONTAINS, MISSES = map(HandedOver, (_subscript, _joined, _contains, _misses))
-EXTENDED, APPENDED, PLAIN = map(HandedOver, (_extended, _appended, _plain_list))
+ADDED = {
+    "LIST_EXTEND": HandedOver(lambda pair: extended(active(), *pair)),
+    "LIST_APPEND": HandedOver(lambda pair: appended(active(), *pair)),
+    "SET_UPDATE": HandedOver(lambda pair: set_updated(active(), *pair)),
+    "SET_ADD": HandedOver(lambda pair: set_updated(active(), pair[0], pair[1:])),
+}
+"""What takes a container that is being made, and what goes into it."""
+SET = HandedOver(lambda items: set_updated(active(), set(), items))
+PLAIN = HandedOver(lambda items: list(items) if type(items) is TracedList else items)
 KEY, MAP, COLLECTED = map(HandedOver, (_hashable, _map_of, _collected))
-NOT, ASSERTED = HandedOver(_not, asks_truth=True), HandedOver(asserted, asks_truth=True)
+NOT, ASSERTED, REFUTED = (HandedOver(function, asks_truth=True) for function in (_not, asserted, _refuted))
 
 
-def iterated(place: int | None) -> HandedOver:
-    """What makes the iterator of a comprehension, which is the only one of its code where `place` is None."""
+def iterated(place: LoopPlace) -> HandedOver:
+    """What makes the iterator of a loop of a comprehension."""
     return HandedOver(lambda items: _iterated(items, place))
 
 
@@ -295,7 +306,7 @@ def appended_to(place: int) -> HandedOver:
     return HandedOver(lambda pair: _iterated(pair[0], place, pair[1]))
 
 
-def conditional(wanted: bool, place: int | None) -> HandedOver:
+def conditional(wanted: bool, place: LoopPlace) -> HandedOver:
     """What takes a condition of a comprehension, which goes on with the item where the condition is as wanted."""
     return HandedOver(_filtered(wanted, place), asks_truth=True)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import statistics
 import time
 
@@ -38,6 +39,18 @@ def test_numbers_of_one_hash_are_refused_before_they_are_compared(name):
     with pytest.raises(tracepack.TracepackError, match="too many keys of a dict have one hash; got "):
         result_of(name, *CALLS[name])
     assert time.process_time() - began < 5
+
+
+def test_a_dict_that_gets_itself_as_an_entry_is_bounded():
+    def doubled(table: dict, number: int) -> dict:
+        return tables.with_entry(table, number, table)
+
+    with pytest.raises(tracepack.GuardError, match="lists"):
+        functools.reduce(doubled, range(100), {})
+    with pytest.raises(tracepack.GuardError, match="an entry is put into a dict; got list"):
+        tables.with_entry([], 1, 2)
+    with pytest.raises(tracepack.GuardError, match="a key is a text, a number or a tuple of them"):
+        tables.with_entry({}, [1], 2)
 
 
 def test_many_items_of_many_hashes_are_as_in_python():

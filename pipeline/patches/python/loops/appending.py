@@ -57,7 +57,7 @@ class Appending:
         listed = self._filled_by(body, stores) if stores else self._appended_to(body)
         if listed is None or not self._is_plain(body, head, listed.argval, stores):
             return
-        if not is_new_list(code, self.places, listed.argval, head, made_by="BUILD_MAP" if stores else "BUILD_LIST"):
+        if not is_new_list(code, self.places, listed.argval, head, kinds=("dict",) if stores else ("list",)):
             return
         if not self._is_left(body, listed.argval, head, end, stores):
             return

@@ -51,18 +51,20 @@ class Carrying:
         end = flow.places[id(code[head].target)]
         body = range(head + 1, end)
         inner = {loop for loop in self.loops if loop in body}
-        if inner - self.known or leaves_itself(code, body, head, flow.places, inner):
+        stored = {code[at].argval for at in body if code[at].opname == "STORE_FAST"}
+        growing, own = self._growing(body, head, inner), self._own(body, stored)
+        known = [*growing.values(), *(Uses(code, name, body) for name in own)]
+        stores = {flow.places[id(each)] for uses in known for each in uses.stores}
+        if inner - self.known or leaves_itself(code, body, head, flow.places, inner | stores):
             return
         if sum(each.target is code[end] for each in code) != 1:
             return
         if any(is_rare(code[at]) for at in body):
             return
-        stored = {code[at].argval for at in body if code[at].opname == "STORE_FAST"}
-        growing = self._growing(body, head, inner)
-        lists = {code[at - 1].argval for at in body if code[at].argval == "append" and "LOAD" in code[at].opname}
-        own = self._own(body, stored)
+        rest = [at for at in body if not any(at in uses.entries for uses in growing.values())]
+        lists = {code[at - 1].argval for at in rest if code[at].argval == "append" and "LOAD" in code[at].opname}
         lists -= growing.keys() | own
-        if changes_others(code, body, lists, growing.keys() | own) or lists & stored:
+        if changes_others(code, rest, lists, growing.keys() | own) or lists & stored:
             return
         if not all(is_new_list(code, flow.places, name, head) for name in lists):
             return
@@ -91,7 +93,7 @@ class Carrying:
         return found
 
     def _own(self, body: range, stored: set[str]) -> set[str]:
-        """The names of lists that each round makes for itself."""
+        """The names of containers that each round makes for itself."""
         code, begun = self.instructions, self.flow.unstored(body, stored)
         stores = [(code[at].argval, at) for at in body if code[at].opname == "STORE_FAST"]
         return stored - begun - {name for name, at in stores if not stores_new_list(code, at)}
@@ -99,11 +101,13 @@ class Carrying:
     def _is_new(self, name: str, head: int) -> bool:
         """Whether a list is made before a loop, or before one around it in which it has no other name."""
         code, places = self.instructions, self.flow.places
-        if is_new_list(code, places, name, head, filled=True):
+        if is_new_list(code, places, name, head, filled=True, kinds=_KINDS):
             return True
         around = [(loop, range(loop + 1, places[id(code[loop].target)])) for loop in self.loops if loop < head]
         return any(
-            head in body and is_new_list(code, places, name, loop, filled=True) and Uses(code, name, body).known
+            head in body
+            and is_new_list(code, places, name, loop, filled=True, kinds=_KINDS)
+            and Uses(code, name, body).known
             for loop, body in around
         )
 
@@ -111,6 +115,9 @@ class Carrying:
         code = self.instructions
         uses = [at for at in body if code[at].argval == name]
         return all(code[at].opname in LOADS and code[at + 1].argval == "append" for at in uses)
+
+
+_KINDS = ("list", "set", "dict", "table")
 
 
 def _places(names: Sequence[str], some: Set[str]) -> frozenset[int]:

@@ -1,7 +1,7 @@
-"""Finds the lists that a loop fills and reads: ``out.append(out[-1] + row)``, ``out = out + [row]``, ``len(out)``.
+"""Finds the containers that a loop fills and reads: ``out.append(out[-1] + row)``, ``count[word] += 1``, ``len(out)``.
 
-Such a list is known by one name only: whatever takes it from the stack reads it, calls one of its methods, or makes a
-new list. So it may change by becoming another value, and nobody else can tell.
+Such a list, set or dict is known by one name only: whatever takes it from the stack reads it, calls one of its
+methods, or makes a new one. So it may change by becoming another value, and nobody else can tell.
 """
 
 from __future__ import annotations
@@ -13,18 +13,19 @@ from typing import Any
 
 from ...redirect import name_of
 
-CHANGES = ("append", "extend", "insert", "sort", "reverse")
-_METHODS = (*CHANGES, "index", "count", "copy")
+CHANGES = ("append", "extend", "insert", "sort", "reverse", "add", "discard", "update", "setdefault")
+_METHODS = (*CHANGES, "index", "count", "copy", "get")
 _ASKING = ("len", "sum", "min", "max", "sorted", "any", "all", "list", "stack", "cat", "join", "pad_sequence")
 """The functions, of Python and of torch, that keep nothing of a list that they are given."""
 
+_BELOW_KEY = 2  # how deep a container lies on the stack when an entry is stored in it
 _READS = ("BINARY_SUBSCR", "BINARY_SLICE")
 _TAKES = ("CONTAINS_OP", "UNARY_NOT", "TO_BOOL", "LIST_EXTEND", "BINARY_ADD", "INPLACE_ADD")
 _ADDS = (0, 13)  # the arguments of BINARY_OP for + and +=
 
 
 class Uses:
-    """What some instructions do with a list of one name.
+    """What some instructions do with a list, a set or a dict of one name.
 
     Args:
         code: the instructions.
@@ -34,11 +35,14 @@ class Uses:
     Attributes:
         known: whether nothing but the name can keep the list.
         reads: whether items of it are read.
-        changes: where it is changed by a method.
+        changes: where it is changed, by a method or by an entry that is stored in it.
+        stores: the instructions that store such entries.
+        entries: where a method is loaded that changes an entry, a list, as in ``table[key].append(item)``.
     """
 
     def __init__(self, code: Sequence[Any], name: str, places: Iterable[int]) -> None:
-        self.known, self.reads, self.changes = True, False, list[int]()
+        self.known, self.reads, self.changes, self.stores = True, False, list[int](), list[Any]()
+        self.entries: list[int] = []
         for at in places:
             each = code[at]
             if each.opname.startswith("LOAD_") and each.argval == name:
@@ -50,20 +54,37 @@ class Uses:
         if name in _ATTRIBUTES:
             self.known &= taker.argval in _METHODS
             self.changes += [at] if taker.argval in CHANGES else []
+            if taker.argval == "setdefault":
+                self._meet_entry(code, at, taker_of(code, _place(code, at, taker))[0])
         elif name in _READS:
             self.known &= depth > 1
             self.reads = True
+            self._meet_entry(code, at, taker)
         elif name.startswith("CALL"):
-            asked = _asked(code, at)
-            self.known &= asked in _ASKING
-            self.reads |= asked != "len"
+            name = asked(code, at)
+            self.known &= name in _ASKING
+            self.reads |= name != "len"
+        elif name == "STORE_SUBSCR" and depth == _BELOW_KEY:
+            self.changes.append(at)
+            self.stores.append(taker)
         elif name == "BINARY_OP":
             self.known &= taker.arg in _ADDS
         else:
             self.known &= name.startswith("POP_JUMP") or name in _TAKES
 
+    def _meet_entry(self, code: Sequence[Any], at: int, given: Any) -> None:
+        """Takes note of an entry that an instruction gives, and that the next one changes."""
+        after = 0 if given is None else _place(code, at, given) + 1
+        if after and code[after].opname in _ATTRIBUTES and code[after].argval in ("append", "extend"):
+            self.changes.append(at)
+            self.entries.append(after)
 
-def _asked(code: Sequence[Any], at: int) -> str:
+
+def _place(code: Sequence[Any], start: int, each: Any) -> int:
+    return next(at for at in range(start, len(code)) if code[at] is each)
+
+
+def asked(code: Sequence[Any], at: int) -> str:
     """The name of the function that is loaded just before what an instruction loads; empty where none is."""
     at -= 1
     while code[at].opname in ("NOP", "MAKE_FUNCTION", "PUSH_NULL"):  # a stand-in of a builtin
@@ -100,8 +121,8 @@ def _is_gone_through(code: Sequence[Any], at: int) -> bool:
     taker, _ = taker_of(code, at)
     if not code[at].opname.startswith("LOAD_FAST") or taker is None:
         return False
-    asked = _asked(code, at) if taker.opname.startswith("CALL") else ""
-    return taker.opname == "GET_ITER" or asked in ("len", "enumerate", "zip", "reversed", "stack", "cat")
+    name = asked(code, at) if taker.opname.startswith("CALL") else ""
+    return taker.opname == "GET_ITER" or name in ("len", "enumerate", "zip", "reversed", "stack", "cat")
 
 
 def may_change_later(code: Sequence[Any], places: dict[int, int], name: str, start: int) -> bool:
@@ -122,6 +143,8 @@ def taker_of(code: Sequence[Any], start: int) -> tuple[Any, int]:
         ends = each.opname in _ATTRIBUTES or each.opname.startswith("POP_JUMP")
         if ends and depth == 1:
             return each, depth
+        if depth == _BELOW_KEY and (stored := _augmented(code, at)) is not None:
+            return stored, depth
         if each.target is not None or each.opname in _MOVES:
             break
         taken, given = _effect(each)
@@ -129,6 +152,14 @@ def taker_of(code: Sequence[Any], start: int) -> tuple[Any, int]:
             return each, depth
         depth += given - taken
     return None, 0
+
+
+def _augmented(code: Sequence[Any], at: int) -> Any:
+    """The instruction that stores the entry of ``table[key] += 1``, where one copies the table and its key for that."""
+    copies = [each.opname for each in code[at : at + 2]]
+    if copies != ["COPY", "COPY"] and copies[0] != "DUP_TOP_TWO":
+        return None
+    return next((each for each in code[at:] if each.opname == "STORE_SUBSCR"), None)
 
 
 def _effect(each: Any) -> tuple[int, int]:

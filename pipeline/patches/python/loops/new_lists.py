@@ -1,10 +1,13 @@
-"""Finds where a local variable gets a list that was made empty there, as in ``out = []`` or ``out, last = [], 0``."""
+"""Finds where a local variable gets a list, a set or a dict that was made for it, as in ``out, last = [], 0``."""
 
 from __future__ import annotations
 
 import dis
 from collections.abc import Sequence
+from types import CodeType
 from typing import Any
+
+from .growing import asked
 
 _COPIES = ("COPY", "DUP_TOP", "DUP_TOP_TWO", "ROT_THREE", "ROT_FOUR", "ROT_N")
 _ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
@@ -16,7 +19,7 @@ def is_new_list(
     listed: str,
     head: int,
     filled: bool = False,
-    made_by: str = "BUILD_LIST",
+    kinds: Sequence[str] = ("list",),
 ) -> bool:
     """Whether a list is made before a loop, with nothing between that could know of it or run twice.
 
@@ -26,10 +29,10 @@ def is_new_list(
         listed: the name of the list.
         head: of the loop.
         filled: whether the list may have items from the beginning.
-        made_by: the instruction that makes it; of a dict another one.
+        kinds: what it may be besides: a "set", a "dict", or a "table", a dict of another class.
     """
     stores = [at for at in range(head) if code[at].opname == "STORE_FAST" and code[at].argval == listed]
-    made = _made(code, stores[-1], filled, made_by) if stores else None
+    made = _made(code, stores[-1], filled, kinds) if stores else None
     if made is None:
         return False
     between = range(stores[-1] + 1, head)
@@ -40,19 +43,41 @@ def is_new_list(
 
 
 def stores_new_list(code: Sequence[Any], at: int) -> bool:
-    """Whether an instruction stores a list that was made for it."""
-    return _made(code, at, filled=True) is not None
+    """Whether an instruction stores a list, a set or a dict that was made for it."""
+    return _made(code, at, filled=True, kinds=("list", "set", "dict")) is not None
 
 
-def _made(code: Sequence[Any], store: int, filled: bool, made_by: str = "BUILD_LIST") -> int | None:
-    """The place of the instruction that makes the list that another one stores."""
+def _made(code: Sequence[Any], store: int, filled: bool, kinds: Sequence[str] = ("list",)) -> int | None:
+    """The place of the instruction that makes the container that another one stores."""
     for start in range(store - 1, -1, -1):
         each = code[start]
-        if each.opname == made_by and (filled or not each.arg) and _stored_by(code, start) == store:
+        kind, empty = _kind(code, start)
+        if kind in kinds and (filled or empty) and _stored_by(code, start) == store:
             return start
         if each.target is not None:
             return None
     return None
+
+
+_BUILT = {"BUILD_LIST": "list", "BUILD_SET": "set", "BUILD_MAP": "dict", "BUILD_CONST_KEY_MAP": "dict"}
+_CALLED = {name: name for name in ("list", "set", "dict")} | {"defaultdict": "table", "Counter": "table"}
+
+
+def _kind(code: Sequence[Any], at: int) -> tuple[str, bool]:
+    """Which container an instruction makes, an empty text for none, and whether it is empty."""
+    each = code[at]
+    if each.opname in _BUILT:
+        return _BUILT[each.opname], not each.arg
+    if not each.opname.startswith("CALL") or each.arg not in (0, 1):
+        return "", False
+    first = at - (code[at - 1].opname == "PRECALL")
+    if each.arg:  # the kind of what a defaultdict has for other keys: a name, or a function
+        first -= 1
+        while code[first].opname in ("MAKE_FUNCTION", "NOP") or isinstance(code[first - 1].argval, CodeType):
+            first -= 1
+    name = asked(code, first)
+    kind = _CALLED.get(name, "")
+    return (kind, True) if not each.arg or name == "defaultdict" else ("", False)
 
 
 def _stored_by(code: Sequence[Any], start: int) -> int | None:
