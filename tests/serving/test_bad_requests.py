@@ -173,6 +173,9 @@ def test_a_body_that_unpacks_to_more_than_the_limit(url) -> None:
     torn = gzip.compress(json.dumps(GOOD).encode())[:-9]
     answer = httpx.post(f"{url}/v2/models/cell/infer", content=torn, headers={"content-encoding": "gzip"})
     assert (answer.status_code, answer.json()["error"]) == (400, "the body is no whole gzip")
+    twice = gzip.compress(json.dumps(GOOD).encode()) + b"more"
+    answer = httpx.post(f"{url}/v2/models/cell/infer", content=twice, headers={"content-encoding": "gzip"})
+    assert (answer.status_code, answer.json()["error"]) == (400, "bytes follow the gzip; got 4")
     answer = httpx.post(f"{url}/v2/models/cell/infer", content=b"x", headers={"content-encoding": "br"})
     assert answer.status_code == 400
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import shutil
 import subprocess
+import zlib
 from collections.abc import Iterator
 
 import httpx
@@ -149,6 +151,32 @@ def test_health_and_metadata(triton, server) -> None:
 def test_packed_bodies(triton, pipelines, way) -> None:
     answer = triton.infer("cell", inputs(FEED), request_compression_algorithm=way)
     assert answer.as_numpy("state").tobytes() == pipelines["cell"].run(FEED)["state"].numpy().tobytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "pack"), [("GZIP", gzip.compress), ("x-gzip", gzip.compress), ("Deflate", zlib.compress)]
+)
+def test_names_of_codings_are_of_any_case(server, name, pack) -> None:
+    body = {"inputs": [{"name": "x", "datatype": "FP16", "shape": [1, 2], "data": [1, 2]}]}
+    answer = httpx.post(
+        f"http://{server}/v2/models/float16/infer",
+        content=pack(json.dumps(body).encode()),
+        headers={"content-encoding": name},
+    )
+    assert answer.json()["outputs"][0]["data"] == [1, 2]
+
+
+def test_what_is_not_there_may_be_null(server) -> None:
+    """As models of pydantic write it."""
+    row = {"name": "x", "datatype": "FP16", "shape": [1, 2], "data": [1, 2], "parameters": None}
+    body = {"id": None, "parameters": None, "inputs": [row], "outputs": None}
+    answer = httpx.post(f"http://{server}/v2/models/float16/infer", json=body)
+    assert answer.json()["outputs"][0]["data"] == [1, 2]
+    answer = httpx.post(f"http://{server}/v2/models/float16/infer", json={**body, "inputs": None})
+    assert (answer.status_code, answer.json()["error"]) == (
+        400,
+        'the request has no inputs; expected {"inputs": [...]}',
+    )
 
 
 def test_the_asynchronous_client(server, pipelines) -> None:

@@ -238,6 +238,33 @@ def test_limits_of_connections(tmp_path) -> None:
         assert "Traceback" not in running.log.read_text(encoding="utf-8")
 
 
+def test_a_request_that_asks_for_another_protocol_is_answered_in_this_one(tmp_path) -> None:
+    """As Java's client and `curl --http2` ask with each first request: with the body lost, it was another's request."""
+    cell().save(tmp_path / "cell.tpk")
+    body = json.dumps(BODY).encode()
+    asking = b"connection: Upgrade, HTTP2-Settings%s\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABk\r\n"
+    whole, last = (
+        HEAD + asking % more + b"content-length: %d\r\n\r\n%s" % (len(body), body) for more in (b"", b", close")
+    )
+    chunked = HEAD + asking % b"" + b"transfer-encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
+    with served(tmp_path, tmp_path / "cell.tpk") as running:
+        host, port = running.url.removeprefix("http://").split(":")
+        for sent, answers in ((whole, 1), (last, 1), (chunked + whole * 2 + last, 4), (whole + whole[:-1], 1)):
+            text = said(host, port, sent, shut=True)
+            assert (text.count("HTTP/1.1 200 OK"), text.count("HTTP/1.1")) == (answers, answers), sent
+        assert said(host, port, b"CONNECT /v2 HTTP/1.1\r\nhost: a\r\n\r\n").startswith("HTTP/1.1 400 ")
+
+
+def test_a_head_behind_large_requests_is_not_taken_for_their_size(tmp_path) -> None:
+    cell().save(tmp_path / "cell.tpk")
+    body = json.dumps(BODY).encode().rjust(200_000)
+    whole = HEAD + b"content-length: %d\r\n\r\n%s" % (len(body), body)
+    with served(tmp_path, tmp_path / "cell.tpk") as running:
+        host, port = running.url.removeprefix("http://").split(":")
+        text = said(host, port, whole * 2 + whole[:30], shut=True)
+        assert (text.count("HTTP/1.1 200 OK"), text.count("HTTP/1.1")) == (2, 2)
+
+
 def shut_clients_get_their_answers(host: str, port: str) -> None:
     """Clients that shut their half of the connection down; a request that is not whole then is none."""
     body = json.dumps(BODY).encode()

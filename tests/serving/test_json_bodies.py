@@ -90,6 +90,8 @@ def test_random_numbers_are_what_the_standard_library_reads(parse) -> None:
         ("FP32", [float("inf"), float("nan"), 1.0]),
         ("BF16", [3e38, 3e38]),
         ("FP32", []),
+        ("FP32", [1.5, 10**20, -(10**30)]),  # as JavaScript writes 1e20
+        ("FP64", [10**300, 1]),
     ],
 )
 def test_numbers_that_fit_a_narrow_datatype(kind, data) -> None:
@@ -106,6 +108,8 @@ def test_numbers_that_fit_a_narrow_datatype(kind, data) -> None:
         ("FP32", [float("nan"), 1e39]),
         ("FP32", [float("inf"), -1e39]),
         ("BF16", [3.4e38, 1.0]),
+        ("FP32", [10**39, 1]),
+        ("FP64", [10**309, 1]),
     ],
 )
 def test_a_finite_number_that_a_narrow_datatype_lacks(kind, data) -> None:

@@ -235,6 +235,25 @@ def test_watch_loads_what_is_replaced_and_what_is_new(tmp_path) -> None:
         assert ask(running, "other").json() == [7.0, 14.0]
 
 
+def test_a_file_that_is_gone_keeps_no_other_from_being_replaced(tmp_path) -> None:
+    gone, kept = scaling(3.0, tmp_path / "gone.tpk"), scaling(3.0, tmp_path / "scale.tpk")
+    folder = tmp_path / "more"
+    folder.mkdir()
+    scaling(4.0, folder / "more.tpk")
+    with served(tmp_path, gone, kept, folder, "--watch") as running:
+        gone.unlink()
+        scaling(9.0, folder / "scale.tpk")  # of which nobody knows which one is meant
+        os.replace(scaling(5.0, tmp_path / "new"), folder / "more.tpk")
+        until(lambda: ask(running, "more").json() == [5.0, 10.0])
+        (folder / "scale.tpk").unlink()
+        os.replace(scaling(6.0, tmp_path / "new"), kept)
+        until(lambda: ask(running).json() == [6.0, 12.0])
+        assert ask(running, "gone").json() == [3.0, 6.0]
+        log = running.log.read_text(encoding="utf-8")
+        assert log.count(f"what was loaded from there stays as it was: {gone}: there is no such file") == 1
+        assert log.count("what was loaded from there stays as it was: model 'scale': two files have one name") <= 1
+
+
 def test_state_is_served_by_one_process(tmp_path) -> None:
     op = tracepack.script(Counter())
     tracepack.trace(lambda x: op(x), torch.ones(2)).save(tmp_path / "counter.tpk")

@@ -46,12 +46,12 @@ def test_metrics_are_split_and_counted() -> None:
 def test_a_line_of_json_for_each_request(caplog) -> None:
     caplog.set_level(logging.INFO, "tracepack.requests")
     with serving({"cell": cell()}, log_requests=True) as address:
-        httpx.post(f"http://{address}/v2/models/cell/infer", json={**ROWS, "id": "a\n1"})
+        httpx.post(f"http://{address}/v2/models/cell/infer", json={**ROWS, "id": "a\n1\u2028\x9b"})
         httpx.post(f"http://{address}/v1/cell", json={"x": 1})
     lines = [record.getMessage() for record in caplog.records if record.name == "tracepack.requests"]
-    assert all("\n" not in line for line in lines)
+    assert all(len(line.splitlines()) == 1 and line.isprintable() for line in lines)
     good, bad = map(json.loads, lines)
-    assert (good["model"], good["protocol"], good["id"], good["status"]) == ("cell", "http", "a\n1", 200)
+    assert (good["model"], good["protocol"], good["id"], good["status"]) == ("cell", "http", "a\n1\u2028\x9b", 200)
     assert 0 < good["infer_ms"] < good["ms"]
     assert (bad["protocol"], bad["status"], bad["error"]) == (
         "json",

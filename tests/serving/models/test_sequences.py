@@ -56,6 +56,9 @@ def test_a_request_without_a_sequence_is_told_what_it_lacks() -> None:
         assert answer.status_code == 400
         expected = "model 'counter': the pipeline has state; expected the parameter sequence_id"
         assert answer.json() == {"error": expected}
+        body["parameters"] = {"sequence_id": True, "sequence_start": True}  # in Python True is 1
+        answer = httpx.post(f"http://{address}/v2/models/counter/infer", json=body)
+        assert (answer.status_code, answer.json()["error"]) == (400, expected.replace("expected", "got True; expected"))
 
 
 def test_idle_sequences_are_dropped() -> None:

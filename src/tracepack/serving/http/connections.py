@@ -5,8 +5,10 @@ and an answer to be taken, and how large a head may be. Whatever is refused here
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import Any
 
+from httptools import HttpParserUpgrade, HttpRequestParser
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from ..protocol.http_body import dumps
@@ -66,6 +68,37 @@ class _Outgoing:
         self._looking = self._loop.call_later(self._seconds, self._look) if waits else None
 
 
+class _PlainParser:
+    """uvicorn's parser for a server that knows no other protocol: a request that asks for one is read without that.
+
+    httptools ends such a request behind its head, so that its body would be lost and be read as the next request. The
+    HTTP client of Java and ``curl --http2`` ask so for HTTP/2, and a server without it goes on (RFC 9110, 7.8).
+
+    Args:
+        protocol: of a connection, which hears what is parsed.
+    """
+
+    def __init__(self, protocol: Any) -> None:
+        self._protocol, self._parser = protocol, protocol.parser
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._parser, name)
+
+    def feed_data(self, data: bytes) -> None:
+        """Parses what arrived."""
+        rest = memoryview(data)
+        while True:
+            try:
+                self._parser.feed_data(rest)
+                return
+            except HttpParserUpgrade as asked:
+                rest, head = rest[asked.args[0] :], self._protocol.plain_head()
+            self._parser = HttpRequestParser(self._protocol)  # one that has seen its last request takes no more
+            with contextlib.suppress(AttributeError):  # of httptools before 0.6.3
+                self._parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn does
+            self._parser.feed_data(head)
+
+
 def limited_protocol(most: int, seconds: float) -> Any:
     """The class of uvicorn's connections, with limits.
 
@@ -81,8 +114,10 @@ def limited_protocol(most: int, seconds: float) -> Any:
 
         refused = False
         _ended = False  # whether the client sends no more
+        _again = False  # whether the head that was read is read again, without the question for another protocol
         _arriving: asyncio.TimerHandle | None = None
         _head = -1  # bytes of a head that is arriving; negative where none is
+        _behind = False  # whether a request ended in what was read last: nobody knows how much of that is a head
 
         def connection_made(self, transport: Any) -> None:
             self.transport = transport = _Outgoing(transport, self.loop, seconds)
@@ -90,14 +125,16 @@ def limited_protocol(most: int, seconds: float) -> Any:
                 self._refuse(TOO_MANY, f"too many connections; expected {most} at most")
                 return
             super().connection_made(transport)
+            self.parser = _PlainParser(self)
             self._begin_arrival()
 
         def data_received(self, data: bytes) -> None:
             if self.refused:
                 return
+            self._behind = False
             super().data_received(data)
             if self._head >= 0:
-                self._head += len(data)
+                self._head += 0 if self._behind else len(data)
                 if self._head > MOST_HEAD and not self.refused:
                     self._refuse_head()
 
@@ -137,11 +174,24 @@ def limited_protocol(most: int, seconds: float) -> Any:
             if len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers) > MOST_HEAD:
                 self._refuse_head()
                 raise ValueError("the headers are too large")  # ends the parser, which may hold more of the request
-            super().on_headers_complete()
+            if self.parser.get_method() == b"CONNECT":
+                raise ValueError("this is no proxy")
+            self._again = self.parser.should_upgrade()
+            if not self._again:
+                super().on_headers_complete()
 
         def on_message_complete(self) -> None:
-            self._end_arrival()
-            super().on_message_complete()
+            if not self._again:
+                self._behind = True
+                self._end_arrival()
+                super().on_message_complete()
+
+        def plain_head(self) -> bytes:
+            """The head that was read, without the question for another protocol."""
+            version = self.parser.get_http_version().encode()
+            lines = [b"%s %s HTTP/%s" % (self.parser.get_method(), self.url, version)]
+            lines += [b"%s: %s" % pair for pair in self.headers if pair[0] != b"upgrade"]
+            return b"\r\n".join([*lines, b"", b""])
 
         def send_400_response(self, msg: str) -> None:
             if not self.refused:

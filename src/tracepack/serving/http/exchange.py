@@ -17,7 +17,7 @@ log = logging.getLogger("tracepack.serving")
 Headers = dict[str, str]
 Answer = tuple[int, Headers, bytes]
 JSON = {"content-type": "application/json"}
-ENCODINGS = {b"gzip": 31, b"deflate": 15}  # zlib's number for each
+ENCODINGS = {b"gzip": 31, b"x-gzip": 31, b"deflate": 15}  # zlib's number for each
 
 
 class Exchange:
@@ -80,7 +80,7 @@ class Exchange:
                 raise self._too_large()
             more = message.get("more_body", False)
         body = parts[0] if len(parts) == 1 else b"".join(parts)
-        encoding = self._headers.get(b"content-encoding", b"identity")
+        encoding = self._headers.get(b"content-encoding", b"identity").lower()
         return body if encoding == b"identity" else self._unpacked(body, encoding)
 
     def _unpacked(self, body: bytes, encoding: bytes) -> bytes:
@@ -97,6 +97,8 @@ class Exchange:
             raise self._too_large()
         if not reader.eof:
             raise RejectedError(BAD_REQUEST, f"the body is no whole {encoding.decode()}")
+        if reader.unused_data:
+            raise RejectedError(BAD_REQUEST, f"bytes follow the {encoding.decode()}", got=len(reader.unused_data))
         return found
 
     def _too_large(self) -> RejectedError:

@@ -61,7 +61,7 @@ class Sequences:
             RejectedError: it names no stream, or none that is open, or there are too many.
         """
         identity = parameters.get("sequence_id")
-        if not isinstance(identity, str | int) or not identity:
+        if not isinstance(identity, str | int) or isinstance(identity, bool) or not identity:
             raise self._wrong("the pipeline has state", identity, "the parameter sequence_id")
         starts = parameters.get("sequence_start") is True
         if not self._before:

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 import uvicorn
 
-from ...ops.graph.errors import SignatureError, TracepackError
+from ...ops.graph.errors import ArchiveError, SignatureError
 from ..http.application import application
 from ..http.connections import limited_protocol
 from ..models.repository import Repository
@@ -26,7 +26,7 @@ from ..telemetry.watcher import Watcher
 from .early_signals import reload_was_asked
 from .launch import LaunchOptions
 from .listening import bracketed
-from .sources_of_models import Found, find_models, stamp
+from .sources_of_models import find_models, stamp
 
 log = logging.getLogger("tracepack.serving")
 
@@ -60,6 +60,7 @@ class Server:
         self._stamps = {name: stamp(versions) for name, versions in found.items()}
         self._watcher = Watcher(self.config)
         self._reloading: asyncio.Task[None] | None = None
+        self._told: list[str] = []  # what the last look at the files found wrong
         self._again = False  # whether files were replaced while a reload went on
         for name in found:
             if name not in options.unloaded:
@@ -145,11 +146,13 @@ class Server:
 
     def _take_new_files(self) -> None:
         """A file that cannot be loaded, or whose golden examples fail, leaves the model as it was."""
-        try:
-            found: Found = find_models(self.options.paths)
-        except TracepackError as error:
-            log.warning("the files stay as they were: %s", error)
-            return
+        wrong: list[ArchiveError] = []
+        found = find_models(self.options.paths, wrong)
+        texts = [f"what was loaded from there stays as it was: {error}" for error in wrong]
+        for text in texts:
+            if text not in self._told:  # --watch looks every second
+                log.warning(text)
+        self._told = texts
         for name, versions in found.items():
             now = stamp(versions)
             if now == self._stamps.get(name) or len(now) < len(versions):

@@ -12,35 +12,52 @@ SUFFIX = ".tpk"
 Found = dict[str, dict[str, str]]
 
 
-def find_models(paths: Sequence[str]) -> Found:
+def find_models(paths: Sequence[str], wrong: list[ArchiveError] | None = None) -> Found:
     """The file of each model, by its name and version.
 
     A file is version 1 of a model that is called by its stem. A folder is searched for files, and for folders that hold
     versions: ``cell.tpk``, or ``cell/1.tpk`` and ``cell/2.tpk``.
 
+    Args:
+        paths: of files and folders.
+        wrong: gets the errors of paths and models, which are left out; by default the first of them is raised.
+
     Raises:
         ArchiveError: a path is missing, a folder has no models, or two files have one name and version.
     """
+    errors: list[ArchiveError] = []
     found: Found = {}
-    for path in map(Path, paths):
+    twice = set()
+    for name, version, file in (each for path in paths for each in _found_at(Path(path), errors)):
+        versions = found.setdefault(name, {})
+        if version in versions:
+            got = f"{versions[version]}, {file}"
+            errors.append(ArchiveError("two files have one name", where=f"model {name!r}", got=got))
+            twice.add(name)
+        versions[version] = str(file)
+    if errors and wrong is None:
+        raise errors[0]
+    if wrong is not None:
+        wrong += errors
+    return {name: versions for name, versions in found.items() if name not in twice}
+
+
+def _found_at(path: Path, errors: list[ArchiveError]) -> list[tuple[str, str, Path]]:
+    """The names, versions and files of the models at a path; none where there is an error."""
+    what, got, files = "there is no such file", None, []
+    try:
+        if path.is_file():
+            return [(path.stem, "1", path)]
         if path.is_dir():
+            what = f"the folder holds no models; expected *{SUFFIX}, NAME/1{SUFFIX}"
             files = [(file.stem, "1", file) for file in _files(path)]
             folders = sorted(folder for folder in path.iterdir() if folder.is_dir())
             files += [(folder.name, file.stem, file) for folder in folders for file in _files(folder)]
-            if not files:
-                raise ArchiveError("the folder holds no models", where=str(path), expected=f"*{SUFFIX}, NAME/1{SUFFIX}")
-        elif path.is_file():
-            files = [(path.stem, "1", path)]
-        else:
-            raise ArchiveError("there is no such file", where=str(path))
-        for name, version, file in files:
-            versions = found.setdefault(name, {})
-            if version in versions:
-                raise ArchiveError(
-                    "two files have one name", where=f"model {name!r}", got=f"{versions[version]}, {file}"
-                )
-            versions[version] = str(file)
-    return found
+    except OSError as error:
+        what, got = "it cannot be read", error.strerror
+    if not files:
+        errors.append(ArchiveError(what, where=str(path), got=got))
+    return files
 
 
 def _files(folder: Path) -> list[Path]:

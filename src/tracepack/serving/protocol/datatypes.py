@@ -7,6 +7,7 @@ kernels may rely on.
 
 from __future__ import annotations
 
+import contextlib
 import struct
 import sys
 from math import isfinite, prod
@@ -35,6 +36,7 @@ DATATYPES = {
     "float64": "FP64",
 }  # torch's name -> that of the protocol
 _NARROW = ("FP16", "BF16", "FP32")  # than the numbers of JSON
+_FLOATS = (*_NARROW, "FP64")
 DTYPES: dict[str, torch.dtype] = {name: getattr(torch, dtype) for dtype, name in DATATYPES.items()}
 _KINDS = {dtype: name for name, dtype in DTYPES.items()}
 
@@ -188,8 +190,14 @@ def from_json(data: Any, kind: str, shape: tuple[int, ...], name: str) -> Any:
 
 
 def _array(data: Any, kind: str) -> np.ndarray[Any, Any]:
-    """Nested lists as an array; numpy makes floats of integers of which only some fit int64."""
+    """Nested lists as an array; numpy makes floats of integers of which only some fit int64.
+
+    Integers beyond 64 bits are floats for a datatype of them: JavaScript writes 1e20 with all of its digits.
+    """
     array = np.asarray(data)
+    if kind in _FLOATS and array.dtype.kind == "O" and all(type(item) in (int, float) for item in array.flat):
+        with contextlib.suppress(OverflowError):
+            return array.astype(np.float64)
     if kind == "UINT64" and array.dtype.kind in "fO":
         whole = np.array(data, dtype=object)
         if all(type(item) is int and 0 <= item < 1 << 64 for item in whole.flat):

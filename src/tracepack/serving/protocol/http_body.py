@@ -74,7 +74,7 @@ def parse_request(body: Body, header_length: str | None) -> InferRequest:
     if not isinstance(document, dict):
         raise _malformed("the body", document, "an object")
     rows, tail = _rows(document, "inputs"), _Tail(memoryview(body)[end:])
-    if "inputs" not in document:
+    if document.get("inputs") is None:
         raise RejectedError(BAD_REQUEST, "the request has no inputs", expected='{"inputs": [...]}')
     inputs = by_name([_input(row, tail) for row in rows])
     if tail.left():
@@ -132,7 +132,8 @@ def _input(row: Mapping[str, Any], tail: _Tail) -> NamedTensor:
 
 
 def _rows(document: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
-    rows = document.get(key, [])
+    rows = document.get(key)
+    rows = [] if rows is None else rows
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise _malformed(repr(key), rows, "a list of objects")
     return rows
@@ -146,7 +147,8 @@ def _name(row: Mapping[str, Any], what: str) -> str:
 
 
 def _parameters(row: Mapping[str, Any]) -> dict[str, Any]:
-    found = row.get("parameters", {})
+    found = row.get("parameters")
+    found = {} if found is None else found  # many libraries write null for what is not there
     if not isinstance(found, dict):
         raise _malformed("'parameters'", found, "an object")
     return found

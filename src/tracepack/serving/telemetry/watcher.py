@@ -70,7 +70,7 @@ class _Watched:
             self._metrics.end(model.name, model.version, self._passage, seconds, failed is None)
             if self._logs:
                 row = _row(model, self._protocol, self._passage, seconds, failed)
-                log.info(json.dumps(row, ensure_ascii=False))
+                log.info(json.dumps(row))  # in ASCII: some readers end a line at U+2028
 
 
 def _row(
