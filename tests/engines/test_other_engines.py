@@ -82,6 +82,21 @@ def test_a_size_that_a_trace_fixes_is_refused_before_it_runs() -> None:
     assert {each.reason.partition(",")[0] for each in report.attempts} == {"torch.jit fixes a size of the example"}
 
 
+@pytest.mark.parametrize("engine", ["onnxruntime", "openvino"])
+@pytest.mark.parametrize("shape", [(5, 2, 3), (5, 3)])
+@pytest.mark.parametrize("layer", [torch.nn.LSTM(3, 4, bidirectional=True), torch.nn.GRU(3, 4, 2)])
+def test_recurrent_layers_along_the_first_dimension_keep_their_length_free(engine, shape, layer) -> None:
+    """An export that fixes it makes OpenVINO read beyond its memory at a longer sequence, which ended the process."""
+    pytest.importorskip(engine, reason="an extra is not installed")
+    pytest.importorskip("onnxscript", reason="an extra is not installed")
+    op = tracepack.script(layer.eval(), engine=engine, contiguous=True)
+    mod = tracepack.trace(lambda x: op(x)[0], torch.randn(shape))
+    assert engine in mod.engines.values()
+    for length in (5, 7, 2, 40):
+        x = torch.randn(length, *shape[1:])
+        torch.testing.assert_close(mod(x), layer(x)[0].detach(), rtol=1e-4, atol=1e-5)
+
+
 def test_openvino_reads_weights_where_they_lie_or_from_the_model(monkeypatch) -> None:
     """The second where a version of it takes the address for the name of a file."""
     engine = pytest.importorskip("tracepack.ops.engines.openvino", reason="the extra 'openvino' is not installed")

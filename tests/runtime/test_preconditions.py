@@ -60,6 +60,21 @@ def test_attention_in_groups_of_no_heads_is_refused(name) -> None:
     assert torch.equal(mod(q, k), wanted)
 
 
+@pytest.mark.parametrize(
+    "name", ["torch.nn.functional.scaled_dot_product_attention", "aten.scaled_dot_product_attention.default"]
+)
+@pytest.mark.parametrize("lengths", [(3, 4), (3, 1), (1, 3), (3, 0)])
+def test_attention_to_more_keys_than_values_is_refused(name, lengths) -> None:
+    """Torch's fast path reads as many keys as there are values, wherever the keys end."""
+    queries, keys, values = Value(ANY), Value(ANY), Value(ANY)
+    node = apply(name, queries, keys, values)
+    mod = tracepack.load(archive_of(Graph((queries, keys, values), (node,), node.output)))
+    q, k, v = torch.rand(2, 4, 5, 8), torch.rand(2, 4, lengths[0], 8), torch.rand(2, 4, lengths[1], 8)
+    with pytest.raises(tracepack.GuardError, match="another number of keys than of values"):
+        mod(q, k, v)
+    assert torch.equal(mod(q, k, k), torch.nn.functional.scaled_dot_product_attention(q, k, k))
+
+
 @pytest.mark.parametrize("name", ["torch.cov", "torch.Tensor.cov", "aten.cov.default"])
 @pytest.mark.parametrize("shape", [(), (1,), (3, 1), (2, 3)])
 def test_a_covariance_leaves_its_argument_alone(name, shape) -> None:

@@ -34,7 +34,8 @@ _OTHERWISE = {
 }
 _DIVISIONS = ("div", "divide")
 _ROUNDED = ("floor_divide", "floordiv", "rfloordiv", "remainder", "mod", "rmod", *_DIVISIONS)
-_GROWS_ONCE = ("prod", "pow", "rpow")
+_POWERS = ("pow", "rpow")
+_GROWS_ONCE = ("prod", *_POWERS)
 _IN_FLOAT64 = ("sum", "nansum", "einsum", "trace", "sum_to_size", *_GROWS_ONCE)
 _NORMS = ("norm", "vector_norm", "normalize")
 _IN_FLOAT32 = ("isinf", "nan_to_num")
@@ -142,11 +143,18 @@ def within_floats(
     if found.dtype not in _WIDE:
         return
     if name in _DIVISIONS and _rounds(name, args, given):
-        yield from ((arg.abs() <= _LARGEST_QUOTIENT).all() for arg in args if torch.is_tensor(arg))
+        bound = _LARGEST_QUOTIENT
+        yield from (((arg >= -bound) & (arg <= bound)).all() for arg in args if torch.is_tensor(arg))
     elif name in _IN_FLOAT64 and not _sums_few(name, args):
         sums = name not in _GROWS_ONCE  # of terms that may cancel
-        floats = _in_floats(name, args, given, lambda value: (value.abs() if sums else value).to(torch.float64))
+        floats = _in_floats(name, args, given, lambda value: _absolute(value) if sums else value.double())
         yield (func(*floats[0], **floats[1]).abs() <= _LARGEST_OF[found.dtype]).all()
+        if name in _POWERS:  # of -1, float64 cannot tell whether a larger exponent is odd
+            yield from (_absolute(arg).le(_LARGEST_OF[torch.int64]).all() for arg in args if torch.is_tensor(arg))
+
+
+def _absolute(value: torch.Tensor) -> torch.Tensor:
+    return value.double().abs()  # in this order: the least integer is its own opposite
 
 
 def _sums_few(name: str, args: Sequence[Any]) -> bool:

@@ -2,7 +2,8 @@
 
 Torch computes the shape of a recurrent layer's result by unrolling the layer, which fixes the length, and that of
 `max_pool1d` in C++ from plain integers. While a model is exported these functions replace torch's: they give the shape
-of the result and compute no values. A pipeline runs torch's operators, and every lowered body is compared with its
+of the result and compute no values. Where an operator is kept, as in an export to ONNX, torch asks its table of
+decompositions instead, which unrolls the layer as well. A pipeline runs torch's operators, and every lowered body is compared with its
 model.
 """
 
@@ -13,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch._decomp import decomposition_table
 
 from ...runtime.interrupts.changes import Change
 from .packed_sequences import padded
@@ -28,6 +30,9 @@ class FreeSizes(Change):
     def __init__(self) -> None:
         self.thread, self.on = threading.get_ident(), False  # torch may keep a kernel after it is removed
         self.before = [(operator, dict(operator.py_kernels)) for operator in _shapes()]
+        self.decompositions = {
+            operator: decomposition_table[operator] for operator, _ in self.before if operator in decomposition_table
+        }
 
     def make(self) -> None:
         """Puts them in place."""
@@ -36,10 +41,13 @@ class FreeSizes(Change):
             for key in _KEYS:
                 operator.py_kernels[key] = self._for_thread(operator, key, shapes[operator], kernels.get(key))
             operator._dispatch_cache.clear()
+        for operator, own in self.decompositions.items():
+            decomposition_table[operator] = self._for_thread(operator, _KEYS[0], shapes[operator], own)
 
     def undo(self) -> None:
         """Restores torch's own."""
         self.on = False
+        decomposition_table.update(self.decompositions)
         for operator, kernels in self.before:
             for key in _KEYS:
                 if key in kernels:

@@ -304,15 +304,19 @@ def of_observations(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def of_heads(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Attention in groups of heads, which checks that there are heads of keys and values: torch divides by them."""
+    """Attention that checks its keys and values: torch divides by their heads, and reads a key for each value."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if kwargs.get("enable_gqa", False):
-            names = ("key", "value")
-            given = [args[at] if len(args) > at else kwargs.get(name) for at, name in enumerate(names, 1)]
-            sizes = [list(each.shape) for each in given if isinstance(each, torch.Tensor)]
-            if any(len(shape) > 2 and shape[-3] == 0 for shape in sizes):
-                raise GuardError("attention in groups of no heads", got=sizes)
+        names = ("key", "value")
+        given = [args[at] if len(args) > at else kwargs.get(name) for at, name in enumerate(names, 1)]
+        sizes = [each.shape for each in given if isinstance(each, torch.Tensor) and each.dim() > 1]
+        if len({shape[-2] for shape in sizes}) > 1:
+            raise GuardError(
+                "attention to another number of keys than of values",
+                got=list(map(list, sizes)), expected="as many of both",
+            )  # fmt: skip
+        if kwargs.get("enable_gqa", False) and any(len(shape) > 2 and shape[-3] == 0 for shape in sizes):
+            raise GuardError("attention in groups of no heads", got=list(map(list, sizes)))
         return function(*args, **kwargs)
 
     return call

@@ -75,3 +75,25 @@ def test_a_slice_without_an_end_is_no_number_of_64_bits() -> None:
 def test_a_slice_from_a_number_of_64_bits_is_declined() -> None:
     with DataChecks([], in_32_bits=True), pytest.raises(Unfit, match="integers beyond 2"):
         torch.ops.aten.slice.Tensor(torch.ones(3, 4), 1, 2**40)
+
+
+LEAST = torch.iinfo(torch.int64).min
+
+
+@pytest.mark.parametrize(
+    ("process", "values"),
+    [
+        (lambda x: x.sum(), [LEAST, 2**63 - 1]),
+        (lambda x: x[:1] + x.sum(0, keepdim=True), [LEAST, 2**63 - 2]),
+        (lambda x: x // 3, [LEAST, LEAST + 1]),
+        (lambda x: x % 7, [LEAST, 2]),
+        (lambda x: (-1) ** x, [2**63 - 1, 2**53 + 1]),
+        (lambda x: torch.pow(x, x.abs()), [-1, 2**62 + 1]),
+    ],
+)
+def test_onnx_runtime_gives_the_integers_of_torch_at_their_ends(process, values) -> None:
+    """The least integer is its own absolute value, and float64 has no odd numbers beyond 2^53."""
+    mod = engaged(process, torch.tensor([1, 2]), "onnxruntime")
+    x = torch.tensor(values)
+    for _ in range(2):
+        assert torch.equal(mod(x), process(x))
