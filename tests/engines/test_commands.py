@@ -10,6 +10,7 @@ import torch
 import tracepack
 from tests.cli.commands import answer, refused, run
 from tests.engines.fakes import Mirror
+from tracepack.pipeline.comparing.processor import kind_of_processor
 
 FEED = {"x": torch.arange(12.0).reshape(3, 4) / 12}
 
@@ -31,6 +32,18 @@ def test_optimize_writes_a_file_with_its_engines(capsys, file, tmp_path, mirror:
     mod = tracepack.load(out, trust=True, verify="golden")
     assert (mod.engines, mod.metadata) == ({"pipeline": "mirror"}, {"author": "me"})
     torch.testing.assert_close(mod.run(FEED), tracepack.load(file).run(FEED))
+    (row,) = answer(capsys, "inspect", out)["engines"]
+    assert (row["part"], row["engine"], row["processor"]) == ("pipeline", "mirror", kind_of_processor(["cpu"]))
+    assert "engines   run only with --trust" in run(capsys, "inspect", out)[1]
+    assert answer(capsys, "inspect", file)["engines"] == []
+
+
+def test_inspect_names_the_op_that_an_engine_runs(capsys, tmp_path, mirror: type[Mirror]) -> None:
+    layer = tracepack.script(torch.nn.Linear(4, 2), name="layer", engine="mirror")
+    path = str(tmp_path / "named.tpk")
+    tracepack.trace(lambda x: layer(x).tanh(), torch.rand(3, 4)).save(path)
+    (row,) = answer(capsys, "inspect", path)["engines"]
+    assert (row["part"], row["engine"], row["processor"]) == ("op 'layer'", "mirror", {})
 
 
 def test_optimize_shows_a_table(capsys, file, tmp_path, mirror) -> None:

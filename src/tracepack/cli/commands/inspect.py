@@ -14,6 +14,7 @@ from ...ops.graph.guards import plain
 from ...ops.graph.traverse import every_node, named_bodies, own_constants
 from ...pipeline.signature.fields import FIXED, SignatureField, input_fields, output_fields
 from ...pipeline.signature.row_sharing import refused_by_signature
+from ...serialization.engine_rows import decode_engines
 from ..manifest import Described, body_size, describe, kernels_of, tensor_bytes, weights_bytes
 from ..report import Block, Fields, Report, Table, bytes_text
 
@@ -44,6 +45,7 @@ def _data(found: Described, path: str) -> dict[str, Any]:
         "guards": list(map(str, found.contents.facts.guards)),
         "nodes": len(found.contents.graph.nodes),
         "ops": _ops(found),
+        "engines": _engines(found),
         "constants": {
             "count": len(manifest["constants"]),
             "state": sum(bool(row.get("mutable")) for row in manifest["constants"]),
@@ -106,6 +108,23 @@ def _ops(found: Described) -> list[dict[str, Any]]:
     return rows
 
 
+def _engines(found: Described) -> list[dict[str, Any]]:
+    """What runs parts of the pipeline where the file is trusted, and where each fits."""
+    graph, rows = found.contents.graph, []
+    ops = [f"op {name!r}" for name in named_bodies(graph)]
+    for choice in decode_engines(found.archive, found.constants):
+        start, stop = choice.nodes or (0, 0)
+        part = "pipeline" if (start, stop) == (0, len(graph.nodes)) else f"nodes {start}-{stop - 1}"
+        if choice.body is not None:
+            part = ops[choice.body] if 0 <= choice.body < len(ops) else f"op {choice.body}"
+        made = choice.artefact
+        rows.append({
+            "part": part, "engine": made.engine, "package": made.package, "processor": dict(choice.processor),
+            "bytes": sum(map(len, made.files.values())),
+        })  # fmt: skip
+    return rows
+
+
 def _body_row(found: Described, name: str, body: Body, calls: int) -> dict[str, Any]:
     held, kernels = own_constants(body.graph), list(kernels_of(body.graph))
     return {
@@ -138,6 +157,10 @@ def _blocks(data: dict[str, Any]) -> list[Block]:
         facts.append(("state", f"{_plural(held['state'], 'tensor')} that runs change"))
     if data["needs_trust"]:
         facts.append(("trust", "holds an op that can run code: load it with --trust only if you trust its source"))
+    if data["engines"]:
+        facts.append(
+            ("engines", "run only with --trust or --signed-by; else the flat function does, which answers alike")
+        )
     if data["needs_packages"]:
         named = (
             f"calls operators of {', '.join(data['needs_packages'])}: load it with --packages NAME only if you trust"
@@ -151,6 +174,11 @@ def _blocks(data: dict[str, Any]) -> list[Block]:
         Table("inputs", ["name", "type", "default"], [_input_cells(row) for row in data["inputs"]]),
         Fields([("output", data["output"]), *(("where", plain(guard)) for guard in data["guards"])]),
         Table("ops", ["name", "kind", "device", "calls>", "operators>", "weights>"], list(map(_op_cells, data["ops"]))),
+        Table(
+            "engines",
+            ["part", "engine", "package", "processor", "artefact>"],
+            list(map(_engine_cells, data["engines"])),
+        ),
         Table(
             "members",
             ["name", "size>", "sha256"],
@@ -167,6 +195,11 @@ def _op_cells(row: dict[str, Any]) -> list[str]:
     kind = row["kind"] + (f" + {', '.join(row['kernels'])}" if row.get("kernels") else "")
     size = bytes_text(row["bytes"]) if "bytes" in row else ""
     return [row["name"], kind, row.get("device", ""), str(row.get("calls", "")), str(row.get("operators", "")), size]
+
+
+def _engine_cells(row: dict[str, Any]) -> list[str]:
+    processor = ", ".join(row["processor"].values())
+    return [row["part"], row["engine"], row["package"], processor, bytes_text(row["bytes"])]
 
 
 def _plural(count: int, noun: str) -> str:
