@@ -322,3 +322,22 @@ def test_tokens_that_decode_to_too_much_are_refused_before_they_are_made():
     assert len(mod(torch.tensor([2]))) == 1 << 20
     with pytest.raises(tracepack.SignatureError, match="too many token ids to decode; got 1000"):
         mod(torch.full((1000,), 2))
+
+
+def pairs(dropout) -> dict:
+    """A tokenizer of pairs, by which a word of the letter a becomes ever longer pieces."""
+    merges = [["a" * 2**n] * 2 for n in range(4)]
+    model = {"type": "BPE", "vocab": {"a" * 2**n: n for n in range(5)}, "merges": merges, "dropout": dropout}
+    return {**BASE, "truncation": None, "padding": None, "pre_tokenizer": None, "model": model}
+
+
+def test_dropout_needs_trust():
+    """The library tries merges that it left out again after each that it makes."""
+    for dropout in (0.5, 0.9999, 1.0, 1, True):
+        with pytest.raises(
+            tracepack.TrustError, match=r"leaves merges out at random, so its time has no bound; got drop"
+        ):
+            tracepack.load(archive_of_json(json.dumps(pairs(dropout))))
+    for dropout in (None, 0.0):
+        ids = tracepack.load(archive_of_json(json.dumps(pairs(dropout))))(["a" * 24])
+        assert ids.tolist() == [[4, 3]]

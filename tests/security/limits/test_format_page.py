@@ -93,7 +93,7 @@ ROWS: dict[str, tuple[str, ...]] = {
     "degree of a polynomial": ("{}", "ops.runtime.primitives.preconditions._LARGEST_DEGREE"),
     "matrices without elements": ("{}", "ops.runtime.primitives.preconditions._MOST_EMPTY"),
 }  # fmt: skip
-WITHOUT_NUMBER = ("an op's graph, and an asset", "regular expressions |")
+WITHOUT_NUMBER = ("an op's graph, and an asset", "regular expressions |", "dropout of BPE |")
 
 NO_LIMITS = {
     f"{SCHEMA}.LEVELS_OF_SUBGRAPH": "a weight, in the row of levels",
