@@ -71,6 +71,14 @@ def current() -> Recording | None:
     return getattr(_state, "recording", None)
 
 
+def innermost(recorder: Any) -> Any:
+    """The recorder of the branch of a recording that runs now; the recorder itself outside of its branches."""
+    running = found = current()
+    while found is not None and found is not recorder:
+        found = getattr(found, "parent", None)
+    return recorder if found is None else running
+
+
 def recording(recorder: Recording | None) -> Change:
     """Makes a recorder the current one while this is entered; None suspends recording."""
     return _Current(recorder)

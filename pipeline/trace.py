@@ -47,7 +47,7 @@ from .recheck.op_state import refuse_gaps, refuse_reads
 from .recheck.prune import prune
 from .recheck.reach.asked_settings import asked_unseen
 from .recheck.reach.objects import Objects
-from .recheck.sizes import forget_sizes, name_sizes, pipeline_facts
+from .recheck.sizes import forget_contradicted, forget_sizes, name_sizes, pipeline_facts
 from .recheck.vary import clones
 from .recording.effects import Watch
 from .recording.recorder import Recorder
@@ -57,6 +57,7 @@ from .rules.loadable import refuse_unloadable
 from .rules.settings import default_dtype, with_settings
 from .second import Recording, second_recording
 from .signature.arguments import Given, arguments
+from .signature.proven_sizes import prove_sizes
 
 _OF_NUMPY = (
     "An argument is a number of numpy, which a pipeline takes as a plain one: pass int(n) or float(n), or an array."
@@ -222,6 +223,8 @@ class _Tracing:
                 warnings.warn(_CHANGES_CONTAINERS, stacklevel=user_stacklevel())
             refuse_gaps(found.program, self.on_example)
             forget_sizes(graph, parameters, replay.shapes)
+            prove_sizes(graph, self.examples.leaves)
+            forget_contradicted(graph, parameters, replay.shapes)
             if marks := replay.marks(self.names):
                 found = _here(replace(found.program, graph=with_marks(graph, marks)))
         finally:

@@ -18,6 +18,7 @@ from ..recording.guards import MATCH
 from ..rules.advice import instead
 from ..rules.gradients import ASKS_GRAD_MODE
 from ..rules.metadata import ROWS
+from ..signature.handlers import caught_errors
 
 
 class _HasGraph(Protocol):
@@ -37,7 +38,7 @@ _ONLY = "the recording holds for one value only, because "
 
 def telling(pipeline: Traced, lines: Iterable[str] = ()) -> Traced:
     """A pipeline, with a line of warning for each value that it fixes, and for a need of trust; and some more lines."""
-    for line in dict.fromkeys([*lines, *_lines(pipeline.graph)]):
+    for line in dict.fromkeys([*lines, *_lines(pipeline.graph), *caught_errors(pipeline.graph)]):
         warnings.warn(line, UserWarning, stacklevel=user_stacklevel())
     return pipeline
 

@@ -223,8 +223,14 @@ def forget_sizes(graph: Graph, parameters: Parameters, runs: Sequence[tuple[Sequ
     letters_of = [_letters(parameters, flat) for flat, _ in runs]
     if letters_of and any(letters_of) and all(letters == letters_of[0] for letters in letters_of):
         _forget_numbers(graph.output)
-    for letters, (_, result) in zip(letters_of, runs, strict=True):
-        for value, found in _results(graph.output, result):
+    forget_contradicted(graph, parameters, runs)
+
+
+def forget_contradicted(graph: Graph, parameters: Parameters, runs: Sequence[tuple[Sequence[Any], Any]]) -> None:
+    """Hides what some run contradicts; the arguments are those of `forget_sizes`."""
+    for flat, result in runs:
+        letters = _letters(parameters, flat)
+        for value, found in results(graph.output, result):
             if (
                 isinstance(value.type, TensorType)
                 and isinstance(found, torch.Tensor)
@@ -264,7 +270,7 @@ def _is_like(kind: TensorType, found: torch.Tensor) -> bool:
 
 def has_other_dtypes(graph: Graph, runs: Sequence[tuple[Sequence[Any], Any]]) -> bool:
     """Whether a run gave a tensor of another dtype than its type says, as one with an int for a float may."""
-    pairs = [(value.type, found) for _, result in runs for value, found in _results(graph.output, result)]
+    pairs = [(value.type, found) for _, result in runs for value, found in results(graph.output, result)]
     return any(
         isinstance(kind, TensorType) and str(found.dtype) != f"torch.{kind.dtype}"
         for kind, found in pairs
@@ -272,19 +278,19 @@ def has_other_dtypes(graph: Graph, runs: Sequence[tuple[Sequence[Any], Any]]) ->
     )
 
 
-def _results(tree: Any, result: Any) -> Iterator[tuple[Value, Any]]:
+def results(tree: Any, result: Any) -> Iterator[tuple[Value, Any]]:
     """The values of a result with what they were in a run."""
     match tree:
         case Value():
             yield tree, result
         case Record():
-            yield from _results(tuple(tree.items), tuple(result.values() if isinstance(result, dict) else result))
+            yield from results(tuple(tree.items), tuple(result.values() if isinstance(result, dict) else result))
         case tuple() | list():
             for item, found in zip(tree, result, strict=True):
-                yield from _results(item, found)
+                yield from results(item, found)
         case dict():
             for item, found in zip(tree.values(), result.values(), strict=True):
-                yield from _results(item, found)
+                yield from results(item, found)
 
 
 def _says(size: Any, letters: dict[str, int]) -> int | None:

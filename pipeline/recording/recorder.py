@@ -25,7 +25,7 @@ from ...ops.runtime.primitives.callables import resolve
 from ...ops.runtime.primitives.numpy import writes
 from ...ops.runtime.state import State
 from ...ops.runtime.user_code import user_line
-from ...ops.tracing_hook import Application, current, recording
+from ...ops.tracing_hook import Application, current, innermost, recording
 from ..proxies.base import is_traced
 from ..proxies.branches import BRANCH
 from ..proxies.lists import Rounds
@@ -67,8 +67,7 @@ class Recorder(TorchFunctionMode):
         grad_mode: whether gradients are on, as the function sees it; written_mode: what the graph says so far.
         asked: the settings of torch that the function asked for, by their operators: `default_dtype`, `autocast`.
         plainly_used: why a string, a list or a number was guarded first; a recording of other code may need no guard.
-        rounds: the loops over lists of any length.
-        examples: the stand-in of a value that is no tensor, by the id of the value.
+        rounds: the loops over lists of any length; examples: the stand-in of a value that is no tensor, by its id.
     """
 
     def __init__(self, settled: bool = False) -> None:
@@ -82,8 +81,7 @@ class Recorder(TorchFunctionMode):
         self.refused: TracepackError | None = None
         self.printing = False
         self.states = States()
-        self._calling = ""
-        self._depth = 0
+        self._calling, self._depth = "", 0
         self.ended = False
         self.given: set[int] = set()
         self.grad_mode = self.written_mode = True
@@ -216,7 +214,9 @@ class Recorder(TorchFunctionMode):
             raise
 
     def scalar(self, name: str, *args: Any) -> Any:
-        """Records arithmetic, or a scalar read off a tensor, and returns the traced result."""
+        """Records arithmetic, or a scalar read off a tensor, and returns the traced result: in the running branch."""
+        if (running := innermost(self)) is not self:
+            return running.scalar(name, *args)
         self.refuse_ended()
         self._calling = f"py.{name}"
         try:

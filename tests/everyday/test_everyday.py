@@ -83,6 +83,16 @@ def test_a_denied_assertion_is_checked_in_every_run(process) -> None:
         mod(torch.tensor([1.0, torch.nan, 9.0]))
 
 
+@pytest.mark.parametrize("process", first_day.CAUGHT)
+def test_an_error_that_the_function_catches_is_said_to_end_the_run(process) -> None:
+    example = {"number_or": "12", "entry_or": "a", "second_or": "a:b"}[process.__name__]
+    with pytest.warns(UserWarning, match="an error here ends the run: a recording holds no `except`"):
+        mod = loaded(process, example)
+    assert mod(example) == process(example)
+    with pytest.raises(tracepack.TracepackError):
+        mod("x")
+
+
 @pytest.mark.parametrize("process", first_day.DATES)
 def test_a_date_of_run_time_is_refused_with_what_takes_it_apart(process) -> None:
     words = r"given a text that is decided at run time.*year, month, day = map\(int, text.split\('-'\)\)"

@@ -160,7 +160,7 @@ def test_what_fixes_a_size_is_named_and_shown(reloaded) -> None:
     assert "It is fixed because it was taken as a plain float, as math does at test_python.py:" in str(caught.value)
     assert "in shrunk: return next(map(tanh, [number]))." in str(caught.value)
     mod = reloaded(tracepack.trace(lambda x: [*x.unbind()], X))
-    assert mod.signature == "(x: f32[3,N]) -> [f32[?], f32[?], f32[?]]"
+    assert mod.signature == "(x: f32[3,N]) -> [f32[N], f32[N], f32[N]]"
     with pytest.raises(tracepack.SignatureError, match="goes through the rows of a tensor one by one at test_python"):
         mod(TALL)
 

@@ -53,7 +53,7 @@ def test_inputs(mod: tracepack.Pipeline) -> None:
 def test_outputs_have_no_number_for_a_size_that_varies(mod: tracepack.Pipeline) -> None:
     assert found(mod.outputs) == [
         ("out['best'][0]", ("best", 0), "tensor", "int64", ("N", None), None, True),
-        ("out['best'][1][0]", ("best", 1, 0), "tensor", "float64", ("N", None), None, True),
+        ("out['best'][1][0]", ("best", 1, 0), "tensor", "float64", ("N", "M"), None, True),
         ("out['best'][1][1]", ("best", 1, 1), "int", None, None, None, True),
         ("out['pair']['left']", ("pair", "left"), "tensor", "float32", ("K", "L"), None, True),
         ("out['pair']['right']", ("pair", "right"), "fixed", None, None, None, True),

@@ -6,6 +6,7 @@ import datetime
 
 import torch
 
+import tracepack
 from tests.everyday.case import Case
 
 
@@ -32,6 +33,38 @@ def months(text):
     return year * 12 + month
 
 
+TABLE = {"a": 1, "b": 5}
+
+
+def number_or(text):
+    try:
+        return int(text)
+    except ValueError:
+        return -1
+
+
+def entry_or(text):
+    try:
+        found = TABLE[text]
+    except KeyError:
+        found = 0
+    return found + 1
+
+
+def second_or(text):
+    try:
+        return text.split(":")[1]
+    except IndexError:
+        return "none"
+
+
+def second(text):
+    items = text.split(":")
+    return tracepack.cond(len(items) > 1, lambda: items[1], lambda: "none")
+
+
+CAUGHT = [number_or, entry_or, second_or]
+"""Functions that catch an error which the file raises."""
 ASSERTED = [finite, small]
 DATES = [
     lambda text: datetime.date.fromisoformat(text).year,
@@ -47,14 +80,34 @@ CASES = {
         lambda xs, ys: list(map(lambda x, y: f"{x}-{y}", xs, ys)), [["a", "b"], ["c", "d"]], [[["x", "p"], ["y"]]]
     ),
     "map over rows": Case(
-        lambda x: list(map(lambda row: row.sum().item(), x)),
+        lambda x: list(map(lambda row: row.sum().item(), x)),  # noqa: C417  # the form is tested
         [torch.rand(2, 3)],
-        [[torch.rand(4, 2)]],  # noqa: C417
+        [[torch.rand(4, 2)]],
     ),
     "map of a builtin": Case(
         lambda x: list(map(max, x.tolist(), x.flip(0).tolist())), [torch.rand(2)], [[torch.rand(5)]]
     ),
     "filter of letters": Case(lambda text: "".join(filter(str.isalpha, text)), ["a1b"], [["xyz1 "], [""]]),
+    "a number or -1": Case(
+        lambda text: tracepack.cond(text.isdigit(), lambda: int(text), lambda: -1), ["12"], [["x"], ["7"]]
+    ),
+    "a division on one side": Case(
+        lambda n, m: tracepack.cond(n != 0, lambda: m / n, lambda: 0.0), [2, 3], [[0, 1], [4, 1]]
+    ),
+    "a side in a side": Case(
+        lambda n, m: tracepack.cond(n != 0, lambda: tracepack.cond(m > 1, lambda: m / n, lambda: 1 / n), lambda: 0.0),
+        [2, 3],
+        [[0, 1], [4, 1], [4, 2]],
+    ),
+    "an item on one side": Case(second, ["a:b"], [["x"], ["p:q:r"]]),
+    "a place on one side": Case(
+        lambda words, word: tracepack.cond(word in words, lambda: words.index(word), lambda: -1),
+        [["a", "b"], "b"],
+        [[["a"], "x"], [["a", "q", "x"], "x"]],
+    ),
+    "an entry on one side": Case(
+        lambda key: tracepack.cond(key in TABLE, lambda: TABLE[key], lambda: -1), ["a"], [["z"], ["b"]]
+    ),
     "keys of an argument": Case(
         lambda keys, table: [table[key] for key in keys],
         [["x", "y"], {"x": 1.0, "y": 2.0}],

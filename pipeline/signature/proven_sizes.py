@@ -1,0 +1,113 @@
+"""Sizes of results that follow from those of inputs: torch works them out on tensors without data.
+
+A second recording shows which sizes change with the first one of an input. What the others are is seen here: the graph
+runs once on tensors whose free sizes are symbols. A size of a result that comes out as a symbol is that letter, unless
+torch asked something of the symbol on the way, such as whether it is below 100: then it holds for some sizes only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Any
+
+import torch
+
+from ...ops.graph.graph import BodyCall, Graph, Guard, Operator, Value
+from ...ops.graph.traverse import leaves, walk
+from ...ops.graph.types import TensorType
+from ...ops.runtime.plan import Plan
+from ..recheck.sizes import results
+
+MOST_NODES = 5_000
+_OF_TORCH = ("torch.", "aten.", "py.", "cond", "while_loop", "map")
+_DRAWS = ("py.draw", "py.generator", "py.seeded")
+
+
+def prove_sizes(graph: Graph, leaves_of_example: Sequence[Any]) -> None:
+    """Shows sizes of results that are those of inputs, or fixed, where they were unknown.
+
+    Args:
+        graph: of the pipeline; the types of its results are changed.
+        leaves_of_example: the flat inputs.
+    """
+    unknown = [value for value in leaves(graph.output) if isinstance(value, Value) and _lacks(value)]
+    free = any(isinstance(v.type, TensorType) and any(isinstance(s, str) for s in v.type.shape) for v in graph.inputs)
+    if not (unknown and free and _runs_without_data(graph)):
+        return
+    with suppress(Exception):  # what needs data, or an operator that knows nothing of symbols: sizes stay unknown
+        run = _SymbolicRun(graph, leaves_of_example)
+        for value, found in results(graph.output, run.result):
+            kind = value.type
+            if isinstance(kind, TensorType) and isinstance(found, torch.Tensor) and found.dim() == len(kind.shape):
+                pairs = zip(kind.shape, found.shape, strict=True)
+                value.type = TensorType(kind.dtype, tuple(run.named(n) if s == "?" else s for s, n in pairs))
+
+
+def _lacks(value: Value) -> bool:
+    return isinstance(value.type, TensorType) and "?" in value.type.shape
+
+
+def _runs_without_data(graph: Graph) -> bool:
+    """Whether all nodes are operators of torch or Python, and draw no random numbers."""
+    nodes = list(walk(graph))
+    return len(nodes) <= MOST_NODES and all(
+        node.target.name.startswith(_OF_TORCH) and node.target.name not in _DRAWS
+        if isinstance(node.target, Operator)
+        else isinstance(node.target, BodyCall | Guard)
+        for node in nodes
+    )
+
+
+class _SymbolicRun:
+    """One run of a graph on tensors without data, whose free sizes are symbols.
+
+    Attributes:
+        result: of the run.
+        letters: the symbols of sizes -> their letters.
+        asked: the symbols of which torch asked something.
+        exact: whether nothing was asked, and no number among the inputs decides a size.
+    """
+
+    def __init__(self, graph: Graph, leaves_of_example: Sequence[Any]) -> None:
+        from torch._subclasses.fake_tensor import FakeTensorMode
+        from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+        known = ShapeEnv(duck_shape=False)
+        mode = FakeTensorMode(shape_env=known, allow_non_fake_inputs=True)
+        self.letters: dict[Any, str] = {}
+        inputs = list(self._inputs(mode, graph, leaves_of_example))
+        with mode, torch.no_grad():
+            self.result = Plan(graph).run(inputs)
+        self.asked = {symbol for guard in known.guards for symbol in self._asked_by(guard.expr)}
+        self.exact = not known.guards and all(isinstance(leaf, torch.Tensor) for leaf in leaves_of_example)
+
+    def _inputs(self, mode: Any, graph: Graph, leaves_of_example: Sequence[Any]) -> Iterator[Any]:
+        from torch.fx.experimental.symbolic_shapes import DimDynamic, StatelessSymbolicContext
+
+        for value, leaf in zip(graph.inputs, leaves_of_example, strict=True):
+            if not isinstance(value.type, TensorType) or not isinstance(leaf, torch.Tensor):
+                yield leaf
+                continue
+            free = [isinstance(size, str) for size in value.type.shape]
+            kinds = [DimDynamic.DYNAMIC if each else DimDynamic.STATIC for each in free]
+            made = mode.from_tensor(leaf, symbolic_context=StatelessSymbolicContext(dynamic_sizes=kinds))
+            for size, n in zip(value.type.shape, made.shape, strict=True):
+                if isinstance(size, str):
+                    self.letters[n.node.expr] = size  # torch takes one and none for fixed, which is an error here
+            yield made
+
+    def _asked_by(self, question: Any) -> set[Any]:
+        """The symbols in a question: none where sizes of one letter are equal, which the pipeline checks."""
+        symbols: set[Any] = question.free_symbols
+        names = {self.letters.get(symbol) for symbol in symbols}
+        return set() if question.func.__name__ == "Equality" and len(symbols) == 2 and len(names) == 1 else symbols
+
+    def named(self, size: Any) -> Any:
+        """The letter or the number that a size of the result is, or ``"?"``."""
+        if isinstance(size, torch.SymInt):
+            factor, symbol = size.node.expr.as_coeff_Mul()
+            letter = None if symbol in self.asked else self.letters.get(symbol)
+            known = letter is not None and factor.is_Integer and factor > 0
+            return "?" if not known else letter if factor == 1 else f"{factor}*{letter}"
+        return int(size) if self.exact else "?"

@@ -1,0 +1,53 @@
+"""Letters of the signature in the sizes of results: where they follow from those of inputs, and nowhere else."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import tracepack
+
+X, Y = torch.rand(2, 5), torch.rand(2, 5, 4)
+LINEAR = tracepack.script(torch.nn.Linear(4, 3), device="cpu")
+
+
+def pooled(x, lengths):
+    mask = torch.arange(x.shape[1])[None] < lengths[:, None]
+    return (x * mask[..., None]).sum(1) / lengths[:, None]
+
+
+CASES = {
+    "a model": (lambda x: LINEAR(x).softmax(-1), (Y,), "f32[N,M,3]"),
+    "a product": (lambda x, y: x @ y, (X, torch.rand(5, 3)), "f32[N,L]"),
+    "a mean over rows": (lambda x: x.mean(0), (X,), "f32[M]"),
+    "turned": (lambda x: x.t().contiguous(), (X,), "f32[M,N]"),
+    "twice the size": (lambda x: torch.cat([x, x], 1), (X,), "f32[N,2*M]"),
+    "pooled": (pooled, (Y, torch.tensor([3, 5])), "f32[N,K]"),
+    "chosen rows": (lambda x: torch.stack([row * 2 for row in x]), (X,), "f32[?,M]"),
+    "several": (
+        lambda x, d: {"a": [x.exp(), x.sum(1)], "b": d["k"].t()},
+        (Y, {"k": torch.rand(3, 2)}),
+        "{'a': [f32[N,M,K], f32[N,K]], 'b': f32[P,L]}",
+    ),
+    "at most 100": (lambda x: x[:, :100], (X,), "f32[N,?]"),
+    "the last 100": (lambda x: x[:, -100:], (X,), "f32[N,?]"),
+    "as many as an argument says": (lambda x, n: x[:, :n], (X, 3), "f32[N,?]"),
+    "sizes that broadcast": (lambda x, y: x * y, (X, torch.rand(2, 5)), "f32[N,?]"),
+    "a size of one": (lambda x, y: x * y, (X, torch.rand(2, 1)), "f32[N,?]"),
+    "data": (lambda x: x[x > 0.5], (X,), "f32[?]"),
+    "rows by data": (lambda x: x[:, 0].nonzero(), (X,), "i64[?,1]"),
+    "all of them": (lambda x: x.flatten(), (X,), "f32[?]"),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_sizes_of_results(name) -> None:
+    process, examples, wanted = CASES[name]
+    mod = tracepack.trace(process, *examples)
+    assert mod.signature.partition(" -> ")[2] == wanted
+
+
+def test_the_letters_hold_for_other_sizes() -> None:
+    mod = tracepack.trace(pooled, Y, torch.tensor([3, 5]))
+    assert [field.shape for field in mod.outputs] == [("N", "K")]
+    assert mod(torch.rand(3, 7, 9), torch.tensor([7, 1, 2])).shape == (3, 9)
