@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
-from .parts import SAMPLE_BYTES, BadRow, Found, cut, taken
+from .parts import SAMPLE_BYTES, BadRow, Found, cell, cut, taken
 from .schemas import KEPT
 
 _FLOATING = r"^[+-]?([0-9]+[.][0-9]*|[.][0-9]+|[0-9]+(?:[.][0-9]*)?[eE][+-]?[0-9]+)$"
@@ -159,7 +159,7 @@ def _id_of_cell(table: pa.Table, schema: pa.Schema, row: int, id_column: str | N
     """The id of a row with a bad cell; None where that is the id itself."""
     with contextlib.suppress(pa.ArrowInvalid):
         if id_column is not None:
-            return _cells(table[id_column].slice(row, 1), schema.field(id_column).type, None)[0].as_py()
+            return cell(_cells(table[id_column].slice(row, 1), schema.field(id_column).type, None), 0)
     return None
 
 

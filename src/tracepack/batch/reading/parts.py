@@ -22,8 +22,8 @@ class BadRow:
             such a line.
         error: what is wrong.
         line: where it failed: the node and the user's line; empty where the row cannot be read.
-        id: its value of the id column, if there is one and the row says it; a line with another number of cells does
-            not, since none of them is sure to be the id.
+        id: its value of the id column, as of `cell`, if there is one and the row says it; a line with another number of
+            cells does not, since none of them is sure to be the id.
     """
 
     row: int | None
@@ -49,6 +49,14 @@ class Part:
     rows: pa.Table
     at: Sequence[int]
     bad: list[BadRow] = field(default_factory=list)
+
+
+def cell(column: pa.ChunkedArray, row: int) -> Any:
+    """The value of a cell; an array of it alone where Python has no such value, as for times beyond the year 9999."""
+    try:
+        return column[row].as_py()
+    except (ValueError, OverflowError, ImportError, pa.ArrowException):
+        return column.slice(row, 1).combine_chunks().take(pa.array([0], pa.int64()))
 
 
 def taken(rows: pa.Table, wanted: Sequence[int]) -> pa.Table:

@@ -210,9 +210,23 @@ def _schema(kind: str, files: Sequence[SourceFile], wanted: Mapping[str, str]) -
 
 def _viewless(field: pa.Field) -> pa.Field:
     """A column of texts or bytes in the plain form, since Arrow cannot pick rows of views."""
-    if pa.types.is_string_view(field.type):
-        return field.with_type(pa.string())
-    return field.with_type(pa.binary()) if pa.types.is_binary_view(field.type) else field
+    return field.with_type(_plain_type(field.type))
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    inner = {n: _plain_type(kind.field(n).type) for n in range(kind.num_fields)}
+    if all(kind.field(n).type == plain for n, plain in inner.items()):
+        return pa.string() if kind == pa.string_view() else pa.binary() if kind == pa.binary_view() else kind
+    fields = [kind.field(n).with_type(plain) for n, plain in inner.items()]
+    if pa.types.is_struct(kind):
+        return pa.struct(fields)
+    if pa.types.is_map(kind):
+        return pa.map_(
+            kind.key_field.with_type(_plain_type(kind.key_type)), kind.item_field.with_type(_plain_type(kind.item_type))
+        )
+    if pa.types.is_fixed_size_list(kind):
+        return pa.list_(fields[0], kind.list_size)
+    return pa.large_list(fields[0]) if pa.types.is_large_list(kind) else pa.list_(fields[0])
 
 
 def _columns(schema: pa.Schema) -> str:

@@ -137,6 +137,8 @@ def bind(
     for name, required in known.items():
         given = named.get(name, name)
         columns = (given,) if isinstance(given, str) else tuple(given)
+        if not columns:
+            raise BatchError("an input takes no column", where=f"map of {name!r}", expected="one or more columns")
         lacking = [each for each in columns if each not in schema.names]
         if lacking and name not in named and not required:
             continue
