@@ -331,6 +331,11 @@ def test_a_bad_row_at_the_beginning_makes_no_batches_of_one(tmp_path: Path) -> N
     assert (done.rows, done.errors) == (500, 1)
 
 
+def test_the_first_line_of_csv_may_be_long(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text(f"x,a\n1,{'z' * 3_000_000}\n2,b\n")
+    assert [(row["y"], len(row["a"])) for row in ran(tmp_path / "rows.csv")] == [(2.0, 3_000_000), (4.0, 1)]
+
+
 def test_an_input_takes_a_column_at_least(tmp_path: Path) -> None:
     pq.write_table(pa.table({"x": pa.array([1.0], pa.float32())}), tmp_path / "rows.parquet")
     with pytest.raises(

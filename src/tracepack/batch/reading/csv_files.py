@@ -33,7 +33,15 @@ def csv_schema(path: str, delimiter: str, wanted: Mapping[str, str] = MappingPro
         delimiter: between cells.
         wanted: the columns that inputs take, with the dtypes of the inputs, "str" among them.
     """
-    reading = pa_csv.ReadOptions(use_threads=False, block_size=SAMPLE_BYTES)
+    try:
+        return _schema_of(path, delimiter, wanted, SAMPLE_BYTES)
+    except pa.ArrowInvalid:  # where a line is longer than that
+        return _schema_of(path, delimiter, wanted, _BLOCK)
+
+
+def _schema_of(path: str, delimiter: str, wanted: Mapping[str, str], size: int) -> pa.Schema:
+    """The schema that so many bytes at the beginning show."""
+    reading = pa_csv.ReadOptions(use_threads=False, block_size=size)
     parsing = pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, invalid_row_handler=lambda row: "skip")
     with pa_csv.open_csv(path, reading, parsing) as reader:
         schema = pa.schema(
