@@ -268,3 +268,77 @@ def test_a_file_of_parquet_is_neither_mapped_nor_read_as_a_whole(tmp_path: Path)
             assert str(path) not in Path("/proc/self/maps").read_text(encoding="utf-8")
     assert part.number == 127
     assert most < 8 << 20
+
+
+def test_ids_that_python_has_no_values_for(tmp_path: Path) -> None:
+    far = pa.array([1 << 61, 1 << 61, 5], pa.timestamp("us"))  # beyond the year 9999
+    pq.write_table(pa.table({"x": pa.array([1.0, None, 3.0], pa.float32()), "at": far}), tmp_path / "rows.parquet")
+    done = tracepack.batch.run(NUMBERS, tmp_path / "rows.parquet", tmp_path / "out", batch_size=2, id="at")
+    assert (done.rows, done.errors) == (2, 1)
+    assert pq.read_table(done.errors_path)["id"].cast(pa.int64()).to_pylist() == [1 << 61]
+
+
+def test_views_within_lists_and_a_name_that_is_also_that_of_a_field(tmp_path: Path) -> None:
+    table = pa.table({
+        "x": pa.array([1.0, None, 3.0], pa.float32()),
+        "words": pa.array([["a"], ["b"], ["c"]], pa.list_(pa.string_view())),
+        "tags": pa.array([[("k", "a")]] * 3, pa.map_(pa.string(), pa.string_view())),
+        "a": pa.array([{"b": "z"}] * 3),
+        "a.b": pa.array([7, 8, 9]),
+    })  # fmt: skip
+    pq.write_table(table, tmp_path / "rows.parquet")
+    tracepack.batch.run(
+        NUMBERS, tmp_path / "rows.parquet", tmp_path / "out", batch_size=2, keep=["words", "tags", "a.b"]
+    )
+    assert read(tmp_path / "out") == [
+        {"words": ["a"], "tags": [("k", "a")], "a.b": 7, "y": 2.0},
+        {"words": ["c"], "tags": [("k", "a")], "a.b": 9, "y": 6.0},
+    ]
+
+
+def test_a_bad_row_at_the_beginning_hides_nothing_of_the_others(tmp_path: Path) -> None:
+    """Neither that rows depend on each other, nor how many of them are best run together."""
+
+    def process(x):
+        torch._assert((x <= 100).all(), "beyond 100")  # pytest rewrites plain assertions
+        return {"y": x - x.mean()}
+
+    mod = tracepack.trace(process, torch.rand(3))
+    for index, rows in enumerate(([101.0, 2.0, 3.0], [None] * 70 + [2.0, 3.0], [7.0] + [None] * 70 + [2.0, 3.0])):
+        source = tmp_path / f"{index}.parquet"
+        pq.write_table(pa.table({"x": pa.array(rows, pa.float32())}), source)
+        with pytest.raises(tracepack.BatchError, match="the answer for a row depends on the rows beside it"):
+            tracepack.batch.run(mod, source, tmp_path / f"out{index}", batch_size=2)
+
+
+def test_rows_that_are_all_bad_at_the_beginning_end_no_job(tmp_path: Path) -> None:
+    for index, count in enumerate((70, 3)):
+        source = tmp_path / f"{index}.parquet"
+        pq.write_table(pa.table({"x": pa.array([None] * count + [1.0] * (count > 3), pa.float32())}), source)
+        done = tracepack.batch.run(NUMBERS, source, tmp_path / f"out{index}", batch_size=2)
+        assert (done.rows, done.errors) == (count > 3, count)
+
+
+def test_a_bad_row_at_the_beginning_makes_no_batches_of_one(tmp_path: Path) -> None:
+    def process(x):
+        torch._assert((x <= 100).all(), "beyond 100")
+        return {"y": x * 2}
+
+    pq.write_table(pa.table({"x": pa.array([101.0] + [1.0] * 500, pa.float32())}), tmp_path / "rows.parquet")
+    mod = tracepack.trace(process, torch.rand(3))
+    done = tracepack.batch.run(mod, tmp_path / "rows.parquet", tmp_path / "out")
+    assert done.batch_size > 1
+    assert (done.rows, done.errors) == (500, 1)
+
+
+def test_the_first_line_of_csv_may_be_long(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text(f"x,a\n1,{'z' * 3_000_000}\n2,b\n")
+    assert [(row["y"], len(row["a"])) for row in ran(tmp_path / "rows.csv")] == [(2.0, 3_000_000), (4.0, 1)]
+
+
+def test_an_input_takes_a_column_at_least(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"x": pa.array([1.0], pa.float32())}), tmp_path / "rows.parquet")
+    with pytest.raises(
+        tracepack.BatchError, match="map of 'x': an input takes no column; expected one or more columns"
+    ):
+        tracepack.batch.run(NUMBERS, tmp_path / "rows.parquet", tmp_path / "out", map={"x": []})

@@ -215,7 +215,7 @@ class TargetFolder:
         """
         if bad:
             columns: dict[str, list[Any]] = {
-                "id": [each.id if self._has_ids else each.row for each in bad],
+                "id": [_plain_id(each.id) if self._has_ids else each.row for each in bad],
                 "file": [name] * len(bad),
                 "row": [each.row for each in bad],
                 "error": [each.error for each in bad],
@@ -249,6 +249,10 @@ class TargetFolder:
         if manifest is not None:
             self._write_manifest({**manifest, "complete": {"rows": rows, "errors": errors}})
         return rows, errors
+
+
+def _plain_id(value: Any) -> Any:
+    return value[0] if isinstance(value, pa.Array) else value
 
 
 def _read(path: Path, read: Callable[[Path], Any]) -> Any:

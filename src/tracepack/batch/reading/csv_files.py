@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
-from .parts import SAMPLE_BYTES, BadRow, Found, cut, taken
+from .parts import SAMPLE_BYTES, BadRow, Found, cell, cut, taken
 from .schemas import KEPT
 
 _FLOATING = r"^[+-]?([0-9]+[.][0-9]*|[.][0-9]+|[0-9]+(?:[.][0-9]*)?[eE][+-]?[0-9]+)$"
@@ -33,7 +33,15 @@ def csv_schema(path: str, delimiter: str, wanted: Mapping[str, str] = MappingPro
         delimiter: between cells.
         wanted: the columns that inputs take, with the dtypes of the inputs, "str" among them.
     """
-    reading = pa_csv.ReadOptions(use_threads=False, block_size=SAMPLE_BYTES)
+    try:
+        return _schema_of(path, delimiter, wanted, SAMPLE_BYTES)
+    except pa.ArrowInvalid:  # where a line is longer than that
+        return _schema_of(path, delimiter, wanted, _BLOCK)
+
+
+def _schema_of(path: str, delimiter: str, wanted: Mapping[str, str], size: int) -> pa.Schema:
+    """The schema that so many bytes at the beginning show."""
+    reading = pa_csv.ReadOptions(use_threads=False, block_size=size)
     parsing = pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, invalid_row_handler=lambda row: "skip")
     with pa_csv.open_csv(path, reading, parsing) as reader:
         schema = pa.schema(
@@ -159,7 +167,7 @@ def _id_of_cell(table: pa.Table, schema: pa.Schema, row: int, id_column: str | N
     """The id of a row with a bad cell; None where that is the id itself."""
     with contextlib.suppress(pa.ArrowInvalid):
         if id_column is not None:
-            return _cells(table[id_column].slice(row, 1), schema.field(id_column).type, None)[0].as_py()
+            return cell(_cells(table[id_column].slice(row, 1), schema.field(id_column).type, None), 0)
     return None
 
 

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.json as pa_json
 
 from ...ops.graph.errors import BatchError
 from .parts import SAMPLE_BYTES, BadRow, Found
 from .schemas import merged
+
+_DEEPEST = 100  # levels of lists and objects of a line
+_SECOND_NULL = re.compile(rb"\}\s*null")  # behind an object, if it is not within a text
+_TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_Range = tuple[int, int, "pa.Table | str"]
 
 
 def json_schema_of(path: str) -> pa.Schema:
@@ -56,7 +63,7 @@ def _exact(field: pa.Field, lines: Sequence[bytes], path: str) -> pa.DataType:
 def _value(line: bytes, name: str) -> Any:
     try:
         return json.loads(line).get(name)
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         return None
 
 
@@ -92,7 +99,7 @@ def json_parts(
                 at: list[int] = []
                 bad: list[BadRow] = []
                 tables: list[pa.Table] = []
-                for begin, end, found in _json(block, 0, len(block), schema, others):
+                for begin, end, found in _json(block, schema, others):
                     if isinstance(found, pa.Table):
                         tables.append(found)
                         at += range(number * size + begin, number * size + end)
@@ -117,13 +124,52 @@ def _lines(file: Any) -> Iterator[bytes]:
 
 
 def _tables(lines: Sequence[bytes], schema: pa.Schema | None) -> Iterator[pa.Table]:
-    return (found for _, _, found in _json(lines, 0, len(lines), schema, "infer") if isinstance(found, pa.Table))
+    return (found for _, _, found in _json(lines, schema, "infer") if isinstance(found, pa.Table))
 
 
-def _json(
-    lines: Sequence[bytes], begin: int, end: int, schema: pa.Schema | None, others: str
-) -> Iterator[tuple[int, int, pa.Table | str]]:
+def _json(lines: Sequence[bytes], schema: pa.Schema | None, others: str) -> Iterator[_Range]:
     """Ranges of lines with the table that they are; a line that is no row of the schema, with what is wrong."""
+    begin = 0
+    for index, line in enumerate(lines):
+        if reason := _no_object(line):
+            yield from _parsed(lines, begin, index, schema, others)
+            yield index, index + 1, f"no row of the source: {reason}"
+            begin = index + 1
+    yield from _parsed(lines, begin, len(lines), schema, others)
+
+
+def _no_object(line: bytes) -> str:
+    """Why a line must not reach Arrow; empty where it may. Arrow's reader ends the process on null in place of an
+    object, and on lists in very many lists, and takes texts that are not in UTF-8.
+    """
+    if not line.isascii():
+        try:
+            line.decode()
+        except UnicodeDecodeError as error:
+            return f"not in UTF-8: {error}"
+    if not line.startswith(b"{") and not line.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
+        return "not one JSON object"
+    if _SECOND_NULL.search(line) and not _is_object(line):
+        return "not one JSON object"
+    deep = line.count(b"[") + line.count(b"{") > _DEEPEST and _depth(line) > _DEEPEST
+    return f"more than {_DEEPEST} levels of lists and objects" if deep else ""
+
+
+def _is_object(line: bytes) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _depth(line: bytes) -> int:
+    """The depth of the lists and objects of a line, but for what is in its texts."""
+    letters = np.frombuffer(_TEXT.sub(b"", line), np.uint8)
+    opened, closed = np.isin(letters, list(b"[{")), np.isin(letters, list(b"]}"))
+    return int(np.cumsum(opened.astype(np.int64) - closed).max(initial=0))
+
+
+def _parsed(lines: Sequence[bytes], begin: int, end: int, schema: pa.Schema | None, others: str) -> Iterator[_Range]:
     if begin == end:
         return
     data = b"".join(line if line.endswith(b"\n") else line + b"\n" for line in lines[begin:end])
@@ -139,5 +185,5 @@ def _json(
             yield begin, end, f"no row of the source: {str(error)[:200]}"
             return
         middle = (begin + end) // 2
-        yield from _json(lines, begin, middle, schema, others)
-        yield from _json(lines, middle, end, schema, others)
+        yield from _parsed(lines, begin, middle, schema, others)
+        yield from _parsed(lines, middle, end, schema, others)

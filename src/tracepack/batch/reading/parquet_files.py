@@ -30,7 +30,8 @@ def parquet_parts(path: str, columns: Sequence[str], size: int, is_done: Callabl
             stream = file.iter_batches(min(size, _DECODED), wanted, columns)
             stream = _within(stream, skipped or 0, end - begin)
             for number, table in enumerate(cut(stream, size), first):
-                yield number, table, range(number * size, number * size + table.num_rows), []
+                # The name of a column, a.b, may be that of a field of another one, which is read with it.
+                yield number, table.select(columns), range(number * size, number * size + table.num_rows), []
 
 
 def _within(batches: Iterator[pa.RecordBatch], skip: int, count: int) -> Iterator[pa.RecordBatch]:

@@ -22,8 +22,8 @@ class BadRow:
             such a line.
         error: what is wrong.
         line: where it failed: the node and the user's line; empty where the row cannot be read.
-        id: its value of the id column, if there is one and the row says it; a line with another number of cells does
-            not, since none of them is sure to be the id.
+        id: its value of the id column, as of `cell`, if there is one and the row says it; a line with another number of
+            cells does not, since none of them is sure to be the id.
     """
 
     row: int | None
@@ -49,6 +49,24 @@ class Part:
     rows: pa.Table
     at: Sequence[int]
     bad: list[BadRow] = field(default_factory=list)
+
+
+def cell(column: pa.ChunkedArray | pa.Array, row: int) -> Any:
+    """The value of a cell; an array of it alone where Python has no such value, as for times beyond the year 9999."""
+    try:
+        return column[row].as_py()
+    except (ValueError, OverflowError, ImportError, pa.ArrowException):
+        found = column.slice(row, 1).take(pa.array([0], pa.int64()))
+        return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
+
+
+def undecodable(column: pa.Array) -> list[int]:
+    """The rows of a column of texts, or of what holds some, that are not in UTF-8; files may hold any bytes."""
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid:
+        return [row for row in range(len(column)) if isinstance(cell(column, row), pa.Array)]
+    return []
 
 
 def taken(rows: pa.Table, wanted: Sequence[int]) -> pa.Table:

@@ -143,7 +143,7 @@ def find_source(path: str | os.PathLike[str], wanted: Mapping[str, str] = Mappin
     root = Path(os.path.abspath(path))
     if not root.exists():
         raise BatchError("there is no such file or folder", where=repr(str(path)))
-    found = [root] if root.is_file() else sorted(each for each in root.rglob("*") if _counts(each, root))
+    found = [root] if root.is_file() else _files(root)
     kinds = {KINDS.get(each.suffix.lower(), each.suffix) for each in found}
     if len(kinds) != 1 or not kinds <= set(KINDS.values()):
         raise BatchError(
@@ -155,9 +155,21 @@ def find_source(path: str | os.PathLike[str], wanted: Mapping[str, str] = Mappin
     return Source(str(root), kind, files, _schema(kind, files, wanted), dict(wanted))
 
 
-def _counts(path: Path, root: Path) -> bool:
-    """Whether a file belongs to the source; names that start so are notes of other programs."""
-    return path.is_file() and not any(part.startswith((".", "_")) for part in path.relative_to(root).parts)
+def _files(root: Path) -> list[Path]:
+    """The files of a folder, but for those whose names start as the notes of other programs do.
+
+    Raises:
+        BatchError: one is a link that leads nowhere, or a pipe: its rows would be missing.
+    """
+    found = []
+    for path in sorted(root.rglob("*")):
+        if path.is_dir() or any(part.startswith((".", "_")) for part in path.relative_to(root).parts):
+            continue
+        if not path.is_file() and path.suffix.lower() in KINDS:
+            raise BatchError("there is no file that can be read", where=repr(str(path)), fix="Remove the link or pipe.")
+        if path.is_file():
+            found.append(path)
+    return found
 
 
 def _file(path: Path, root: Path) -> SourceFile:
@@ -209,10 +221,24 @@ def _schema(kind: str, files: Sequence[SourceFile], wanted: Mapping[str, str]) -
 
 
 def _viewless(field: pa.Field) -> pa.Field:
-    """A column of texts or bytes in the plain form, since Arrow cannot pick rows of views."""
-    if pa.types.is_string_view(field.type):
-        return field.with_type(pa.string())
-    return field.with_type(pa.binary()) if pa.types.is_binary_view(field.type) else field
+    """A column of texts or bytes in the plain form, since Arrow cannot pick rows of views; any may hold nulls."""
+    return field.with_type(_plain_type(field.type)).with_nullable(True)
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    inner = {n: _plain_type(kind.field(n).type) for n in range(kind.num_fields)}
+    if all(kind.field(n).type == plain for n, plain in inner.items()):
+        return pa.string() if kind == pa.string_view() else pa.binary() if kind == pa.binary_view() else kind
+    fields = [kind.field(n).with_type(plain) for n, plain in inner.items()]
+    if pa.types.is_struct(kind):
+        return pa.struct(fields)
+    if pa.types.is_map(kind):
+        return pa.map_(
+            kind.key_field.with_type(_plain_type(kind.key_type)), kind.item_field.with_type(_plain_type(kind.item_type))
+        )
+    if pa.types.is_fixed_size_list(kind):
+        return pa.list_(fields[0], kind.list_size)
+    return pa.large_list(fields[0]) if pa.types.is_large_list(kind) else pa.list_(fields[0])
 
 
 def _columns(schema: pa.Schema) -> str:

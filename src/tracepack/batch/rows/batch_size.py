@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import torch
 
 from ...ops.graph.errors import BatchError
 from ..reading.parts import taken
@@ -20,6 +21,8 @@ _SECONDS = 0.2  # for each size
 _BETTER = 1.1  # by what a larger batch must be faster, since it takes more memory
 _MOST_BYTES = 256 << 20  # of the answers of a run
 _TRIED = 4  # rows that are run alone and together
+_LOOKED = 64  # rows among which they are found, for some may fail
+_WINDOWS = 8  # places at which a size is tried, since a bad row fails the run that it is in
 _CLOSE = {pa.float32(): 1e-4, pa.float64(): 1e-8}
 
 
@@ -34,27 +37,60 @@ def sound_values(work: Work, first: pa.Table) -> tuple[Values, int]:
     return values, rows.num_rows
 
 
-def check_alone(work: Work, values: Values, count: int) -> None:
+def check_alone(work: Work, first: pa.Table) -> None:
     """Checks that rows together give what each gives alone, but for rounding.
+
+    Args:
+        work: how they are run.
+        first: rows from the beginning; the first of them that are no bad rows are tried.
 
     Raises:
         BatchError: they do not.
     """
-    tried = min(count, _TRIED)
+    values, count = sound_values(work, first.slice(0, _LOOKED))
+    if count < _TRIED:
+        values, count = sound_values(work, first)
+    tried, alone = _run_alone(work, values, min(count, _LOOKED))
     try:
-        together = work.run(values, 0, tried)
-        alone = [work.run(values, row, row + 1) for row in range(tried)]
+        together = work.run(_picked(values, tried), 0, len(tried)) if tried else []
     except BatchError:
         raise
-    except Exception:  # a bad row; the job will say which
+    except Exception:  # rows that fail together are run alone by the job
+        return
+    if not tried:
         return
     for index, name in enumerate(work.answers.schema.names):
         if not _equal(together[index], pa.concat_arrays([each[index] for each in alone])):
             raise BatchError(
                 "the answer for a row depends on the rows beside it", where=f"output {name!r}",
-                got=f"{_first(together, index)} for the first of {tried} rows", expected=_first(alone[0], index),
+                got=f"{_first(together, index)} for the first of {len(tried)} rows", expected=_first(alone[0], index),
                 fix="Run each row alone: batch_size=1.",
             )  # fmt: skip
+
+
+def _run_alone(work: Work, values: Values, count: int) -> tuple[list[int], list[list[Any]]]:
+    """Some rows that run by themselves, and what they give."""
+    found: list[int] = []
+    answers = []
+    for row in range(count):
+        try:
+            answers.append(work.run(values, row, row + 1))
+        except BatchError:
+            raise
+        except Exception:  # a bad row; the job will say which
+            continue
+        found.append(row)
+        if len(found) == _TRIED:
+            break
+    return found, answers
+
+
+def _picked(values: Values, rows: Sequence[int]) -> Values:
+    """The values of some rows."""
+    return [
+        (name, value[list(rows)] if isinstance(value, torch.Tensor) else [value[row] for row in rows])
+        for name, value in values
+    ]
 
 
 def _first(answers: Sequence[Any], column: int) -> str:
@@ -92,7 +128,9 @@ def measured(work: Work, values: Values, count: int) -> int:
     for size in SIZES:
         if size > count and best > 1:
             break
-        taken = _seconds(work, values, min(size, count))
+        rows = min(size, count)
+        begins = range(0, count - rows + 1, rows)[:_WINDOWS]
+        taken = next(filter(None, (_seconds(work, values, begin, begin + rows) for begin in begins)), None)
         if taken is None:
             break
         seconds, wide = taken
@@ -103,16 +141,16 @@ def measured(work: Work, values: Values, count: int) -> int:
     return best
 
 
-def _seconds(work: Work, values: Values, size: int) -> tuple[float, float] | None:
+def _seconds(work: Work, values: Values, begin: int, stop: int) -> tuple[float, float] | None:
     """The least time of a run for a row, and the bytes of its answers; None where a row of them fails."""
     try:
-        answers: Sequence[Any] = work.run(values, 0, size)
+        answers: Sequence[Any] = work.run(values, begin, stop)
         least, end = float("inf"), time.monotonic() + _SECONDS
         while True:
             start = time.perf_counter()
-            work.run(values, 0, size)
+            work.run(values, begin, stop)
             least = min(least, time.perf_counter() - start)
             if time.monotonic() > end:
-                return least / size, sum(each.nbytes for each in answers) / size
+                return least / (stop - begin), sum(each.nbytes for each in answers) / (stop - begin)
     except Exception:
         return None

@@ -22,6 +22,7 @@ from ...ops.graph.program import Parameters
 from ...ops.graph.types import STRINGS, ListType, TensorType, Type
 from ...pipeline.pipeline import Pipeline
 from ...pipeline.signature.feeds import build_feed, plain_name, to_input
+from ..reading.parts import undecodable
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,10 @@ class ColumnBinding:
         found: dict[int, str] = {}
         for each in self.inputs:
             for name in each.columns:
-                for row in np.flatnonzero(~_sound(_whole(rows[name]), each.sizes)).tolist():
+                column = _whole(rows[name])
+                if not _is_number(_innermost(column.type)):
+                    found |= dict.fromkeys(undecodable(column), f"input {each.name!r}: column {name!r} is not in UTF-8")
+                for row in np.flatnonzero(~_sound(column, each.sizes)).tolist():
                     found.setdefault(row, f"input {each.name!r}: {_fault(rows[name][row].as_py(), name, each.sizes)}")
         return found
 
@@ -137,6 +141,8 @@ def bind(
     for name, required in known.items():
         given = named.get(name, name)
         columns = (given,) if isinstance(given, str) else tuple(given)
+        if not columns:
+            raise BatchError("an input takes no column", where=f"map of {name!r}", expected="one or more columns")
         lacking = [each for each in columns if each not in schema.names]
         if lacking and name not in named and not required:
             continue

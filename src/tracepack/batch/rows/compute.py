@@ -13,7 +13,7 @@ import torch
 from ...ops.graph.errors import BatchError, TracepackError
 from ...ops.graph.memory import touched
 from ...pipeline.pipeline import Pipeline
-from ..reading.parts import BadRow, Part, taken
+from ..reading.parts import BadRow, Part, cell, taken
 from .columns import ColumnBinding, Values
 from .isolation import outcome
 from .output_columns import OutputTable
@@ -94,7 +94,7 @@ class Work:
         if self.id is not None and bad:
             column = part.rows[self.id]
             index = {row: position for position, row in enumerate(part.at)}
-            bad = [replace(e, id=column[index[e.row]].as_py()) if e.row in index else e for e in bad]
+            bad = [replace(e, id=cell(column, index[e.row])) if e.row in index else e for e in bad]
         return sorted(bad, key=lambda each: -1 if each.row is None else each.row)
 
     # -- runs --------------------------------------------------------------------------------------------------
