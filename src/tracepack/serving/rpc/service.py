@@ -212,7 +212,7 @@ class _Gate:
 
     async def _first(self, context: Any) -> Any:
         try:
-            request = await asyncio.wait_for(context.read(), self._timeout)
+            request = await asyncio.wait_for(_read(context), self._timeout)
         except (asyncio.TimeoutError, TimeoutError):
             raise RejectedError(
                 TIMED_OUT, "the request did not come in time", expected=f"within {self._timeout:g} s"
@@ -250,6 +250,11 @@ class _Gate:
         given = given if isinstance(given, bytes) else given.encode()
         if not hmac.compare_digest(given, self._wanted):
             raise RejectedError(UNAUTHORIZED, "no valid token", expected="the metadata authorization: Bearer …")
+
+
+async def _read(context: Any) -> Any:
+    """The next message. A coroutine of gRPC that is cancelled before it begins would warn that nobody awaited it."""
+    return await context.read()
 
 
 def _code_and_text(error: Exception) -> tuple[Any, str]:
