@@ -20,6 +20,7 @@ _NUMBERS = (INT, FLOAT, BOOL)
 _READS = ("size", "numel", "ndim", "min", "max", "int", "float", "sum")
 _PYTHON = frozenset(f"py.{name}" for name in (*ARITHMETIC, *_READS))
 _ABOUT_SHAPES = _PYTHON - {"py.getitem"}
+_INDEXING = ("torch.Tensor.__getitem__", "aten.index.Tensor")
 _WITHOUT_EFFECT = frozenset(f"py.{name}" for name in GRADIENTS)
 
 
@@ -125,8 +126,22 @@ def _barred(node: Node) -> str:
             inner = next(barriers(body.graph), None)
             return f"has {inner.node.target and target_name(inner.node.target)}, which {inner.reason}" if inner else ""
         case Operator(name):
-            return _barred_operator(node, name)
+            # Runtimes do not check sizes that data decide, and some read beyond their memory where these do not fit.
+            sized = node.varying and node.output is not None and not _takes_places(node, name)
+            return _barred_operator(node, name) or ("has sizes that data decide" if sized else "")
     return ""
+
+
+def _takes_places(node: Node, name: str) -> bool:
+    """Whether a node indexes by integers, so that their sizes are those of the result, and by no mask."""
+    keys = [_dtype(leaf) for leaf in leaves(node.args[1:])]
+    return name in _INDEXING and not {"bool", "uint8"} & set(keys)
+
+
+def _dtype(leaf: Any) -> str:
+    if isinstance(leaf, Constant):
+        return str(leaf.tensor.dtype).removeprefix("torch.")
+    return leaf.type.dtype if isinstance(leaf, Value) and isinstance(leaf.type, TensorType) else ""
 
 
 def _barred_operator(node: Node, name: str) -> str:

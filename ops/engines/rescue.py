@@ -180,26 +180,36 @@ class Engaged:
                     known = True
                 elif known is False:
                     return self.reference(*values)
+            if not known:
+                return self._compared(values)
             try:
-                found = (self._open or self.open())(*values)
+                return (self._open or self.open())(*values)
             except Exception as error:
-                return self._rescued(values, error)
-            return found if known else self._compared(values, found)
+                found = self.reference.guarded(*values)
+                self._say(values, error)
+                return found
 
         return self.reference if _is_empty(self.region) else call
 
-    def _rescued(self, values: Sequence[Any], error: Exception) -> Sequence[torch.Tensor]:
-        found = self.reference.guarded(*values)
+    def _say(self, values: Sequence[Any], error: Exception) -> None:
+        """Warns that the flat function answers for the engine."""
         text = " ".join(str(error).split())[:200]
         if isinstance(error, LeftToTorch):
             self._warn("does not answer", values, f"which are left to the flat function: {text}")
         else:
             self._warn("fails", values, f"which the flat function runs instead: {type(error).__name__}: {text}")
-        return found
 
-    def _compared(self, values: Sequence[torch.Tensor], found: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
-        """The answer of the engine if it is like that of the nodes, else theirs; for the calls to come it is noted."""
+    def _compared(self, values: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
+        """The answer of the engine if it is like that of the nodes, else theirs; for the calls to come it is noted.
+
+        The nodes run first: where sizes do not fit, they raise, and some runtimes read and write beyond their memory.
+        """
         wanted = self.reference.guarded(*values)
+        try:
+            found = (self._open or self.open())(*values)
+        except Exception as error:
+            self._say(values, error)
+            return wanted
         agrees = self.judge(values, found, wanted)
         if agrees is False:
             self._warn("answers otherwise than the flat function", values, "which runs these sizes from now on")

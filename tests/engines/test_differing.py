@@ -58,6 +58,18 @@ def test_sizes_at_which_an_engine_differs_stay_with_the_flat_function(tripled, m
     assert len(mirror.calls) == 3  # one for 1009 rows, two for 5
 
 
+def test_an_engine_never_sees_sizes_that_the_nodes_refuse(mirror: type[Mirror]) -> None:
+    """Of sizes that do not fit, OpenVINO answers by memory beyond its own."""
+    x, y = torch.rand(3, 4), torch.rand(4)
+    mod = tracepack.trace(lambda x, y: (x @ y).contiguous(), x, y)
+    assert mod.optimize([{"x": x, "y": y}], engines=["mirror"]).engines == {"pipeline": "mirror"}
+    mirror.calls.clear()
+    with pytest.raises(tracepack.TracepackError):
+        mod(torch.rand(3, 1), y)
+    assert not mirror.calls
+    assert torch.equal(mod(x, y), x @ y)
+
+
 def test_zeros_and_nan_say_nothing_of_sizes(tripled, mirror: type[Mirror]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")

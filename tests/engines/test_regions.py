@@ -7,7 +7,7 @@ import torch
 
 import tracepack
 from tests.models import Counter, MyCell
-from tracepack.ops.engines.region import Barrier, regions, whole
+from tracepack.ops.engines.region import Barrier, barriers, regions, whole
 from tracepack.ops.graph.traverse import bodies
 from tracepack.ops.runtime.plan import Plan
 
@@ -56,6 +56,8 @@ def test_every_op_has_a_region_of_its_own_number() -> None:
     [
         (lambda x: tracepack.cond(x.sum() > 0, lambda x: x + 1, lambda x: x - 1, x), "cond has branches"),
         (lambda x: x * float(x.sum()), "reads a value"),
+        (lambda x: x[x > 0] * 2, "has sizes that data decide"),
+        (lambda x: x.repeat_interleave((x[0] > 0).long(), 1), "has sizes that data decide"),
         (lambda x: x.numpy().sum(), "works on texts, lists or arrays"),
     ],
 )
@@ -87,14 +89,26 @@ def test_what_is_not_pure_is_no_region(function, reason) -> None:
 def test_an_op_whose_sizes_depend_on_data_is_checked_in_every_run() -> None:
     layer = tracepack.script(torch.nn.Linear(4, 2), name="layer")
     mod = tracepack.trace(lambda x: layer(x[x[:, 0] > 0.5]) * 2, torch.rand(9, 4))
-    assert [region.name for region in regions(mod.graph)] == ["nodes 0-2", "nodes 4-4", "op 'layer'"]
-    found = whole(mod.graph)
-    assert str(found) == "layer is checked in every run, since its sizes depend on data"
+    assert [region.name for region in regions(mod.graph)] == ["nodes 0-1", "nodes 4-4", "op 'layer'"]
+    assert "layer is checked in every run, since its sizes depend on data" in map(str, barriers(mod.graph))
 
 
-def test_tensors_whose_sizes_depend_on_data_are_in_regions() -> None:
+def test_tensors_whose_sizes_data_decided_are_in_regions() -> None:
     mod = tracepack.trace(lambda x: x[x > 0.5] * 2, torch.rand(9))
-    (region,) = regions(mod.graph)
+    assert [region.name for region in regions(mod.graph)] == ["nodes 0-0", "nodes 2-2"]
     x = torch.rand(20)
-    (found,) = Plan(region.graph).run([x], checked=False)
-    assert torch.equal(found, x[x > 0.5] * 2)
+    (found,) = Plan(regions(mod.graph)[1].graph).run([x], checked=False)
+    assert torch.equal(found, x * 2)
+
+
+class Chosen(torch.nn.Module):
+    """Sizes that data decide, by an operator that is composed of others."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x[torch.where(x > 0)[0]] * 2
+
+
+def test_an_op_whose_sizes_data_decides_is_no_region() -> None:
+    op = tracepack.script(Chosen(), name="chosen")
+    mod = tracepack.trace(lambda x: op(x * 2) @ torch.ones(1, 2), torch.rand(3)[:, None])
+    assert [region.name for region in regions(mod.graph)] == ["nodes 2-3", "nodes 0-0"]

@@ -23,14 +23,15 @@ from ...graph.types import TensorType
 from .left_to_torch import LeftToTorch
 from .number_checks import keeps_range
 
-_DIVIDING = ("div", "divide", "true_divide", "truediv", "rtruediv", "rdiv", "reciprocal", "rsqrt")
+_DIVIDING = ("div", "divide", "true_divide", "truediv", "rtruediv", "rdiv", "reciprocal", "rsqrt", "addcdiv", "sinc")
 _LIMITED = (
     "log", "log2", "log10", "log1p", "xlogy", "logit", "sqrt", "acos", "arccos", "asin", "arcsin", "acosh", "arccosh",
     "atanh", "arctanh", "remainder", "fmod", "mod", "rmod", "std", "var", "std_mean", "var_mean",
 )  # fmt: skip
 _EXPONENTIAL = ("exp", "exp2")
 _POWERS = ("pow", "rpow", "float_power", "ipow")
-_NORMALISING = ("softmax", "log_softmax", "softmin", "logsumexp")
+_NORMALISING = ("softmax", "log_softmax", "softmin")
+_EXTREMES = ("max", "amax", "min", "amin", "aminmax", "logsumexp")  # of infinities some begin at the largest number
 
 
 def floating_inputs(graph: Graph) -> list[int]:
@@ -93,7 +94,8 @@ class FiniteChecks:
     def _check(self, name: str, args: Sequence[Any], given: Any) -> Callable[[torch.Tensor], torch.Tensor] | None:
         """What says whether a function made no NaN; None where it makes none."""
         divides = name in _DIVIDING and not _divides_by_number(name, args, given)
-        if divides or name.removeprefix("special_") in _EXPONENTIAL:
+        extreme = self.infinite and name.removeprefix("special_") in _EXTREMES
+        if divides or extreme or name.removeprefix("special_") in _EXPONENTIAL:
             return _are_finite
         powers = name in _POWERS and not _is_whole((*args, *given.values()))
         return _are_numbers if powers or name in _LIMITED or self._normalises(name) else None
@@ -133,9 +135,12 @@ def plain_name(func: Any) -> str:
 
 
 def _are_finite(value: torch.Tensor) -> torch.Tensor:
-    """Whether all numbers are finite, in few operators: sums beyond the largest number only cost a run of the nodes."""
+    """Whether all numbers are finite, in few operators: sums beyond the largest number only cost a run of the nodes.
+
+    The largest number itself stands for an infinity where a runtime begins the search for a maximum at it.
+    """
     wide = value.dtype in (torch.float32, torch.float64)
-    return value.abs().sum() < torch.inf if wide else value.isfinite().all()
+    return value.abs().sum() < torch.finfo(value.dtype).max if wide else value.isfinite().all()
 
 
 def _fits_half(value: torch.Tensor) -> torch.Tensor:

@@ -54,6 +54,10 @@ _LEFT_TO_TORCH = (
     "multi_margin_loss",
     "multilabel_margin_loss",
 )
+_CHECKED = {
+    "tensor_split": "the places at which tensor_split cuts", "quantile": "the fractions of a quantile",
+    "repeat_interleave": "how often repeat_interleave repeats",
+}  # fmt: skip
 _DIVISIONS = ("floor_divide", "remainder", "fmod", "floordiv", "rfloordiv", "mod", "rmod", "divide", "div")
 _EMBEDDINGS = ("aten.embedding.default", "torch.embedding")
 _FUNCTIONAL = "torch.nn.functional.embedding"
@@ -179,22 +183,16 @@ class DataChecks(TorchFunctionMode):
         """
         given = kwargs or {}
         name = plain_name(func)
-        if name.startswith(_LEFT_TO_TORCH):
-            raise Unfit(f"torch checks the indices of {name}")
-        if name == "tensor_split" and any(isinstance(each, torch.Tensor) for each in (*args[1:], *given.values())):
-            raise Unfit("torch checks the places at which tensor_split cuts")
-        if name in _DIVISIONS and _divides_integers(name, args, given):
-            raise Unfit("it divides integers by numbers of the data, which torch refuses where they are zero")
-        if self.in_32_bits and name.startswith(_WRITING):
-            raise Unfit("it writes at indices of the data")  # OpenVINO does so before the check, wherever they point
-        if self.in_32_bits and self._reads_anywhere(func, name, args, given):
-            raise Unfit("it reads at indices of the data")  # OpenVINO does so before the check, and the process ends
+        self._refuse(func, name, args, given)
         if name == "one_hot":
             self._note(_argument(args, given, 0, _NAMES["table"]), _argument(args, given, 1, ("num_classes",)))
         elif name in _INDEXED:
             table, dim, index = self._indexed(func, name, args, given)
             if dim is not None:
                 self._note(index, table.shape[dim] if table.dim() else 1)
+        elif name == "binary_cross_entropy":
+            for shares in (_argument(args, given, 0, _NAMES["table"]), _argument(args, given, 1, ("target",))):
+                self.within.append(((shares >= 0) & (shares <= 1)).all())
         elif name == "take":
             self._note_from_either_end(args[1], args[0].numel())
         elif name in _BY_TENSORS:
@@ -229,6 +227,25 @@ class DataChecks(TorchFunctionMode):
             else:
                 self._counted += [(check, ends) for check in checks]
         return found
+
+    def _refuse(self, func: Any, name: str, args: Sequence[Any], given: Any) -> None:
+        """Refuses a function whose data torch alone checks.
+
+        Raises:
+            Unfit: it is one.
+        """
+        if name.startswith(_LEFT_TO_TORCH):
+            raise Unfit(f"torch checks the indices of {name}")
+        if name in _CHECKED and any(isinstance(each, torch.Tensor) for each in (*args[1:], *given.values())):
+            raise Unfit(f"torch checks {_CHECKED[name]}")
+        if name in _DIVISIONS and _divides_integers(name, args, given):
+            raise Unfit("it divides integers by numbers of the data, which torch refuses where they are zero")
+        if name in _PUTTING and _fills_chosen(args):
+            raise Unfit("torch checks whether there are as many numbers as a mask chooses")
+        if self.in_32_bits and name.startswith(_WRITING):
+            raise Unfit("it writes at indices of the data")  # OpenVINO does so before the check, wherever they point
+        if self.in_32_bits and self._reads_anywhere(func, name, args, given):
+            raise Unfit("it reads at indices of the data")  # OpenVINO does so before the check, and the process ends
 
     def _made(self, func: Any, name: str, args: Sequence[Any], given: Any, found: Any) -> Any:
         self.ranges.note(str(getattr(func, "__name__", "")), name, args, given, found)
@@ -299,6 +316,13 @@ def _places(table: torch.Tensor, key: Any, of_python: bool) -> Iterator[tuple[to
         if isinstance(item, torch.Tensor) and item.dtype not in (torch.bool, torch.uint8):
             yield item, table.shape[dim]
         dim += _taken(item, of_python)
+
+
+def _fills_chosen(args: Sequence[Any]) -> bool:
+    """Whether a function writes a list of numbers to where a mask is true."""
+    keys = args[1] if isinstance(args[1], tuple | list) else [args[1]]
+    masks = any(isinstance(key, torch.Tensor) and key.dtype in (torch.bool, torch.uint8) for key in keys)
+    return masks and len(args) > 2 and isinstance(args[2], torch.Tensor) and args[2].dim() > 0
 
 
 def _taken(item: Any, of_python: bool) -> int:

@@ -26,7 +26,12 @@ _LARGEST_OF = {torch.int32: 2**31 - 1, torch.int64: 2**53}  # that float64 and t
 _LARGEST_QUOTIENT = 2**23  # of what is divided: no quotient in float32 is rounded to the next integer
 _OTHERWISE = {
     **dict.fromkeys(("logsigmoid", "log_sigmoid", "log_sigmoid_forward"), "it takes the logarithm of a sigmoid"),
-    **dict.fromkeys(("log1p", "expm1", "xlog1py", "sinh", "cosh"), "it keeps the digits of small numbers"),
+    **dict.fromkeys(
+        ("log1p", "expm1", "xlog1py", "sinh", "cosh", "erfc", "erfcx", "ndtr", "log_ndtr"),
+        "it keeps the digits of small numbers",
+    ),
+    "soft_margin_loss": "it takes the logarithm of an exponential",
+    "cosine_embedding_loss": "it keeps norms from zero",
     "binary_cross_entropy_with_logits": "it takes the logarithm of a sigmoid",
     **dict.fromkeys(("logaddexp", "logaddexp2", "logcumsumexp"), "it takes the logarithm of a sum of exponentials"),
     **dict.fromkeys(("grid_sample", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d"), "it rounds coordinates"),

@@ -39,6 +39,8 @@ _ARITHMETIC: dict[Any, str] = {
     operator.truediv: "truediv",
 }
 # torch's operators that read a size -> ours.
+_COMPOSED = ("aten.where.default", "aten.repeat_interleave.self_Tensor", "aten.argwhere.default")
+"""Operators whose sizes data decides, and which lack torch's tag for that, being composed of others."""
 _READS = {
     "aten.sym_size.int": "size",
     "aten.sym_stride.int": "stride",
@@ -199,7 +201,7 @@ class NodeReader:
         kernel = kernel_of_operator(name.rsplit(".", 1)[0].replace(".", "::", 1))
         if kernel is not None:
             check_registered(kernel)
-            self.add(node, KernelCall(kernel), varying=_varies(target))
+            self.add(node, KernelCall(kernel), varying=_varies(node, target))
             return
         try:
             check_name(name)
@@ -213,7 +215,7 @@ class NodeReader:
                 ) from error
             self.add(node, KernelCall(found), varying=True)
             return
-        self.add(node, Operator(name), varying=_varies(target))
+        self.add(node, Operator(name), varying=_varies(node, target))
 
     def on_sizes(self, condition: Any) -> bool:
         """Whether a condition is on sizes of inputs alone: then it is a guard of the body's facts already.
@@ -332,8 +334,10 @@ class NodeReader:
         return f"op {self.op!r}, {line}" if line else f"op {self.op!r}"
 
 
-def _varies(target: torch._ops.OpOverload) -> bool:
-    return torch.Tag.dynamic_output_shape in target.tags or torch.Tag.data_dependent_output in target.tags
+def _varies(node: torch.fx.Node, target: torch._ops.OpOverload) -> bool:
+    """Whether data decides a size, which an assertion of the model may have fixed since."""
+    tagged = torch.Tag.dynamic_output_shape in target.tags or torch.Tag.data_dependent_output in target.tags
+    return tagged or str(target) in _COMPOSED or bool(node.meta.get("unbacked_bindings"))
 
 
 def _default(key: str, arg: Any) -> bool:

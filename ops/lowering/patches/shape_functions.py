@@ -3,8 +3,8 @@
 Torch computes the shape of a recurrent layer's result by unrolling the layer, which fixes the length, and that of
 `max_pool1d` in C++ from plain integers. While a model is exported these functions replace torch's: they give the shape
 of the result and compute no values. Where an operator is kept, as in an export to ONNX, torch asks its table of
-decompositions instead, which unrolls the layer as well. A pipeline runs torch's operators, and every lowered body is compared with its
-model.
+decompositions instead, which unrolls the layer as well. A pipeline runs torch's operators, and every lowered body is
+compared with its model.
 """
 
 from __future__ import annotations

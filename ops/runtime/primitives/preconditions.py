@@ -310,7 +310,7 @@ def of_heads(function: Callable[..., Any]) -> Callable[..., Any]:
         names = ("key", "value")
         given = [args[at] if len(args) > at else kwargs.get(name) for at, name in enumerate(names, 1)]
         sizes = [each.shape for each in given if isinstance(each, torch.Tensor) and each.dim() > 1]
-        if len({shape[-2] for shape in sizes}) > 1:
+        if any(shape[-2] != sizes[0][-2] for shape in sizes):
             raise GuardError(
                 "attention to another number of keys than of values",
                 got=list(map(list, sizes)), expected="as many of both",

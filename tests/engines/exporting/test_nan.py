@@ -50,6 +50,8 @@ CASES: dict[str, tuple[Callable[[torch.Tensor], torch.Tensor], list[float]]] = {
     "nothing to attend to": (attention, [-1.0, -2.0, -3.0]),
     "a quotient of exponentials": (lambda x: (x.exp() / x.exp().sum(-1, True)).amax(-1), [100.0, 1.0, 2.0]),
     "an infinity by zero": (lambda x: (x.exp() * (x < 0)).relu().sum(-1), [100.0, 1.0, 2.0]),
+    "a quotient that is added": (lambda x: torch.addcdiv(x, x, x).relu().sum(-1), [0.0, 1.0, 2.0]),
+    "the largest of infinities": (lambda x: x.masked_fill(x < 0, -inf).amax(-1), [-1.0, -2.0, -3.0]),
     "the logarithm of an exponential": (lambda x: torch.log(1 + torch.exp(x)).sum(-1), [100.0, 1.0, 2.0]),
 }
 

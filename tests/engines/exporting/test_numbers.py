@@ -49,6 +49,11 @@ def test_openvino_declines_what_it_computes_in_fewer_bits(process, example) -> N
     [
         torch.nn.functional.logsigmoid,
         torch.signbit,
+        torch.erfc,
+        lambda x: torch.nn.functional.soft_margin_loss(x, x.sign()),
+        lambda x: torch.nn.functional.cosine_embedding_loss(x, x + 1, x[:, 0].sign()),
+        torch.special.erfcx,
+        torch.special.log_ndtr,
         lambda x: torch.atan2(x, x - 1),
         lambda x: torch.div(x, 0.7, rounding_mode="floor"),
         lambda x: torch.nn.functional.grid_sample(x[None, None], x.view(1, 2, 3, 2), "nearest", align_corners=True),
@@ -97,3 +102,25 @@ def test_onnx_runtime_gives_the_integers_of_torch_at_their_ends(process, values)
     x = torch.tensor(values)
     for _ in range(2):
         assert torch.equal(mod(x), process(x))
+
+
+def test_shares_that_torch_refuses_are_refused_on_an_engine() -> None:
+    wanted = torch.tensor([1.0, 0.0])
+    mod = engaged(
+        lambda x: torch.nn.functional.binary_cross_entropy(x, wanted), torch.tensor([0.5, 0.2]), "onnxruntime"
+    )
+    x = torch.tensor([0.1, 0.9])
+    torch.testing.assert_close(mod(x), torch.nn.functional.binary_cross_entropy(x, wanted))
+    for _ in range(2):
+        with pytest.raises(tracepack.NodeError, match="input should be between 0 and 1"):
+            mod(torch.tensor([0.5, 1.5]))
+
+
+def test_as_many_numbers_as_a_mask_chooses_are_left_to_torch() -> None:
+    def process(x: torch.Tensor) -> torch.Tensor:
+        filled = x.clone()
+        filled[x > 0] = torch.tensor([7.0, 8.0])
+        return filled
+
+    with pytest.raises(tracepack.LoweringError, match="as many numbers as a mask chooses"):
+        engaged(process, torch.tensor([1.0, -1.0, 2.0]), "onnxruntime")
