@@ -288,6 +288,10 @@ def test_a_source_that_does_not_fit_is_refused(scores: Path, rows: Any, tmp_path
     )
     (tmp_path / "broken.parquet").write_bytes(b"PAR1 and nothing else")
     assert "broken.parquet': cannot read the file; got " in refusal(scores, tmp_path / "broken.parquet", out)
+    pq.write_table(rows(9), tmp_path / "damaged.parquet")
+    pages = (tmp_path / "damaged.parquet").read_bytes()
+    (tmp_path / "damaged.parquet").write_bytes(pages[:4] + b"\xff" * 60 + pages[64:])  # the footer is whole
+    assert "damaged.parquet': cannot read the file; got " in refusal(scores, tmp_path / "damaged.parquet", out)
     pq.write_table(rows(0), tmp_path / "empty.parquet")
     assert "the source has no rows" in refusal(scores, tmp_path / "empty.parquet", out)
     assert not out.exists()

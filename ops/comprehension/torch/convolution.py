@@ -106,6 +106,8 @@ def _geometry(
         and xs | ws | os | set(used) == set(extents)
         and not (ws & os - xs & set(used))
         and not (xs - ws - os)
+        and not (ws - xs - os - {s.kernel for s in spatial})  # a sum over the weights alone
+        and not (os - xs - ws - {s.out for s in spatial})
         and all(extents[v] == x_type.shape[d] for v, d in plain.items())
     )
     if not fits or {s.kernel for s in spatial} & os or {s.out for s in spatial} & ws:

@@ -23,6 +23,10 @@ case("conv bias", "def f({t}(N,C,H,W) I, {t}(M,C,KH,KW) W1, {t}(M) B) -> (O) {{\
 case("conv temporary", "def f({t}(N,C,H,W) I, {t}(M,C,KH,KW) W1, {t}(M) B) -> (O) {{\n"
      " tmp(n,m,h,w) +=! I(n,c,h+kh,w+kw) * W1(m,c,kh,kw)\n O(n,m,h,w) = tmp(n,m,h,w) + B(m) }}",
      lambda m: [m.f(2, 3, 8, 9 + m.k), m.f(4, 3, 3, 3), m.f(4)], F.conv2d)  # fmt: skip
+case("conv over rows", "def f({t}(N,C,H,W) I, {t}(M,C,KH,KW) W1) -> (O) {{ O(n,m,h,w) +=! I(n,c,h+kh,w) * W1(m,c,kh,kw) }}",
+     lambda m: [m.f(2, 3, 8, 9 + m.k), m.f(4, 3, 3, 2)], lambda i, w: F.conv2d(i, w.sum(-1, keepdim=True)))  # fmt: skip
+case("conv repeated", "def f({t}(N,C,H) I, {t}(M,C,K) W1) -> (O) {{ O(n,m,h,r) +=! I(n,c,h+k) * W1(m,c,k) where r in 0:3 }}",
+     lambda m: [m.f(2, 3, 8 + m.k), m.f(4, 3, 3)], lambda i, w: F.conv1d(i, w)[..., None].repeat(1, 1, 1, 3))  # fmt: skip
 case("conv strided", "def f({t}(N,C,H,W) I, {t}(M,C,KH,KW) W1) -> (O) {{\n"
      " O(n,m,h,w) +=! I(n,c,{sh}*h+kh,{sw}*w+kw) * W1(m,c,kh,kw) }}",
      lambda m: [m.f(2, 3, 11, 10 + m.k), m.f(4, 3, 3, 3)], lambda i, w: F.conv2d(i, w, stride=(3, 2)),

@@ -75,12 +75,17 @@ class Source:
         )  # fmt: skip
 
     def part_rows(self, batch: int) -> int:
-        """How many rows a part has: a multiple of the batch that takes some 64 MiB of memory."""
+        """How many rows a part has: a multiple of the batch that takes some 64 MiB of memory.
+
+        Raises:
+            BatchError: the first file cannot be read.
+        """
         first = self.files[0]
         if self.kind == "parquet":
-            found = pq.read_metadata(first.path)
-            size = sum(found.row_group(group).total_byte_size for group in range(found.num_row_groups))
-            wide = max(size / max(found.num_rows, 1), _decoded(first.path))
+            with _readable(first.path):
+                found = pq.read_metadata(first.path)
+                size = sum(found.row_group(group).total_byte_size for group in range(found.num_row_groups))
+                wide = max(size / max(found.num_rows, 1), _decoded(first.path))
         else:
             with open(first.path, "rb") as opened:
                 sample = opened.read(SAMPLE_BYTES)
@@ -90,7 +95,10 @@ class Source:
 
     def count(self, file: int) -> int | None:
         """The number of rows of a file; None where only reading it would tell."""
-        return int(pq.read_metadata(self.files[file].path).num_rows) if self.kind == "parquet" else None
+        if self.kind != "parquet":
+            return None
+        with _readable(self.files[file].path):
+            return int(pq.read_metadata(self.files[file].path).num_rows)
 
     def total(self) -> int | None:
         """The number of rows of all files; None where only reading them would tell."""
@@ -107,7 +115,7 @@ class Source:
         """
         each = self.files[file]
         schema = pa.schema([self.schema.field(name) for name in columns])
-        try:
+        with _readable(each.path):
             match self.kind:
                 case "parquet":
                     found = parquet_parts(each.path, columns, size, is_done)
@@ -119,8 +127,15 @@ class Source:
                     found = csv_parts(each.path, schema, size, is_done, cells, self.wanted, id_column)
             for number, rows, at, bad in found:
                 yield Part(file, number, rows.cast(schema), at, bad)
-        except (pa.ArrowException, OSError) as error:
-            raise BatchError("cannot read the file", where=repr(each.path), got=str(error)[:200]) from error
+
+
+@contextlib.contextmanager
+def _readable(path: str) -> Iterator[None]:
+    """Turns what Arrow says of a damaged file into an error that names the file."""
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        raise BatchError("cannot read the file", where=repr(path), got=str(error)[:200]) from error
 
 
 def _decoded(path: str) -> float:
