@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from .graph.graph import Target
 from .graph.program import Program
@@ -63,6 +63,7 @@ class Recording(Protocol):
         ...
 
 
+Outer = TypeVar("Outer")
 _state = threading.local()
 
 
@@ -71,12 +72,13 @@ def current() -> Recording | None:
     return getattr(_state, "recording", None)
 
 
-def innermost(recorder: Any) -> Any:
-    """The recorder of the branch of a recording that runs now; the recorder itself outside of its branches."""
-    running = found = current()
-    while found is not None and found is not recorder:
+def innermost(outer: Outer) -> Outer:
+    """The recorder of the branch of a recording that runs now; the given one outside of its branches."""
+    running: Any = current()
+    found = running
+    while found is not None and found is not outer:
         found = getattr(found, "parent", None)
-    return recorder if found is None else running
+    return outer if found is None else running
 
 
 def recording(recorder: Recording | None) -> Change:

@@ -17,6 +17,7 @@ from ..ops.runtime.user_code import first_line
 from .examples import Examples
 from .patches.python.loops.constants import Key, attempting
 from .recheck.answers import difference
+from .recheck.mismatch import DIFFERS
 from .recheck.vary import clones, trials
 
 Made = TypeVar("Made", bound=Callable[..., Any])
@@ -57,6 +58,31 @@ def with_constant_loops(make: Callable[[], Any], recorded: Callable[[Any], Made]
         assert problem is not None
         raise problem
     return best
+
+
+def with_filled_caches(
+    make: Callable[[], Any], recorded: Callable[[Any], Made], earlier: list[Any]
+) -> tuple[Any, Made]:
+    """As `with_constant_loops`; once more where a cache that the function filled made the second recording another one.
+
+    Args:
+        make: begins a tracing.
+        recorded: gives the pipeline of one.
+        earlier: gets the first recordings of the tracings that are given up.
+    """
+    begun: list[Any] = []
+
+    def making() -> Any:
+        begun.append(make())
+        return begun[-1]
+
+    try:
+        return with_constant_loops(making, recorded)
+    except RecordError as error:
+        if DIFFERS not in str(error):
+            raise
+    earlier += [each for tracing in begun for each in tracing.begun()]
+    return with_constant_loops(make, recorded)
 
 
 def guards_of(pipeline: Any) -> int:

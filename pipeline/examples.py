@@ -19,7 +19,7 @@ from ..ops.lowering.held_objects import is_held
 from ..ops.runtime.primitives.named_tuples import is_record, to_record
 from ..ops.tracing_hook import current
 from .proxies.byte_strings import TracedBytes, to_bytes
-from .proxies.trees import list_type
+from .proxies.trees import list_type, plain_form
 from .recheck.containers import alike as alike_containers
 from .recheck.containers import is_special
 from .recheck.vary import clones
@@ -98,7 +98,9 @@ def describe(given: Sequence[Given], free: bool = False) -> tuple[Examples, list
                 where=f"input {where!r}",
                 got=f"{type(value).__module__}.{type(value).__qualname__}",
                 expected="tensors, arrays, numbers, strings, and tuples, lists and dicts of them",
-                fix="Pass what it holds, and make it of that in the function." if is_held(value) else _fix(value),
+                fix="Pass what it holds, and make it of that in the function."
+                if is_held(value)
+                else _fix(value, where),
             )
         if isinstance(value, np.ndarray):
             arrays.add(len(leaves))
@@ -146,8 +148,11 @@ _INSTEAD: dict[type[Any], str] = {
 }
 
 
-def _fix(value: Any) -> str:
-    return _INSTEAD.get(type(value), "")
+def _fix(value: Any, where: str) -> str:
+    if is_held(value):
+        return "Pass what it holds, and make it of that in the function."
+    form = plain_form(value, where)
+    return f"Pass {form}: records are dicts or namedtuples." if form else _INSTEAD.get(type(value), "")
 
 
 def _fitting(argument: Given, tree: Any) -> Any:

@@ -10,6 +10,7 @@ from ..ops.graph.errors import GraphError, RecordError
 from ..ops.graph.graph import Graph
 from .examples import Examples
 from .recheck.diff import difference
+from .recheck.mismatch import DIFFERS
 from .recheck.vary import shifted, varied
 from .recording.random import settle
 from .recording.recorder import Recorder
@@ -72,7 +73,7 @@ def _require_same(first: Recording, second: Recording) -> bool:
     found = difference(first.whole, second.whole)
     if found is not None and not found.guarded:
         raise RecordError(
-            f"a second recording on other data differs: {found.what}",
+            f"{DIFFERS}: {found.what}",
             where=str(found.line or ""),
             fix="It depends on something that is not an input: a counter, a cache, random numbers or the time.",
         )

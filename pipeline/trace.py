@@ -27,7 +27,7 @@ from ..ops.runtime.interrupts.verbs import undisturbed
 from ..ops.runtime.placement import runs_on
 from ..ops.runtime.user_code import first_line, unpacks, user_stacklevel, writing_line
 from ..ops.tracing_hook import current, recording
-from .attempts import agreeing, guards_of, with_constant_loops
+from .attempts import agreeing, guards_of, with_filled_caches
 from .blame import blamed, refuse_swallowed, with_own_line
 from .examples import Examples, describe
 from .lists.fixed import fixed_lengths, lengths, telling
@@ -156,7 +156,7 @@ def _recorded(
     with LentCode(objects.functions, deeply=True):
         try:
             make = partial(_Tracing, process, examples, names, objects, deeply=True)
-            deeply, made = with_constant_loops(make, _Tracing.pipeline)
+            deeply, made = with_filled_caches(make, _Tracing.pipeline, earlier)
             if found is not None and plainly.fixed == BRANCH and guards_of(made) >= guards_of(found):
                 return agreeing(found, earlier, plainly, problem)
             return agreeing(made, earlier, deeply, problem)

@@ -123,11 +123,13 @@ class TracedList(Growing, Traced):
         sized_by: gives the length from what has it, such as a tensor; None where the list itself is asked.
         given: whether its items are those of an argument: where the function asks for one of them by its place, and it
             is a tensor, the argument is a list of fixed length, each of whose tensors has sizes of its own.
+        constants: the items, where they are constants that a loop goes through; else None.
         view: whether it stands for a range, or the keys, values or items of a dict, which equal no list.
     """
 
     sized_by: Any = None
     given: bool = False
+    constants: list[Any] | None = None
     view: bool = False
 
     def __init__(self, tracer: Tracer, value: Value, concrete: list[Any], varies: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 from collections import OrderedDict
 from collections.abc import Callable
@@ -166,6 +167,22 @@ def is_recordable(leaf: Any) -> bool:
     return is_traced(leaf) or isinstance(leaf, kinds + of_torch)
 
 
+def plain_form(thing: Any, name: str) -> str:
+    """What makes plain containers of a record or a table of a library; empty for anything else.
+
+    Args:
+        thing: the record.
+        name: what it is called.
+    """
+    if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
+        return f"dataclasses.asdict({name})"
+    if hasattr(type(thing), "model_dump"):
+        return f"{name}.model_dump()"
+    if type(thing).__module__.partition(".")[0] == "pandas":
+        return f"{name}.to_dict('list')" if hasattr(type(thing), "columns") else f"{name}.to_list()"
+    return ""
+
+
 def plain_output(leaf: Any) -> Any:
     """A plain leaf of a result.
 
@@ -179,6 +196,8 @@ def plain_output(leaf: Any) -> Any:
         fix="Return what it holds, such as [(layer.keys, layer.values) for layer in cache.layers], and make one of "
         "that in the next call."
         if is_held(leaf)
+        else f"Return {form}: records are dicts or namedtuples."
+        if (form := plain_form(leaf, "record"))
         else "Return tensors, arrays, numbers and strings in tuples, lists, dicts or namedtuples.",
     )
 

@@ -10,6 +10,9 @@ import torch
 
 from .reach.places import Location
 
+DIFFERS = "a second recording on other data differs"
+"""How the error begins that says that two recordings are different programs."""
+
 
 @dataclass(frozen=True)
 class Mismatch:

@@ -11,6 +11,7 @@ _INSTEAD = {
     "Fraction(": "Write numerator / denominator, which is recorded.",
     "fromisoformat(": "Take the text apart: year, month, day = map(int, text.split('-')).",
     "strptime(": "Take the text apart: year, month, day = map(int, text.split('-')).",
+    "validate_python(": "Make a dict of it, and a model of that dict outside of the function.",
     "gcd(": "Use torch.gcd(torch.tensor(a), torch.tensor(b)).item().",
 }
 _ROUNDS = "Use tracepack.while_loop(cond_fn, body_fn, *carried), as docs/guide.md does for boxes."

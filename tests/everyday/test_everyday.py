@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import pytest
@@ -83,6 +84,16 @@ def test_a_denied_assertion_is_checked_in_every_run(process) -> None:
         mod(torch.tensor([1.0, torch.nan, 9.0]))
 
 
+def test_a_dict_of_constants_that_branches_keeps_its_named_results() -> None:
+    def process(x, n):
+        return {label: x[i] * 2 if n > 2 else x[i] for i, label in enumerate(["cat", "dog", "fox"])}
+
+    mod = loaded(process, torch.arange(3.0), 3)
+    assert [field.name for field in mod.outputs] == ["out['cat']", "out['dog']", "out['fox']"]
+    for n in (1, 5):
+        assert difference(process(torch.arange(1.0, 4.0), n), mod(torch.arange(1.0, 4.0), n)) == ""
+
+
 @pytest.mark.parametrize("process", first_day.CAUGHT)
 def test_an_error_that_the_function_catches_is_said_to_end_the_run(process) -> None:
     example = {"number_or": "12", "entry_or": "a", "second_or": "a:b"}[process.__name__]
@@ -91,6 +102,16 @@ def test_an_error_that_the_function_catches_is_said_to_end_the_run(process) -> N
     assert mod(example) == process(example)
     with pytest.raises(tracepack.TracepackError):
         mod("x")
+
+
+@pytest.mark.parametrize("form", first_day.RECORDS)
+def test_a_record_or_a_table_is_refused_with_the_form_that_is_taken(form) -> None:
+    process, example = first_day.RECORDS[form]
+    with pytest.raises(tracepack.SignatureError, match=re.escape(f"Pass {form}: records are dicts or namedtuples")):
+        tracepack.trace(process, example)
+    if isinstance(example, first_day.Scored):
+        with pytest.raises(tracepack.RecordError, match=r"Return dataclasses\.asdict\(record\): records are dicts"):
+            tracepack.trace(lambda text: first_day.Scored(text, 0.5), "a")
 
 
 @pytest.mark.parametrize("process", first_day.DATES)

@@ -11,8 +11,11 @@ from collections.abc import Iterable
 from operator import itemgetter
 from typing import Any
 
+from ....ops.graph.graph import Operator
 from ...lists.iterating import listed
+from ...lists.loop import Loop
 from ...lists.mapping import each
+from ...lists.ways import Way
 from ...proxies.base import is_traced
 from ...proxies.dicts import TracedDict
 from ...proxies.lists import TracedList
@@ -103,7 +106,37 @@ def gathered(recorder: Recorder, loop: Any, result: Any) -> Any:
         return _set(recorder, loop.gathered([item.key for item in sorted(result, key=lambda item: item.number)]))
     if type(result) is not dict:
         return loop.gathered(result)
-    return _dict(recorder, loop.gathered([[_key(key), item] for key, item in result.items()]))
+    pairs = [[_key(key), item] for key, item in result.items()]
+    keys = _known_keys(loop, [key for key, _ in pairs])
+    if keys is None:
+        return _dict(recorder, loop.gathered(pairs))
+    entries = loop.gathered([item for _, item in pairs])
+    return {key: recorder.scalar("getitem", entries, place) for place, key in enumerate(keys)}
+
+
+def _known_keys(loop: Loop, keys: list[Any]) -> list[Any] | None:
+    """The keys that a loop over constants makes, where each is an item or a part of one, and none is left out."""
+    found, steps = loop.source.constants, [step for way in loop.ways for step in way.steps]
+    parts = {_part(loop, way, key) for way, key in zip(loop.ways, keys, strict=False)}
+    if found is None or len(parts) != 1 or None in parts or any(step.is_test for step in steps):
+        return None
+    (part,) = parts
+    known = found if part == _WHOLE else [item[part] for item in found]
+    return known if len(set(known)) == len(known) else None
+
+
+_WHOLE = -1
+
+
+def _part(loop: Loop, way: Way, key: Any) -> int | None:
+    """Which part of the item a key is; None for anything else."""
+    value = key.value if is_traced(key) else None
+    if value is loop.value:
+        return _WHOLE
+    for node in way.nodes:
+        if node.output is value and isinstance(node.target, Operator) and node.target.name == "py.getitem":
+            return node.args[1] if node.args[0] is loop.value and type(node.args[1]) is int else None
+    return None
 
 
 def _dict(recorder: Recorder, pairs: Any) -> Any:

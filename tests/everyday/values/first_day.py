@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 
+import pandas
+import pydantic
 import torch
 
 import tracepack
@@ -65,6 +68,27 @@ def second(text):
 
 CAUGHT = [number_or, entry_or, second_or]
 """Functions that catch an error which the file raises."""
+
+
+@dataclasses.dataclass
+class Scored:
+    text: str
+    score: float
+
+
+class ScoredModel(pydantic.BaseModel):
+    text: str
+    score: float
+
+
+TABLE_OF_TWO = pandas.DataFrame({"text": ["a", "b"], "score": [0.5, 2.0]})
+RECORDS = {
+    "dataclasses.asdict(r)": (lambda r: r.text, Scored("a", 0.5)),
+    "r.model_dump()": (lambda r: r.text, ScoredModel(text="a", score=0.5)),
+    "r.to_dict('list')": (lambda r: r["score"].mean(), TABLE_OF_TWO),
+    "r.to_list()": (lambda r: r.mean(), TABLE_OF_TWO["score"]),
+}
+"""What no pipeline takes -> what takes its place."""
 ASSERTED = [finite, small]
 DATES = [
     lambda text: datetime.date.fromisoformat(text).year,
@@ -107,6 +131,16 @@ CASES = {
     ),
     "an entry on one side": Case(
         lambda key: tracepack.cond(key in TABLE, lambda: TABLE[key], lambda: -1), ["a"], [["z"], ["b"]]
+    ),
+    "a dataclass as a dict": Case(
+        lambda r: dataclasses.asdict(Scored(r["text"].upper(), r["score"] * 2)),
+        [dataclasses.asdict(Scored("a", 0.5))],
+        [[ScoredModel(text="b", score=1.0).model_dump()]],
+    ),
+    "columns of a table": Case(
+        lambda table: [f"{text}: {score:.1f}" for text, score in zip(table["text"], table["score"], strict=True)],
+        [TABLE_OF_TWO.to_dict("list")],
+        [[{"text": ["x"], "score": [1.0]}]],
     ),
     "keys of an argument": Case(
         lambda keys, table: [table[key] for key in keys],

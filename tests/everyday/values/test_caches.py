@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+import itertools
 
 import pytest
 import torch
 
 import tracepack
+from tests.campaigns.check import difference
 from tests.everyday.case import loaded
 
 
@@ -88,3 +90,28 @@ def test_a_move_to_the_first_cpu_copies_as_in_torch(device):
         for found, wanted in zip(mod(x), process(x.clone()), strict=True):
             assert torch.equal(found, wanted)
             assert found.dtype is wanted.dtype
+
+
+def test_a_cached_constant_is_recorded_where_python_is_recorded_too() -> None:
+    """The trace fills the cache: what the first recording computed is a constant of the second one."""
+
+    @functools.lru_cache
+    def table(n):
+        return torch.arange(n).float()
+
+    def process(x):
+        return f"{x.sum().item():.2f}", x + table(3)
+
+    mod = loaded(process, torch.ones(3))
+    x = torch.rand(3)
+    assert difference(process(x), mod(x)) == ""
+
+
+def test_a_counter_is_refused_where_python_is_recorded_too() -> None:
+    count = itertools.count()
+
+    def process(x):
+        return f"{x.sum().item():.2f}", x + next(count)
+
+    with pytest.raises(tracepack.RecordError):
+        tracepack.trace(process, torch.ones(3))

@@ -116,7 +116,7 @@ def rounds_over(recorder: Recorder, items: Any, frame: FrameType) -> Any:
     if key not in attempt.looped:
         return ConstantRounds(recorder, items, key, attempt)
     made = recorder.scalar("list", found)
-    made.sized_by = lambda: len(found)
+    made.sized_by, made.constants = lambda: len(found), found
     return made
 
 
