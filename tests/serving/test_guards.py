@@ -22,6 +22,7 @@ from tracepack.serving import app
 
 uvicorn = pytest.importorskip("uvicorn", reason="the extra serve is not installed")
 from tracepack.serving.http.connections import limited_protocol  # noqa: E402 - after the skip
+from tracepack.serving.process.launch import LaunchOptions  # noqa: E402 - after the skip
 
 BODY = {"x": [[1, 2, 3, 4]], "h": [[1, 2, 3]]}
 
@@ -35,8 +36,16 @@ def test_a_token() -> None:
             assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
             assert answer.json() == {"error": "no valid token; expected the header Authorization: Bearer …"}
         assert httpx.get(f"{url}/metrics").status_code == 401
-        answer = httpx.post(f"{url}/v1/cell", json=BODY, headers={"Authorization": "Bearer sécret".encode()})
-        assert answer.status_code == 200
+        for scheme in ("Bearer", "bearer"):
+            answer = httpx.post(f"{url}/v1/cell", json=BODY, headers={"Authorization": f"{scheme} sécret".encode()})
+            assert answer.status_code == 200
+
+
+@pytest.mark.parametrize("content", [b"secret\n", b"\xef\xbb\xbfsecret\r\n"])
+def test_the_file_of_a_token(tmp_path, content) -> None:
+    """Editors of Windows write a mark before the text, which no client would send."""
+    (tmp_path / "token").write_bytes(content)
+    assert LaunchOptions((), token_file=str(tmp_path / "token")).config().token == "secret"
 
 
 def test_an_application_that_is_mounted() -> None:

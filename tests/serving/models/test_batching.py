@@ -151,6 +151,8 @@ WHOLE = torch.randint(0, 255, (2, 16))
         (lambda x: torch.where(x.isinf().any(), x * 0, x), torch.rand(2, 8)),
         (lambda x: torch.where((x.abs() < 1e-3).all(), x * 1000, x), torch.rand(2, 8)),
         (lambda x: torch.where(torch.arange(x.shape[0])[:, None] > 16, x * 0, x), torch.rand(2, 8)),
+        (lambda x: x * (1 if x.shape[0] % 2 else -1), torch.rand(2, 8)),
+        (lambda x: torch.where(torch.arange(x.shape[0])[:, None] >= 60, x * 0, x), torch.rand(2, 8)),
         (lambda x: x | x.any(), torch.rand(2, 9) > 0.5),
         (lambda x: x & x.all(), torch.rand(2, 9) > 0.5),
     ],
@@ -158,6 +160,12 @@ WHOLE = torch.randint(0, 255, (2, 16))
 def test_what_depends_on_rows_that_are_unlike_this_one_is_run_alone(process, x) -> None:
     """Random rows are like each other, so that a maximum or an any says the same of one and of all of them."""
     assert why_not_by_rows(tracepack.trace(process, x), []) == "a row gives other outputs beside other rows than alone"
+
+
+@pytest.mark.parametrize(("most", "alone"), [(300, True), (64, False)])
+def test_as_many_rows_are_tried_as_are_run_together(most, alone) -> None:
+    mod = tracepack.trace(lambda x: torch.where(torch.arange(x.shape[0])[:, None] >= 299, x * 0, x), torch.rand(2, 8))
+    assert bool(served(mod, max_batch=most).why_not_by_rows) is alone
 
 
 @pytest.mark.parametrize("words", [2, 30, 5000])

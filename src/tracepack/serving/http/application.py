@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hmac
 import time
 from typing import cast
 
@@ -23,6 +22,7 @@ from ..protocol.http_body import BINARY_HEADER, parse_request, render_response
 from ..protocol.rejections import UNAUTHORIZED, UNAVAILABLE, RejectedError
 from ..telemetry.metrics import CONTENT_TYPE
 from ..telemetry.watcher import Watcher
+from ..tokens import bears
 from .exchange import Answer, Endpoint, Exchange, Handler, error_answer, json_answer, send_answer
 from .openapi import openapi
 from .plain_rows import answer_plainly
@@ -188,13 +188,13 @@ class TokenGuard:
     """
 
     def __init__(self, app: ASGIApp, token: str) -> None:
-        self._app, self._wanted = app, f"Bearer {token}".encode()
+        self._app, self._token = app, token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Passes a request on, or answers it with 401."""
         if scope["type"] == "http" and scope["path"].removeprefix(scope.get("root_path", "")) not in OPEN:
             given = dict(scope["headers"]).get(b"authorization", b"")
-            if not hmac.compare_digest(given, self._wanted):
+            if not bears(given, self._token):
                 refused = RejectedError(UNAUTHORIZED, "no valid token", expected="the header Authorization: Bearer …")
                 status, headers, body = error_answer(refused)
                 return await send_answer(send, (status, {**headers, "www-authenticate": "Bearer"}, body))

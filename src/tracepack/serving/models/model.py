@@ -122,7 +122,7 @@ class ServedModel:
     @cached_property
     def why_not_by_rows(self) -> str:
         """Why requests cannot be run together; empty where they can. It takes some runs."""
-        return why_not_by_rows(self.pipeline, self._examples)
+        return why_not_by_rows(self.pipeline, self._examples, max(64, self._config.max_batch))
 
     def warm(self, feeds: list[Mapping[str, Any]]) -> None:
         """Gets ready: finds out whether requests may be run together, and runs examples.

@@ -30,6 +30,7 @@ MOST_FIELDS = 1000  # inputs and outputs, each of which is compared some hundred
 FILLS = (1000.0, 1e9, float("inf"), float("nan"))  # what floating numbers of the company are multiplied by
 RANGES = ((0, 10), (0, 100), (0, 1000), (-100, 100))  # of the integers of the company, as far as they run
 CHECKED = ("torchscript", "onnx")  # the kernels that run native code, and refuse an index beyond a table
+SIZES = (2, 4, 6, 12)  # of companies beside those of odd sizes: what a row gives may depend on their number
 COMPARED = 3  # rows of a feed that are compared beside each company
 TOLERANCES = {torch.float64: 1e-9, torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 5e-2}
 
@@ -38,12 +39,13 @@ Ranges = dict[str, tuple[int, int]]  # of the integers of each input
 Company = tuple[Feed, list[tuple[int, int]]]  # rows, and which of them stand where for which rows of a feed
 
 
-def why_not_by_rows(pipeline: Pipeline, examples: Sequence[Mapping[str, Any]]) -> str:
+def why_not_by_rows(pipeline: Pipeline, examples: Sequence[Mapping[str, Any]], most: int = 64) -> str:
     """Why requests to a pipeline cannot be run together; empty where it was shown to work row by row.
 
     Args:
         pipeline: that is to be run on rows of several requests.
         examples: its golden examples.
+        most: rows that are to be run together; so many are tried, too.
 
     Example:
         >>> import tracepack
@@ -63,12 +65,21 @@ def why_not_by_rows(pipeline: Pipeline, examples: Sequence[Mapping[str, Any]]) -
         return "no rows were found that it takes"
     ranges = _ranges(pipeline, examples)
     with Unheard("the engine .* does not answer on "):  # of NaN and infinity, which nobody sent
-        return next(filter(None, (_difference(pipeline, feed, ranges) for feed in feeds)), "")
+        # The last feed is the random one, where there is one; the largest company is tried once, for its time.
+        sizes = [SIZES] * (len(feeds) - 1) + [(*SIZES, _fitting(feeds[-1], most))]
+        found = (_difference(pipeline, feed, ranges, each) for feed, each in zip(feeds, sizes, strict=True))
+        return next(filter(None, found), "")
 
 
 def _count(feed: Mapping[str, Any]) -> int:
     """The number of rows of a feed."""
     return next((len(value) for value in feed.values() if isinstance(value, torch.Tensor) and value.dim()), 0)
+
+
+def _fitting(feed: Mapping[str, Any], most: int) -> int:
+    """As many rows as are asked for, or as have no more elements than a random feed may."""
+    width = sum(value.numel() for value in feed.values() if isinstance(value, torch.Tensor)) / max(_count(feed), 1)
+    return max(1, min(most, int(MOST_ELEMENTS / max(width, 1))))
 
 
 def _ranges(pipeline: Pipeline, examples: Sequence[Mapping[str, Any]]) -> list[Ranges]:
@@ -131,13 +142,14 @@ def _random(field: Any, size: int, generator: torch.Generator) -> torch.Tensor:
     return torch.randint(0, 2, shape, generator=generator).to(dtype)
 
 
-def _difference(pipeline: Pipeline, feed: Feed, ranges: Sequence[Ranges]) -> str:
+def _difference(pipeline: Pipeline, feed: Feed, ranges: Sequence[Ranges], sizes: Sequence[int]) -> str:
     """Whether the rows of a feed give the same alone and beside others; a text where they do not."""
     feed = {name: value[:MOST_ROWS] if isinstance(value, torch.Tensor) else value for name, value in feed.items()}
     count = _count(feed)
     try:
         alone = [_leaves(pipeline.run(_rows(feed, [index]))) for index in range(count)]
-        for company, mine in [*_companies(feed, count), *_companies_of_integers(pipeline, feed, count, ranges)]:
+        companies = [*_companies(feed, count, sizes), *_companies_of_integers(pipeline, feed, count, ranges)]
+        for company, mine in companies:
             together = _leaves(pipeline.run(company))
             for place, index in mine:
                 if not all(map(_alike, [leaf[place] for leaf in together], [leaf[0] for leaf in alone[index]])):
@@ -147,11 +159,14 @@ def _difference(pipeline: Pipeline, feed: Feed, ranges: Sequence[Ranges]) -> str
     return ""
 
 
-def _companies(feed: Feed, count: int) -> Iterator[Company]:
+def _companies(feed: Feed, count: int, sizes: Sequence[int]) -> Iterator[Company]:
     """Feeds of the rows among others, with the places at which which rows stand."""
     yield feed, [(index, index) for index in range(count)]
     order = [*range(count - 1, -1, -1), *(4 * [*range(count)])]  # many: a row far below is like one at the top
     yield _rows(feed, order), list(enumerate(order))
+    for size in sizes:
+        order = [index % count for index in range(size)]
+        yield _rows(feed, order), list(enumerate(order))
     for fill in FILLS:
         scaled = {name: value * fill if _is_floating(value) else value for name, value in feed.items()}
         yield from _among(feed, count, scaled)

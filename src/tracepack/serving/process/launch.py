@@ -66,7 +66,7 @@ class LaunchOptions:
 
 def _token(path: str) -> str:
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8-sig") as file:
             token = file.read().strip()
     except (OSError, UnicodeDecodeError) as error:
         raise ArchiveError("the token cannot be read", where=path, got=error) from None

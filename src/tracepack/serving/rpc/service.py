@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hmac
 import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -32,6 +31,7 @@ from ..protocol.rejections import (
     text_of,
 )
 from ..telemetry.watcher import Watcher
+from ..tokens import bears
 
 log = logging.getLogger("tracepack.serving")
 
@@ -193,8 +193,7 @@ class _Gate:
     """
 
     def __init__(self, config: ServingConfig) -> None:
-        self._wanted = None if config.token is None else f"Bearer {config.token}".encode()
-        self._timeout = config.timeout
+        self._token, self._timeout = config.token, config.timeout
 
     def unary(self, name: str, method: Method) -> Method:
         """A method of one request and one response."""
@@ -244,11 +243,11 @@ class _Gate:
         return call
 
     def _check(self, context: Any) -> None:
-        if self._wanted is None:
+        if self._token is None:
             return
         given = dict(context.invocation_metadata() or ()).get("authorization", "")
         given = given if isinstance(given, bytes) else given.encode()
-        if not hmac.compare_digest(given, self._wanted):
+        if not bears(given, self._token):
             raise RejectedError(UNAUTHORIZED, "no valid token", expected="the metadata authorization: Bearer …")
 
 
