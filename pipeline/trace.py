@@ -31,6 +31,7 @@ from .attempts import agreeing, guards_of, with_filled_caches
 from .blame import blamed, refuse_swallowed, with_own_line
 from .examples import Examples, describe
 from .lists.fixed import fixed_lengths, lengths, telling
+from .lists.ways import EMPTY
 from .patches.builtins import LentCode, recordable
 from .patches.library.enums import members
 from .patches.numpy import hooks
@@ -162,6 +163,8 @@ def _recorded(
             return agreeing(made, earlier, deeply, problem)
         except Exception as error:
             if found is not None:
+                if EMPTY in str(error):  # else only a fixed length or number would be said
+                    warnings.warn(str(error), stacklevel=user_stacklevel())
                 return found
             raise error if isinstance(error, RecordError) or problem is None else problem from None
 

@@ -29,7 +29,7 @@ from ..proxies.make import traced
 from ..proxies.trees import list_type, tensor_type
 from ..recheck.prune import prune
 from ..recording.recorder import Recorder
-from .ways import MOST_WAYS, Fork, Tree, Way
+from .ways import EMPTY, MOST_WAYS, Fork, Tree, Way
 
 
 class Loop:
@@ -88,7 +88,7 @@ class Loop:
         """
         if not self.source.concrete:
             self.recorder.refuse(
-                "the example of a list is empty, so that nothing shows what is done to an item",
+                f"{EMPTY}, so that nothing shows what is done to an item",
                 "Trace with a list of one item at least.",
             )
         self.recorder.rounds.open.append(self)

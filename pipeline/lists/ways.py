@@ -16,6 +16,9 @@ from ...ops.graph.traverse import leaves, map_leaves
 from ...ops.graph.types import ANY, SCALARS, STRINGS, ListType, TensorType, Type
 from ..proxies.tracer import Refuser
 
+EMPTY = "the example of a list is empty"
+"""How the refusal of a loop begins that nothing shows."""
+
 MOST_WAYS = 16
 """The ways that a body may take: each is recorded."""
 

@@ -6,6 +6,7 @@ import cmath
 import logging
 import re
 import unicodedata
+import warnings
 
 import numpy as np
 import pytest
@@ -334,3 +335,11 @@ def test_an_error_in_a_loop_leaves_the_blocks_around_it() -> None:
     before = torch.is_grad_enabled()
     assert loaded(process, SCORES)(SCORES) == process(SCORES)  # one row more has no label: that recording fails
     assert torch.is_grad_enabled() == before
+
+
+def test_a_range_that_is_empty_in_the_example_is_said() -> None:
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        mod = tracepack.trace(lambda text: [text[i : i + 2] for i in range(len(text) - 1)], "x")
+    assert any("Trace with a list of one item at least" in str(each.message) for each in found)
+    assert mod("y") == []
