@@ -70,7 +70,7 @@ def test_attention_to_more_keys_than_values_is_refused(name, lengths) -> None:
     node = apply(name, queries, keys, values)
     mod = tracepack.load(archive_of(Graph((queries, keys, values), (node,), node.output)))
     q, k, v = torch.rand(2, 4, 5, 8), torch.rand(2, 4, lengths[0], 8), torch.rand(2, 4, lengths[1], 8)
-    with pytest.raises(tracepack.GuardError, match="another number of keys than of values"):
+    with pytest.raises(tracepack.GuardError, match="attention to other keys than values"):
         mod(q, k, v)
     assert torch.equal(mod(q, k, k), torch.nn.functional.scaled_dot_product_attention(q, k, k))
 

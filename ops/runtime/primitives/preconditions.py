@@ -311,12 +311,9 @@ def of_heads(function: Callable[..., Any]) -> Callable[..., Any]:
         given = [args[at] if len(args) > at else kwargs.get(name) for at, name in enumerate(names, 1)]
         sizes = [each.shape for each in given if isinstance(each, torch.Tensor) and each.dim() > 1]
         if any(shape[-2] != sizes[0][-2] for shape in sizes):
-            raise GuardError(
-                "attention to another number of keys than of values",
-                got=list(map(list, sizes)), expected="as many of both",
-            )  # fmt: skip
+            raise GuardError("attention to other keys than values", got=[*map(list, sizes)], expected="as many of both")
         if kwargs.get("enable_gqa", False) and any(len(shape) > 2 and shape[-3] == 0 for shape in sizes):
-            raise GuardError("attention in groups of no heads", got=list(map(list, sizes)))
+            raise GuardError("attention in groups of no heads", got=[*map(list, sizes)])
         return function(*args, **kwargs)
 
     return call
