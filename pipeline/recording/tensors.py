@@ -124,10 +124,16 @@ class Values:
         return [(constant.tensor, lines[key]) for key, constant in self.captured.items()]
 
     def open_captured(self, tree: Any) -> None:
-        """Keeps copies of the captured tensors among the arguments of a function of numpy."""
+        """Keeps copies of the captured tensors that the arguments of a function of numpy are, or are views of."""
         for leaf in leaves(tree):
-            if isinstance(leaf, torch.Tensor) and leaf not in self:
+            if not isinstance(leaf, torch.Tensor):
+                continue
+            if leaf not in self:
                 self.open(leaf)
+            elif (memory := _memory(leaf)) in self._outside - {0}:
+                for constant in self.captured.values():
+                    if _memory(constant.tensor) == memory:
+                        self.open(constant.tensor)
 
     def open(self, tensor: torch.Tensor) -> None:
         """Keeps a copy of a captured tensor that numpy can write, since torch does not count such writes."""
