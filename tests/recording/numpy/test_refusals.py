@@ -15,6 +15,7 @@ from tracepack.pipeline.running.shared_memory import refuse_lost_writes
 pytestmark = pytest.mark.filterwarnings("ignore:__array(_wrap__)?.* must (accept|implement).*:DeprecationWarning")
 
 BUFFER = np.zeros(2, dtype=np.float32)
+OWN = torch.arange(6.0).reshape(2, 3)  # memory of torch's own, unlike that of TABLE
 DATA = "a value that data decides cannot leave the graph: "
 
 
@@ -33,6 +34,13 @@ def put_into_buffer(x):
     buffer = np.zeros(2, dtype=np.float32)
     buffer[0] = x.numpy()[0, 0]
     return torch.from_numpy(buffer)
+
+
+def view_written(x):
+    view = OWN[..., :2]
+    array = view.numpy()
+    array *= 2
+    return view + x.sum()
 
 
 def copied_to_buffer(x):
@@ -98,7 +106,7 @@ REFUSED = {
         "the function changes a tensor that is not one of its inputs",
     ),
     "a view of a captured tensor written": (
-        lambda x: x + TABLE[:, :2].numpy().__imul__(2).sum(),
+        view_written,
         "the function changes a tensor that is not one of its inputs",
     ),
 }
@@ -107,11 +115,12 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_refused_with_the_line_and_the_reason(name) -> None:
     process, words = REFUSED[name]
-    before = TABLE.clone(), BUFFER.copy()
+    before = TABLE.clone(), BUFFER.copy(), OWN.clone()
     with pytest.raises(tracepack.RecordError) as caught:
         tracepack.trace(process, X)
     assert torch.equal(TABLE, before[0])
     assert np.array_equal(BUFFER, before[1])
+    assert torch.equal(OWN, before[2])
     assert words in str(caught.value)
     assert "test_refusals.py:" in str(caught.value)
 
